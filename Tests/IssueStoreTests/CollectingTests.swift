@@ -76,7 +76,7 @@ struct CollectingTests {
             }
             try forgetAll(store, writer)
             // Not old enough yet: the counts can still be queried.
-            writer.processes.removeAll()
+            writer.memory.caches.processes.removeAll()
             let before = try store.shell().number("SELECT count(*) FROM series")
             try collect(store, writer)
             #expect(try store.shell().number("SELECT count(*) FROM series") == before)

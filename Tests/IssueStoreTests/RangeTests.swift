@@ -45,17 +45,17 @@ struct RangeTests {
             var samples = SampleRecords(seed: 8)
             for _ in 0..<8 {
                 let writer = try store.writer()
-                let bytes = writer.open.byteCount
+                let bytes = writer.memory.open.byteCount
                 for _ in 0..<calls {
                     try log.send(samples.records(3), from: .of(uid: 1000), to: writer, of: store)
                 }
-                #expect(writer.open.count + Int(writer.open.firstID) - 1 == log.entries.count)
+                #expect(writer.memory.open.count + Int(writer.memory.open.firstID) - 1 == log.entries.count)
                 #expect(bytes >= 0)
                 let again = try store.writer()
-                #expect(again.open.firstID == writer.open.firstID)
-                #expect(again.open.byteCount == writer.open.byteCount)
-                #expect(again.open.postings() == writer.open.postings())
-                #expect(again.rangeID == writer.rangeID)
+                #expect(again.memory.open.firstID == writer.memory.open.firstID)
+                #expect(again.memory.open.byteCount == writer.memory.open.byteCount)
+                #expect(again.memory.open.postings() == writer.memory.open.postings())
+                #expect(again.memory.values.rangeID == writer.memory.values.rangeID)
             }
             #expect(log.entries.map(\.row) == Array(1...Int64(24 * calls)))
             try expectSound(store)

@@ -190,7 +190,7 @@ struct RetentionTests {
             scene.writer = try store.writer()
             _ = try scene.writer.configure([.init(name: "d", kind: "k", takesBacklog: false)], at: store.wall)
             #expect(scene.writer.nextID == 21)
-            #expect(scene.writer.rangeID == 2)
+            #expect(scene.writer.memory.values.rangeID == 2)
             var samples = SampleRecords(seed: 6)
             for _ in 0..<5 { try scene.log.send(samples.records(5), to: scene.writer, of: store) }
             #expect(scene.log.entries.map(\.row) == Array(1...45))

@@ -30,27 +30,24 @@ package final class StoreCopy {
     ) throws(StoreFailure) {
         self.path = path
         self.control = control
-        do {
-            let reader = try Connection(path: source, mode: .readOnly, busyTimeout: .seconds(5))
-            ticket = try control?.begin(QueryInterruption(reader))
-            do {
-                let writer = try Connection(path: path, busyTimeout: .seconds(5))
-                // An incomplete copy is discarded, and the caller syncs a complete one.
-                try writer.setPragma("synchronous", to: "OFF")
-                try writer.setPragma("journal_mode", to: "MEMORY")
-                backup = try OnlineBackup(from: reader, to: writer)
-                pageSize = try reader.pragma("page_size")
-                total = try reader.pragma("page_count") * pageSize
-            } catch {
-                if let ticket { _ = control?.end(ticket) }
-                throw error
-            }
-        } catch let failure as StoreFailure {
-            throw failure
-        } catch let error as SQLiteError {
-            throw StoreFailure(error)
+        let reader: Connection
+        do throws(SQLiteError) {
+            reader = try Connection(path: source, mode: .readOnly, busyTimeout: .seconds(5))
         } catch {
-            preconditionFailure("Unexpected error while starting a copy: \(error)")
+            throw StoreFailure(error)
+        }
+        ticket = try control?.begin(QueryInterruption(reader))
+        do throws(SQLiteError) {
+            let writer = try Connection(path: path, busyTimeout: .seconds(5))
+            // An incomplete copy is discarded, and the caller syncs a complete one.
+            try writer.setPragma("synchronous", to: "OFF")
+            try writer.setPragma("journal_mode", to: "MEMORY")
+            backup = try OnlineBackup(from: reader, to: writer)
+            pageSize = try reader.pragma("page_size")
+            total = try reader.pragma("page_count") * pageSize
+        } catch {
+            if let ticket { _ = control?.end(ticket) }
+            throw StoreFailure(error)
         }
     }
 

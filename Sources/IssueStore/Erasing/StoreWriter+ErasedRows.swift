@@ -3,7 +3,7 @@ import IssueProtocol
 import SQLiteKit
 
 /// The ledger's part of erasing: subtracts each record from its current fate.
-extension StoreWriter {
+extension ForwardingOutbox {
     /// The decoded row of one batch, with the data that determines the fates of its records.
     private struct Span {
         var id: Int64
@@ -31,7 +31,9 @@ extension StoreWriter {
     ///
     /// - Returns: The number of records that each destination has received or is receiving, by its name, and the rows
     ///   that are in flight.
-    func subtractFates(of toErase: [RecordToErase]) throws -> (delivered: [String: Int64], inFlight: Set<Int64>) {
+    func subtractFates(of toErase: [RecordToErase]) throws(SQLiteError) -> (
+        delivered: [String: Int64], inFlight: Set<Int64>
+    ) {
         var ledger = LedgerChanges()
         for (account, records) in Dictionary(grouping: toErase, by: \.account) {
             let occurrences = records.reduce(0) { $0 + $1.count }
@@ -41,7 +43,7 @@ extension StoreWriter {
         }
         let destinations = try connection.withStatement(
             "SELECT id, name, first_id, CASE active WHEN 1 THEN ?1 ELSE given_id END, cursor FROM destinations"
-        ) { statement in
+        ) { statement throws(SQLiteError) in
             statement.bind(Int64.max, at: 1)
             return try statement.all {
                 (id: $0.int64(0), name: $0.text(1), first: $0.int64(2), last: $0.int64(3), cursor: $0.int64(4))
@@ -88,10 +90,10 @@ extension StoreWriter {
     }
 
     /// Returns what the ledger has for an account, a destination and a fate.
-    func sum(of fate: Fate, _ account: Int64, _ destination: Int64) throws -> LedgerChanges.Sum {
+    func sum(of fate: Fate, _ account: Int64, _ destination: Int64) throws(SQLiteError) -> LedgerChanges.Sum {
         try connection.withStatement(
             "SELECT records, occurrences FROM ledger WHERE destination = ?1 AND account = ?2 AND fate = ?3"
-        ) { statement in
+        ) { statement throws(SQLiteError) in
             statement.bind(destination, at: 1)
             statement.bind(account, at: 2)
             statement.bind(Int64(fate.rawValue), at: 3)
@@ -105,7 +107,7 @@ extension StoreWriter {
     /// for old summaries, so whatever exceeds the summarised sum is subtracted from the dead letters.
     private func subtract(
         _ sum: LedgerChanges.Sum, _ key: Key, _ destination: Int64, _ ledger: inout LedgerChanges
-    ) throws {
+    ) throws(SQLiteError) {
         guard key.fate == .summarised else {
             return ledger.erased(sum, account: key.account, destination: destination, fate: key.fate)
         }
@@ -118,23 +120,23 @@ extension StoreWriter {
             account: key.account, destination: destination, fate: .deadLettered)
     }
 
-    private func span(_ row: Int64, _ destination: Int64) throws -> Span? {
+    private func span(_ row: Int64, _ destination: Int64) throws(SQLiteError) -> Span? {
         try connection.withStatement(
             """
             SELECT id, first_id, last_id, state, sent, withheld, dead, notes FROM batches
             WHERE destination = ?1 AND last_id >= ?2 AND kind = 0 ORDER BY last_id LIMIT 1
             """
-        ) { statement in
+        ) { statement throws(SQLiteError) in
             statement.bind(destination, at: 1)
             statement.bind(row, at: 2)
             return try statement.first { Self.span($0) }
         }.flatMap { $0.rows.contains(row) ? $0 : nil }
     }
 
-    private func span(batch id: Int64) throws -> Span? {
+    private func span(batch id: Int64) throws(SQLiteError) -> Span? {
         try connection.withStatement(
             "SELECT id, first_id, last_id, state, sent, withheld, dead, notes FROM batches WHERE id = ?1"
-        ) { statement in
+        ) { statement throws(SQLiteError) in
             statement.bind(id, at: 1)
             return try statement.first { Self.span($0) }
         }
@@ -151,13 +153,13 @@ extension StoreWriter {
 
     /// Removes erased records from in-flight batches, so that a batch that is sent again after a restart does not refer
     /// to them.
-    private func takeOut(_ rows: Set<Int64>, of destination: Int64) throws {
+    private func takeOut(_ rows: Set<Int64>, of destination: Int64) throws(SQLiteError) {
         let batches = try connection.withStatement(
             """
             SELECT id, first_id, last_id, state, sent, withheld, dead, notes FROM batches
             WHERE destination = ?1 AND state = 0 AND kind <> 1
             """
-        ) { statement in
+        ) { statement throws(SQLiteError) in
             statement.bind(destination, at: 1)
             return try statement.all { Self.span($0) }
         }
@@ -167,7 +169,7 @@ extension StoreWriter {
             guard left.count < batch.sent.count else { continue }
             notes.sent = left.map(\.1)
             try connection.withStatement("UPDATE batches SET sent = ?2, notes = ?3, state = ?4 WHERE id = ?1") {
-                statement in
+                statement throws(SQLiteError) in
                 statement.bind(batch.id, at: 1)
                 statement.bind(blob: PostingList.encode(left.map(\.0), base: batch.rows.lowerBound), at: 2)
                 statement.bind(notes.json, at: 3)
@@ -194,38 +196,100 @@ extension StoreWriter {
     ///     removed are erased too.
     /// - Throws: `StoreFailure`; nothing has changed then.
     package func finishErasing(_ series: [Int64], isWhole: Bool) throws(StoreFailure) {
-        try erasing {
-            let reported = try reportedSinceLastRange()
-            for id in series {
-                let chain = try chain(of: id)
-                if chain.isEmpty, try isForgettable(id, isWhole: isWhole) {
-                    try forgetChain(of: id)
-                    try run("DELETE FROM totals WHERE series = ?1", id)
-                    if reported.contains(id) {
-                        // The series is counted again when the open range closes.
-                        try run("DELETE FROM counts WHERE series = ?1", id)
-                    } else {
-                        try erase(series: id)
-                    }
-                } else {
-                    try setTimes(of: id, to: chain)
-                }
-            }
-        }
-        forgetCaches()
+        try erasing { () throws(SQLiteError) in try removal.finishErasing(series, isWhole: isWhole, &memory) }
     }
 
     /// Merges the full-text index, which removes the text of deleted entries from it.
     ///
     /// - Throws: `StoreFailure`; nothing has changed then.
     package func finishErasingText() throws(StoreFailure) {
-        try erasing { try connection.execute("INSERT INTO group_text (group_text) VALUES ('optimize')") }
+        try erasing { () throws(SQLiteError) in
+            try connection.execute("INSERT INTO group_text (group_text) VALUES ('optimize')")
+        }
+    }
+
+    /// Clears everything except the id in the newest process, sender and account if nothing refers to them. The newest
+    /// rows cannot be deleted, because their ids would be assigned again.
+    ///
+    /// - Parameters:
+    ///   - processes: Ids of processes that have no record up to and including row `edge`.
+    ///   - edge: The last row that was examined.
+    /// - Throws: `StoreFailure`; nothing has changed then.
+    package func eraseNewestOwners(processes: [Int64], seenThrough edge: Int64) throws(StoreFailure) {
+        try erasing { () throws(SQLiteError) in
+            try removal.eraseNewestOwners(processes: processes, seenThrough: edge, &memory)
+        }
+    }
+}
+
+extension RecordRemoval {
+    func finishErasing(_ series: [Int64], isWhole: Bool, _ memory: inout WriterMemory) throws(SQLiteError) {
+        let reported = try reported(from: memory.open.firstID)
+        for id in series {
+            let chain = try chain(of: id)
+            if chain.isEmpty, try isForgettable(id, isWhole: isWhole) {
+                try forgetChain(of: id)
+                try run("DELETE FROM totals WHERE series = ?1", id)
+                if reported.contains(id) {
+                    // The series is counted again when the open range closes.
+                    try run("DELETE FROM counts WHERE series = ?1", id)
+                } else {
+                    try erase(series: id)
+                }
+            } else {
+                try setTimes(of: id, to: chain)
+            }
+        }
+        memory.caches = WriterMemory.Caches()
+    }
+
+    func eraseNewestOwners(processes: [Int64], seenThrough edge: Int64, _ memory: inout WriterMemory)
+        throws(SQLiteError)
+    {
+        let cached = Set(memory.caches.processes.values.map(\.process))
+        let newest = try connection.withStatement(
+            """
+            SELECT max(id) FROM processes
+            WHERE NOT EXISTS (SELECT 1 FROM records WHERE id > ?1 AND process = (SELECT max(id) FROM processes))
+            """
+        ) { statement throws(SQLiteError) in
+            statement.bind(edge, at: 1)
+            return try statement.first { $0.int64(0) } ?? 0
+        }
+        if processes.contains(newest), !cached.contains(newest) {
+            let sender = try nobody().sender
+            try connection.withStatement(
+                "UPDATE processes SET sender = ?2, pid = 0, gid = 0, started = 0 WHERE id = ?1"
+            ) { statement throws(SQLiteError) in
+                statement.bind(newest, at: 1)
+                statement.bind(sender, at: 2)
+                try statement.run()
+            }
+        }
+        try connection.execute(
+            """
+            UPDATE senders SET uid = 4294967295, command = '', executable = '', unit = 'erased ' || id
+            WHERE id = (SELECT max(id) FROM senders)
+                AND id NOT IN (SELECT sender FROM processes) AND id NOT IN (SELECT sender FROM series);
+            UPDATE accounts SET uid = 4294967295, app = 'erased ' || id
+            WHERE id = (SELECT max(id) FROM accounts)
+                AND id NOT IN (SELECT account FROM groups) AND id NOT IN (SELECT account FROM series)
+                AND id NOT IN (SELECT account FROM ledger);
+            -- What was told of several issues of an application at once. One in a request is needed until its answer.
+            DELETE FROM summaries WHERE "group" IS NULL
+                AND account NOT IN (SELECT id FROM accounts WHERE uid <> 4294967295)
+                AND id NOT IN (
+                    SELECT told.value FROM batches, json_each(batches.notes, '$.summaries') AS told
+                    WHERE batches.state = 0);
+            DELETE FROM dead_letters WHERE summary IS NOT NULL AND summary NOT IN (SELECT id FROM summaries)
+            """)
+        memory.caches = WriterMemory.Caches()
     }
 
     private func run(
         _ sql: StaticString, _ id: Int64, _ owner: (account: Int64, sender: Int64?)? = nil
-    ) throws {
-        try connection.withStatement(sql) { statement in
+    ) throws(SQLiteError) {
+        try connection.withStatement(sql) { statement throws(SQLiteError) in
             statement.bind(id, at: 1)
             if let owner {
                 statement.bind(owner.account, at: 2)
@@ -237,7 +301,7 @@ extension StoreWriter {
 
     /// Returns the account and the sender to which erased rows are assigned. Their user id is 4294967295, which no user
     /// has (credentials(7)).
-    private func nobody() throws -> (account: Int64, sender: Int64?) {
+    private func nobody() throws(SQLiteError) -> (account: Int64, sender: Int64?) {
         try connection.execute(
             """
             INSERT OR IGNORE INTO accounts (uid, app, first_at) VALUES (4294967295, '', 0);
@@ -249,67 +313,17 @@ extension StoreWriter {
             WHERE accounts.uid = 4294967295 AND app = ''
                 AND senders.uid = 4294967295 AND command = '' AND executable = '' AND unit = ''
             """
-        ) { try $0.first { ($0.int64(0), $0.int64(1)) } }
-        guard let ids else { throw StoreFailure.damaged(SQLiteError(code: .corrupt, message: "a row is missing")) }
+        ) { statement throws(SQLiteError) in try statement.first { ($0.int64(0), $0.int64(1)) } }
+        guard let ids else { throw SQLiteError(code: .corrupt, message: "a row is missing") }
         return ids
     }
 
-    /// Clears everything except the id in the newest process, sender and account if nothing refers to them. The newest
-    /// rows cannot be deleted, because their ids would be assigned again.
-    ///
-    /// - Parameters:
-    ///   - processes: Ids of processes that have no record up to and including row `edge`.
-    ///   - edge: The last row that was examined.
-    /// - Throws: `StoreFailure`; nothing has changed then.
-    package func eraseNewestOwners(processes: [Int64], seenThrough edge: Int64) throws(StoreFailure) {
-        let cached = Set(self.processes.values.map(\.process))
-        try erasing {
-            let newest = try connection.withStatement(
-                """
-                SELECT max(id) FROM processes
-                WHERE NOT EXISTS (SELECT 1 FROM records WHERE id > ?1 AND process = (SELECT max(id) FROM processes))
-                """
-            ) { statement in
-                statement.bind(edge, at: 1)
-                return try statement.first { $0.int64(0) } ?? 0
-            }
-            if processes.contains(newest), !cached.contains(newest) {
-                let sender = try nobody().sender
-                try connection.withStatement(
-                    "UPDATE processes SET sender = ?2, pid = 0, gid = 0, started = 0 WHERE id = ?1"
-                ) { statement in
-                    statement.bind(newest, at: 1)
-                    statement.bind(sender, at: 2)
-                    try statement.run()
-                }
-            }
-            try connection.execute(
-                """
-                UPDATE senders SET uid = 4294967295, command = '', executable = '', unit = 'erased ' || id
-                WHERE id = (SELECT max(id) FROM senders)
-                    AND id NOT IN (SELECT sender FROM processes) AND id NOT IN (SELECT sender FROM series);
-                UPDATE accounts SET uid = 4294967295, app = 'erased ' || id
-                WHERE id = (SELECT max(id) FROM accounts)
-                    AND id NOT IN (SELECT account FROM groups) AND id NOT IN (SELECT account FROM series)
-                    AND id NOT IN (SELECT account FROM ledger);
-                -- What was told of several issues of an application at once. One in a request is needed until its answer.
-                DELETE FROM summaries WHERE "group" IS NULL
-                    AND account NOT IN (SELECT id FROM accounts WHERE uid <> 4294967295)
-                    AND id NOT IN (
-                        SELECT told.value FROM batches, json_each(batches.notes, '$.summaries') AS told
-                        WHERE batches.state = 0);
-                DELETE FROM dead_letters WHERE summary IS NOT NULL AND summary NOT IN (SELECT id FROM summaries)
-                """)
-        }
-        forgetCaches()
-        senders.removeAll()
-        accounts.removeAll()
-    }
-
-    private func reportedSinceLastRange() throws -> Set<Int64> {
+    /// Returns the series that have records from this row on.
+    private func reported(from row: Int64) throws(SQLiteError) -> Set<Int64> {
         var series: Set<Int64> = []
-        try connection.withStatement("SELECT DISTINCT series FROM records WHERE id >= ?1") { statement in
-            statement.bind(open.firstID, at: 1)
+        try connection.withStatement("SELECT DISTINCT series FROM records WHERE id >= ?1") {
+            statement throws(SQLiteError) in
+            statement.bind(row, at: 1)
             try statement.forEach { series.insert($0.int64(0)) }
         }
         return series
@@ -324,16 +338,17 @@ extension StoreWriter {
         var isEmpty: Bool { lastAt == nil }
     }
 
-    private func chain(of series: Int64) throws -> Chain {
+    private func chain(of series: Int64) throws(SQLiteError) -> Chain {
         var chain = Chain()
-        var range = try connection.withStatement("SELECT last_range FROM totals WHERE series = ?1") { statement in
+        var range = try connection.withStatement("SELECT last_range FROM totals WHERE series = ?1") {
+            statement throws(SQLiteError) in
             statement.bind(series, at: 1)
             return try statement.first { $0.int64(0) }
         }
         while let next = range {
             let found = try connection.withStatement(
                 "SELECT records, first_at, last_at, previous FROM postings WHERE range = ?1 AND series = ?2"
-            ) { statement in
+            ) { statement throws(SQLiteError) in
                 statement.bind(next, at: 1)
                 statement.bind(series, at: 2)
                 return try statement.first { ($0.int64(0), $0.int64(1), $0.int64(2), $0.optionalInt64(3)) }
@@ -351,16 +366,17 @@ extension StoreWriter {
         return chain
     }
 
-    private func isForgettable(_ series: Int64, isWhole: Bool) throws -> Bool {
+    private func isForgettable(_ series: Int64, isWhole: Bool) throws(SQLiteError) -> Bool {
         if isWhole { return true }
-        let counted = try connection.withStatement("SELECT records FROM totals WHERE series = ?1") { statement in
+        let counted = try connection.withStatement("SELECT records FROM totals WHERE series = ?1") {
+            statement throws(SQLiteError) in
             statement.bind(series, at: 1)
             return try statement.first { $0.int64(0) } ?? 0
         }
         return counted <= 0
     }
 
-    func forgetChain(of series: Int64) throws {
+    func forgetChain(of series: Int64) throws(SQLiteError) {
         try connection.withStatement(
             """
             WITH RECURSIVE chain (range) AS (
@@ -371,20 +387,20 @@ extension StoreWriter {
             )
             DELETE FROM postings WHERE series = ?1 AND range IN (SELECT range FROM chain)
             """
-        ) { statement in
+        ) { statement throws(SQLiteError) in
             statement.bind(series, at: 1)
             try statement.run()
         }
     }
 
-    private func setTimes(of series: Int64, to chain: Chain) throws {
+    private func setTimes(of series: Int64, to chain: Chain) throws(SQLiteError) {
         try connection.withStatement(
             """
             UPDATE totals SET last_at = coalesce(?2, last_at),
                 first_at = CASE WHEN ?4 THEN min(first_at, coalesce(?3, first_at)) ELSE coalesce(?3, first_at) END
             WHERE series = ?1
             """
-        ) { statement in
+        ) { statement throws(SQLiteError) in
             statement.bind(series, at: 1)
             statement.bind(chain.lastAt, at: 2)
             statement.bind(chain.firstAt, at: 3)
@@ -397,8 +413,9 @@ extension StoreWriter {
 
     /// Erases a series, and its group if this was the last one. The newest row of a table is only cleared, because its
     /// id would be assigned again.
-    private func erase(series: Int64) throws {
-        let group = try connection.withStatement(#"SELECT "group" FROM series WHERE id = ?1"#) { statement in
+    private func erase(series: Int64) throws(SQLiteError) {
+        let group = try connection.withStatement(#"SELECT "group" FROM series WHERE id = ?1"#) {
+            statement throws(SQLiteError) in
             statement.bind(series, at: 1)
             return try statement.first { $0.int64(0) }
         }
@@ -414,7 +431,7 @@ extension StoreWriter {
         try run("UPDATE series SET account = ?2, sender = ?3 WHERE id = ?1", series, try nobody())
         let next = try connection.withStatement(
             #"SELECT key FROM series WHERE "group" = ?1 AND key <> x'' ORDER BY id LIMIT 1"#
-        ) { statement in
+        ) { statement throws(SQLiteError) in
             statement.bind(group, at: 1)
             return try statement.first { $0.bytes(0) }
         }
@@ -427,7 +444,7 @@ extension StoreWriter {
 
     /// Gives a group the title and source location of its first remaining series, and versions that its series have. They
     /// came from its first series, which may have been erased.
-    private func rename(group: Int64, after series: SeriesDescription) throws {
+    private func rename(group: Int64, after series: SeriesDescription) throws(SQLiteError) {
         try unindex(group: group)
         try connection.withStatement(
             """
@@ -441,9 +458,9 @@ extension StoreWriter {
                     ELSE (SELECT version FROM kept ORDER BY series DESC LIMIT 1) END
             WHERE id = ?1
             """
-        ) { statement in
+        ) { statement throws(SQLiteError) in
             statement.bind(group, at: 1)
-            statement.bind(Self.title(of: series), at: 2)
+            statement.bind(RecordCommit.title(of: series), at: 2)
             statement.bind(series.domain, at: 3)
             statement.bind(series.code, at: 4)
             statement.bind(series.source.fileID, at: 5)
@@ -452,15 +469,16 @@ extension StoreWriter {
             statement.bind(series.source.module, at: 8)
             try statement.run()
         }
-        try connection.withStatement("INSERT INTO group_text (rowid, title, domain) VALUES (?1, ?2, ?3)") { statement in
+        try connection.withStatement("INSERT INTO group_text (rowid, title, domain) VALUES (?1, ?2, ?3)") {
+            statement throws(SQLiteError) in
             statement.bind(group, at: 1)
-            statement.bind(Self.title(of: series), at: 2)
+            statement.bind(RecordCommit.title(of: series), at: 2)
             statement.bind(series.domain, at: 3)
             try statement.run()
         }
     }
 
-    func unindex(group: Int64) throws {
+    func unindex(group: Int64) throws(SQLiteError) {
         try run(
             """
             INSERT INTO group_text (group_text, rowid, title, domain)
@@ -468,7 +486,7 @@ extension StoreWriter {
             """, group)
     }
 
-    private func erase(group: Int64) throws {
+    private func erase(group: Int64) throws(SQLiteError) {
         try unindex(group: group)
         try run(#"DELETE FROM summary_windows WHERE "group" = ?1"#, group)
         try run(

@@ -14,34 +14,11 @@ extension StoreWriter {
     /// - Returns: The erased records and their effects.
     /// - Throws: `StoreFailure`; nothing was erased then.
     package func erase(_ rows: [Int64]) throws(StoreFailure) -> Erasure {
-        var inFlight: Set<Int64> = []
-        var ahead: ClosedRange<Int64>?
-        let erasure = try erasing { () throws -> Erasure in
-            let toErase = try toErase(rows)
-            guard let first = toErase.first?.row, let last = toErase.last?.row else { return Erasure() }
-            var erasure = Erasure()
-            erasure.records = Int64(toErase.count)
-            erasure.series = Set(toErase.map(\.series))
-            (erasure.delivered, inFlight) = try subtractFates(of: toErase)
-            try subtractCounts(of: toErase)
-            try unlist(toErase)
-            try delete(toErase)
-            ahead = first...last
-            return erasure
-        }
-        if let ahead { noteRemoval(of: ahead) }
-        erasedWhileSent.formUnion(inFlight)
-        return erasure
-    }
-
-    /// Extends `removedAhead` by rows that may have been ahead of a cursor.
-    func noteRemoval(of rows: ClosedRange<Int64>) {
-        let known = removedAhead ?? rows
-        removedAhead = min(known.lowerBound, rows.lowerBound)...max(known.upperBound, rows.upperBound)
+        try erasing { () throws(SQLiteError) in try removal.erase(rows, &memory) }
     }
 
     /// Runs a transaction with `secure_delete`, which overwrites deleted content with zeros in the file.
-    func erasing<Value>(_ body: () throws -> Value) throws(StoreFailure) -> Value {
+    func erasing<Value>(_ body: () throws(SQLiteError) -> Value) throws(StoreFailure) -> Value {
         do throws(SQLiteError) { try connection.setPragma("secure_delete", to: 1) } catch { throw StoreFailure(error) }
         defer { try? connection.setPragma("secure_delete", to: 0) }
         return try transaction(body)
@@ -53,9 +30,28 @@ extension StoreWriter {
         writer.array { for number in numbers { $0.integer(number) } }
         return writer.text
     }
+}
+
+extension RecordRemoval {
+    func erase(_ rows: [Int64], _ memory: inout WriterMemory) throws(SQLiteError) -> Erasure {
+        let toErase = try toErase(rows)
+        guard let first = toErase.first?.row, let last = toErase.last?.row else { return Erasure() }
+        var erasure = Erasure()
+        erasure.records = Int64(toErase.count)
+        erasure.series = Set(toErase.map(\.series))
+        let inFlight: Set<Int64>
+        (erasure.delivered, inFlight) = try outbox.subtractFates(of: toErase)
+        try subtractCounts(of: toErase)
+        try unlist(toErase)
+        try delete(toErase)
+        memory.values.removals.removed()
+        memory.values.removals.removed(ahead: first...last)
+        memory.values.removals.erased(inFlight: inFlight)
+        return erasure
+    }
 
     /// Returns those rows that exist in a closed range, in ascending order.
-    func toErase(_ rows: [Int64]) throws -> [RecordToErase] {
+    func toErase(_ rows: [Int64]) throws(SQLiteError) -> [RecordToErase] {
         try connection.withStatement(
             """
             SELECT records.id, records.series, series.account, records.received_at, records.count, ranges.id,
@@ -67,8 +63,8 @@ extension StoreWriter {
                 AND ranges.first_id <= row.value
             ORDER BY records.id
             """
-        ) { statement in
-            statement.bind(Self.list(rows), at: 1)
+        ) { statement throws(SQLiteError) in
+            statement.bind(StoreWriter.list(rows), at: 1)
             return try statement.all {
                 RecordToErase(
                     row: $0.int64(0), series: $0.int64(1), account: $0.int64(2), receivedAt: $0.int64(3),
@@ -78,7 +74,7 @@ extension StoreWriter {
     }
 
     /// Removes records from the posting lists of their ranges. An empty list remains as a link of its chain.
-    func unlist(_ toErase: [RecordToErase]) throws {
+    func unlist(_ toErase: [RecordToErase]) throws(SQLiteError) {
         struct Key: Hashable {
             var range: Int64
             var series: Int64
@@ -90,7 +86,7 @@ extension StoreWriter {
                 JOIN series ON series.id = series JOIN accounts ON accounts.id = series.account
                 WHERE range = ?1 AND series = ?2
                 """
-            ) { statement in
+            ) { statement throws(SQLiteError) in
                 statement.bind(key.range, at: 1)
                 statement.bind(key.series, at: 2)
                 return try statement.first {
@@ -109,7 +105,7 @@ extension StoreWriter {
                     last_at = coalesce((SELECT received_at FROM records WHERE id = ?6), last_at)
                 WHERE range = ?1 AND series = ?2
                 """
-            ) { statement in
+            ) { statement throws(SQLiteError) in
                 statement.bind(key.range, at: 1)
                 statement.bind(key.series, at: 2)
                 statement.bind(left.count, at: 3)
@@ -123,9 +119,8 @@ extension StoreWriter {
     }
 
     /// Deletes the rows and everything that refers to them, and subtracts them from their ranges.
-    func delete(_ toErase: [RecordToErase]) throws {
-        removals += 1
-        let rows = Self.list(toErase.map(\.row))
+    func delete(_ toErase: [RecordToErase]) throws(SQLiteError) {
+        let rows = StoreWriter.list(toErase.map(\.row))
         for sql: StaticString in [
             "DELETE FROM records WHERE id IN (SELECT value FROM json_each(?1))",
             "DELETE FROM express WHERE record IN (SELECT value FROM json_each(?1))",
@@ -135,7 +130,7 @@ extension StoreWriter {
             """,
             "DELETE FROM dead_letters WHERE record IN (SELECT value FROM json_each(?1))",
         ] {
-            try connection.withStatement(sql) { statement in
+            try connection.withStatement(sql) { statement throws(SQLiteError) in
                 statement.bind(rows, at: 1)
                 try statement.run()
             }
@@ -144,13 +139,13 @@ extension StoreWriter {
     }
 
     /// Subtracts records from a range, and the same proportion of its bytes.
-    func shrink(range: Int64, by count: Int) throws {
+    func shrink(range: Int64, by count: Int) throws(SQLiteError) {
         try connection.withStatement(
             """
             UPDATE ranges SET bytes = bytes - bytes * ?2 / max(records, ?2), records = max(records - ?2, 0)
             WHERE id = ?1
             """
-        ) { statement in
+        ) { statement throws(SQLiteError) in
             statement.bind(range, at: 1)
             statement.bind(count, at: 2)
             try statement.run()
@@ -158,12 +153,12 @@ extension StoreWriter {
     }
 
     /// Subtracts bytes from a user's share of a range.
-    func give(_ bytes: Int64, of user: Int64, in range: Int64) throws {
+    func give(_ bytes: Int64, of user: Int64, in range: Int64) throws(SQLiteError) {
         for sql: StaticString in [
             "UPDATE shares SET bytes = bytes - ?3 WHERE range = ?1 AND uid = ?2",
             "DELETE FROM shares WHERE range = ?1 AND uid = ?2 AND bytes <= 0 AND ?3 >= 0",
         ] {
-            try connection.withStatement(sql) { statement in
+            try connection.withStatement(sql) { statement throws(SQLiteError) in
                 statement.bind(range, at: 1)
                 statement.bind(user, at: 2)
                 statement.bind(bytes, at: 3)
@@ -173,7 +168,7 @@ extension StoreWriter {
     }
 
     /// Subtracts records from the counts per minute and the totals of their series.
-    private func subtractCounts(of toErase: [RecordToErase]) throws {
+    private func subtractCounts(of toErase: [RecordToErase]) throws(SQLiteError) {
         struct Key: Hashable {
             var minute: Int64
             var series: Int64
@@ -187,7 +182,7 @@ extension StoreWriter {
                 WHERE series = ?2 AND minute = coalesce(
                     (SELECT minute FROM counts WHERE minute = ?1 AND series = ?2), ?1 - ?1 % 60)
                 """
-            ) { statement in
+            ) { statement throws(SQLiteError) in
                 statement.bind(key.minute, at: 1)
                 statement.bind(key.series, at: 2)
                 statement.bind(gone.count, at: 3)
@@ -196,7 +191,7 @@ extension StoreWriter {
             }
             try connection.withStatement(
                 "DELETE FROM counts WHERE minute IN (?1, ?1 - ?1 % 60) AND series = ?2 AND records <= 0"
-            ) { statement in
+            ) { statement throws(SQLiteError) in
                 statement.bind(key.minute, at: 1)
                 statement.bind(key.series, at: 2)
                 try statement.run()
@@ -205,7 +200,7 @@ extension StoreWriter {
         for (series, gone) in Dictionary(grouping: toErase, by: \.series) {
             try connection.withStatement(
                 "UPDATE totals SET records = records - ?2, occurrences = occurrences - ?3 WHERE series = ?1"
-            ) { statement in
+            ) { statement throws(SQLiteError) in
                 statement.bind(series, at: 1)
                 statement.bind(gone.count, at: 2)
                 statement.bind(gone.reduce(0) { $0 + $1.count }, at: 3)

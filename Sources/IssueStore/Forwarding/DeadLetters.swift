@@ -2,30 +2,43 @@ import IssueCore
 package import IssueProtocol
 import SQLiteKit
 
-/// Storing and requeueing dead letters.
 extension StoreWriter {
+    /// Makes dead letters pending again.
+    ///
+    /// A dead letter is not changed if its record is gone or if its destination is no longer configured.
+    ///
+    /// - Parameter letters: Ids in the `dead_letters` table.
+    /// - Returns: The number of requeued dead letters, including summaries.
+    /// - Throws: `StoreFailure`; nothing is requeued then.
+    package func requeue(_ letters: [Int64]) throws(StoreFailure) -> Int64 {
+        try transaction { () throws(SQLiteError) in try outbox.requeue(letters) }
+    }
+}
+
+/// Storing and requeueing dead letters.
+extension ForwardingOutbox {
     func bury(
         _ row: Int64, _ reason: DeadLetterReason, _ settlement: BatchSettlement, line: Int, destination: Int64
-    ) throws {
+    ) throws(SQLiteError) {
         try insertDeadLetter(record: row, summary: nil, reason, settlement, line: line, destination)
     }
 
     func bury(
         summary: Int64, _ reason: DeadLetterReason, _ settlement: BatchSettlement, line: Int, destination: Int64
-    ) throws {
+    ) throws(SQLiteError) {
         try insertDeadLetter(record: 0, summary: summary, reason, settlement, line: line, destination)
     }
 
     private func insertDeadLetter(
         record: Int64, summary: Int64?, _ reason: DeadLetterReason, _ settlement: BatchSettlement, line: Int,
         _ destination: Int64
-    ) throws {
+    ) throws(SQLiteError) {
         try connection.withStatement(
             """
             INSERT INTO dead_letters (destination, record, batch, reason, answer, attempts, at, line, summary)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
             """
-        ) { statement in
+        ) { statement throws(SQLiteError) in
             statement.bind(destination, at: 1)
             statement.bind(record, at: 2)
             statement.bind(settlement.batch.id, at: 3)
@@ -39,52 +52,47 @@ extension StoreWriter {
         }
     }
 
-    /// Makes dead letters pending again.
-    ///
-    /// A dead letter is not changed if its record is gone or if its destination is no longer configured.
-    ///
-    /// - Parameter letters: Ids in the `dead_letters` table.
-    /// - Returns: The number of requeued dead letters, including summaries.
-    /// - Throws: `StoreFailure`; nothing is requeued then.
-    package func requeue(_ letters: [Int64]) throws(StoreFailure) -> Int64 {
-        try transaction {
-            var count: Int64 = 0
-            var ledger = LedgerChanges()
-            for letter in try lettersToRequeue(letters) {
-                let isAgain =
-                    try letter.summary.map { try requeue(summary: $0, letter.destination) }
-                    ?? requeue(letter, &ledger)
-                guard isAgain else { continue }
-                count += 1
-                try connection.withStatement("DELETE FROM dead_letters WHERE id = ?1") { statement in
-                    statement.bind(letter.id, at: 1)
-                    try statement.run()
+    /// Makes dead letters pending again. Returns their number.
+    func requeue(_ letters: [Int64]) throws(SQLiteError) -> Int64 {
+        var count: Int64 = 0
+        var ledger = LedgerChanges()
+        for letter in try lettersToRequeue(letters) {
+            let isAgain =
+                if let summary = letter.summary {
+                    try requeue(summary: summary, letter.destination)
+                } else {
+                    try requeue(letter, &ledger)
                 }
+            guard isAgain else { continue }
+            count += 1
+            try connection.withStatement("DELETE FROM dead_letters WHERE id = ?1") { statement throws(SQLiteError) in
+                statement.bind(letter.id, at: 1)
+                try statement.run()
             }
-            try ledger.write(on: connection)
-            return count
         }
+        try ledger.write(on: connection)
+        return count
     }
 
     private typealias Letter = (id: Int64, destination: Int64, record: Int64, summary: Int64?)
 
-    private func lettersToRequeue(_ letters: [Int64]) throws -> [Letter] {
+    private func lettersToRequeue(_ letters: [Int64]) throws(SQLiteError) -> [Letter] {
         try connection.withStatement(
             """
             SELECT dead_letters.id, destination, record, summary
             FROM dead_letters JOIN destinations ON destinations.id = destination AND active = 1
             WHERE dead_letters.id IN (SELECT value FROM json_each(?1)) ORDER BY dead_letters.id
             """
-        ) { statement in
-            statement.bind(Self.list(letters), at: 1)
+        ) { statement throws(SQLiteError) in
+            statement.bind(StoreWriter.list(letters), at: 1)
             return try statement.all { ($0.int64(0), $0.int64(1), $0.int64(2), $0.optionalInt64(3)) }
         }
     }
 
-    private func requeue(_ letter: Letter, _ ledger: inout LedgerChanges) throws -> Bool {
+    private func requeue(_ letter: Letter, _ ledger: inout LedgerChanges) throws(SQLiteError) -> Bool {
         let found = try connection.withStatement(
             "SELECT account, count FROM records JOIN series ON series.id = records.series WHERE records.id = ?1"
-        ) { statement in
+        ) { statement throws(SQLiteError) in
             statement.bind(letter.record, at: 1)
             return try statement.first { (account: $0.int64(0), count: $0.int64(1)) }
         }
@@ -97,7 +105,7 @@ extension StoreWriter {
     }
 
     /// Requeues a summary. The records that it counts become summarised again.
-    private func requeue(summary: Int64, _ destination: Int64) throws -> Bool {
+    private func requeue(summary: Int64, _ destination: Int64) throws(SQLiteError) -> Bool {
         guard let counted = try counted(by: summary) else { return false }
         let left = try sum(of: .deadLettered, counted.account, destination)
         let sum = LedgerChanges.Sum(
@@ -105,7 +113,7 @@ extension StoreWriter {
         var ledger = LedgerChanges()
         ledger.moved(sum, account: counted.account, destination: destination, from: .deadLettered, to: .summarised)
         try ledger.write(on: connection)
-        try connection.withStatement("UPDATE summaries SET state = 0 WHERE id = ?1") { statement in
+        try connection.withStatement("UPDATE summaries SET state = 0 WHERE id = ?1") { statement throws(SQLiteError) in
             statement.bind(summary, at: 1)
             try statement.run()
         }

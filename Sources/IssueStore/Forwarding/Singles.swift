@@ -3,16 +3,16 @@ import IssueProtocol
 import SQLiteKit
 
 /// Records that are sent outside the scan: priority records and requeued ones.
-extension StoreWriter {
+extension ForwardingOutbox {
     /// Stores which batch contains each priority or requeued record, and how far the priority records have been
     /// examined.
-    func carry(_ batch: NewBatch, in id: Int64) throws {
+    func carry(_ batch: NewBatch, in id: Int64) throws(SQLiteError) {
         if batch.kind == .priority || batch.kind == .requeued {
             for record in batch.sent { try put(single: record.row, in: id, batch.destination) }
         }
         guard let priority = batch.priorityThrough else { return }
         try connection.withStatement("UPDATE destinations SET express_id = max(express_id, ?2) WHERE id = ?1") {
-            statement in
+            statement throws(SQLiteError) in
             statement.bind(batch.destination, at: 1)
             statement.bind(priority, at: 2)
             try statement.run()
@@ -22,13 +22,13 @@ extension StoreWriter {
     /// Stores the batch of a record that is sent outside the scan.
     ///
     /// - Parameter batch: Nil if the record waits for a batch.
-    func put(single row: Int64, in batch: Int64?, _ destination: Int64) throws {
+    func put(single row: Int64, in batch: Int64?, _ destination: Int64) throws(SQLiteError) {
         try connection.withStatement(
             """
             INSERT INTO singles (destination, record, batch) VALUES (?1, ?2, ?3)
             ON CONFLICT DO UPDATE SET batch = excluded.batch
             """
-        ) { statement in
+        ) { statement throws(SQLiteError) in
             statement.bind(destination, at: 1)
             statement.bind(row, at: 2)
             statement.bind(batch ?? 0, at: 3)
@@ -38,8 +38,9 @@ extension StoreWriter {
 
     /// Returns the batch that contains a record outside the scan: 0 if the record waits for one, nil if the scan sent
     /// it.
-    func single(_ row: Int64, _ destination: Int64) throws -> Int64? {
-        try connection.withStatement("SELECT batch FROM singles WHERE destination = ?1 AND record = ?2") { statement in
+    func single(_ row: Int64, _ destination: Int64) throws(SQLiteError) -> Int64? {
+        try connection.withStatement("SELECT batch FROM singles WHERE destination = ?1 AND record = ?2") {
+            statement throws(SQLiteError) in
             statement.bind(destination, at: 1)
             statement.bind(row, at: 2)
             return try statement.first { $0.int64(0) }
@@ -47,10 +48,10 @@ extension StoreWriter {
     }
 
     /// Returns the records in `rows` that are sent outside the scan, and their batches.
-    func singles(in rows: ClosedRange<Int64>, _ destination: Int64) throws -> [Int64: Int64] {
+    func singles(in rows: ClosedRange<Int64>, _ destination: Int64) throws(SQLiteError) -> [Int64: Int64] {
         let found = try connection.withStatement(
             "SELECT record, batch FROM singles WHERE destination = ?1 AND record BETWEEN ?2 AND ?3"
-        ) { statement in
+        ) { statement throws(SQLiteError) in
             statement.bind(destination, at: 1)
             statement.bind(rows.lowerBound, at: 2)
             statement.bind(rows.upperBound, at: 3)
@@ -60,23 +61,23 @@ extension StoreWriter {
     }
 
     /// Deletes the entries of removed records.
-    func forgetSingles(through row: Int64) throws {
+    func forgetSingles(through row: Int64) throws(SQLiteError) {
         try connection.withStatement(
             "DELETE FROM singles WHERE destination IN (SELECT id FROM destinations) AND record <= ?1"
-        ) { statement in
+        ) { statement throws(SQLiteError) in
             statement.bind(row, at: 1)
             try statement.run()
         }
     }
 
     /// Deletes the entries of removed records.
-    func forgetSingles(in rows: ClosedRange<Int64>) throws {
+    func forgetSingles(in rows: ClosedRange<Int64>) throws(SQLiteError) {
         try connection.withStatement(
             """
             DELETE FROM singles WHERE destination IN (SELECT id FROM destinations) AND record BETWEEN ?1 AND ?2
                 AND NOT EXISTS (SELECT 1 FROM records WHERE records.id = record)
             """
-        ) { statement in
+        ) { statement throws(SQLiteError) in
             statement.bind(rows.lowerBound, at: 1)
             statement.bind(rows.upperBound, at: 2)
             try statement.run()

@@ -27,28 +27,36 @@ extension StoreWriter {
         // Counting a backlog may read the whole file, and none of these pages is needed again.
         try? connection.setPragma("cache_size", to: -1024)
         defer { try? Schema.setCache(connection) }
-        let rows = try transaction { () throws -> [DestinationRow] in
-            try rest(allBut: configured.map(\.name))
-            var rows: [DestinationRow] = []
-            for destination in configured {
-                if try !resume(destination) { try add(destination, at: now) }
-                if let row = try row(of: destination.name) { rows.append(row) }
-            }
-            return rows
-        }
-        destinations = rows.map(\.id)
-        priorityDestinations = !rows.isEmpty
-        return rows
+        return try transaction { () throws(SQLiteError) in try outbox.configure(configured, at: now, &memory) }
     }
 
     /// Returns the ids of the destinations that were configured last.
-    static func activeDestinations(_ connection: Connection) throws -> [Int64] {
+    static func activeDestinations(_ connection: Connection) throws(SQLiteError) -> [Int64] {
         try connection.withStatement("SELECT id FROM destinations WHERE active = 1 ORDER BY id") {
-            try $0.all { $0.int64(0) }
+            statement throws(SQLiteError) in
+            try statement.all { $0.int64(0) }
         }
     }
 
-    private func rest(allBut names: [String]) throws {
+}
+
+extension ForwardingOutbox {
+    typealias ConfiguredDestination = StoreWriter.ConfiguredDestination
+
+    func configure(
+        _ configured: [ConfiguredDestination], at now: Timestamp, _ memory: inout WriterMemory
+    ) throws(SQLiteError) -> [DestinationRow] {
+        try rest(allBut: configured.map(\.name), lastID: memory.open.lastID)
+        var rows: [DestinationRow] = []
+        for destination in configured {
+            if try !resume(destination, memory.open) { try add(destination, at: now, memory.open) }
+            if let row = try row(of: destination.name) { rows.append(row) }
+        }
+        memory.values.destinations = rows.map(\.id)
+        return rows
+    }
+
+    private func rest(allBut names: [String], lastID: Int64) throws(SQLiteError) {
         var writer = JSONWriter()
         writer.array { for name in names { $0.string(name) } }
         try connection.withStatement(
@@ -56,26 +64,26 @@ extension StoreWriter {
             UPDATE destinations SET active = 0, given_id = ?1
             WHERE active = 1 AND name NOT IN (SELECT value FROM json_each(?2))
             """
-        ) { statement in
-            statement.bind(open.lastID, at: 1)
+        ) { statement throws(SQLiteError) in
+            statement.bind(lastID, at: 1)
             statement.bind(writer.text, at: 2)
             try statement.run()
         }
     }
 
     /// Reactivates a known destination. It also receives what was stored while it was not configured.
-    private func resume(_ destination: ConfiguredDestination) throws -> Bool {
+    private func resume(_ destination: ConfiguredDestination, _ open: OpenRange) throws(SQLiteError) -> Bool {
         let known = try connection.withStatement("SELECT id, active, given_id FROM destinations WHERE name = ?1") {
-            statement in
+            statement throws(SQLiteError) in
             statement.bind(destination.name, at: 1)
             return try statement.first { (id: $0.int64(0), isActive: $0.int64(1) != 0, given: $0.int64(2)) }
         }
         guard let known else { return false }
-        if !known.isActive { try give(known.id, recordsAbove: known.given) }
+        if !known.isActive { try give(known.id, recordsAbove: known.given, open) }
         // An unchanged row is not written, because startup must not need free disk space.
         try connection.withStatement(
             "UPDATE destinations SET active = 1, kind = ?2 WHERE id = ?1 AND (active <> 1 OR kind <> ?2)"
-        ) { statement in
+        ) { statement throws(SQLiteError) in
             statement.bind(known.id, at: 1)
             statement.bind(destination.kind, at: 2)
             try statement.run()
@@ -83,11 +91,11 @@ extension StoreWriter {
         return true
     }
 
-    private func add(_ destination: ConfiguredDestination, at now: Timestamp) throws {
+    private func add(_ destination: ConfiguredDestination, at now: Timestamp, _ open: OpenRange) throws(SQLiteError) {
         let first = destination.takesBacklog ? 1 : open.nextID
         try connection.withStatement(
             "INSERT INTO destinations (name, kind, since, first_id, cursor) VALUES (?1, ?2, ?3, ?4, ?5)"
-        ) { statement in
+        ) { statement throws(SQLiteError) in
             statement.bind(destination.name, at: 1)
             statement.bind(destination.kind, at: 2)
             statement.bind(now.milliseconds, at: 3)
@@ -95,26 +103,28 @@ extension StoreWriter {
             statement.bind(first - 1, at: 5)
             try statement.run()
         }
-        if destination.takesBacklog { try give(connection.lastInsertedRowID, recordsAbove: 0) }
+        if destination.takesBacklog { try give(connection.lastInsertedRowID, recordsAbove: 0, open) }
     }
 
     /// Adds existing records to what a destination has received and to what is pending.
     ///
     /// The sums are computed here, because SQLite would sort all records to group them.
-    private func give(_ destination: Int64, recordsAbove row: Int64) throws {
+    private func give(_ destination: Int64, recordsAbove row: Int64, _ open: OpenRange) throws(SQLiteError) {
         var numbers = IDInterner()
         var sums: [LedgerChanges.Sum] = []
         var start = row
         if row == 0, try areTotalsOfWhatIsThere() {
             start = open.firstID - 1
-            try connection.withStatement("SELECT series, records, occurrences FROM totals") { statement in
+            try connection.withStatement("SELECT series, records, occurrences FROM totals") {
+                statement throws(SQLiteError) in
                 try statement.forEach { row in
                     _ = numbers.number(of: row.int64(0))
                     sums.append(LedgerChanges.Sum(records: row.int64(1), occurrences: row.int64(2)))
                 }
             }
         }
-        try connection.withStatement("SELECT series, count FROM records WHERE id > ?1") { statement in
+        try connection.withStatement("SELECT series, count FROM records WHERE id > ?1") {
+            statement throws(SQLiteError) in
             statement.bind(start, at: 1)
             try statement.forEach { row in
                 let number = numbers.number(of: row.int64(0))
@@ -132,7 +142,7 @@ extension StoreWriter {
                     ON CONFLICT DO UPDATE SET records = records + excluded.records,
                                               occurrences = occurrences + excluded.occurrences
                     """
-                ) { statement in
+                ) { statement throws(SQLiteError) in
                     statement.bind(destination, at: 1)
                     statement.bind(fate, at: 2)
                     statement.bind(sum.records, at: 3)
@@ -145,17 +155,17 @@ extension StoreWriter {
     }
 
     /// Returns `true` if no record was ever removed from the closed ranges. Retention does not update the totals.
-    private func areTotalsOfWhatIsThere() throws -> Bool {
+    private func areTotalsOfWhatIsThere() throws(SQLiteError) -> Bool {
         try connection.withStatement(
             """
             SELECT (SELECT coalesce(sum(records), 0) FROM totals) = (SELECT coalesce(sum(records), 0) FROM ranges)
             """
-        ) { try $0.first { $0.int64(0) != 0 } ?? false }
+        ) { statement throws(SQLiteError) in try statement.first { $0.int64(0) != 0 } ?? false }
     }
 
-    private func row(of name: String) throws -> DestinationRow? {
+    private func row(of name: String) throws(SQLiteError) -> DestinationRow? {
         try connection.withStatement("SELECT id, cursor, express_id, state FROM destinations WHERE name = ?1") {
-            statement in
+            statement throws(SQLiteError) in
             statement.bind(name, at: 1)
             return try statement.first {
                 DestinationRow(

@@ -9,9 +9,9 @@ extension StoreWriter {
     package func store(
         _ summaries: [NewSummary], changes: AdmissionChanges, destination: Int64, at now: Timestamp
     ) throws(StoreFailure) {
-        try transaction {
-            for summary in summaries { try insert(summary, destination, at: now) }
-            try write(changes, of: destination)
+        try transaction { () throws(SQLiteError) in
+            for summary in summaries { try outbox.insert(summary, destination, at: now) }
+            try outbox.write(changes, of: destination)
         }
     }
 
@@ -26,14 +26,17 @@ extension StoreWriter {
         }
     }
 
-    func insert(_ summary: NewSummary, _ destination: Int64, at now: Timestamp) throws {
+}
+
+extension ForwardingOutbox {
+    func insert(_ summary: StoreWriter.NewSummary, _ destination: Int64, at now: Timestamp) throws(SQLiteError) {
         try connection.withStatement(
             """
             INSERT INTO summaries (destination, "group", account, reason, sequence, state, at, records, occurrences,
                                    line)
             VALUES (?1, ?2, ?3, ?4, ?5, 0, ?6, ?7, ?8, ?9)
             """
-        ) { statement in
+        ) { statement throws(SQLiteError) in
             statement.bind(destination, at: 1)
             statement.bind(summary.draft.group, at: 2)
             statement.bind(summary.draft.account, at: 3)
@@ -49,13 +52,13 @@ extension StoreWriter {
         for stretch in summary.draft.stretches { try insert(stretch, of: id, destination) }
     }
 
-    private func insert(_ stretch: SummaryStretch, of summary: Int64, _ destination: Int64) throws {
+    private func insert(_ stretch: SummaryStretch, of summary: Int64, _ destination: Int64) throws(SQLiteError) {
         try connection.withStatement(
             """
             INSERT OR REPLACE INTO summary_windows (destination, "group", reason, last_id, first_id, summary)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6)
             """
-        ) { statement in
+        ) { statement throws(SQLiteError) in
             statement.bind(destination, at: 1)
             statement.bind(stretch.group, at: 2)
             statement.bind(stretch.reason.rawValue, at: 3)
@@ -67,7 +70,7 @@ extension StoreWriter {
     }
 
     /// Stores the result of a summary. If it was not delivered, the records it counts become dead letters too.
-    func settle(summary: Int64, isDead: Bool, _ destination: Int64) throws {
+    func settle(summary: Int64, isDead: Bool, _ destination: Int64) throws(SQLiteError) {
         guard isDead, let counted = try counted(by: summary) else {
             return try note(summary, .told, nil)
         }
@@ -82,9 +85,9 @@ extension StoreWriter {
     }
 
     /// Returns the number of records and occurrences that a summary counts, or nil if the summary does not exist.
-    func counted(by summary: Int64) throws -> NewBatch.Tally? {
+    func counted(by summary: Int64) throws(SQLiteError) -> NewBatch.Tally? {
         try connection.withStatement("SELECT account, records, occurrences FROM summaries WHERE id = ?1") {
-            statement in
+            statement throws(SQLiteError) in
             statement.bind(summary, at: 1)
             return try statement.first {
                 NewBatch.Tally(account: $0.int64(0), records: $0.int64(1), occurrences: $0.int64(2))
@@ -93,12 +96,12 @@ extension StoreWriter {
     }
 
     /// Subtracts erased records from what a summary counts.
-    func take(_ sum: LedgerChanges.Sum, off summary: Int64) throws {
+    func take(_ sum: LedgerChanges.Sum, off summary: Int64) throws(SQLiteError) {
         try connection.withStatement(
             """
             UPDATE summaries SET records = max(records - ?2, 0), occurrences = max(occurrences - ?3, 0) WHERE id = ?1
             """
-        ) { statement in
+        ) { statement throws(SQLiteError) in
             statement.bind(summary, at: 1)
             statement.bind(sum.records, at: 2)
             statement.bind(sum.occurrences, at: 3)
@@ -106,13 +109,13 @@ extension StoreWriter {
         }
     }
 
-    private func note(_ summary: Int64, _ state: SummaryDelivery.State, _ sum: LedgerChanges.Sum?) throws {
+    private func note(_ summary: Int64, _ state: SummaryDelivery.State, _ sum: LedgerChanges.Sum?) throws(SQLiteError) {
         try connection.withStatement(
             """
             UPDATE summaries SET state = ?2, records = coalesce(?3, records), occurrences = coalesce(?4, occurrences)
             WHERE id = ?1
             """
-        ) { statement in
+        ) { statement throws(SQLiteError) in
             statement.bind(summary, at: 1)
             statement.bind(state.rawValue, at: 2)
             statement.bind(sum?.records, at: 3)
@@ -196,7 +199,7 @@ extension Connection {
     /// Returns the summary that counts a record suppressed for `reason`, or nil while its window is open.
     func summary(
         tellingOf row: Int64, for reason: SuppressionReason, _ destination: Int64
-    ) throws -> SummaryDelivery? {
+    ) throws(SQLiteError) -> SummaryDelivery? {
         try withStatement(
             """
             SELECT summaries.id, summaries.state
@@ -208,7 +211,7 @@ extension Connection {
                 AND summary_windows.reason = ?3 AND last_id >= ?2 AND first_id <= ?2
             ORDER BY last_id LIMIT 1
             """
-        ) { statement in
+        ) { statement throws(SQLiteError) in
             statement.bind(destination, at: 1)
             statement.bind(row, at: 2)
             statement.bind(reason.rawValue, at: 3)

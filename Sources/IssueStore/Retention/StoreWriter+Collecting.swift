@@ -19,13 +19,14 @@ extension StoreWriter {
     ///   - edge: The last row that was examined. Processes with later records are kept.
     /// - Throws: `StoreFailure`; nothing was removed then.
     package func collect(processes: [Int64], seenThrough edge: Int64) throws(StoreFailure) {
-        let cached = Set(self.processes.values.map(\.process))
-        try transaction {
-            let used = try connection.withStatement("SELECT DISTINCT process FROM records WHERE id > ?1") { statement in
+        let cached = Set(memory.caches.processes.values.map(\.process))
+        try transaction { () throws(SQLiteError) in
+            let used = try connection.withStatement("SELECT DISTINCT process FROM records WHERE id > ?1") {
+                statement throws(SQLiteError) in
                 statement.bind(edge, at: 1)
                 return Set(try statement.all { $0.int64(0) })
             }
-            try delete(
+            try removal.delete(
                 "DELETE FROM processes WHERE id IN (SELECT value FROM json_each(?1)) AND id < (SELECT max(id) FROM processes)",
                 processes.filter { !cached.contains($0) && !used.contains($0) })
         }
@@ -38,52 +39,30 @@ extension StoreWriter {
     ///   - edge: The last row that was examined. Series with later records are kept.
     /// - Throws: `StoreFailure`; nothing was removed then.
     package func collect(series: [Int64], seenThrough edge: Int64) throws(StoreFailure) {
-        try transaction {
-            let used = try connection.withStatement("SELECT DISTINCT series FROM records WHERE id > ?1") { statement in
+        try transaction { () throws(SQLiteError) in
+            let used = try connection.withStatement("SELECT DISTINCT series FROM records WHERE id > ?1") {
+                statement throws(SQLiteError) in
                 statement.bind(edge, at: 1)
                 return Set(try statement.all { $0.int64(0) })
             }
-            let newest = try connection.withStatement("SELECT max(id) FROM series") {
-                try $0.first { $0.int64(0) } ?? 0
+            let newest = try connection.withStatement("SELECT max(id) FROM series") { statement throws(SQLiteError) in
+                try statement.first { $0.int64(0) } ?? 0
             }
             let gone = series.filter { !used.contains($0) && $0 < newest }
             let groups = try connection.withStatement(
                 #"SELECT DISTINCT "group" FROM series WHERE id IN (SELECT value FROM json_each(?1))"#
-            ) { statement in
+            ) { statement throws(SQLiteError) in
                 statement.bind(Self.list(gone), at: 1)
                 return try statement.all { $0.int64(0) }
             }
-            for series in gone { try forgetChain(of: series) }
-            try delete("DELETE FROM totals WHERE series IN (SELECT value FROM json_each(?1))", gone)
-            try delete("DELETE FROM series WHERE id IN (SELECT value FROM json_each(?1))", gone)
-            for group in groups { try collect(group: group) }
+            for series in gone { try removal.forgetChain(of: series) }
+            try removal.delete("DELETE FROM totals WHERE series IN (SELECT value FROM json_each(?1))", gone)
+            try removal.delete("DELETE FROM series WHERE id IN (SELECT value FROM json_each(?1))", gone)
+            for group in groups { try removal.collect(group: group) }
+            memory.caches.series.removeAll()
+            memory.caches.users.removeAll()
+            memory.caches.triage.removeAll()
         }
-        self.series.removeAll()
-        users.removeAll()
-        triageStates.removeAll()
-    }
-
-    /// Removes a group without series, unless its state is not open, a limiter window refers to it, or a summary is
-    /// unsent.
-    private func collect(group: Int64) throws {
-        let isLeft = try connection.withStatement(
-            """
-            SELECT 1 FROM groups WHERE id = ?1 AND state = 0 AND merged_into IS NULL
-                AND id < (SELECT max(id) FROM groups)
-                AND NOT EXISTS (SELECT 1 FROM series WHERE "group" = ?1)
-                AND NOT EXISTS (SELECT 1 FROM groups AS other WHERE other.merged_into = ?1)
-                AND NOT EXISTS (SELECT 1 FROM limits WHERE kind = 2 AND key >> 3 = ?1)
-                AND NOT EXISTS (SELECT 1 FROM summaries WHERE "group" = ?1 AND state = 0)
-            """
-        ) { statement in
-            statement.bind(group, at: 1)
-            return try statement.first { _ in true } ?? false
-        }
-        guard isLeft else { return }
-        try unindex(group: group)
-        try delete("DELETE FROM limits WHERE kind = 1 AND key IN (SELECT value FROM json_each(?1))", [group])
-        try delete(#"DELETE FROM mutes WHERE "group" IN (SELECT value FROM json_each(?1))"#, [group])
-        try delete("DELETE FROM groups WHERE id IN (SELECT value FROM json_each(?1))", [group])
     }
 
     /// Removes senders and accounts that nothing refers to, and rows of the clock and of mutes that apply to no record.
@@ -91,7 +70,7 @@ extension StoreWriter {
     /// - Returns: `true` if there may be more.
     /// - Throws: `StoreFailure`; nothing was removed then.
     package func collectOwners() throws(StoreFailure) -> Bool {
-        let isMore = try transaction {
+        try transaction { () throws(SQLiteError) in
             var count = 0
             for sql: StaticString in [
                 """
@@ -118,14 +97,13 @@ extension StoreWriter {
                     SELECT "group", first_id FROM mutes WHERE last_id < (SELECT min(id) FROM records) LIMIT 4)
                 """,
             ] {
-                try connection.withStatement(sql) { try $0.run() }
+                try connection.withStatement(sql) { statement throws(SQLiteError) in try statement.run() }
                 count = max(count, connection.changes == 4 ? 1 : 0)
             }
+            memory.caches.senders.removeAll()
+            memory.caches.accounts.removeAll()
             return count > 0
         }
-        senders.removeAll()
-        accounts.removeAll()
-        return isMore
     }
 
     /// Removes counts of series that have no totals any longer.
@@ -134,10 +112,10 @@ extension StoreWriter {
     /// - Returns: The minute to continue from, or nil at the end.
     /// - Throws: `StoreFailure`; nothing was removed then.
     package func collectCounts(from minute: Int64) throws(StoreFailure) -> Int64? {
-        try transaction {
+        try transaction { () throws(SQLiteError) in
             let last = try connection.withStatement(
                 "SELECT max(minute) FROM (SELECT minute FROM counts WHERE minute >= ?1 ORDER BY minute LIMIT ?2)"
-            ) { statement in
+            ) { statement throws(SQLiteError) in
                 statement.bind(minute, at: 1)
                 statement.bind(Self.countsAtATime, at: 2)
                 return try statement.first { $0.optionalInt64(0) } ?? nil
@@ -148,7 +126,7 @@ extension StoreWriter {
                 DELETE FROM counts WHERE minute BETWEEN ?1 AND ?2
                     AND NOT EXISTS (SELECT 1 FROM totals WHERE totals.series = counts.series)
                 """
-            ) { statement in
+            ) { statement throws(SQLiteError) in
                 statement.bind(minute, at: 1)
                 statement.bind(last, at: 2)
                 try statement.run()
@@ -165,30 +143,56 @@ extension StoreWriter {
     /// - Returns: The id to continue from, or nil at the end.
     /// - Throws: `StoreFailure`; nothing was removed then.
     package func collectSummaries(above number: Int64, before time: Timestamp) throws(StoreFailure) -> Int64? {
-        try transaction {
+        try transaction { () throws(SQLiteError) in
             let some = try connection.withStatement(
                 "SELECT id, state, at FROM summaries WHERE id > ?1 ORDER BY id LIMIT ?2"
-            ) { statement in
+            ) { statement throws(SQLiteError) in
                 statement.bind(number, at: 1)
                 statement.bind(Self.summariesAtATime, at: 2)
                 return try statement.all { (id: $0.int64(0), state: $0.int64(1), at: $0.int64(2)) }
             }
             let old = some.filter { $0.at < time.milliseconds }
-            try delete(
+            try removal.delete(
                 "DELETE FROM summaries WHERE id IN (SELECT value FROM json_each(?1)) AND id < (SELECT max(id) FROM summaries)",
                 old.filter { $0.state == 1 }.map(\.id))
-            try delete(
+            try removal.delete(
                 "DELETE FROM summary_windows WHERE summary NOT IN (SELECT id FROM summaries) AND summary IN (SELECT value FROM json_each(?1))",
                 old.map(\.id))
             // Summaries are in chronological order.
             return some.count == Self.summariesAtATime && old.count == some.count ? some.last?.id : nil
         }
     }
+}
 
-    private func delete(_ sql: StaticString, _ ids: [Int64]) throws {
+extension RecordRemoval {
+    /// Removes a group without series, unless its state is not open, a limiter window refers to it, or a summary is
+    /// unsent.
+    func collect(group: Int64) throws(SQLiteError) {
+        let isLeft = try connection.withStatement(
+            """
+            SELECT 1 FROM groups WHERE id = ?1 AND state = 0 AND merged_into IS NULL
+                AND id < (SELECT max(id) FROM groups)
+                AND NOT EXISTS (SELECT 1 FROM series WHERE "group" = ?1)
+                AND NOT EXISTS (SELECT 1 FROM groups AS other WHERE other.merged_into = ?1)
+                AND NOT EXISTS (SELECT 1 FROM limits WHERE kind = 2 AND key >> 3 = ?1)
+                AND NOT EXISTS (SELECT 1 FROM summaries WHERE "group" = ?1 AND state = 0)
+            """
+        ) { statement throws(SQLiteError) in
+            statement.bind(group, at: 1)
+            return try statement.first { _ in true } ?? false
+        }
+        guard isLeft else { return }
+        try unindex(group: group)
+        try delete("DELETE FROM limits WHERE kind = 1 AND key IN (SELECT value FROM json_each(?1))", [group])
+        try delete(#"DELETE FROM mutes WHERE "group" IN (SELECT value FROM json_each(?1))"#, [group])
+        try delete("DELETE FROM groups WHERE id IN (SELECT value FROM json_each(?1))", [group])
+    }
+
+    /// Runs a statement that deletes the rows with these ids.
+    func delete(_ sql: StaticString, _ ids: [Int64]) throws(SQLiteError) {
         guard !ids.isEmpty else { return }
-        try connection.withStatement(sql) { statement in
-            statement.bind(Self.list(ids), at: 1)
+        try connection.withStatement(sql) { statement throws(SQLiteError) in
+            statement.bind(StoreWriter.list(ids), at: 1)
             try statement.run()
         }
     }
@@ -204,16 +208,15 @@ extension StoreWriter {
     ///
     /// - Throws: `StoreFailure` if reading fails.
     package func keptSince(wall: Timestamp, monotonic: MonotonicInstant) throws(StoreFailure) -> Timestamp {
-        do {
+        do throws(SQLiteError) {
             let offset = try connection.withStatement("SELECT offset FROM clock ORDER BY first_id DESC LIMIT 1") {
-                try $0.first { $0.int64(0) } ?? 0
+                statement throws(SQLiteError) in
+                try statement.first { $0.int64(0) } ?? 0
             }
             let moment = logTime(wall: wall, monotonic: monotonic).advanced(by: .zero - retention.maxAge)
             return Timestamp(milliseconds: moment.milliseconds - offset)
-        } catch let error as SQLiteError {
-            throw StoreFailure(error)
         } catch {
-            preconditionFailure("Unexpected error while reading the clock: \(error)")
+            throw StoreFailure(error)
         }
     }
 
@@ -226,13 +229,13 @@ extension StoreWriter {
     /// - Throws: `StoreFailure`; nothing has changed then.
     package func lastOldRange(wall: Timestamp, monotonic: MonotonicInstant) throws(StoreFailure) -> Int64 {
         let moment = logTime(wall: wall, monotonic: monotonic).advanced(by: .zero - retention.maxAge)
-        return try transaction {
+        return try transaction { () throws(SQLiteError) in
             let range = try connection.withStatement("SELECT coalesce(max(range), 0) FROM ages WHERE at < ?1") {
-                statement in
+                statement throws(SQLiteError) in
                 statement.bind(moment.milliseconds, at: 1)
                 return try statement.first { $0.int64(0) } ?? 0
             }
-            try connection.withStatement("DELETE FROM ages WHERE range < ?1") { statement in
+            try connection.withStatement("DELETE FROM ages WHERE range < ?1") { statement throws(SQLiteError) in
                 statement.bind(range, at: 1)
                 try statement.run()
             }
@@ -250,13 +253,13 @@ extension StoreWriter {
     package func rollUpCounts(from minute: Int64, before time: Timestamp) throws(StoreFailure) -> Int64? {
         // Only whole hours, so that no hour is stored partly per minute.
         let end = time.milliseconds / 3_600_000 * 60
-        return try transaction {
+        return try transaction { () throws(SQLiteError) in
             let last = try connection.withStatement(
                 """
                 SELECT max(minute) FROM (
                     SELECT minute FROM counts WHERE minute >= ?1 AND minute < ?2 ORDER BY minute LIMIT ?3)
                 """
-            ) { statement in
+            ) { statement throws(SQLiteError) in
                 statement.bind(minute, at: 1)
                 statement.bind(end, at: 2)
                 statement.bind(Self.agedCountsAtATime, at: 3)
@@ -273,13 +276,13 @@ extension StoreWriter {
                 ON CONFLICT DO UPDATE SET records = records + excluded.records,
                                           occurrences = occurrences + excluded.occurrences
                 """
-            ) { statement in
+            ) { statement throws(SQLiteError) in
                 statement.bind(minute, at: 1)
                 statement.bind(last, at: 2)
                 try statement.run()
             }
             try connection.withStatement("DELETE FROM counts WHERE minute BETWEEN ?1 AND ?2 AND minute % 60 <> 0") {
-                statement in
+                statement throws(SQLiteError) in
                 statement.bind(minute, at: 1)
                 statement.bind(last, at: 2)
                 try statement.run()

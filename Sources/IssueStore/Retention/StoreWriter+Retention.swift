@@ -8,35 +8,20 @@ import SQLiteKit
 /// transaction. Then its posting lists are removed, and finally its own row. So everything that is left can be found at
 /// any time, and the ledger always balances. Counts and totals are kept.
 extension StoreWriter {
-    /// The limits of a slice: records, and approximate bytes.
-    private static let sliceRecords: Int64 = 2048
-    private static let sliceBytes: Int64 = 1 << 20
-    private static let slicePostings: Int64 = 1024
-    private static let sliceBatches: Int64 = 512
-
     /// Performs a step of removing a closed range. No older range may be left.
     ///
     /// - Returns: The removed records. `isDone` is `true` after the last step.
     /// - Throws: `StoreFailure`; the step can be repeated then.
     package func forget(_ range: RetentionSnapshot.ClosedRange) throws(StoreFailure) -> ExpiryProgress {
-        try transaction(isSynced: false) {
-            if let last = try sliceEnd(of: range) { return try forgetRecords(range, through: last) }
-            var progress = ExpiryProgress()
-            if try forgetPostings(of: range.id) { return progress }
-            if try forgetBatches(through: range.lastID) { return progress }
-            try end(range)
-            progress.isDone = true
-            return progress
-        }
+        try transaction(isSynced: false) { () throws(SQLiteError) in try removal.forget(range, &memory) }
     }
 
     /// Closes the open range before it is full.
     ///
     /// - Throws: `StoreFailure`; the range stays open then.
     package func closeOpenRange() throws(StoreFailure) {
-        guard open.first != nil else { return }
-        try transaction { try closeRange() }
-        startRange()
+        guard memory.open.first != nil else { return }
+        try transaction { () throws(SQLiteError) in try closeRange() }
     }
 
     /// Returns free pages to the file system. They are freed once the WAL is checkpointed.
@@ -59,13 +44,13 @@ extension StoreWriter {
     /// - Returns: `true` if there may be more.
     /// - Throws: `StoreFailure`; nothing was deleted then.
     package func forgetMarks(before moment: RecordLogInstant, limit: Int64 = 512) throws(StoreFailure) -> Bool {
-        try transaction {
+        try transaction { () throws(SQLiteError) in
             try connection.withStatement(
                 """
                 DELETE FROM producers WHERE (uid, producer) IN
                     (SELECT uid, producer FROM producers WHERE used_at < ?1 ORDER BY used_at LIMIT ?2)
                 """
-            ) { statement in
+            ) { statement throws(SQLiteError) in
                 statement.bind(moment.milliseconds, at: 1)
                 statement.bind(limit, at: 2)
                 try statement.run()
@@ -74,9 +59,37 @@ extension StoreWriter {
         }
     }
 
+    var removal: RecordRemoval { RecordRemoval(connection: connection) }
+}
+
+/// Removes records and everything that refers to them, for retention and for erasing. Its functions run inside a
+/// transaction.
+struct RecordRemoval {
+    let connection: Connection
+    var outbox: ForwardingOutbox { ForwardingOutbox(connection: connection) }
+
+    /// The limits of a slice: records, and approximate bytes.
+    static let sliceRecords: Int64 = 2048
+    static let sliceBytes: Int64 = 1 << 20
+    private static let slicePostings: Int64 = 1024
+    private static let sliceBatches: Int64 = 512
+
+    /// Performs a step of removing a closed range.
+    func forget(
+        _ range: RetentionSnapshot.ClosedRange, _ memory: inout WriterMemory
+    ) throws(SQLiteError) -> ExpiryProgress {
+        if let last = try sliceEnd(of: range) { return try forgetRecords(range, through: last, &memory) }
+        var progress = ExpiryProgress()
+        if try forgetPostings(of: range.id) { return progress }
+        if try forgetBatches(through: range.lastID) { return progress }
+        try end(range)
+        progress.isDone = true
+        return progress
+    }
+
     // MARK: Records
 
-    private func sliceEnd(of range: RetentionSnapshot.ClosedRange) throws -> Int64? {
+    private func sliceEnd(of range: RetentionSnapshot.ClosedRange) throws(SQLiteError) -> Int64? {
         try connection.withStatement(
             """
             SELECT max(id) FROM (
@@ -84,7 +97,7 @@ extension StoreWriter {
                 LIMIT (SELECT max(16, min(?3, records * ?4 / max(bytes, 1))) FROM ranges WHERE id = ?5)
             )
             """
-        ) { statement in
+        ) { statement throws(SQLiteError) in
             statement.bind(range.firstID, at: 1)
             statement.bind(range.lastID, at: 2)
             statement.bind(Self.sliceRecords, at: 3)
@@ -95,22 +108,23 @@ extension StoreWriter {
     }
 
     private func forgetRecords(
-        _ range: RetentionSnapshot.ClosedRange, through last: Int64
-    ) throws -> ExpiryProgress {
+        _ range: RetentionSnapshot.ClosedRange, through last: Int64, _ memory: inout WriterMemory
+    ) throws(SQLiteError) -> ExpiryProgress {
         var progress = ExpiryProgress()
-        progress.expired = try expire(range.firstID...last)
-        removals += 1
-        try connection.withStatement("DELETE FROM records WHERE id BETWEEN ?1 AND ?2") { statement in
+        progress.expired = try outbox.expire(range.firstID...last)
+        memory.values.removals.removed()
+        try connection.withStatement("DELETE FROM records WHERE id BETWEEN ?1 AND ?2") {
+            statement throws(SQLiteError) in
             statement.bind(range.firstID, at: 1)
             statement.bind(last, at: 2)
             try statement.run()
         }
         progress.records = Int64(connection.changes)
-        try connection.withStatement("DELETE FROM express WHERE record <= ?1") { statement in
+        try connection.withStatement("DELETE FROM express WHERE record <= ?1") { statement throws(SQLiteError) in
             statement.bind(last, at: 1)
             try statement.run()
         }
-        try forgetSingles(through: last)
+        try outbox.forgetSingles(through: last)
         try shrink(range: range.id, by: Int(progress.records))
         return progress
     }
@@ -118,13 +132,13 @@ extension StoreWriter {
     // MARK: Postings and batches
 
     /// Deletes some of the posting lists of a range. Returns `true` if there may be more.
-    private func forgetPostings(of range: Int64) throws -> Bool {
+    private func forgetPostings(of range: Int64) throws(SQLiteError) -> Bool {
         try connection.withStatement(
             """
             DELETE FROM postings WHERE range = ?1
                 AND series IN (SELECT series FROM postings WHERE range = ?1 ORDER BY series LIMIT ?2)
             """
-        ) { statement in
+        ) { statement throws(SQLiteError) in
             statement.bind(range, at: 1)
             statement.bind(Self.slicePostings, at: 2)
             try statement.run()
@@ -138,7 +152,7 @@ extension StoreWriter {
     /// newest batch is always kept, because its id would be assigned again while a response to it is awaited.
     ///
     /// - Returns: `true` if there may be more.
-    private func forgetBatches(through last: Int64) throws -> Bool {
+    private func forgetBatches(through last: Int64) throws(SQLiteError) -> Bool {
         try connection.withStatement(
             """
             DELETE FROM batches WHERE id IN (
@@ -150,7 +164,7 @@ extension StoreWriter {
                 ORDER BY id LIMIT ?2
             )
             """
-        ) { statement in
+        ) { statement throws(SQLiteError) in
             statement.bind(last, at: 1)
             statement.bind(Self.sliceBatches, at: 2)
             try statement.run()
@@ -158,21 +172,22 @@ extension StoreWriter {
         return connection.changes >= Self.sliceBatches
     }
 
-    private func end(_ range: RetentionSnapshot.ClosedRange) throws {
+    private func end(_ range: RetentionSnapshot.ClosedRange) throws(SQLiteError) {
         // No records are left up to there, so there is nothing to scan either.
-        try moveCursors(to: range.lastID)
-        try connection.withStatement("UPDATE ranges SET records = 0, bytes = 0 WHERE id = ?1") { statement in
+        try outbox.moveCursors(to: range.lastID)
+        try connection.withStatement("UPDATE ranges SET records = 0, bytes = 0 WHERE id = ?1") {
+            statement throws(SQLiteError) in
             statement.bind(range.id, at: 1)
             try statement.run()
         }
-        try connection.withStatement("DELETE FROM shares WHERE range <= ?1") { statement in
+        try connection.withStatement("DELETE FROM shares WHERE range <= ?1") { statement throws(SQLiteError) in
             statement.bind(range.id, at: 1)
             try statement.run()
         }
         // The newest row shows which ids were assigned, so it is kept until there is a newer one.
         try connection.withStatement(
             "DELETE FROM ranges WHERE id <= ?1 AND id < (SELECT max(id) FROM ranges)"
-        ) { statement in
+        ) { statement throws(SQLiteError) in
             statement.bind(range.id, at: 1)
             try statement.run()
         }
@@ -190,7 +205,7 @@ extension StoreWriter {
     package func retentionFacts(
         freeBytes: Int64?, wall: Timestamp, monotonic: MonotonicInstant
     ) throws(StoreFailure) -> RetentionSnapshot {
-        do {
+        do throws(SQLiteError) {
             let pageSize = try connection.pragma("page_size")
             let pages = try connection.pragma("page_count")
             let spare = try connection.pragma("freelist_count")
@@ -200,24 +215,24 @@ extension StoreWriter {
             facts.excessWALBytes = excessWALBytes
             if Retention(settings: retention).lacksRoom(facts) { facts.holdings = try holdings() }
             return facts
-        } catch let error as SQLiteError {
-            throw StoreFailure(error)
         } catch {
-            preconditionFailure("Unexpected error while reading the retention state: \(error)")
+            throw StoreFailure(error)
         }
     }
 
     /// The number of ranges closed so far. Retention needs to check again when it changes.
-    package var closedRanges: Int64 { rangeID - 1 }
+    package var closedRanges: Int64 { memory.values.rangeID - 1 }
 
-    private func oldestRange() throws -> RetentionSnapshot.ClosedRange? {
+    private func oldestRange() throws(SQLiteError) -> RetentionSnapshot.ClosedRange? {
         // The row of the newest range is kept after its records are gone, so that no id is assigned again.
         let row = try connection.withStatement(
             """
             SELECT id, first_id, last_id FROM ranges
             WHERE records > 0 OR EXISTS (SELECT 1 FROM postings WHERE range = ranges.id) ORDER BY id LIMIT 1
             """
-        ) { try $0.first { (id: $0.int64(0), first: $0.int64(1), last: $0.int64(2)) } }
+        ) { statement throws(SQLiteError) in
+            try statement.first { (id: $0.int64(0), first: $0.int64(1), last: $0.int64(2)) }
+        }
         guard let row else { return nil }
         return RetentionSnapshot.ClosedRange(
             id: row.id, firstID: row.first, lastID: row.last, newest: try newest(ofRange: row.id, row.first, row.last),
@@ -225,32 +240,33 @@ extension StoreWriter {
     }
 
     /// Returns the record log time of a range's last record, or of the last one it had if none are left.
-    private func newest(ofRange range: Int64, _ first: Int64, _ last: Int64) throws -> RecordLogInstant {
+    private func newest(ofRange range: Int64, _ first: Int64, _ last: Int64) throws(SQLiteError) -> RecordLogInstant {
         // Record log time never goes back, so the last record has the highest. That is not true of wall-clock times.
         let record = try connection.withStatement(
             "SELECT id, received_at FROM records WHERE id BETWEEN ?1 AND ?2 ORDER BY id DESC LIMIT 1"
-        ) { statement in
+        ) { statement throws(SQLiteError) in
             statement.bind(first, at: 1)
             statement.bind(last, at: 2)
             return try statement.first { (id: $0.int64(0), at: $0.int64(1)) }
         }
         if let record { return try logTime(ofRow: record.id, receivedAt: record.at) }
         // A range without a stored age is old.
-        let age = try connection.withStatement("SELECT at FROM ages WHERE range = ?1") { statement in
+        let age = try connection.withStatement("SELECT at FROM ages WHERE range = ?1") {
+            statement throws(SQLiteError) in
             statement.bind(range, at: 1)
             return try statement.first { $0.int64(0) } ?? 0
         }
         return RecordLogInstant(milliseconds: age)
     }
 
-    private func holdings() throws -> [RetentionSnapshot.Holding] {
+    private func holdings() throws(SQLiteError) -> [RetentionSnapshot.Holding] {
         let settled = try settledThrough()
         return try connection.withStatement(
             """
             SELECT ranges.id, ranges.first_id, ranges.last_id, ranges.last_at, shares.uid, shares.bytes
             FROM shares JOIN ranges ON ranges.id = shares.range ORDER BY ranges.id
             """
-        ) { statement in
+        ) { statement throws(SQLiteError) in
             try statement.all { row in
                 RetentionSnapshot.Holding(
                     range: RetentionSnapshot.ClosedRange(
@@ -262,7 +278,7 @@ extension StoreWriter {
     }
 
     /// Returns the row up to which the fate of every record is final at all destinations.
-    private func settledThrough() throws -> Int64 {
+    private func settledThrough() throws(SQLiteError) -> Int64 {
         try connection.withStatement(
             """
             SELECT min(
@@ -270,31 +286,31 @@ extension StoreWriter {
                 coalesce((SELECT min(first_id) - 1 FROM batches WHERE state = 0 AND kind <> 1), ?1),
                 coalesce((SELECT min(record) - 1 FROM singles WHERE batch = 0), ?1))
             """
-        ) { statement in
+        ) { statement throws(SQLiteError) in
             statement.bind(Int64.max, at: 1)
             return try statement.first { $0.int64(0) } ?? 0
         }
     }
 
-    private func openSince() throws -> RecordLogInstant? {
-        guard let first = open.first else { return nil }
+    private func openSince() throws(SQLiteError) -> RecordLogInstant? {
+        guard let first = memory.open.first else { return nil }
         return try logTime(ofRow: first.id, receivedAt: first.receivedAt)
     }
 
-    private func logTime(ofRow row: Int64, receivedAt: Int64) throws -> RecordLogInstant {
+    private func logTime(ofRow row: Int64, receivedAt: Int64) throws(SQLiteError) -> RecordLogInstant {
         let offset = try connection.withStatement(
             "SELECT offset FROM clock WHERE first_id <= ?1 ORDER BY first_id DESC LIMIT 1"
-        ) { statement in
+        ) { statement throws(SQLiteError) in
             statement.bind(row, at: 1)
             return try statement.first { $0.int64(0) } ?? 0
         }
         return RecordLogInstant(milliseconds: receivedAt).advanced(by: .milliseconds(offset))
     }
 
-    private func isUnderWay(_ first: Int64, _ last: Int64) throws -> Bool {
+    private func isUnderWay(_ first: Int64, _ last: Int64) throws(SQLiteError) -> Bool {
         try connection.withStatement(
             "SELECT 1 FROM batches WHERE state = 0 AND kind <> 1 AND first_id <= ?2 AND last_id >= ?1 LIMIT 1"
-        ) { statement in
+        ) { statement throws(SQLiteError) in
             statement.bind(first, at: 1)
             statement.bind(last, at: 2)
             return try statement.first { _ in true } ?? false

@@ -43,28 +43,15 @@ package struct Thinning: Sendable {
     }
 }
 
-/// Fair retention: removes the records of some series from a range, in the order of their ids.
-///
-/// Each slice of rows is removed in one transaction together with its ledger entries. The posting lists are emptied
-/// afterwards, and remain as links of their chains.
 extension StoreWriter {
-    /// Max number of posting lists per transaction.
-    private static let sliceLists = 256
-    private static let sliceRecords: Int64 = 2048
-    private static let sliceBytes: Int64 = 1 << 20
-
     /// Determines which of a user's records in a range to remove.
     ///
     /// - Throws: `StoreFailure` if reading fails.
     package func planThinning(
         of range: RetentionSnapshot.ClosedRange, user: UInt32
     ) throws(StoreFailure) -> Thinning {
-        do {
-            return try plan(range, user)
-        } catch let error as SQLiteError {
-            throw StoreFailure(error)
-        } catch {
-            preconditionFailure("Unexpected error while planning to thin a range: \(error)")
+        try Self.failing { () throws(SQLiteError) in
+            try removal.plan(range, user, openID: memory.open.firstID)
         }
     }
 
@@ -74,19 +61,37 @@ extension StoreWriter {
     /// - Throws: `StoreFailure`; the step can be repeated then.
     package func thin(_ thinning: inout Thinning) throws(StoreFailure) -> ExpiryProgress {
         let now = thinning
-        typealias Step = (ExpiryProgress, next: Int64, lists: [Int64])
-        let (progress, next, lists) = try transaction(isSynced: false) { () throws -> Step in
-            if let rows = try slice(of: now) { return (try remove(rows, now), rows.upperBound + 1, now.lists) }
-            let some = now.lists.prefix(Self.sliceLists)
-            for series in some { try emptyList(of: series, now) }
-            var progress = ExpiryProgress()
-            progress.isDone = some.count == now.lists.count
-            return (progress, now.next, Array(now.lists.dropFirst(some.count)))
+        let (progress, next) = try transaction(isSynced: false) { () throws(SQLiteError) in
+            try removal.thin(now, &memory)
         }
-        if progress.records > 0 { noteRemoval(of: thinning.next...max(thinning.next, next - 1)) }
-        thinning.turn(to: next)
-        thinning.lists = lists
+        thinning = next
         return progress
+    }
+}
+
+/// Fair retention: removes the records of some series from a range, in the order of their ids.
+///
+/// Each slice of rows is removed in one transaction together with its ledger entries. The posting lists are emptied
+/// afterwards, and remain as links of their chains.
+extension RecordRemoval {
+    /// Max number of posting lists per transaction.
+    private static let sliceLists = 256
+
+    /// Performs one step of the plan. Returns the plan of the next step.
+    func thin(_ thinning: Thinning, _ memory: inout WriterMemory) throws(SQLiteError) -> (ExpiryProgress, Thinning) {
+        var next = thinning
+        if let rows = try slice(of: thinning) {
+            let progress = try remove(rows, thinning, &memory)
+            if progress.records > 0 { memory.values.removals.removed(ahead: rows) }
+            next.turn(to: rows.upperBound + 1)
+            return (progress, next)
+        }
+        let some = thinning.lists.prefix(Self.sliceLists)
+        for series in some { try emptyList(of: series, thinning) }
+        next.lists.removeFirst(some.count)
+        var progress = ExpiryProgress()
+        progress.isDone = next.lists.isEmpty
+        return (progress, next)
     }
 
     // MARK: Planning
@@ -101,7 +106,10 @@ extension StoreWriter {
         var lastRange: Int64
     }
 
-    private func plan(_ range: RetentionSnapshot.ClosedRange, _ user: UInt32) throws -> Thinning {
+    /// Determines which of a user's records in a range to remove.
+    ///
+    /// - Parameter openID: The first row of the open range.
+    func plan(_ range: RetentionSnapshot.ClosedRange, _ user: UInt32, openID: Int64) throws(SQLiteError) -> Thinning {
         let members = try connection.withStatement(
             """
             SELECT postings.series, series."group", series.account, accounts.uid, postings.records, postings.bytes,
@@ -112,7 +120,7 @@ extension StoreWriter {
             JOIN totals ON totals.series = postings.series
             WHERE postings.range = ?1 AND postings.records > 0
             """
-        ) { statement in
+        ) { statement throws(SQLiteError) in
             statement.bind(range.id, at: 1)
             return try statement.all {
                 Member(
@@ -124,10 +132,11 @@ extension StoreWriter {
         for member in members where member.user == user { groups[member.group, default: 0] += member.bytes }
         let noisiest = Fairness.noisiest(groups)
         let chosen = members.filter { noisiest.contains($0.group) }
-        var spared = try lastRecords(of: chosen, in: range)
+        var spared = try lastRecords(of: chosen, in: range, openID: openID)
         // If only last records are left, they are removed too.
         if spared.count == Int(chosen.reduce(0) { $0 + $1.records }) { spared = [:] }
-        let isWhole = try chosen.count == members.count && spared.isEmpty && isOldest(range)
+        let isOldest = try isOldest(range)
+        let isWhole = chosen.count == members.count && spared.isEmpty && isOldest
         return Thinning(
             range: range, user: user, isWhole: isWhole,
             accounts: Dictionary(chosen.map { ($0.series, $0.account) }) { first, _ in first },
@@ -138,14 +147,15 @@ extension StoreWriter {
     /// Returns the rows of the given series and the spared rows, in ascending order.
     private func staying(
         of members: [Member], _ spared: [Int64: Int64], in range: RetentionSnapshot.ClosedRange
-    ) throws -> [Int64] {
+    ) throws(SQLiteError) -> [Int64] {
         var all = Array(spared.values)
         for member in members { all += try rows(of: member.series, in: range) }
         return all.sorted()
     }
 
-    private func isOldest(_ range: RetentionSnapshot.ClosedRange) throws -> Bool {
-        try connection.withStatement("SELECT 1 FROM ranges WHERE id < ?1 AND records > 0 LIMIT 1") { statement in
+    private func isOldest(_ range: RetentionSnapshot.ClosedRange) throws(SQLiteError) -> Bool {
+        try connection.withStatement("SELECT 1 FROM ranges WHERE id < ?1 AND records > 0 LIMIT 1") {
+            statement throws(SQLiteError) in
             statement.bind(range.id, at: 1)
             return try statement.first { _ in false } ?? true
         }
@@ -153,15 +163,15 @@ extension StoreWriter {
 
     /// Returns the newest record of each group that has none in a later range, by series.
     private func lastRecords(
-        of members: [Member], in range: RetentionSnapshot.ClosedRange
-    ) throws -> [Int64: Int64] {
+        of members: [Member], in range: RetentionSnapshot.ClosedRange, openID: Int64
+    ) throws(SQLiteError) -> [Int64: Int64] {
         let younger = Set(members.filter { $0.lastRange > range.id }.map(\.group))
         let candidates = Dictionary(grouping: members.filter { !younger.contains($0.group) }, by: \.group)
         guard !candidates.isEmpty else { return [:] }
         let reported = try connection.withStatement(
             #"SELECT DISTINCT series."group" FROM records JOIN series ON series.id = series WHERE records.id >= ?1"#
-        ) { statement in
-            statement.bind(open.firstID, at: 1)
+        ) { statement throws(SQLiteError) in
+            statement.bind(openID, at: 1)
             return Set(try statement.all { $0.int64(0) })
         }
         var last: [Int64: Int64] = [:]
@@ -177,21 +187,21 @@ extension StoreWriter {
         return last
     }
 
-    private func occurs(_ group: Int64, above range: Int64) throws -> Bool {
+    private func occurs(_ group: Int64, above range: Int64) throws(SQLiteError) -> Bool {
         try connection.withStatement(
             """
             SELECT 1 FROM totals WHERE last_range > ?2 AND series IN (SELECT id FROM series WHERE "group" = ?1) LIMIT 1
             """
-        ) { statement in
+        ) { statement throws(SQLiteError) in
             statement.bind(group, at: 1)
             statement.bind(range, at: 2)
             return try statement.first { _ in true } ?? false
         }
     }
 
-    private func rows(of series: Int64, in range: RetentionSnapshot.ClosedRange) throws -> [Int64] {
+    private func rows(of series: Int64, in range: RetentionSnapshot.ClosedRange) throws(SQLiteError) -> [Int64] {
         let list = try connection.withStatement("SELECT ids FROM postings WHERE range = ?1 AND series = ?2") {
-            statement in
+            statement throws(SQLiteError) in
             statement.bind(range.id, at: 1)
             statement.bind(series, at: 2)
             return try statement.first { $0.bytes(0) } ?? []
@@ -202,11 +212,11 @@ extension StoreWriter {
     // MARK: Removing records
 
     /// Returns the next slice of rows, or nil if none are left.
-    private func slice(of thinning: Thinning) throws -> ClosedRange<Int64>? {
+    private func slice(of thinning: Thinning) throws(SQLiteError) -> ClosedRange<Int64>? {
         guard thinning.next <= thinning.range.lastID else { return nil }
         let count = try connection.withStatement(
             "SELECT max(16, min(?1, records * ?2 / max(bytes, 1))) FROM ranges WHERE id = ?3"
-        ) { statement in
+        ) { statement throws(SQLiteError) in
             statement.bind(Self.sliceRecords, at: 1)
             statement.bind(Self.sliceBytes, at: 2)
             statement.bind(thinning.range.id, at: 3)
@@ -215,29 +225,33 @@ extension StoreWriter {
         return thinning.next...min(thinning.next + (count ?? Self.sliceRecords) - 1, thinning.range.lastID)
     }
 
-    private func remove(_ rows: ClosedRange<Int64>, _ thinning: Thinning) throws -> ExpiryProgress {
+    private func remove(
+        _ rows: ClosedRange<Int64>, _ thinning: Thinning, _ memory: inout WriterMemory
+    ) throws(SQLiteError) -> ExpiryProgress {
         var progress = ExpiryProgress()
         // If a destination still waits for some of the rows, each of them must be booked in the ledger.
-        if try !isSettled(rows) { progress.expired = try expire(toErase(rows, thinning)) }
+        if try !outbox.isSettled(rows) { progress.expired = try outbox.expire(toErase(rows, thinning)) }
         progress.records = try deleteRecords(rows, thinning)
+        memory.values.removals.removed()
         guard progress.records > 0 else { return progress }
         try connection.withStatement(
             """
             DELETE FROM express WHERE record BETWEEN ?1 AND ?2
                 AND NOT EXISTS (SELECT 1 FROM records WHERE records.id = record)
             """
-        ) { statement in
+        ) { statement throws(SQLiteError) in
             statement.bind(rows.lowerBound, at: 1)
             statement.bind(rows.upperBound, at: 2)
             try statement.run()
         }
-        try forgetSingles(in: rows)
+        try outbox.forgetSingles(in: rows)
         try shrink(range: thinning.range.id, by: Int(progress.records))
         return progress
     }
 
-    private func toErase(_ rows: ClosedRange<Int64>, _ thinning: Thinning) throws -> [RecordToErase] {
-        try connection.withStatement("SELECT id, series, count FROM records WHERE id BETWEEN ?1 AND ?2") { statement in
+    private func toErase(_ rows: ClosedRange<Int64>, _ thinning: Thinning) throws(SQLiteError) -> [RecordToErase] {
+        try connection.withStatement("SELECT id, series, count FROM records WHERE id BETWEEN ?1 AND ?2") {
+            statement throws(SQLiteError) in
             statement.bind(rows.lowerBound, at: 1)
             statement.bind(rows.upperBound, at: 2)
             return try statement.all { ($0.int64(0), $0.int64(1), $0.int64(2)) }
@@ -252,7 +266,7 @@ extension StoreWriter {
     /// Deletes the rows between those that remain.
     ///
     /// - Returns: The number of deleted rows.
-    private func deleteRecords(_ rows: ClosedRange<Int64>, _ thinning: Thinning) throws -> Int64 {
+    private func deleteRecords(_ rows: ClosedRange<Int64>, _ thinning: Thinning) throws(SQLiteError) -> Int64 {
         var count: Int64 = 0
         var next = rows.lowerBound
         for row in thinning.staying[thinning.passed...].prefix(while: { $0 <= rows.upperBound }) {
@@ -262,9 +276,9 @@ extension StoreWriter {
         return next > rows.upperBound ? count : try count + deleteRecords(next...rows.upperBound)
     }
 
-    private func deleteRecords(_ rows: ClosedRange<Int64>) throws -> Int64 {
-        removals += 1
-        try connection.withStatement("DELETE FROM records WHERE id BETWEEN ?1 AND ?2") { statement in
+    private func deleteRecords(_ rows: ClosedRange<Int64>) throws(SQLiteError) -> Int64 {
+        try connection.withStatement("DELETE FROM records WHERE id BETWEEN ?1 AND ?2") {
+            statement throws(SQLiteError) in
             statement.bind(rows.lowerBound, at: 1)
             statement.bind(rows.upperBound, at: 2)
             try statement.run()
@@ -273,10 +287,9 @@ extension StoreWriter {
     }
 
     /// Reduces a posting list to the spared row, and subtracts the rest from the user's share.
-    private func emptyList(of series: Int64, _ thinning: Thinning) throws {
+    private func emptyList(of series: Int64, _ thinning: Thinning) throws(SQLiteError) {
         let size = try connection.withStatement("SELECT records, bytes FROM postings WHERE range = ?1 AND series = ?2")
-        {
-            statement in
+        { statement throws(SQLiteError) in
             statement.bind(thinning.range.id, at: 1)
             statement.bind(series, at: 2)
             return try statement.first { (records: $0.int64(0), bytes: $0.int64(1)) }
@@ -286,7 +299,7 @@ extension StoreWriter {
         let bytes = left.isEmpty ? 0 : size.bytes / max(size.records, 1)
         try connection.withStatement(
             "UPDATE postings SET records = ?3, bytes = ?4, ids = ?5, first_at = last_at WHERE range = ?1 AND series = ?2"
-        ) { statement in
+        ) { statement throws(SQLiteError) in
             statement.bind(thinning.range.id, at: 1)
             statement.bind(series, at: 2)
             statement.bind(left.count, at: 3)

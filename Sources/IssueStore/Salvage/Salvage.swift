@@ -106,9 +106,7 @@ extension StoreWriter {
     package func bringOver(
         _ submissions: [Submission], wall: Timestamp, monotonic: MonotonicInstant
     ) throws(StoreFailure) -> Int64 {
-        isImporting = true
-        defer { isImporting = false }
-        let outcomes = try commit(submissions, wall: wall, monotonic: monotonic)
+        let outcomes = try commit(submissions, wall: wall, monotonic: monotonic, isImport: true)
         return outcomes.reduce(0) { $0 + $1.receipts.storedCount }
     }
 
@@ -116,27 +114,23 @@ extension StoreWriter {
     ///
     /// - Throws: `StoreFailure`; nothing has changed then.
     package func bringOver(_ notes: some Sequence<GroupNote>) throws(StoreFailure) {
-        let changed = try transaction {
-            var changed: [(group: Int64, series: Set<Int64>, isWatched: Bool)] = []
+        try transaction { () throws(SQLiteError) in
             for note in notes {
                 guard let group = try group(of: note) else { continue }
-                _ = try write(note.standing, of: group, from: open.nextID)
-                changed.append((group, try series(ofGroup: group), note.standing.state != .open))
+                _ = try change(group, to: note.standing)
             }
-            return changed
         }
-        for (group, series, isWatched) in changed { try self.changed(group, series, isWatched: isWatched) }
     }
 
     /// Returns the group that a note refers to, or nil if it does not exist or already has a triage state.
-    private func group(of note: GroupNote) throws -> Int64? {
+    private func group(of note: GroupNote) throws(SQLiteError) -> Int64? {
         try connection.withStatement(
             """
             SELECT id FROM groups
             WHERE state = 0 AND regressed = 0 AND fingerprint = ?3 AND rule = ?4
                 AND account = (SELECT id FROM accounts WHERE uid = ?1 AND app = ?2)
             """
-        ) { statement in
+        ) { statement throws(SQLiteError) in
             statement.bind(Int64(note.uid), at: 1)
             statement.bind(note.app, at: 2)
             statement.bind(note.fingerprint, at: 3)

@@ -17,38 +17,44 @@ package enum Schema {
         ])
 
     /// Rejects a file of another program or a newer version before anything in it is changed.
-    static func recognize(_ connection: Connection) throws {
-        let id = Int32(truncatingIfNeeded: try connection.pragma("application_id"))
-        let version = Int(try connection.pragma("user_version"))
-        let tables = try connection.withStatement("SELECT count(*) FROM sqlite_schema") {
-            try $0.first { $0.int64(0) } ?? 0
+    static func recognize(_ connection: Connection) throws(StoreFailure) {
+        let found = try StoreWriter.failing { () throws(SQLiteError) in
+            let tables = try connection.withStatement("SELECT count(*) FROM sqlite_schema") {
+                statement throws(SQLiteError) in
+                try statement.first { $0.int64(0) } ?? 0
+            }
+            return (
+                id: Int32(truncatingIfNeeded: try connection.pragma("application_id")),
+                version: Int(try connection.pragma("user_version")), tables: tables
+            )
         }
-        let isNew = id == 0 && version == 0 && tables == 0
-        guard id == applicationID || isNew else {
-            throw StoreFailure.foreign(MigrationError.foreignApplication(id: id).description)
+        let isNew = found.id == 0 && found.version == 0 && found.tables == 0
+        guard found.id == applicationID || isNew else {
+            throw .foreign(MigrationError.foreignApplication(id: found.id).description)
         }
-        guard (0...migrator.newestVersion).contains(version) else {
-            throw StoreFailure.foreign(
-                MigrationError.newerVersion(found: version, known: migrator.newestVersion).description)
+        guard (0...migrator.newestVersion).contains(found.version) else {
+            throw .foreign(
+                MigrationError.newerVersion(found: found.version, known: migrator.newestVersion).description)
         }
     }
 
     /// Rejects a file whose tables and views differ from what the migrations create. Every commit to it would fail.
-    static func checkWhole(_ connection: Connection) throws {
-        let pattern = try Connection(path: ":memory:")
-        do { try migrator.migrate(pattern) } catch { throw StoreFailure(error) }
-        let found = Set(try descriptions(connection))
-        guard let other = try descriptions(pattern).first(where: { !found.contains($0) }) else { return }
-        throw StoreFailure.damaged(
-            SQLiteError(code: .corrupt, message: "missing or different in the schema: \(other.prefix(40))"))
+    static func checkWhole(_ connection: Connection) throws(StoreFailure) {
+        let (pattern, found) = try StoreWriter.failing { () throws(SQLiteError) in
+            (try Connection(path: ":memory:"), Set(try descriptions(connection)))
+        }
+        do throws(MigrationError) { _ = try migrator.migrate(pattern) } catch { throw StoreFailure(error) }
+        let expected = try StoreWriter.failing { () throws(SQLiteError) in try descriptions(pattern) }
+        guard let other = expected.first(where: { !found.contains($0) }) else { return }
+        throw .damaged(SQLiteError(code: .corrupt, message: "missing or different in the schema: \(other.prefix(40))"))
     }
 
     /// Returns the SQL of all schema objects, except for the full-text index. Its own tables depend on SQLite's
     /// version.
-    private static func descriptions(_ connection: Connection) throws -> [String] {
+    private static func descriptions(_ connection: Connection) throws(SQLiteError) -> [String] {
         try connection.withStatement(
             "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'group\\_text\\_%' ESCAPE '\\'"
-        ) { try $0.all { $0.text(0) } }
+        ) { statement throws(SQLiteError) in try statement.all { $0.text(0) } }
     }
 
     /// Sets the size of the writer's page cache to 16 MiB.

@@ -10,35 +10,33 @@ struct TriageCache {
         var version: ApplicationVersion
     }
 
-    private static let capacity = 8192
+    private var series = BoundedCache<Int64, Series>(capacity: 8192)
+    private var states = BoundedCache<Int64, TriageState>(capacity: 8192)
 
-    private var series: [Int64: Series] = [:]
-    private var triageStates: [Int64: TriageState] = [:]
-
-    mutating func series(_ id: Int64, or find: () throws -> Series?) rethrows -> Series? {
+    /// Returns the group and the version of a series, or nil if the series does not exist.
+    mutating func subject(ofSeries id: Int64, in table: TriageTable) throws(SQLiteError) -> Series? {
         if let known = series[id] { return known }
-        let found = try find()
-        if series.count >= Self.capacity { series.removeAll() }
-        series[id] = found
+        guard let found = try table.subject(ofSeries: id) else { return nil }
+        series.insert(found, for: id)
         return found
     }
 
-    mutating func standing(of group: Int64, or find: () throws -> TriageState) rethrows -> TriageState {
-        if let known = triageStates[group] { return known }
-        let found = try find()
-        if triageStates.count >= Self.capacity { triageStates.removeAll() }
-        triageStates[group] = found
+    /// Returns the state of a group.
+    mutating func standing(ofGroup id: Int64, in table: TriageTable) throws(SQLiteError) -> TriageState {
+        if let known = states[id] { return known }
+        let found = try table.standing(ofGroup: id)
+        states.insert(found, for: id)
         return found
     }
 
     /// Removes a group whose state has changed.
     mutating func forget(_ group: Int64) {
-        triageStates[group] = nil
+        states.remove(group)
     }
 
     mutating func removeAll() {
         series.removeAll()
-        triageStates.removeAll()
+        states.removeAll()
     }
 }
 
@@ -128,68 +126,75 @@ extension StoreWriter {
     /// - Returns: `false` if the group does not exist.
     /// - Throws: `StoreFailure`; nothing has changed then.
     package func set(_ standing: TriageState, ofGroup id: Int64) throws(StoreFailure) -> Bool {
-        let series = try transaction {
-            guard try write(standing, of: id, from: open.nextID) else { return Set<Int64>?.none }
-            return try self.series(ofGroup: id)
-        }
-        guard let series else { return false }
-        try changed(id, series, isWatched: standing.state != .open)
-        return true
+        try transaction { () throws(SQLiteError) in try change(id, to: standing) }
     }
 
     /// Reopens groups whose mute ended by `now`, at most 256 per call, and updates `nextMuteEnd`.
     ///
     /// - Throws: `StoreFailure`; nothing has changed then.
     package func endMutes(at now: Timestamp) throws(StoreFailure) {
-        let ended = try transaction {
+        try transaction { () throws(SQLiteError) in
             let ended = try connection.withStatement(
                 "SELECT id FROM groups WHERE muted_until <= ?1 ORDER BY muted_until LIMIT ?2"
-            ) { statement in
+            ) { statement throws(SQLiteError) in
                 statement.bind(now.milliseconds, at: 1)
                 statement.bind(Self.mutesAtATime, at: 2)
                 return try statement.all { $0.int64(0) }
             }
-            for group in ended { _ = try write(TriageState(), of: group, from: open.nextID) }
-            return try ended.map { (group: $0, series: try series(ofGroup: $0)) }
+            for group in ended { _ = try change(group, to: TriageState()) }
+            memory.values.nextMuteEnd = try Self.nextMuteEnd(connection)
         }
-        nextMuteEnd = nil
-        for (group, series) in ended { try changed(group, series, isWatched: false) }
-        if ended.isEmpty { nextMuteEnd = try transaction { try Self.nextMuteEnd(connection) } }
     }
 
-    /// Updates the caches after the state of a group has changed.
-    func changed(_ group: Int64, _ series: Set<Int64>, isWatched: Bool) throws(StoreFailure) {
-        self.series.watch(series, isWatched)
-        triageStates.forget(group)
-        nextMuteEnd = try transaction { try Self.nextMuteEnd(connection) }
+    /// Sets the triage state of a group for all records that follow. Returns `false` if the group does not exist.
+    func change(_ group: Int64, to standing: TriageState) throws(SQLiteError) -> Bool {
+        let triage = TriageTable(connection: connection)
+        guard try triage.write(standing, of: group, from: memory.open.nextID) else { return false }
+        memory.caches.series.watch(try triage.series(ofGroup: group), standing.state != .open)
+        memory.caches.triage.forget(group)
+        memory.values.nextMuteEnd = try Self.nextMuteEnd(connection)
+        return true
     }
 
+    static func nextMuteEnd(_ connection: Connection) throws(SQLiteError) -> Timestamp? {
+        try connection.withStatement("SELECT min(muted_until) FROM groups WHERE muted_until IS NOT NULL") {
+            statement throws(SQLiteError) in
+            try statement.first { $0.optionalInt64(0).map { Timestamp(milliseconds: $0) } } ?? nil
+        }
+    }
+}
+
+extension RecordCommit {
     /// Returns how a record that is about to be stored affects the triage state of its group. Stores the new state.
-    func effect(of place: SeriesLocation, _ commit: inout Commit) throws -> TriageState.Effect {
-        guard let found = try triageStates.series(place.series, or: { try triageSeries(place.series) }) else {
-            return .none
-        }
+    func effect(of place: SeriesLocation, _ memory: inout WriterMemory) throws(SQLiteError) -> TriageState.Effect {
+        let triage = TriageTable(connection: connection)
+        guard let found = try memory.caches.triage.subject(ofSeries: place.series, in: triage) else { return .none }
         // An overflow series has no version of its own.
         let version = place.original.map { ApplicationVersion(name: $0.app.version, build: $0.app.build) }
-        var standing = try triageStates.standing(of: found.group) { try self.standing(ofGroup: found.group) }
-        let row = commit.rows.nextID
-        let effect = standing.reported(by: version ?? found.version, at: commit.time.wall)
+        var standing = try memory.caches.triage.standing(ofGroup: found.group, in: triage)
+        let row = rows.nextID
+        let effect = standing.reported(by: version ?? found.version, at: time.wall)
         switch effect {
         case .none, .silence: break
         case .regression, .expiry:
-            _ = try write(standing, of: found.group, from: row)
-            if effect == .regression { try note(regression: row, of: found.group) }
-            triageStates.forget(found.group)
-            commit.series.watch(try series(ofGroup: found.group), false)
+            _ = try triage.write(standing, of: found.group, from: row)
+            if effect == .regression { try triage.note(regression: row, of: found.group) }
+            memory.caches.triage.forget(found.group)
+            memory.caches.series.watch(try triage.series(ofGroup: found.group), false)
         }
         return effect
     }
+}
+
+/// The triage states in the database.
+struct TriageTable {
+    let connection: Connection
 
     /// Returns the stored triage state of a group.
-    func standing(ofGroup id: Int64) throws -> TriageState {
+    func standing(ofGroup id: Int64) throws(SQLiteError) -> TriageState {
         try connection.withStatement(
             "SELECT state, muted_until, muted_version, regressed FROM groups WHERE id = ?1"
-        ) { statement in
+        ) { statement throws(SQLiteError) in
             statement.bind(id, at: 1)
             return try statement.first { row in
                 TriageState(
@@ -202,10 +207,10 @@ extension StoreWriter {
     }
 
     /// Writes the state of a group that applies from `row` on. Returns `false` if the group does not exist.
-    func write(_ standing: TriageState, of group: Int64, from row: Int64) throws -> Bool {
+    func write(_ standing: TriageState, of group: Int64, from row: Int64) throws(SQLiteError) -> Bool {
         try connection.withStatement(
             "UPDATE groups SET state = ?2, muted_until = ?3, muted_version = ?4, regressed = ?5 WHERE id = ?1"
-        ) { statement in
+        ) { statement throws(SQLiteError) in
             statement.bind(group, at: 1)
             statement.bind(Int64(standing.state.rawValue), at: 2)
             statement.bind(standing.mutedUntil?.milliseconds, at: 3)
@@ -227,21 +232,16 @@ extension StoreWriter {
         return true
     }
 
-    static func nextMuteEnd(_ connection: Connection) throws -> Timestamp? {
-        try connection.withStatement("SELECT min(muted_until) FROM groups WHERE muted_until IS NOT NULL") {
-            try $0.first { $0.optionalInt64(0).map { Timestamp(milliseconds: $0) } } ?? nil
-        }
-    }
-
-    func series(ofGroup id: Int64) throws -> Set<Int64> {
-        try connection.withStatement(#"SELECT id FROM series WHERE "group" = ?1"#) { statement in
+    func series(ofGroup id: Int64) throws(SQLiteError) -> Set<Int64> {
+        try connection.withStatement(#"SELECT id FROM series WHERE "group" = ?1"#) { statement throws(SQLiteError) in
             statement.bind(id, at: 1)
             return Set(try statement.all { $0.int64(0) })
         }
     }
 
-    private func triageSeries(_ id: Int64) throws -> TriageCache.Series? {
-        try connection.withStatement(#"SELECT "group", version, build FROM series WHERE id = ?1"#) { statement in
+    func subject(ofSeries id: Int64) throws(SQLiteError) -> TriageCache.Series? {
+        try connection.withStatement(#"SELECT "group", version, build FROM series WHERE id = ?1"#) {
+            statement throws(SQLiteError) in
             statement.bind(id, at: 1)
             return try statement.first { row in
                 TriageCache.Series(
@@ -251,12 +251,12 @@ extension StoreWriter {
         }
     }
 
-    private func note(regression row: Int64, of group: Int64) throws {
+    func note(regression row: Int64, of group: Int64) throws(SQLiteError) {
         try run("UPDATE groups SET regression = ?2 WHERE id = ?1", group, row)
     }
 
-    private func run(_ sql: StaticString, _ first: Int64, _ second: Int64) throws {
-        try connection.withStatement(sql) { statement in
+    private func run(_ sql: StaticString, _ first: Int64, _ second: Int64) throws(SQLiteError) {
+        try connection.withStatement(sql) { statement throws(SQLiteError) in
             statement.bind(first, at: 1)
             statement.bind(second, at: 2)
             try statement.run()

@@ -2,16 +2,17 @@ import IssueCore
 import IssueProtocol
 import SQLiteKit
 
-extension StoreWriter {
+extension RecordCommit {
     /// Stores the records of numbered calls if none of them has been received before; otherwise returns nil.
-    func takeFresh(
-        _ call: ReportCall, _ numbering: ReportCall.Numbering, of submission: Submission, _ process: ProcessEntry,
-        _ commit: inout Commit
-    ) throws -> ReceiptList? {
-        guard case .fresh = try reception(of: call, numbering, submission) else { return nil }
-        let first = commit.rows.nextID
-        let receipts = try store(call.records, of: call, submission, process, &commit)
-        producers.stored(
+    mutating func takeFresh(
+        _ call: ReportCall, _ numbering: ReportCall.Numbering, of submission: Submission,
+        _ process: WriterMemory.ProcessEntry,
+        _ memory: inout WriterMemory
+    ) throws(SQLiteError) -> ReceiptList? {
+        guard case .fresh = try reception(of: call, numbering, submission, &memory) else { return nil }
+        let first = rows.nextID
+        let receipts = try store(call.records, of: call, submission, process, &memory)
+        memory.caches.producers.stored(
             ProducerMark.Call(
                 sequence: numbering.sequence, count: Int64(call.count), firstRow: first,
                 rejected: call.rejected.map { Int64($0.index) }))
@@ -19,31 +20,33 @@ extension StoreWriter {
     }
 
     private func reception(
-        of call: ReportCall, _ numbering: ReportCall.Numbering, _ submission: Submission
-    ) throws -> ProducerMark.Reception {
-        try producers.received(
+        of call: ReportCall, _ numbering: ReportCall.Numbering, _ submission: Submission,
+        _ memory: inout WriterMemory
+    ) throws(SQLiteError) -> ProducerMark.Reception {
+        try memory.caches.producers.received(
             ProducerTable.Key(uid: submission.process.sender.uid, producer: numbering.producer),
             sequence: numbering.sequence, count: Int64(call.count), on: connection)
     }
 
     /// Stores those records of a numbered call that have not been received before, and returns the receipts of all of
     /// them.
-    func takeNumbered(
-        _ call: ReportCall, of submission: Submission, _ process: ProcessEntry, _ commit: inout Commit
-    ) throws -> ReceiptList {
+    mutating func takeNumbered(
+        _ call: ReportCall, of submission: Submission, _ process: WriterMemory.ProcessEntry,
+        _ memory: inout WriterMemory
+    ) throws(SQLiteError) -> ReceiptList {
         guard let numbering = call.numbering else {
             preconditionFailure("Only numbered calls can contain duplicates")
         }
-        switch try reception(of: call, numbering, submission) {
+        switch try reception(of: call, numbering, submission, &memory) {
         case .fresh:
-            guard let receipts = try takeFresh(call, numbering, of: submission, process, &commit) else {
+            guard let receipts = try takeFresh(call, numbering, of: submission, process, &memory) else {
                 preconditionFailure("A fresh call is still fresh within the same transaction")
             }
             return receipts
         case .resend(let answers):
-            return .mixed(answers.enumerated().map { receipt($0.element, at: $0.offset, of: call) })
+            return .mixed(answers.enumerated().map { receipt($0.element, at: $0.offset, of: call, memory.values) })
         case .straddles(let answers):
-            return try takeRest(of: call, numbering, known: answers, submission, process, &commit)
+            return try takeRest(of: call, numbering, known: answers, submission, process, &memory)
         case .forgotten:
             return .mixed([RecordReceipt](repeating: .duplicate(id: nil), count: call.count))
         }
@@ -51,31 +54,31 @@ extension StoreWriter {
 
     /// Stores the new records of a call whose first records are already known. Returns the old receipts, then the new
     /// ones.
-    private func takeRest(
+    private mutating func takeRest(
         of call: ReportCall, _ numbering: ReportCall.Numbering, known: [ProducerMark.PastAnswer],
-        _ submission: Submission, _ process: ProcessEntry, _ commit: inout Commit
-    ) throws -> ReceiptList {
+        _ submission: Submission, _ process: WriterMemory.ProcessEntry, _ memory: inout WriterMemory
+    ) throws(SQLiteError) -> ReceiptList {
         let rejectedBefore = call.rejected.count { $0.index < known.count }
         var rest = call
         rest.records = (call.records.lowerBound + known.count - rejectedBefore)..<call.records.upperBound
         rest.rejected = call.rejected.dropFirst(rejectedBefore).map {
             ReportCall.Rejected(index: $0.index - known.count, rejection: $0.rejection)
         }
-        let first = commit.rows.nextID
-        _ = try store(rest.records, of: rest, submission, process, &commit)
-        producers.stored(
+        let first = rows.nextID
+        _ = try store(rest.records, of: rest, submission, process, &memory)
+        memory.caches.producers.stored(
             ProducerMark.Call(
                 sequence: numbering.sequence + Int64(known.count), count: Int64(rest.count), firstRow: first,
                 rejected: rest.rejected.map { Int64($0.index) }))
-        let old = known.enumerated().map { receipt($0.element, at: $0.offset, of: call) }
-        return .mixed(old + receipts(of: rest, first: first))
+        let old = known.enumerated().map { receipt($0.element, at: $0.offset, of: call, memory.values) }
+        return .mixed(old + receipts(of: rest, first: first, memory.values))
     }
 
     private func receipt(
-        _ answer: ProducerMark.PastAnswer, at index: Int, of call: ReportCall
+        _ answer: ProducerMark.PastAnswer, at index: Int, of call: ReportCall, _ values: WriterMemory.Values
     ) -> RecordReceipt {
         switch answer {
-        case .stored(let row): return .duplicate(id: recordID(row: row).text)
+        case .stored(let row): return .duplicate(id: values.recordID(row: row).text)
         case .forgotten: return .duplicate(id: nil)
         case .rejected:
             let rejection = call.rejected.first { $0.index == index }?.rejection
@@ -104,7 +107,7 @@ struct ProducerTable {
     /// Returns which records of a call are already known.
     mutating func received(
         _ key: Key, sequence: Int64, count: Int64, on connection: Connection
-    ) throws -> ProducerMark.Reception {
+    ) throws(SQLiteError) -> ProducerMark.Reception {
         if key != current { try turn(to: key, on: connection) }
         return mark.received(sequence: sequence, count: count)
     }
@@ -115,10 +118,10 @@ struct ProducerTable {
         isChanged = true
     }
 
-    private mutating func turn(to key: Key, on connection: Connection) throws {
+    private mutating func turn(to key: Key, on connection: Connection) throws(SQLiteError) {
         putBack()
         // Removed from the table so that it can be changed in place.
-        mark = try marks.removeValue(forKey: key) ?? stored(key, on: connection)
+        if let known = marks.removeValue(forKey: key) { mark = known } else { mark = try stored(key, on: connection) }
         current = key
     }
 
@@ -131,9 +134,9 @@ struct ProducerTable {
         isChanged = false
     }
 
-    private func stored(_ key: Key, on connection: Connection) throws -> ProducerMark {
+    private func stored(_ key: Key, on connection: Connection) throws(SQLiteError) -> ProducerMark {
         let stored = try connection.withStatement("SELECT mark FROM producers WHERE uid = ?1 AND producer = ?2") {
-            statement in
+            statement throws(SQLiteError) in
             statement.bind(Int64(key.uid), at: 1)
             statement.bind(blob: key.producer.bytes, at: 2)
             return try statement.first { $0.bytes(0) }
@@ -142,13 +145,13 @@ struct ProducerTable {
     }
 
     /// Writes the changed marks in the transaction of the records that changed them.
-    mutating func writeChanges(on connection: Connection, at now: RecordLogInstant) throws {
+    mutating func writeChanges(on connection: Connection, at now: RecordLogInstant) throws(SQLiteError) {
         putBack()
         for key in changed {
             guard let mark = marks[key] else { continue }
             try connection.withStatement(
                 "INSERT OR REPLACE INTO producers (uid, producer, mark, used_at) VALUES (?1, ?2, ?3, ?4)"
-            ) { statement in
+            ) { statement throws(SQLiteError) in
                 statement.bind(Int64(key.uid), at: 1)
                 statement.bind(blob: key.producer.bytes, at: 2)
                 statement.bind(blob: mark.bytes, at: 3)

@@ -16,203 +16,58 @@ extension StoreWriter {
     package func commit(
         _ submissions: [Submission], wall: Timestamp, monotonic: MonotonicInstant
     ) throws(StoreFailure) -> [CallOutcome] {
-        let before = (
-            clock: clock, open: open.count, bytes: open.byteCount, stores: storeIDs, guardian: guardian,
-            isGuardRestored: isGuardRestored
-        )
-        do {
-            let outcomes = try transaction(mayUseReserve: false) {
-                try fill(submissions, wall: wall, monotonic: monotonic)
-            }
-            if isRangeFull { startRange() }
-            return outcomes
-        } catch {
-            clock = before.clock
-            open.truncate(to: before.open, byteCount: before.bytes)
-            storeIDs = before.stores
-            guardian = before.guardian
-            isGuardRestored = before.isGuardRestored
-            producers.removeAll()
-            forgetCaches()
-            throw error
+        try commit(submissions, wall: wall, monotonic: monotonic, isImport: false)
+    }
+
+    /// Stores the records of several calls, like `commit`.
+    ///
+    /// - Parameter isImport: `true` if the records come from a quarantined database. The cardinality guard admitted them
+    ///   there, so it is bypassed. The records are not announced.
+    func commit(
+        _ submissions: [Submission], wall: Timestamp, monotonic: MonotonicInstant, isImport: Bool
+    ) throws(StoreFailure) -> [CallOutcome] {
+        try transaction(mayUseReserve: false) { () throws(SQLiteError) in
+            try fill(submissions, wall: wall, monotonic: monotonic, isImport: isImport)
         }
     }
 
     private func fill(
-        _ submissions: [Submission], wall: Timestamp, monotonic: MonotonicInstant
-    ) throws -> [CallOutcome] {
-        let clockBefore = clock
-        let time = clock.committed(wall: wall, monotonic: monotonic)
+        _ submissions: [Submission], wall: Timestamp, monotonic: MonotonicInstant, isImport: Bool
+    ) throws(SQLiteError) -> [CallOutcome] {
+        let clockBefore = memory.values.clock
+        let time = memory.values.clock.committed(wall: wall, monotonic: monotonic)
         try nameStore(at: time.wall)
-        try restoreGuard(at: time)
-        if series.isOutdated(at: time.log) { series.removeAll() }
+        if memory.caches.series.isOutdated(at: time.log) { memory.caches.series.removeAll() }
 
-        var commit = Commit(time: time, rows: takeRows())
-        commit.rows.firstID = open.nextID
-        commit.rows.receivedAt = time.wall.milliseconds
-        let outcomes = try take(submissions, &commit)
+        var commit = RecordCommit(
+            on: connection, time: time, firstID: memory.open.nextID, rows: takeRows(), isImport: isImport,
+            onCardinalityOverflow: onCardinalityOverflow)
+        try commit.restoreGuard(&memory)
+        let outcomes = try commit.take(submissions, &memory)
         if commit.rows.isEmpty {
             // The clock continues from the last row, so a commit without rows does not advance it.
-            clock = clockBefore
+            memory.values.clock = clockBefore
         } else if let offset = time.newOffset {
             try write(clockOffset: offset, from: commit.rows.firstID)
         }
         try insert(commit.rows)
-        try producers.writeChanges(on: connection, at: time.log)
+        try memory.caches.producers.writeChanges(on: connection, at: time.log)
         var ledger = LedgerChanges()
-        for (account, sum) in commit.allSums { ledger.received(sum, account: account, destinations: destinations) }
+        for (account, sum) in commit.allSums {
+            ledger.received(sum, account: account, destinations: memory.values.destinations)
+        }
         try ledger.write(on: connection)
+        if !isImport { onPriorityRecords?(commit.priority) }
         try insertPriority(commit.priority)
         if isRangeFull { try closeRange() }
         giveBack(commit.rows)
         return outcomes
     }
 
-    /// Adds the records of all calls to the rows of the commit.
-    private func take(_ submissions: [Submission], _ commit: inout Commit) throws -> [CallOutcome] {
-        swap(&commit.open, &open)
-        swap(&commit.series, &series)
-        defer {
-            swap(&commit.open, &open)
-            swap(&commit.series, &series)
-        }
-        var outcomes: [CallOutcome] = []
-        outcomes.reserveCapacity(submissions.reduce(0) { $0 + $1.calls.count })
-        for submission in submissions {
-            let process = try entry(of: submission.process, at: commit.time.log)
-            commit.series.turn(to: submission.batch.directory)
-            for call in submission.calls {
-                try take(call, of: submission, process: process, &commit, &outcomes)
-            }
-        }
-        return outcomes
-    }
-
-    /// Stores the records of a call, or recognizes them as duplicates.
-    private func take(
-        _ call: ReportCall, of submission: Submission, process: ProcessEntry, _ commit: inout Commit,
-        _ outcomes: inout [CallOutcome]
-    ) throws {
-        guard let numbering = call.numbering else {
-            let receipts = try store(call.records, of: call, submission, process, &commit)
-            outcomes.append(outcome(of: call, submission, receipts))
-            return
-        }
-        if let receipts = try takeFresh(call, numbering, of: submission, process, &commit) {
-            outcomes.append(outcome(of: call, submission, receipts))
-            return
-        }
-        for call in call.each {
-            let receipts = try takeNumbered(call, of: submission, process, &commit)
-            outcomes.append(outcome(of: call, submission, receipts))
-        }
-    }
-
-    private func outcome(of call: ReportCall, _ submission: Submission, _ receipts: ReceiptList) -> CallOutcome {
-        CallOutcome(
-            connection: submission.process.connection, token: call.token, receipts: receipts, calls: call.calls)
-    }
-
-    /// Adds the records of a call to the rows of the commit and returns their receipts.
-    func store(
-        _ records: Range<Int>, of call: ReportCall, _ submission: Submission, _ process: ProcessEntry,
-        _ commit: inout Commit
-    ) throws -> ReceiptList {
-        let first = commit.rows.nextID
-        for index in records {
-            commit.series.prefetch(submission.batch.records, behind: index)
-            try store(submission.batch.records[index], submission, process, &commit)
-        }
-        guard !call.rejected.isEmpty else {
-            return .run(first: RecordID(store: code, row: first), count: records.count)
-        }
-        return .mixed(receipts(of: call, first: first))
-    }
-
-    private func store(
-        _ record: DecodedRecord, _ submission: Submission, _ process: ProcessEntry, _ commit: inout Commit
-    ) throws {
-        guard let found = commit.series.find(record.series, sender: process.sender), !found.isWatched,
-            !found.isOverflow, process.original == nil
-        else { return try storeUnknown(record, submission, process, &commit) }
-        let row = row(of: record, series: found.id, process, submission.batch.bytes.span, &commit)
-        let reason: PriorityReason? = record.severity == .critical ? .critical : nil
-        append(row, record, account: found.account, reason, submission.process.accountableUser, &commit)
-    }
-
-    /// Stores a record that needs more than a cache lookup: its series is not cached, its group is not open, or its
-    /// sender is an overflow sender.
-    private func storeUnknown(
-        _ record: DecodedRecord, _ submission: Submission, _ process: ProcessEntry, _ commit: inout Commit
-    ) throws {
-        commit.newGroup = false
-        let known = commit.series.find(record.series, sender: process.sender)
-        let place =
-            try known.map { self.place(of: record, submission, $0) }
-            ?? findSeries(of: record, submission, process, &commit)
-        var row = row(of: record, series: place.series, process, submission.batch.bytes.span, &commit)
-        if place.original != nil || process.original != nil {
-            keepWhole(place.original, process.original, of: record, submission.batch, in: &row, &commit)
-        }
-        var reason: PriorityReason? =
-            record.severity == .critical ? .critical : commit.newGroup ? .firstOfGroup : nil
-        if place.isWatched, !isImporting {
-            switch try effect(of: place, &commit) {
-            case .none, .expiry: break
-            case .silence: reason = nil
-            case .regression: reason = .regression
-            }
-        }
-        append(row, record, account: place.account, reason, submission.process.accountableUser, &commit)
-    }
-
-    @inline(__always)
-    private func row(
-        of record: DecodedRecord, series: Int64, _ process: ProcessEntry, _ bytes: Span<UInt8>, _ commit: inout Commit
-    ) -> RowBuffer.Row {
-        let time = commit.rows.receivedAt
-        return RowBuffer.Row(
-            series: series, process: process.process, occurred: Self.difference(record.occurredAt, time),
-            firstOccurred: Self.difference(record.firstOccurredAt, time), count: record.count,
-            messageForm: record.messageForm, message: commit.rows.take(record.message, from: bytes),
-            metadata: commit.rows.take(record.metadata, from: bytes),
-            details: commit.rows.take(record.details, from: bytes))
-    }
-
-    @inline(__always)
-    private func append(
-        _ row: RowBuffer.Row, _ record: DecodedRecord, account: Int64, _ reason: PriorityReason?, _ uid: UInt32,
-        _ commit: inout Commit
-    ) {
-        if let reason { commit.priority.append(News(record: commit.rows.nextID, reason: reason, uid: uid)) }
-        commit.open.append(
-            series: row.series, receivedAt: commit.rows.receivedAt, count: row.count,
-            bytes: row.byteCount + Self.rowOverhead)
-        commit.rows.append(row)
-        commit.count(record.count, of: account)
-    }
-
-    /// Returns the receipts of a call. `first` is the row id of its first stored record.
-    func receipts(of call: ReportCall, first: Int64) -> [RecordReceipt] {
-        var receipts: [RecordReceipt] = []
-        var rejected = call.rejected[...]
-        var row = first
-        for index in 0..<call.count {
-            if let next = rejected.first, next.index == index {
-                receipts.append(.rejected(field: next.rejection.field, reason: next.rejection.reason))
-                rejected.removeFirst()
-            } else {
-                receipts.append(.stored(id: recordID(row: row).text))
-                row += 1
-            }
-        }
-        return receipts
-    }
-
     /// Inserts the rows into `records`.
-    private func insert(_ rows: RowBuffer) throws {
+    private func insert(_ rows: RowBuffer) throws(SQLiteError) {
         guard !rows.isEmpty else { return }
-        try batchTable.withRows(rows.cells, bytes: rows.text.bytes) {
+        try tables.rows.withRows(rows.cells, bytes: rows.text.bytes) { () throws(SQLiteError) in
             try connection.withStatement(
                 """
                 INSERT INTO records (id, series, process, received_at, occurred, first_occurred, count, message,
@@ -220,7 +75,7 @@ extension StoreWriter {
                 SELECT id, series, process, ?1, occurred, first_occurred, count, message, metadata, details
                 FROM batch
                 """
-            ) { statement in
+            ) { statement throws(SQLiteError) in
                 statement.bind(rows.receivedAt, at: 1)
                 try statement.run()
             }
@@ -231,11 +86,11 @@ extension StoreWriter {
             "The inserted rows do not have the ids that their receipts contain")
     }
 
-    private func insertPriority(_ priority: [News]) throws {
-        if !isImporting { onPriorityRecords?(priority) }
-        guard priorityDestinations else { return }
+    private func insertPriority(_ priority: [News]) throws(SQLiteError) {
+        guard !memory.values.destinations.isEmpty else { return }
         for news in priority {
-            try connection.withStatement("INSERT INTO express (record, reason) VALUES (?1, ?2)") { statement in
+            try connection.withStatement("INSERT INTO express (record, reason) VALUES (?1, ?2)") {
+                statement throws(SQLiteError) in
                 statement.bind(news.record, at: 1)
                 statement.bind(news.reason.rawValue, at: 2)
                 try statement.run()
@@ -243,61 +98,204 @@ extension StoreWriter {
         }
     }
 
-    private func write(clockOffset offset: Int64, from first: Int64) throws {
-        try connection.withStatement("INSERT OR REPLACE INTO clock (first_id, offset) VALUES (?1, ?2)") { statement in
+    private func write(clockOffset offset: Int64, from first: Int64) throws(SQLiteError) {
+        try connection.withStatement("INSERT OR REPLACE INTO clock (first_id, offset) VALUES (?1, ?2)") {
+            statement throws(SQLiteError) in
             statement.bind(first, at: 1)
             statement.bind(offset, at: 2)
             try statement.run()
         }
     }
+}
+
+/// The records that one commit stores, and the rows that it collects before they are written.
+///
+/// The functions take the writer's memory as a parameter, because each access to it as a property of a class would cost
+/// as much as finding a record's series.
+struct RecordCommit {
+    let connection: Connection
+    let time: RecordLogClock.Reading
+    /// `true` if the cardinality guard admitted the records before.
+    let isImport: Bool
+    let onCardinalityOverflow: ((CardinalityOverflow) -> Void)?
+    var rows: RowBuffer
+    private(set) var priority: [News] = []
+    /// `true` if the record that is being stored is the first one of its group.
+    var isGroupNew = false
+    /// The accounts of the records. Indices match `sums`.
+    private var accounts = IDInterner()
+    /// The records and occurrences that each account has received, at its index in `accounts`.
+    private var sums: [LedgerChanges.Sum] = []
+
+    /// - Parameters:
+    ///   - firstID: The id of the first row.
+    ///   - rows: An empty buffer.
+    init(
+        on connection: Connection, time: RecordLogClock.Reading, firstID: Int64, rows: consuming RowBuffer,
+        isImport: Bool, onCardinalityOverflow: ((CardinalityOverflow) -> Void)?
+    ) {
+        self.connection = connection
+        self.time = time
+        self.isImport = isImport
+        self.onCardinalityOverflow = onCardinalityOverflow
+        self.rows = rows
+        self.rows.firstID = firstID
+        self.rows.receivedAt = time.wall.milliseconds
+    }
+
+    /// The account ids and what each has received.
+    var allSums: some Sequence<(Int64, LedgerChanges.Sum)> { zip(accounts.ids, sums) }
+
+    /// Adds a record with this number of occurrences to an account's sum.
+    private mutating func count(_ occurrences: Int64, of account: Int64) {
+        let number = accounts.number(of: account)
+        if number == sums.count { sums.append(LedgerChanges.Sum()) }
+        sums[number].records += 1
+        sums[number].occurrences += occurrences
+    }
+
+    /// Adds the records of all calls to the rows of the commit.
+    mutating func take(_ submissions: [Submission], _ memory: inout WriterMemory) throws(SQLiteError) -> [CallOutcome] {
+        var outcomes: [CallOutcome] = []
+        outcomes.reserveCapacity(submissions.reduce(0) { $0 + $1.calls.count })
+        for submission in submissions {
+            let process = try entry(of: submission.process, &memory)
+            memory.caches.series.turn(to: submission.batch.directory)
+            for call in submission.calls {
+                try take(call, of: submission, process: process, &memory, &outcomes)
+            }
+        }
+        return outcomes
+    }
+
+    /// Stores the records of a call, or recognizes them as duplicates.
+    private mutating func take(
+        _ call: ReportCall, of submission: Submission, process: WriterMemory.ProcessEntry, _ memory: inout WriterMemory,
+        _ outcomes: inout [CallOutcome]
+    ) throws(SQLiteError) {
+        guard let numbering = call.numbering else {
+            let receipts = try store(call.records, of: call, submission, process, &memory)
+            outcomes.append(outcome(of: call, submission, receipts))
+            return
+        }
+        if let receipts = try takeFresh(call, numbering, of: submission, process, &memory) {
+            outcomes.append(outcome(of: call, submission, receipts))
+            return
+        }
+        for call in call.each {
+            let receipts = try takeNumbered(call, of: submission, process, &memory)
+            outcomes.append(outcome(of: call, submission, receipts))
+        }
+    }
+
+    private func outcome(of call: ReportCall, _ submission: Submission, _ receipts: ReceiptList) -> CallOutcome {
+        CallOutcome(
+            connection: submission.process.connection, token: call.token, receipts: receipts, calls: call.calls)
+    }
+
+    /// Adds the records of a call to the rows of the commit and returns their receipts.
+    mutating func store(
+        _ records: Range<Int>, of call: ReportCall, _ submission: Submission, _ process: WriterMemory.ProcessEntry,
+        _ memory: inout WriterMemory
+    ) throws(SQLiteError) -> ReceiptList {
+        let first = rows.nextID
+        for index in records {
+            memory.caches.series.prefetch(submission.batch.records, behind: index)
+            try store(submission.batch.records[index], submission, process, &memory)
+        }
+        guard !call.rejected.isEmpty else {
+            return .run(first: RecordID(store: memory.values.code, row: first), count: records.count)
+        }
+        return .mixed(receipts(of: call, first: first, memory.values))
+    }
+
+    private mutating func store(
+        _ record: DecodedRecord, _ submission: Submission, _ process: WriterMemory.ProcessEntry,
+        _ memory: inout WriterMemory
+    ) throws(SQLiteError) {
+        guard let found = memory.caches.series.find(record.series, sender: process.sender), !found.isWatched,
+            !found.isOverflow, process.original == nil
+        else { return try storeUnknown(record, submission, process, &memory) }
+        let row = row(of: record, series: found.id, process, submission.batch.bytes.span)
+        let reason: PriorityReason? = record.severity == .critical ? .critical : nil
+        append(row, record, account: found.account, reason, submission.process.accountableUser, &memory)
+    }
+
+    /// Stores a record that needs more than a cache lookup: its series is not cached, its group is not open, or its
+    /// sender is an overflow sender.
+    private mutating func storeUnknown(
+        _ record: DecodedRecord, _ submission: Submission, _ process: WriterMemory.ProcessEntry,
+        _ memory: inout WriterMemory
+    ) throws(SQLiteError) {
+        isGroupNew = false
+        let place: SeriesLocation
+        if let known = memory.caches.series.find(record.series, sender: process.sender) {
+            place = self.place(of: record, submission, known)
+        } else {
+            place = try findSeries(of: record, submission, process, &memory)
+        }
+        var row = row(of: record, series: place.series, process, submission.batch.bytes.span)
+        if place.original != nil || process.original != nil {
+            keepWhole(place.original, process.original, of: record, submission.batch, in: &row)
+        }
+        var reason: PriorityReason? =
+            record.severity == .critical ? .critical : isGroupNew ? .firstOfGroup : nil
+        if place.isWatched, !isImport {
+            switch try effect(of: place, &memory) {
+            case .none, .expiry: break
+            case .silence: reason = nil
+            case .regression: reason = .regression
+            }
+        }
+        append(row, record, account: place.account, reason, submission.process.accountableUser, &memory)
+    }
+
+    @inline(__always)
+    private mutating func row(
+        of record: DecodedRecord, series: Int64, _ process: WriterMemory.ProcessEntry, _ bytes: Span<UInt8>
+    ) -> RowBuffer.Row {
+        let time = rows.receivedAt
+        return RowBuffer.Row(
+            series: series, process: process.process, occurred: Self.difference(record.occurredAt, time),
+            firstOccurred: Self.difference(record.firstOccurredAt, time), count: record.count,
+            messageForm: record.messageForm, message: rows.take(record.message, from: bytes),
+            metadata: rows.take(record.metadata, from: bytes),
+            details: rows.take(record.details, from: bytes))
+    }
+
+    @inline(__always)
+    private mutating func append(
+        _ row: RowBuffer.Row, _ record: DecodedRecord, account: Int64, _ reason: PriorityReason?, _ uid: UInt32,
+        _ memory: inout WriterMemory
+    ) {
+        if let reason { priority.append(News(record: rows.nextID, reason: reason, uid: uid)) }
+        memory.open.append(
+            series: row.series, receivedAt: rows.receivedAt, count: row.count,
+            bytes: row.byteCount + StoreWriter.rowOverhead)
+        rows.append(row)
+        count(record.count, of: account)
+    }
+
+    /// Returns the receipts of a call. `first` is the row id of its first stored record.
+    func receipts(of call: ReportCall, first: Int64, _ values: WriterMemory.Values) -> [RecordReceipt] {
+        var receipts: [RecordReceipt] = []
+        var rejected = call.rejected[...]
+        var row = first
+        for index in 0..<call.count {
+            if let next = rejected.first, next.index == index {
+                receipts.append(.rejected(field: next.rejection.field, reason: next.rejection.reason))
+                rejected.removeFirst()
+            } else {
+                receipts.append(.stored(id: values.recordID(row: row).text))
+                row += 1
+            }
+        }
+        return receipts
+    }
 
     @inline(__always)
     private static func difference(_ time: Int64, _ receivedAt: Int64) -> Int64 {
         time == DecodedRecord.absent ? time : time &- receivedAt
-    }
-
-    /// Empties all caches of rows that a failed transaction may have created.
-    func forgetCaches() {
-        series.removeAll()
-        senders.removeAll()
-        processes.removeAll()
-        accounts.removeAll()
-        users.removeAll()
-        triageStates.removeAll()
-    }
-}
-
-extension StoreWriter {
-    /// The data that one commit collects before it is written.
-    struct Commit {
-        var time: RecordLogClock.Reading
-        var rows: RowBuffer
-        /// Moved here from the writer while records are stored. Each access to a part of the writer's property would
-        /// cost as much as finding a record's series.
-        var open = OpenRange(firstID: 0)
-        var series = SeriesTable()
-        var priority: [News] = []
-        var newGroup = false
-        /// The accounts of the records. Indices match `sums`.
-        private var accounts = IDInterner()
-        /// The records and occurrences that each account has received, at its index in `accounts`.
-        private var sums: [LedgerChanges.Sum] = []
-
-        init(time: RecordLogClock.Reading, rows: consuming RowBuffer) {
-            self.time = time
-            self.rows = rows
-        }
-
-        /// Adds a record with this number of occurrences to an account's sum.
-        mutating func count(_ occurrences: Int64, of account: Int64) {
-            let number = accounts.number(of: account)
-            if number == sums.count { sums.append(LedgerChanges.Sum()) }
-            sums[number].records += 1
-            sums[number].occurrences += occurrences
-        }
-
-        /// The account ids and what each has received.
-        var allSums: some Sequence<(Int64, LedgerChanges.Sum)> { zip(accounts.ids, sums) }
     }
 }
 
@@ -352,14 +350,14 @@ struct LedgerChanges {
     }
 
     /// Adds the changes to the `ledger` table, in the current transaction.
-    func write(on connection: Connection) throws {
+    func write(on connection: Connection) throws(SQLiteError) {
         for (line, sum) in sums {
             try connection.withStatement(
                 """
                 INSERT INTO ledger (destination, account, fate, records, occurrences) VALUES (?1, ?2, ?3, ?4, ?5)
                 ON CONFLICT DO UPDATE SET records = records + ?4, occurrences = occurrences + ?5
                 """
-            ) { statement in
+            ) { statement throws(SQLiteError) in
                 statement.bind(line.destination, at: 1)
                 statement.bind(line.account, at: 2)
                 statement.bind(line.fate, at: 3)

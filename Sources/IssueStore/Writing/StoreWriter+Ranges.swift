@@ -3,11 +3,13 @@ import SQLiteKit
 
 extension StoreWriter {
     /// `true` if the open range has reached its max number of records or bytes.
-    var isRangeFull: Bool { open.count >= settings.rangeRecords || open.byteCount >= settings.rangeBytes }
+    var isRangeFull: Bool {
+        memory.open.count >= settings.rangeRecords || memory.open.byteCount >= settings.rangeBytes
+    }
 
-    /// Writes the index of the open range, in the transaction of the commit that filled it.
-    func closeRange() throws {
-        let postings = open.postings()
+    /// Writes the index of the open range. The next range starts when the transaction is committed.
+    func closeRange() throws(SQLiteError) {
+        let postings = memory.open.postings()
         try write(postings)
         try writeShares(of: postings.postings)
         try connection.withStatement(
@@ -16,33 +18,29 @@ extension StoreWriter {
             SELECT ?1, ?2, ?3, coalesce(min(first_at), 0), coalesce(max(last_at), 0), coalesce(sum(records), 0), ?4
             FROM postings WHERE range = ?1
             """
-        ) { statement in
-            statement.bind(rangeID, at: 1)
-            statement.bind(open.firstID, at: 2)
-            statement.bind(open.lastID, at: 3)
-            statement.bind(open.byteCount, at: 4)
+        ) { statement throws(SQLiteError) in
+            statement.bind(memory.values.rangeID, at: 1)
+            statement.bind(memory.open.firstID, at: 2)
+            statement.bind(memory.open.lastID, at: 3)
+            statement.bind(memory.open.byteCount, at: 4)
             try statement.run()
         }
         // The commit time of the range's last record. A range can also be closed early, after that commit.
-        try connection.withStatement("INSERT INTO ages (range, at) VALUES (?1, ?2)") { statement in
-            statement.bind(rangeID, at: 1)
-            statement.bind(clock.state?.log.milliseconds ?? 0, at: 2)
+        try connection.withStatement("INSERT INTO ages (range, at) VALUES (?1, ?2)") { statement throws(SQLiteError) in
+            statement.bind(memory.values.rangeID, at: 1)
+            statement.bind(memory.values.clock.state?.log.milliseconds ?? 0, at: 2)
             try statement.run()
         }
+        memory.values.isRangeClosed = true
     }
 
-    /// Starts an empty range. Must be called after the closed range has been committed.
-    func startRange() {
-        rangeID += 1
-        open.reset(firstID: open.nextID)
-    }
-
-    private func writeShares(of postings: [RangePostings.Posting]) throws {
+    private func writeShares(of postings: [RangePostings.Posting]) throws(SQLiteError) {
         var shares: [Int64: Int64] = [:]
         for posting in postings { shares[try user(ofSeries: posting.series), default: 0] += posting.bytes }
         for (user, bytes) in shares {
-            try connection.withStatement("INSERT INTO shares (range, uid, bytes) VALUES (?1, ?2, ?3)") { statement in
-                statement.bind(rangeID, at: 1)
+            try connection.withStatement("INSERT INTO shares (range, uid, bytes) VALUES (?1, ?2, ?3)") {
+                statement throws(SQLiteError) in
+                statement.bind(memory.values.rangeID, at: 1)
                 statement.bind(user, at: 2)
                 statement.bind(bytes, at: 3)
                 try statement.run()
@@ -51,23 +49,23 @@ extension StoreWriter {
     }
 
     /// Returns the user id of a series, which never changes.
-    private func user(ofSeries series: Int64) throws -> Int64 {
-        if let known = users[series] { return known }
-        if users.count >= 65_536 { users.removeAll() }
+    private func user(ofSeries series: Int64) throws(SQLiteError) -> Int64 {
+        if let known = memory.caches.users[series] { return known }
         let user = try connection.withStatement(
             "SELECT uid FROM series JOIN accounts ON accounts.id = account WHERE series.id = ?1"
-        ) { statement in
+        ) { statement throws(SQLiteError) in
             statement.bind(series, at: 1)
             return try statement.first { $0.int64(0) } ?? 0
         }
-        users[series] = user
+        memory.caches.users.insert(user, for: series)
         return user
     }
 
     /// Writes the postings and counts with one statement per table. Thousands of series may share a range, and a commit
     /// waits for this.
-    private func write(_ postings: RangePostings) throws {
-        try closingTable.withRows(PostingBuffer(postings.postings).cells, bytes: postings.ids) {
+    private func write(_ postings: RangePostings) throws(SQLiteError) {
+        try tables.postings.withRows(PostingBuffer(postings.postings).cells, bytes: postings.ids) {
+            () throws(SQLiteError) in
             try connection.withStatement(
                 """
                 INSERT INTO postings (range, series, records, first_at, last_at, previous, ids, bytes)
@@ -75,8 +73,8 @@ extension StoreWriter {
                        (SELECT last_range FROM totals WHERE totals.series = closing.series), ids, bytes
                 FROM closing
                 """
-            ) { statement in
-                statement.bind(rangeID, at: 1)
+            ) { statement throws(SQLiteError) in
+                statement.bind(memory.values.rangeID, at: 1)
                 try statement.run()
             }
             try connection.withStatement(
@@ -88,12 +86,12 @@ extension StoreWriter {
                                           first_at = min(first_at, excluded.first_at),
                                           last_at = max(last_at, excluded.last_at)
                 """
-            ) { statement in
-                statement.bind(rangeID, at: 1)
+            ) { statement throws(SQLiteError) in
+                statement.bind(memory.values.rangeID, at: 1)
                 try statement.run()
             }
         }
-        try closingMinutes.withRows(MinuteBuffer(postings.minutes).cells) {
+        try tables.minutes.withRows(MinuteBuffer(postings.minutes).cells) { () throws(SQLiteError) in
             try connection.withStatement(
                 """
                 INSERT INTO counts (minute, series, records, occurrences)
@@ -101,7 +99,7 @@ extension StoreWriter {
                 ON CONFLICT DO UPDATE SET records = records + excluded.records,
                                           occurrences = occurrences + excluded.occurrences
                 """
-            ) { try $0.run() }
+            ) { statement throws(SQLiteError) in try statement.run() }
         }
     }
 }

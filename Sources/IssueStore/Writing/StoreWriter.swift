@@ -10,16 +10,11 @@ import SQLiteKit
 ///   stored. Retention may have removed the oldest of them since. `open` describes the records above that range.
 /// - The ledger of each destination balances.
 ///
-/// A failed transaction leaves no trace in memory either: the writer discards all that it cached during the
-/// transaction.
+/// A failed transaction leaves no trace in memory either: see `WriterMemory`.
 package final class StoreWriter {
     let connection: Connection
-    let settings: StoreSettings
-    /// The retention settings in effect.
-    package private(set) var retention: RetentionSettings
-    let batchTable: BatchTable
-    let closingTable: BatchTable
-    let closingMinutes: BatchTable
+    private(set) var settings: StoreSettings
+    let tables: BatchTables
     /// The page size of the database, in bytes.
     package let pageBytes: Int64
     /// Max number of frames in the write-ahead log (WAL). No transaction begins while the WAL has this many or more.
@@ -28,78 +23,27 @@ package final class StoreWriter {
     private var syncsCommits = true
     /// The emptied row buffer of the previous commit, kept to reuse its memory.
     private var spareRows = RowBuffer()
+    /// Changed only inside a transaction, except for caches and for settings that are reloaded.
+    var memory: WriterMemory
 
-    var clock: RecordLogClock
-    var open: OpenRange
-    var rangeID: Int64
-    var storeIDs: [StoreID]
-    var destinations: [Int64] = []
-    var priorityDestinations = false
     /// Called during each commit with its priority records: critical ones, and the first record of a group or of a
     /// regression.
     package var onPriorityRecords: (([News]) -> Void)?
-
-    /// Called for each series that the cardinality guard merges into an overflow series, account or sender.
+    /// Called for each series that the cardinality guard merges into an overflow series, account or sender. Must not
+    /// use the writer.
     package var onCardinalityOverflow: ((CardinalityOverflow) -> Void)?
 
-    var series = SeriesTable()
-    var senders: [Sender: SenderEntry] = [:]
-    var processes: [UInt64: ProcessEntry] = [:]
-    var accounts: [AccountName: Int64] = [:]
-    var producers = ProducerTable()
-    var triageStates = TriageCache()
-    /// When the next mute with a time limit ends, or nil if there is none.
-    package internal(set) var nextMuteEnd: Timestamp?
-    /// The user ids of series in recently closed ranges, keyed by series id. A cache.
-    var users: [Int64: Int64] = [:]
-    var guardian: CardinalityGuard
-    /// `true` while records are imported from a quarantined database. The cardinality guard already admitted them once,
-    /// so it is bypassed.
-    var isImporting = false
-    /// The range of row ids from which records were removed ahead of a destination's cursor, or nil if there were none.
-    var removedAhead: ClosedRange<Int64>?
-    /// The number of removals attempted since the start, committed or not.
-    var removals = 0
-    /// The value of `removals` when each in-flight batch was stored, keyed by batch id.
-    var removalsWhenStored: [Int64: Int] = [:]
-    /// Ids of rows that were erased while a request that contains them was in flight.
-    var erasedWhileSent: Set<Int64> = []
-    /// `true` once the guard's counters include what was created before this start.
-    var isGuardRestored = false
+    /// Tables in memory, from which many rows are inserted with one statement.
+    struct BatchTables {
+        let rows: BatchTable
+        let postings: BatchTable
+        let minutes: BatchTable
 
-    /// A store code, and the first row whose record id contains it.
-    struct StoreID {
-        var firstID: Int64
-        var code: UInt64
-    }
-
-    struct ProcessEntry {
-        var process: Int64
-        var sender: Int64
-        /// The sender as the kernel describes it, if the guard assigned the process to an overflow sender; otherwise
-        /// nil.
-        var original: Sender?
-    }
-
-    struct SenderEntry {
-        var id: Int64
-        var isOverflow: Bool
-    }
-
-    struct KnownGroup {
-        var id: Int64
-        /// `true` unless the state of the group is open.
-        var isWatched: Bool
-    }
-
-    struct AccountName: Hashable {
-        var uid: UInt32
-        var app: String
-    }
-
-    struct Account {
-        var id: Int64
-        var name: AccountName
+        init(on connection: Connection) throws(SQLiteError) {
+            rows = try BatchTable("batch", columns: RowBuffer.columns, on: connection)
+            postings = try BatchTable("closing", columns: PostingBuffer.columns, on: connection)
+            minutes = try BatchTable("closing_minutes", columns: MinuteBuffer.columns, on: connection)
+        }
     }
 
     /// WAL growth that a typical commit causes, in bytes.
@@ -113,37 +57,34 @@ package final class StoreWriter {
     ///   corrupt, or another `StoreFailure` if it cannot be opened or read.
     package init(_ settings: StoreSettings) throws(StoreFailure) {
         self.settings = settings
-        retention = settings.retention
-        do {
+        do throws(SQLiteError) {
             // Until the file is known to be ours, not even its WAL is checkpointed.
             connection = try Connection(path: settings.path, busyTimeout: Self.timeout, checkpointsOnClose: false)
-            try Schema.recognize(connection)
-            try Schema.prepare(connection)
-            try Self.migrate(connection)
-            try Schema.checkWhole(connection)
-            pageBytes = try connection.pragma("page_size")
-            batchTable = try BatchTable("batch", columns: RowBuffer.columns, on: connection)
-            closingTable = try BatchTable("closing", columns: PostingBuffer.columns, on: connection)
-            closingMinutes = try BatchTable("closing_minutes", columns: MinuteBuffer.columns, on: connection)
-            clock = RecordLogClock(restoring: try Self.clockState(connection))
-            storeIDs = try Self.storeIDs(connection)
-            let lastRange = try Self.lastRange(connection)
-            rangeID = lastRange.id + 1
-            open = try Self.openRange(connection, after: lastRange.lastID)
-            guardian = CardinalityGuard(settings: settings.limits)
-            // New records are queued for all active destinations, even for one that is not configured right now.
-            destinations = try Self.activeDestinations(connection)
-            priorityDestinations = !destinations.isEmpty
-            nextMuteEnd = try Self.nextMuteEnd(connection)
-            try nameCopy()
-            connection.setCheckpointsOnClose(true)
-        } catch let failure as StoreFailure {
-            throw failure
-        } catch let error as SQLiteError {
-            throw StoreFailure(error)
         } catch {
-            preconditionFailure("Unexpected error while opening the store: \(error)")
+            throw StoreFailure(error)
         }
+        try Schema.recognize(connection)
+        try Self.migrate(connection)
+        try Schema.checkWhole(connection)
+        do throws(SQLiteError) {
+            pageBytes = try connection.pragma("page_size")
+            tables = try BatchTables(on: connection)
+            let lastRange = try Self.lastRange(connection)
+            let open = try Self.openRange(connection, after: lastRange.lastID)
+            try Self.nameCopy(connection, settings, nextID: open.nextID)
+            memory = WriterMemory(
+                values: WriterMemory.Values(
+                    clock: RecordLogClock(restoring: try Self.clockState(connection)), rangeID: lastRange.id + 1,
+                    storeIDs: try Self.storeIDs(connection),
+                    // New records are queued for all active destinations, even for one that is not configured now.
+                    destinations: try Self.activeDestinations(connection),
+                    nextMuteEnd: try Self.nextMuteEnd(connection),
+                    guardian: CardinalityGuard(settings: settings.limits)),
+                open: open)
+        } catch {
+            throw StoreFailure(error)
+        }
+        connection.setCheckpointsOnClose(true)
     }
 
     /// Returns the empty row buffer of the previous commit, with its memory reserved.
@@ -160,56 +101,64 @@ package final class StoreWriter {
     }
 
     /// Returns the cost of storing some reports, as far as it is known in advance.
-    package func cost(of submission: borrowing Submission) -> Int { series.cost(of: submission.batch) }
+    package func cost(of submission: borrowing Submission) -> Int { memory.caches.series.cost(of: submission.batch) }
 
     /// The row id that the next record gets.
-    package var nextID: Int64 { open.nextID }
+    package var nextID: Int64 { memory.open.nextID }
 
     /// The code in the ids of new records. 0 before the store has a code.
-    package var code: UInt64 { storeIDs.last?.code ?? 0 }
+    package var code: UInt64 { memory.values.code }
+
+    /// The retention settings in effect.
+    package var retention: RetentionSettings { settings.retention }
+
+    /// When the next mute with a time limit ends, or nil if there is none.
+    package var nextMuteEnd: Timestamp? { memory.values.nextMuteEnd }
 
     /// Returns the current time on the clock of the record log, for timers.
     package func logTime(wall: Timestamp, monotonic: MonotonicInstant) -> RecordLogInstant {
-        clock.now(wall: wall, monotonic: monotonic)
+        memory.values.clock.now(wall: wall, monotonic: monotonic)
     }
 
-    /// Runs `body` as one transaction. If it throws, the transaction is rolled back.
+    /// Runs `body` as one transaction. If it fails, the database and `memory` are rolled back.
     ///
     /// - Parameters:
     ///   - isSynced: `true` if the transaction must be on disk when this returns. Otherwise the next synced transaction
     ///     syncs it too, and a power cut before that undoes all of it.
     ///   - mayUseReserve: `true` if the transaction may use the reserved disk space, without which records could no
     ///     longer be deleted.
+    ///   - body: Changes the database and `memory`.
     /// - Returns: The value that `body` returns.
     /// - Throws: `StoreFailure.walTooLarge` if the WAL has reached `walFrameLimit`, `.noSpace` if the disk has no space
     ///   for the growth of the files, or the failure of `body`.
     func transaction<Value>(
-        isSynced: Bool = true, mayUseReserve: Bool = true, _ body: () throws -> Value
+        isSynced: Bool = true, mayUseReserve: Bool = true, _ body: () throws(SQLiteError) -> Value
     ) throws(StoreFailure) -> Value {
         guard logPages < walFrameLimit else { throw .walTooLarge }
-        return try Self.failing {
+        let mark = memory.mark()
+        do throws(StoreFailure) {
             if isSynced != syncsCommits {
-                try connection.setPragma("synchronous", to: isSynced ? "FULL" : "NORMAL")
+                try Self.failing { () throws(SQLiteError) in
+                    _ = try connection.setPragma("synchronous", to: isSynced ? "FULL" : "NORMAL")
+                }
                 syncsCommits = isSynced
             }
-            return try connection.transaction {
-                let value = try body()
+            let value = try connection.transaction { () throws(StoreFailure) in
+                let value = try Self.failing(body)
                 try secureGrowth(mayUseReserve: mayUseReserve)
                 return value
             }
+            memory.endTransaction()
+            return value
+        } catch {
+            memory.rollBack(to: mark)
+            throw error
         }
     }
 
-    private static func failing<Value>(_ body: () throws -> Value) throws(StoreFailure) -> Value {
-        do {
-            return try body()
-        } catch let failure as StoreFailure {
-            throw failure
-        } catch let error as SQLiteError {
-            throw StoreFailure(error)
-        } catch {
-            preconditionFailure("Unexpected error while writing: \(error)")
-        }
+    /// Runs `body` and classifies its error.
+    static func failing<Value>(_ body: () throws(SQLiteError) -> Value) throws(StoreFailure) -> Value {
+        do throws(SQLiteError) { return try body() } catch { throw StoreFailure(error) }
     }
 
     /// Extends the database file between two transactions, so that the WAL can be checkpointed even if the disk fills
@@ -217,11 +166,11 @@ package final class StoreWriter {
     ///
     /// - Throws: `StoreFailure.noSpace` if the disk is full, or another failure if extending the file fails.
     package func secureGrowth() throws(StoreFailure) {
-        try Self.failing { try secureGrowth(mayUseReserve: true) }
+        try secureGrowth(mayUseReserve: true)
     }
 
-    private func secureGrowth(mayUseReserve: Bool) throws {
-        let pages = try connection.pages
+    private func secureGrowth(mayUseReserve: Bool) throws(StoreFailure) {
+        let pages = try Self.failing { () throws(SQLiteError) in try connection.pages }
         guard let fileBytes = connection.fileBytes else { return }
         let walBytes = connection.walFileBytes ?? 0
         let walGrows = Int64(logPages) * pageBytes + Self.typicalCommitBytes > walBytes
@@ -231,17 +180,19 @@ package final class StoreWriter {
             freeBytes: settings.freeBytes(), mayUseReserve: mayUseReserve)
         switch step {
         case .commit: break
-        case .extend: try connection.extendFile(toPages: pages, of: pageBytes)
-        case .refuse: throw StoreFailure.noSpace
+        case .extend:
+            try Self.failing { () throws(SQLiteError) in try connection.extendFile(toPages: pages, of: pageBytes) }
+        case .refuse: throw .noSpace
         }
     }
 
     /// Applies new cardinality limits and retention settings.
     package func reload(_ limits: LimitSettings, _ retention: RetentionSettings) {
-        guardian.reload(limits)
+        memory.values.guardian.reload(limits)
         // What is above the limits now may be within the new ones.
-        series.removeAll()
-        self.retention = retention
+        memory.caches.series.removeAll()
+        settings.limits = limits
+        settings.retention = retention
     }
 
     /// Checkpoints the WAL. Only the writer does this.
@@ -287,25 +238,29 @@ package final class StoreWriter {
     package var logPages: Int { connection.walFrames }
 
     /// Returns the id of the record in `row`.
-    package func recordID(row: Int64) -> RecordID {
-        let store = storeIDs.last { $0.firstID <= row } ?? storeIDs.first
-        return RecordID(store: store?.code ?? 0, row: row)
-    }
+    package func recordID(row: Int64) -> RecordID { memory.values.recordID(row: row) }
 }
 
 @available(*, unavailable)
 extension StoreWriter: Sendable {}
 
 extension StoreWriter {
-    static func migrate(_ connection: Connection) throws {
-        do { try Schema.migrator.migrate(connection) } catch { throw StoreFailure(error) }
+    /// Sets the options of the connection, and creates or migrates the schema.
+    static func migrate(_ connection: Connection) throws(StoreFailure) {
+        try failing { () throws(SQLiteError) in try Schema.prepare(connection) }
+        do throws(MigrationError) {
+            _ = try Schema.migrator.migrate(connection)
+        } catch {
+            throw StoreFailure(error)
+        }
     }
 
     /// Returns the state of the record log's clock: at the last record, or at the end of the newest range if that
     /// record is gone. Returns nil if the store has never held a record.
-    static func clockState(_ connection: Connection) throws -> RecordLogClock.State? {
+    static func clockState(_ connection: Connection) throws(SQLiteError) -> RecordLogClock.State? {
         let offset = try connection.withStatement("SELECT offset FROM clock ORDER BY first_id DESC LIMIT 1") {
-            try $0.first { $0.int64(0) }
+            statement throws(SQLiteError) in
+            try statement.first { $0.int64(0) }
         }
         let log = try connection.withStatement(
             """
@@ -317,21 +272,23 @@ extension StoreWriter {
                 FROM (SELECT id, received_at FROM records ORDER BY id DESC LIMIT 1) AS newest
             )
             """
-        ) { try $0.first { $0.optionalInt64(0) } ?? nil }
+        ) { statement throws(SQLiteError) in try statement.first { $0.optionalInt64(0) } ?? nil }
         guard let offset, let log else { return nil }
         return RecordLogClock.State(
             log: RecordLogInstant(milliseconds: log), wall: Timestamp(milliseconds: log &- offset))
     }
 
-    static func storeIDs(_ connection: Connection) throws -> [StoreID] {
+    static func storeIDs(_ connection: Connection) throws(SQLiteError) -> [WriterMemory.StoreID] {
         try connection.withStatement("SELECT first_id, code FROM stores ORDER BY first_id") {
-            try $0.all { StoreID(firstID: $0.int64(0), code: UInt64(bitPattern: $0.int64(1))) }
+            statement throws(SQLiteError) in
+            try statement.all { WriterMemory.StoreID(firstID: $0.int64(0), code: UInt64(bitPattern: $0.int64(1))) }
         }
     }
 
-    static func lastRange(_ connection: Connection) throws -> (id: Int64, lastID: Int64) {
+    static func lastRange(_ connection: Connection) throws(SQLiteError) -> (id: Int64, lastID: Int64) {
         try connection.withStatement("SELECT id, last_id FROM ranges ORDER BY id DESC LIMIT 1") {
-            try $0.first { ($0.int64(0), $0.int64(1)) }
+            statement throws(SQLiteError) in
+            try statement.first { ($0.int64(0), $0.int64(1)) }
         } ?? (0, 0)
     }
 
@@ -340,16 +297,17 @@ extension StoreWriter {
     /// `stores` and `clock` may mention a higher id than any remaining row. No id below that one is assigned again.
     ///
     /// - Parameter lastID: The last id of the closed ranges.
-    /// - Throws: `StoreFailure.damaged` if an id is out of range, or the error of a query.
-    static func openRange(_ connection: Connection, after lastID: Int64) throws -> OpenRange {
+    /// - Throws: An error of corruption if an id is out of range, or the error of a query.
+    static func openRange(_ connection: Connection, after lastID: Int64) throws(SQLiteError) -> OpenRange {
         let mark = try connection.withStatement(
             "SELECT max(coalesce((SELECT max(first_id) FROM stores), 1), coalesce((SELECT max(first_id) FROM clock), 1))"
-        ) { try $0.first { $0.int64(0) } ?? 1 }
+        ) { statement throws(SQLiteError) in try statement.first { $0.int64(0) } ?? 1 }
         let newest = try connection.withStatement("SELECT coalesce(max(id), 0) FROM records") {
-            try $0.first { $0.int64(0) } ?? 0
+            statement throws(SQLiteError) in
+            try statement.first { $0.int64(0) } ?? 0
         }
         guard (0..<highestID).contains(lastID), max(mark, newest) - lastID < widestRange else {
-            throw StoreFailure.damaged(SQLiteError(code: .corrupt, message: "an id is out of range"))
+            throw SQLiteError(code: .corrupt, message: "an id is out of range")
         }
         var range = OpenRange(firstID: lastID + 1)
         try connection.withStatement(
@@ -359,7 +317,7 @@ extension StoreWriter {
                        + coalesce(length(CAST(details AS BLOB)), 0)
             FROM records WHERE id > ?1 ORDER BY id
             """
-        ) { statement in
+        ) { statement throws(SQLiteError) in
             statement.bind(lastID, at: 1)
             try statement.forEach { row in
                 while range.nextID < row.int64(0) { range.skip() }
@@ -381,37 +339,37 @@ extension StoreWriter {
     static let rowOverhead = 32
 
     /// Gives a new store its own code before its first record.
-    func nameStore(at wall: Timestamp) throws {
-        guard storeIDs.isEmpty else { return }
+    func nameStore(at wall: Timestamp) throws(SQLiteError) {
+        guard memory.values.storeIDs.isEmpty else { return }
         let code = settings.randomBits() & RecordID.storeBits
-        try connection.withStatement("INSERT INTO stores (first_id, code, since) VALUES (?1, ?2, ?3)") { statement in
-            statement.bind(open.nextID, at: 1)
+        try connection.withStatement("INSERT INTO stores (first_id, code, since) VALUES (?1, ?2, ?3)") {
+            statement throws(SQLiteError) in
+            statement.bind(memory.open.nextID, at: 1)
             statement.bind(Int64(bitPattern: code), at: 2)
             statement.bind(wall.milliseconds, at: 3)
             try statement.run()
         }
-        storeIDs = [StoreID(firstID: open.nextID, code: code)]
+        memory.values.storeIDs = [WriterMemory.StoreID(firstID: memory.open.nextID, code: code)]
     }
 
     /// Gives a copy that is put into service its own code for new records, because the original store may have assigned
     /// the same row ids since.
-    func nameCopy() throws {
-        let isCopy = try connection.withStatement("SELECT 1 FROM copies LIMIT 1") {
-            try $0.first { _ in true } ?? false
+    static func nameCopy(_ connection: Connection, _ settings: StoreSettings, nextID: Int64) throws(SQLiteError) {
+        let isCopy = try connection.withStatement("SELECT 1 FROM copies LIMIT 1") { statement throws(SQLiteError) in
+            try statement.first { _ in true } ?? false
         }
         guard isCopy else { return }
         let code = settings.randomBits() & RecordID.storeBits
-        try connection.transaction {
+        try connection.transaction { () throws(SQLiteError) in
             try connection.withStatement(
                 "INSERT OR REPLACE INTO stores (first_id, code, since) VALUES (?1, ?2, strftime('%s', 'now') * 1000)"
-            ) { statement in
-                statement.bind(open.nextID, at: 1)
+            ) { statement throws(SQLiteError) in
+                statement.bind(nextID, at: 1)
                 statement.bind(Int64(bitPattern: code), at: 2)
                 try statement.run()
             }
-            try connection.withStatement("DELETE FROM copies") { try $0.run() }
+            try connection.withStatement("DELETE FROM copies") { statement throws(SQLiteError) in try statement.run() }
         }
-        storeIDs = try Self.storeIDs(connection)
     }
 }
 

@@ -10,28 +10,8 @@ extension StoreWriter {
     /// - Throws: `StoreFailure.outdated` if some of its records have been removed in the meantime; otherwise the
     ///   failure of the transaction.
     package func store(_ batch: NewBatch) throws(StoreFailure) -> StoredBatch {
-        let stored = try transaction { () throws -> StoredBatch in
-            if let span = batch.span {
-                guard try cursor(of: batch.destination) < span.lowerBound, try isStillThere(batch, in: span) else {
-                    throw StoreFailure.outdated
-                }
-            }
-            if batch.kind == .priority || batch.kind == .requeued {
-                guard try missing(batch.sent.map(\.row)).isEmpty else { throw StoreFailure.outdated }
-            }
-            let id = batch.isEmpty ? 0 : try insert(batch)
-            try carry(batch, in: id)
-            var ledger = LedgerChanges()
-            for tally in batch.withheldTally { ledger.move(tally, in: batch.destination, to: .withheld) }
-            for tally in batch.summarised { ledger.move(tally, in: batch.destination, to: .summarised) }
-            try ledger.write(on: connection)
-            for summary in batch.newSummaries { try insert(summary, batch.destination, at: batch.at) }
-            try write(batch.changes, of: batch.destination)
-            try write(batch.fieldTypes, of: batch.destination)
-            if let span = batch.span { try moveCursor(of: batch.destination, to: span.upperBound) }
-            return StoredBatch(id: id, kind: batch.storedKind, summaries: batch.summaries, sent: batch.sent)
-        }
-        if batch.lineCount > 0 { removalsWhenStored[stored.id] = removals }
+        let stored = try transaction { () throws(SQLiteError) in try outbox.store(batch, &memory) }
+        guard let stored else { throw .outdated }
         return stored
     }
 
@@ -41,87 +21,130 @@ extension StoreWriter {
     /// - Throws: `StoreFailure`; nothing has changed then.
     @discardableResult
     package func settle(_ settlement: BatchSettlement, destination: Int64) throws(StoreFailure) -> StoredBatch? {
-        let rest = try transaction { () throws -> StoredBatch? in
-            // Summaries come first, because settling them reads the ledger.
-            for (line, summary) in settlement.batch.summaries.enumerated() where !settlement.outcome.left.contains(line)
-            {
-                let dead = settlement.outcome.dead.first { $0.line == line }
-                try settle(summary: summary, isDead: dead != nil, destination)
-                if let dead {
-                    try bury(summary: summary, dead.reason, settlement, line: line, destination: destination)
-                }
-            }
-            let batch = settlement.batch
-            let dead = Dictionary(settlement.outcome.dead.map { ($0.line, $0.reason) }) { first, _ in first }
-            var ledger = LedgerChanges()
-            var deadRows: [Int64] = []
-            var run = FateRun()
-            // Looking up each record costs as much as everything else here.
-            let isWhole = removalsWhenStored[batch.id] == removals
-            let gone = isWhole ? [] : try missing(batch.sent.map(\.row))
-            for (index, record) in batch.sent.enumerated() where !erasedWhileSent.contains(record.row) {
-                let line = batch.summaries.count + index
-                if settlement.outcome.left.contains(line) { continue }
-                // The record left the batch, and its fate was set when it was removed.
-                if gone.contains(record.row), settlement.left.contains(line) { continue }
-                let arrived: Fate = settlement.outcome.isConfirmed ? .delivered : .unconfirmed
-                let fate = dead[line] == nil ? arrived : .deadLettered
-                // Retention may have removed it while the request was in flight. Now it is known to have been
-                // delivered.
-                let before: Fate = gone.contains(record.row) ? .expired : .pending
-                if !run.add(record, from: before, to: fate) {
-                    ledger.move(run, in: destination)
-                    run = FateRun(record, from: before, to: fate)
-                }
-                guard let reason = dead[line] else { continue }
-                deadRows.append(record.row)
-                try bury(record.row, reason, settlement, line: line, destination: destination)
-            }
-            ledger.move(run, in: destination)
-            try ledger.write(on: connection)
-            try answer(settlement, dead: deadRows)
-            let rest = try storeRest(of: settlement, without: gone, destination)
-            var state = settlement.state
-            if let rest { state.unacknowledged[rest.id] = settlement.unacknowledgedOfRest }
-            try write(state, of: destination)
-            return rest
-        }
-        let isWhole = removalsWhenStored.removeValue(forKey: settlement.batch.id) == removals
-        if let rest, isWhole { removalsWhenStored[rest.id] = removals }
-        return rest
-    }
-
-    /// Stores the unfinished lines as a new batch. They are rebuilt identically.
-    private func storeRest(
-        of settlement: BatchSettlement, without gone: Set<Int64>, _ destination: Int64
-    ) throws -> StoredBatch? {
-        guard let rest = settlement.rest else { return nil }
-        var batch = NewBatch(destination: destination, kind: .requeued, at: settlement.at)
-        batch.summaries = rest.summaries
-        batch.sent = rest.sent.filter { !gone.contains($0.row) && !erasedWhileSent.contains($0.row) }
-        guard batch.lineCount > 0 else { return nil }
-        let id = try insert(batch)
-        try carry(batch, in: id)
-        // In memory the batch keeps all its lines at their indices.
-        return StoredBatch(id: id, kind: batch.storedKind, summaries: rest.summaries, sent: rest.sent)
+        try transaction { () throws(SQLiteError) in try outbox.settle(settlement, destination: destination, &memory) }
     }
 
     /// Stores the state of a destination, so that a restart continues from it.
     ///
     /// - Throws: `StoreFailure`; nothing has changed then.
     package func save(_ state: DestinationRow.State, destination: Int64) throws(StoreFailure) {
-        try transaction { try write(state, of: destination) }
+        try transaction { () throws(SQLiteError) in try outbox.write(state, of: destination) }
     }
 
-    private func insert(_ batch: NewBatch) throws -> Int64 {
+    var outbox: ForwardingOutbox { ForwardingOutbox(connection: connection) }
+}
+
+/// Everything in the database that concerns destinations: batches, summaries, limits, dead letters, and the fates of
+/// records in the ledger. Its functions run inside a transaction.
+struct ForwardingOutbox {
+    let connection: Connection
+
+    /// Stores a batch. Returns nil if some of its records have been removed in the meantime.
+    func store(_ batch: NewBatch, _ memory: inout WriterMemory) throws(SQLiteError) -> StoredBatch? {
+        guard try isCurrent(batch, memory) else { return nil }
+        let id = batch.isEmpty ? 0 : try insert(batch, nextID: memory.open.nextID)
+        try carry(batch, in: id)
+        var ledger = LedgerChanges()
+        for tally in batch.withheldTally { ledger.move(tally, in: batch.destination, to: .withheld) }
+        for tally in batch.summarised { ledger.move(tally, in: batch.destination, to: .summarised) }
+        try ledger.write(on: connection)
+        for summary in batch.newSummaries { try insert(summary, batch.destination, at: batch.at) }
+        try write(batch.changes, of: batch.destination)
+        try write(batch.fieldTypes, of: batch.destination)
+        if let span = batch.span { try moveCursor(of: batch.destination, to: span.upperBound) }
+        if batch.lineCount > 0 { memory.values.removals.stored(batch: id) }
+        return StoredBatch(id: id, kind: batch.storedKind, summaries: batch.summaries, sent: batch.sent)
+    }
+
+    /// Returns `true` if all records of the batch still exist and were not scanned before.
+    private func isCurrent(_ batch: NewBatch, _ memory: WriterMemory) throws(SQLiteError) -> Bool {
+        if let span = batch.span {
+            guard try cursor(of: batch.destination) < span.lowerBound,
+                try isStillThere(batch, in: span, removedAhead: memory.values.removals.ahead)
+            else {
+                return false
+            }
+        }
+        guard batch.kind == .priority || batch.kind == .requeued else { return true }
+        return try missing(batch.sent.map(\.row)).isEmpty
+    }
+
+    /// Stores the result of a batch. Returns a new batch with the remaining lines, or nil if none remain.
+    func settle(
+        _ settlement: BatchSettlement, destination: Int64, _ memory: inout WriterMemory
+    ) throws(SQLiteError) -> StoredBatch? {
+        // Summaries come first, because settling them reads the ledger.
+        for (line, summary) in settlement.batch.summaries.enumerated() where !settlement.outcome.left.contains(line) {
+            let dead = settlement.outcome.dead.first { $0.line == line }
+            try settle(summary: summary, isDead: dead != nil, destination)
+            if let dead {
+                try bury(summary: summary, dead.reason, settlement, line: line, destination: destination)
+            }
+        }
+        let batch = settlement.batch
+        let dead = Dictionary(settlement.outcome.dead.map { ($0.line, $0.reason) }) { first, _ in first }
+        var ledger = LedgerChanges()
+        var deadRows: [Int64] = []
+        var run = FateRun()
+        // Looking up each record costs as much as everything else here.
+        let isWhole = memory.values.removals.isWhole(batch: batch.id)
+        let gone = isWhole ? [] : try missing(batch.sent.map(\.row))
+        for (index, record) in batch.sent.enumerated()
+        where !memory.values.removals.erasedInFlight.contains(record.row) {
+            let line = batch.summaries.count + index
+            if settlement.outcome.left.contains(line) { continue }
+            // The record left the batch, and its fate was set when it was removed.
+            if gone.contains(record.row), settlement.left.contains(line) { continue }
+            let arrived: Fate = settlement.outcome.isConfirmed ? .delivered : .unconfirmed
+            let fate = dead[line] == nil ? arrived : .deadLettered
+            // Retention may have removed it while the request was in flight. Now it is known to have been
+            // delivered.
+            let before: Fate = gone.contains(record.row) ? .expired : .pending
+            if !run.add(record, from: before, to: fate) {
+                ledger.move(run, in: destination)
+                run = FateRun(record, from: before, to: fate)
+            }
+            guard let reason = dead[line] else { continue }
+            deadRows.append(record.row)
+            try bury(record.row, reason, settlement, line: line, destination: destination)
+        }
+        ledger.move(run, in: destination)
+        try ledger.write(on: connection)
+        try answer(settlement, dead: deadRows)
+        let rest = try storeRest(of: settlement, without: gone, destination, memory)
+        var state = settlement.state
+        if let rest { state.unacknowledged[rest.id] = settlement.unacknowledgedOfRest }
+        try write(state, of: destination)
+        memory.values.removals.settled(batch: batch.id)
+        if let rest, isWhole { memory.values.removals.stored(batch: rest.id) }
+        return rest
+    }
+
+    /// Stores the unfinished lines as a new batch. They are rebuilt identically.
+    private func storeRest(
+        of settlement: BatchSettlement, without gone: Set<Int64>, _ destination: Int64, _ memory: WriterMemory
+    ) throws(SQLiteError) -> StoredBatch? {
+        guard let rest = settlement.rest else { return nil }
+        var batch = NewBatch(destination: destination, kind: .requeued, at: settlement.at)
+        batch.summaries = rest.summaries
+        let erased = memory.values.removals.erasedInFlight
+        batch.sent = rest.sent.filter { !gone.contains($0.row) && !erased.contains($0.row) }
+        guard batch.lineCount > 0 else { return nil }
+        let id = try insert(batch, nextID: memory.open.nextID)
+        try carry(batch, in: id)
+        // In memory the batch keeps all its lines at their indices.
+        return StoredBatch(id: id, kind: batch.storedKind, summaries: rest.summaries, sent: rest.sent)
+    }
+
+    private func insert(_ batch: NewBatch, nextID: Int64) throws(SQLiteError) -> Int64 {
         let rows = batch.sent.map(\.row)
-        let first = batch.span?.lowerBound ?? rows.min() ?? open.nextID
+        let first = batch.span?.lowerBound ?? rows.min() ?? nextID
         try connection.withStatement(
             """
             INSERT INTO batches (destination, kind, first_id, last_id, state, at, sent, withheld, dead, notes)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, x'', ?9)
             """
-        ) { statement in
+        ) { statement throws(SQLiteError) in
             statement.bind(batch.destination, at: 1)
             statement.bind(batch.storedKind.rawValue, at: 2)
             statement.bind(first, at: 3)
@@ -136,8 +159,8 @@ extension StoreWriter {
         return connection.lastInsertedRowID
     }
 
-    private func cursor(of destination: Int64) throws -> Int64 {
-        try connection.withStatement("SELECT cursor FROM destinations WHERE id = ?1") { statement in
+    private func cursor(of destination: Int64) throws(SQLiteError) -> Int64 {
+        try connection.withStatement("SELECT cursor FROM destinations WHERE id = ?1") { statement throws(SQLiteError) in
             statement.bind(destination, at: 1)
             return try statement.first { $0.int64(0) } ?? 0
         }
@@ -145,10 +168,12 @@ extension StoreWriter {
 
     /// Returns `true` if all records that a batch covers still exist. Counts them only if some were removed ahead of
     /// the cursor.
-    private func isStillThere(_ batch: NewBatch, in span: ClosedRange<Int64>) throws -> Bool {
+    private func isStillThere(
+        _ batch: NewBatch, in span: ClosedRange<Int64>, removedAhead: ClosedRange<Int64>?
+    ) throws(SQLiteError) -> Bool {
         guard let removed = removedAhead, removed.overlaps(span) else { return true }
         let count = try connection.withStatement("SELECT count(*) FROM records WHERE id BETWEEN ?1 AND ?2") {
-            statement in
+            statement throws(SQLiteError) in
             statement.bind(span.lowerBound, at: 1)
             statement.bind(span.upperBound, at: 2)
             return try statement.first { $0.int64(0) } ?? 0
@@ -160,19 +185,20 @@ extension StoreWriter {
     }
 
     /// Returns those rows that no longer exist.
-    func missing(_ rows: [Int64]) throws -> Set<Int64> {
+    func missing(_ rows: [Int64]) throws(SQLiteError) -> Set<Int64> {
         var gone: Set<Int64> = []
         try connection.withStatement(
             "SELECT value FROM json_each(?1) WHERE NOT EXISTS (SELECT 1 FROM records WHERE id = value)"
-        ) { statement in
-            statement.bind(Self.list(rows), at: 1)
+        ) { statement throws(SQLiteError) in
+            statement.bind(StoreWriter.list(rows), at: 1)
             try statement.forEach { gone.insert($0.int64(0)) }
         }
         return gone
     }
 
-    private func moveCursor(of destination: Int64, to row: Int64) throws {
-        try connection.withStatement("UPDATE destinations SET cursor = ?2 WHERE id = ?1") { statement in
+    private func moveCursor(of destination: Int64, to row: Int64) throws(SQLiteError) {
+        try connection.withStatement("UPDATE destinations SET cursor = ?2 WHERE id = ?1") {
+            statement throws(SQLiteError) in
             statement.bind(destination, at: 1)
             statement.bind(row, at: 2)
             try statement.run()
@@ -180,10 +206,10 @@ extension StoreWriter {
         // A record has priority only until every destination has scanned it.
         try connection.withStatement(
             "DELETE FROM express WHERE record <= (SELECT min(cursor) FROM destinations WHERE active = 1)"
-        ) { try $0.run() }
+        ) { statement throws(SQLiteError) in try statement.run() }
     }
 
-    private func answer(_ settlement: BatchSettlement, dead: [Int64]) throws {
+    private func answer(_ settlement: BatchSettlement, dead: [Int64]) throws(SQLiteError) {
         // The lines of the batch are not rebuilt again, so the notes about them are removed.
         try connection.withStatement(
             """
@@ -191,7 +217,7 @@ extension StoreWriter {
                 notes = json_remove(notes, '$.sent')
             WHERE id = ?1
             """
-        ) { statement in
+        ) { statement throws(SQLiteError) in
             let first = try firstID(ofBatch: settlement.batch.id)
             statement.bind(settlement.batch.id, at: 1)
             statement.bind(settlement.at.milliseconds, at: 2)
@@ -204,26 +230,27 @@ extension StoreWriter {
         }
     }
 
-    private func firstID(ofBatch id: Int64) throws -> Int64 {
-        try connection.withStatement("SELECT first_id FROM batches WHERE id = ?1") { statement in
+    private func firstID(ofBatch id: Int64) throws(SQLiteError) -> Int64 {
+        try connection.withStatement("SELECT first_id FROM batches WHERE id = ?1") { statement throws(SQLiteError) in
             statement.bind(id, at: 1)
             return try statement.first { $0.int64(0) } ?? 0
         }
     }
 
-    private func write(_ state: DestinationRow.State, of destination: Int64) throws {
-        try connection.withStatement("UPDATE destinations SET state = ?2 WHERE id = ?1") { statement in
+    func write(_ state: DestinationRow.State, of destination: Int64) throws(SQLiteError) {
+        try connection.withStatement("UPDATE destinations SET state = ?2 WHERE id = ?1") {
+            statement throws(SQLiteError) in
             statement.bind(destination, at: 1)
             statement.bind(state.json, at: 2)
             try statement.run()
         }
     }
 
-    private func write(_ types: [String: FieldTypes.Kind], of destination: Int64) throws {
+    private func write(_ types: [String: FieldTypes.Kind], of destination: Int64) throws(SQLiteError) {
         for (path, kind) in types {
             try connection.withStatement(
                 "INSERT OR IGNORE INTO field_types (destination, path, type) VALUES (?1, ?2, ?3)"
-            ) { statement in
+            ) { statement throws(SQLiteError) in
                 statement.bind(destination, at: 1)
                 statement.bind(path, at: 2)
                 statement.bind(kind.rawValue, at: 3)

@@ -2,16 +2,16 @@ import IssueCore
 import IssueProtocol
 import SQLiteKit
 
-extension StoreWriter {
+extension ForwardingOutbox {
     /// Writes the changes of a destination's limiter, in the transaction that moves its cursor.
-    func write(_ changes: AdmissionChanges, of destination: Int64) throws {
+    func write(_ changes: AdmissionChanges, of destination: Int64) throws(SQLiteError) {
         for row in changes.buckets {
             try put(.bucket, LimitRows.key(row.key), LimitRows.json(row), of: destination)
         }
         for row in changes.groups { try put(.group, row.group, LimitRows.json(row), of: destination) }
         for key in changes.closedWindows {
             try connection.withStatement("DELETE FROM limits WHERE destination = ?1 AND kind = ?2 AND key = ?3") {
-                statement in
+                statement throws(SQLiteError) in
                 statement.bind(destination, at: 1)
                 statement.bind(LimitRows.Kind.window.rawValue, at: 2)
                 statement.bind(LimitRows.key(key), at: 3)
@@ -24,10 +24,10 @@ extension StoreWriter {
         for (account, number) in changes.accountSequences { try put(.sequence, account, "\(number)", of: destination) }
     }
 
-    private func put(_ kind: LimitRows.Kind, _ key: Int64, _ value: String, of destination: Int64) throws {
+    private func put(_ kind: LimitRows.Kind, _ key: Int64, _ value: String, of destination: Int64) throws(SQLiteError) {
         try connection.withStatement(
             "INSERT OR REPLACE INTO limits (destination, kind, key, value) VALUES (?1, ?2, ?3, ?4)"
-        ) { statement in
+        ) { statement throws(SQLiteError) in
             statement.bind(destination, at: 1)
             statement.bind(kind.rawValue, at: 2)
             statement.bind(key, at: 3)

@@ -2,62 +2,65 @@ import IssueCore
 import IssueProtocol
 import SQLiteKit
 
-extension StoreWriter {
+extension RecordCommit {
     /// Returns the rows for a connection's process and its sender. Inserts them if they are new.
-    func entry(of process: ReportingProcess, at now: RecordLogInstant) throws -> ProcessEntry {
-        if let known = processes[process.connection] { return known }
-        if processes.count >= 8192 { processes.removeAll() }
-        let sender = try senderEntry(of: process.sender, user: process.accountableUser, at: now)
+    func entry(
+        of process: ReportingProcess, _ memory: inout WriterMemory
+    ) throws(SQLiteError) -> WriterMemory.ProcessEntry {
+        if let known = memory.caches.processes[process.connection] { return known }
+        let sender = try senderEntry(of: process.sender, user: process.accountableUser, &memory)
         try connection.withStatement("INSERT INTO processes (sender, pid, gid, started) VALUES (?1, ?2, ?3, ?4)") {
-            statement in
+            statement throws(SQLiteError) in
             statement.bind(sender.id, at: 1)
             statement.bind(Int64(process.sender.pid), at: 2)
             statement.bind(Int64(process.sender.gid), at: 3)
             statement.bind(process.startTime, at: 4)
             try statement.run()
         }
-        let entry = ProcessEntry(
+        let entry = WriterMemory.ProcessEntry(
             process: connection.lastInsertedRowID, sender: sender.id,
             original: sender.isOverflow ? process.sender : nil)
-        processes[process.connection] = entry
+        memory.caches.processes.insert(entry, for: process.connection)
         return entry
     }
 
     /// Returns the sender's row without its process-specific parts, or the overflow sender if the user has too many
     /// senders.
-    private func senderEntry(of sender: Sender, user: UInt32, at now: RecordLogInstant) throws -> SenderEntry {
+    private func senderEntry(
+        of sender: Sender, user: UInt32, _ memory: inout WriterMemory
+    ) throws(SQLiteError) -> WriterMemory.SenderEntry {
         let kind = Sender(
             uid: sender.uid, gid: 0, pid: 0, command: sender.command, executable: sender.executable, unit: sender.unit)
-        if let known = senders[kind] { return known }
-        if senders.count >= 8192 { senders.removeAll() }
-        let entry: SenderEntry
+        if let known = memory.caches.senders[kind] { return known }
+        let entry: WriterMemory.SenderEntry
         if let id = try senderID(of: kind) {
-            entry = SenderEntry(id: id, isOverflow: false)
+            entry = WriterMemory.SenderEntry(id: id, isOverflow: false)
         } else {
-            switch guardian.newSender(uid: user, at: now) {
-            case .allow: entry = SenderEntry(id: try insert(kind), isOverflow: false)
+            switch memory.values.guardian.newSender(uid: user, at: time.log) {
+            case .allow: entry = WriterMemory.SenderEntry(id: try insert(kind), isOverflow: false)
             case .overflow:
                 onCardinalityOverflow?(CardinalityOverflow(uid: kind.uid, kind: .senders))
                 let overflow = Sender(uid: kind.uid, gid: 0, pid: 0, command: "overflow", executable: nil, unit: nil)
-                entry = SenderEntry(id: try senderID(of: overflow) ?? insert(overflow), isOverflow: true)
+                let id = if let known = try senderID(of: overflow) { known } else { try insert(overflow) }
+                entry = WriterMemory.SenderEntry(id: id, isOverflow: true)
             }
         }
-        senders[kind] = entry
+        memory.caches.senders.insert(entry, for: kind)
         return entry
     }
 
-    private func senderID(of kind: Sender) throws -> Int64? {
+    private func senderID(of kind: Sender) throws(SQLiteError) -> Int64? {
         try connection.withStatement(
             "SELECT id FROM senders WHERE uid = ?1 AND command = ?2 AND executable = ?3 AND unit = ?4"
-        ) { statement in
+        ) { statement throws(SQLiteError) in
             Self.bind(kind, to: statement)
             return try statement.first { $0.int64(0) }
         }
     }
 
-    private func insert(_ kind: Sender) throws -> Int64 {
+    private func insert(_ kind: Sender) throws(SQLiteError) -> Int64 {
         try connection.withStatement("INSERT INTO senders (uid, command, executable, unit) VALUES (?1, ?2, ?3, ?4)") {
-            statement in
+            statement throws(SQLiteError) in
             Self.bind(kind, to: statement)
             try statement.run()
         }
@@ -75,67 +78,73 @@ extension StoreWriter {
     ///
     /// A user with too many names reports under an overflow account.
     func account(
-        of series: SeriesDescription, _ process: ReportingProcess, _ commit: inout Commit
-    ) throws -> Account {
+        of series: SeriesDescription, _ process: ReportingProcess, _ memory: inout WriterMemory
+    ) throws(SQLiteError) -> Account {
         let sender = process.sender
-        let claimed = AccountName(uid: sender.uid, app: series.app.name ?? sender.command ?? "")
-        if let known = try knownAccount(claimed) { return Account(id: known, name: claimed) }
+        let claimed = WriterMemory.AccountName(uid: sender.uid, app: series.app.name ?? sender.command ?? "")
+        if let known = try knownAccount(claimed, &memory) { return Account(id: known, name: claimed) }
         let verdict =
-            isImporting ? .allow : guardian.newApplication(uid: process.accountableUser, at: commit.time.log)
+            isImport
+            ? .allow : memory.values.guardian.newApplication(uid: process.accountableUser, at: time.log)
         switch verdict {
-        case .allow: return Account(id: try insert(claimed, at: commit.time.wall), name: claimed)
+        case .allow: return Account(id: try insert(claimed, &memory), name: claimed)
         case .overflow:
             onCardinalityOverflow?(CardinalityOverflow(uid: sender.uid, kind: .applications))
-            let overflow = AccountName(uid: sender.uid, app: "overflow")
-            return Account(id: try knownAccount(overflow) ?? insert(overflow, at: commit.time.wall), name: overflow)
+            let overflow = WriterMemory.AccountName(uid: sender.uid, app: "overflow")
+            let known = try knownAccount(overflow, &memory)
+            let id = if let known { known } else { try insert(overflow, &memory) }
+            return Account(id: id, name: overflow)
         }
     }
 
-    private func knownAccount(_ name: AccountName) throws -> Int64? {
-        if let known = accounts[name] { return known }
-        let id = try connection.withStatement("SELECT id FROM accounts WHERE uid = ?1 AND app = ?2") { statement in
+    private func knownAccount(_ name: WriterMemory.AccountName, _ memory: inout WriterMemory) throws(SQLiteError)
+        -> Int64?
+    {
+        if let known = memory.caches.accounts[name] { return known }
+        let id = try connection.withStatement("SELECT id FROM accounts WHERE uid = ?1 AND app = ?2") {
+            statement throws(SQLiteError) in
             statement.bind(Int64(name.uid), at: 1)
             statement.bind(name.app, at: 2)
             return try statement.first { $0.int64(0) }
         }
-        if let id {
-            if accounts.count >= 8192 { accounts.removeAll() }
-            accounts[name] = id
-        }
+        if let id { memory.caches.accounts.insert(id, for: name) }
         return id
     }
 
-    private func insert(_ name: AccountName, at wall: Timestamp) throws -> Int64 {
-        try connection.withStatement("INSERT INTO accounts (uid, app, first_at) VALUES (?1, ?2, ?3)") { statement in
+    private func insert(_ name: WriterMemory.AccountName, _ memory: inout WriterMemory) throws(SQLiteError) -> Int64 {
+        try connection.withStatement("INSERT INTO accounts (uid, app, first_at) VALUES (?1, ?2, ?3)") {
+            statement throws(SQLiteError) in
             statement.bind(Int64(name.uid), at: 1)
             statement.bind(name.app, at: 2)
-            statement.bind(wall.milliseconds, at: 3)
+            statement.bind(time.wall.milliseconds, at: 3)
             try statement.run()
         }
-        accounts[name] = connection.lastInsertedRowID
-        return connection.lastInsertedRowID
+        let id = connection.lastInsertedRowID
+        memory.caches.accounts.insert(id, for: name)
+        return id
     }
 
-    func knownGroup(account: Int64, fingerprint: String) throws -> KnownGroup? {
+    func knownGroup(account: Int64, fingerprint: String) throws(SQLiteError) -> KnownGroup? {
         // Two statements, since the index alone says that a group is new.
         let id = try connection.withStatement("SELECT id FROM groups WHERE account = ?1 AND fingerprint = ?2") {
-            statement in
+            statement throws(SQLiteError) in
             statement.bind(account, at: 1)
             statement.bind(fingerprint, at: 2)
             return try statement.first { $0.int64(0) }
         }
         guard let id else { return nil }
-        return try connection.withStatement("SELECT state <> 0 FROM groups WHERE id = ?1") { statement in
+        return try connection.withStatement("SELECT state <> 0 FROM groups WHERE id = ?1") {
+            statement throws(SQLiteError) in
             statement.bind(id, at: 1)
             return try statement.first { KnownGroup(id: id, isWatched: $0.int64(0) != 0) }
         }
     }
 
     func insertGroup(
-        _ series: SeriesDescription, _ account: Account, _ fingerprint: String, _ commit: Commit
-    ) throws -> Int64 {
+        _ series: SeriesDescription, _ account: Account, _ fingerprint: String
+    ) throws(SQLiteError) -> Int64 {
         // Uses the account's name, not the claimed one: records that share an account's group share its key.
-        let (time, first) = (commit.time.wall.milliseconds, commit.rows.nextID)
+        let (time, first) = (time.wall.milliseconds, rows.nextID)
         let title = Self.title(of: series)
         let key = Fingerprint.groupKey(uid: account.name.uid, app: account.name.app, fingerprint: fingerprint)
         try connection.withStatement(
@@ -144,7 +153,7 @@ extension StoreWriter {
                 module, first_at, first_version, last_version, first_record)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?14, ?15)
             """
-        ) { statement in
+        ) { statement throws(SQLiteError) in
             statement.bind(account.id, at: 1)
             statement.bind(fingerprint, at: 2)
             statement.bind(Fingerprint.rule, at: 3)
@@ -163,7 +172,8 @@ extension StoreWriter {
             try statement.run()
         }
         let id = connection.lastInsertedRowID
-        try connection.withStatement("INSERT INTO group_text (rowid, title, domain) VALUES (?1, ?2, ?3)") { statement in
+        try connection.withStatement("INSERT INTO group_text (rowid, title, domain) VALUES (?1, ?2, ?3)") {
+            statement throws(SQLiteError) in
             statement.bind(id, at: 1)
             statement.bind(title, at: 2)
             statement.bind(series.domain, at: 3)
@@ -173,10 +183,10 @@ extension StoreWriter {
     }
 
     /// Raises the group's severity to that of the series if it is higher, and sets its last version.
-    func widen(_ group: Int64, by series: SeriesDescription) throws {
+    func widen(_ group: Int64, by series: SeriesDescription) throws(SQLiteError) {
         try connection.withStatement(
             "UPDATE groups SET severity = max(severity, ?2), last_version = coalesce(?3, last_version) WHERE id = ?1"
-        ) { statement in
+        ) { statement throws(SQLiteError) in
             statement.bind(group, at: 1)
             statement.bind(Int64(series.severity.rawValue), at: 2)
             statement.bind(series.app.version, at: 3)
@@ -192,16 +202,16 @@ extension StoreWriter {
     }
 }
 
-extension StoreWriter {
+extension RecordCommit {
     /// Max number of newest rows that are examined per table, so that startup time does not grow with the file.
     private static let newest: Int64 = 16_384
 
     /// Restores the guard's counters from the database during the first commit, so that a restart does not reset any
     /// limit.
-    func restoreGuard(at time: RecordLogClock.Reading) throws {
-        guard !isGuardRestored else { return }
-        isGuardRestored = true
-        let starts = guardian.windowStarts(at: time.log)
+    func restoreGuard(_ memory: inout WriterMemory) throws(SQLiteError) {
+        guard !memory.values.isGuardRestored else { return }
+        memory.values.isGuardRestored = true
+        let starts = memory.values.guardian.windowStarts(at: time.log)
         func wall(_ instant: RecordLogInstant) -> Int64 {
             time.wall.advanced(by: time.log.duration(to: instant)).milliseconds
         }
@@ -216,14 +226,15 @@ extension StoreWriter {
                 WHERE id > (SELECT coalesce(max(id), 0) FROM series) - ?3 AND first_at >= ?2
             ) JOIN accounts ON accounts.id = account GROUP BY account
             """
-        ) { statement in
+        ) { statement throws(SQLiteError) in
             statement.bind(wall(starts.groups), at: 1)
             statement.bind(wall(starts.series), at: 2)
             statement.bind(Self.newest, at: 3)
             return try statement.all { ($0.int64(0), UInt32(clamping: $0.int64(1)), $0.int64(2), $0.int64(3)) }
         }
         for (account, user, groups, series) in made {
-            guardian.restore(account: account, user: user, newGroups: groups, newSeries: series, at: time.log)
+            memory.values.guardian.restore(
+                account: account, user: user, newGroups: groups, newSeries: series, at: time.log)
         }
         let named = try connection.withStatement(
             """
@@ -231,7 +242,7 @@ extension StoreWriter {
             WHERE id > (SELECT coalesce(max(id), 0) FROM accounts) - ?2 AND first_at >= ?1 AND app <> 'overflow'
             GROUP BY uid
             """
-        ) { statement in
+        ) { statement throws(SQLiteError) in
             statement.bind(wall(starts.names), at: 1)
             statement.bind(Self.newest, at: 2)
             return try statement.all { (UInt32(clamping: $0.int64(0)), $0.int64(1)) }
@@ -246,12 +257,12 @@ extension StoreWriter {
                 WHERE id > (SELECT coalesce(max(id), 0) FROM series) - ?2 AND first_at < ?1)
             GROUP BY uid
             """
-        ) { statement in
+        ) { statement throws(SQLiteError) in
             statement.bind(wall(starts.names), at: 1)
             statement.bind(Self.newest, at: 2)
             return try statement.all { (UInt32(clamping: $0.int64(0)), $0.int64(1)) }
         }
-        for (uid, senders) in appeared { guardian.restore(uid: uid, newSenders: senders, at: time.log) }
-        for (uid, names) in named { guardian.restore(uid: uid, newApplications: names, at: time.log) }
+        for (uid, senders) in appeared { memory.values.guardian.restore(uid: uid, newSenders: senders, at: time.log) }
+        for (uid, names) in named { memory.values.guardian.restore(uid: uid, newApplications: names, at: time.log) }
     }
 }

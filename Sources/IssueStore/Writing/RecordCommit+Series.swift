@@ -2,7 +2,18 @@ import IssueCore
 import IssueProtocol
 import SQLiteKit
 
-extension StoreWriter {
+extension RecordCommit {
+    struct KnownGroup {
+        var id: Int64
+        /// `true` unless the state of the group is open.
+        var isWatched: Bool
+    }
+
+    struct Account {
+        var id: Int64
+        var name: WriterMemory.AccountName
+    }
+
     /// The series and account of a record.
     struct SeriesLocation {
         var series: Int64
@@ -28,12 +39,13 @@ extension StoreWriter {
     }
 
     /// Returns the series of a record from the database. Inserts the series if it is new.
-    func findSeries(
-        of record: DecodedRecord, _ submission: Submission, _ process: ProcessEntry, _ commit: inout Commit
-    ) throws -> SeriesLocation {
+    mutating func findSeries(
+        of record: DecodedRecord, _ submission: Submission, _ process: WriterMemory.ProcessEntry,
+        _ memory: inout WriterMemory
+    ) throws(SQLiteError) -> SeriesLocation {
         let key = submission.batch.seriesKey(of: record)
         if let known = try stored(key, sender: process.sender) {
-            commit.series.insert(
+            memory.caches.series.insert(
                 record.series,
                 SeriesTable.Entry(
                     sender: process.sender, id: known.series, account: known.account, isWatched: known.isWatched))
@@ -42,30 +54,30 @@ extension StoreWriter {
 
         let sender = submission.process.sender
         let description = description(of: record, submission)
-        let account = try account(of: description, submission.process, &commit)
+        let account = try account(of: description, submission.process, &memory)
         let name = description.app.name ?? sender.command ?? ""
         let fingerprint = Fingerprint.of(description, app: name)
         let group = try knownGroup(account: account.id, fingerprint: fingerprint)
         let verdict =
-            isImporting
+            isImport
             ? .allow
-            : guardian.newSeries(
+            : memory.values.guardian.newSeries(
                 account: account.id, user: submission.process.accountableUser, isNewGroup: group == nil,
-                at: commit.time.log)
+                at: time.log)
         switch verdict {
         case .allow:
-            let place = try insert(description, key, account, group, fingerprint, process, &commit)
-            commit.series.insert(
+            let place = try insert(description, key, account, group, fingerprint, process)
+            memory.caches.series.insert(
                 record.series,
                 SeriesTable.Entry(
                     sender: process.sender, id: place.series, account: account.id, isWatched: place.isWatched))
             return place
         case .overflowSeries:
             onCardinalityOverflow?(CardinalityOverflow(uid: sender.uid, kind: .variants))
-            return try place(description, of: record, in: group, fingerprint, account, process, &commit)
+            return try place(description, of: record, in: group, fingerprint, account, process, &memory)
         case .overflowGroup:
             onCardinalityOverflow?(CardinalityOverflow(uid: sender.uid, kind: .issues))
-            return try place(description, of: record, in: nil, "overflow", account, process, &commit)
+            return try place(description, of: record, in: nil, "overflow", account, process, &memory)
         }
     }
 
@@ -90,15 +102,15 @@ extension StoreWriter {
     /// - Parameters:
     ///   - group: The group that has too many series; nil if the application has too many groups.
     ///   - fingerprint: The fingerprint of the group, or of the application's overflow group.
-    private func place(
+    private mutating func place(
         _ original: SeriesDescription, of record: DecodedRecord, in group: KnownGroup?, _ fingerprint: String,
-        _ account: Account, _ process: ProcessEntry, _ commit: inout Commit
-    ) throws -> SeriesLocation {
+        _ account: Account, _ process: WriterMemory.ProcessEntry, _ memory: inout WriterMemory
+    ) throws(SQLiteError) -> SeriesLocation {
         let overflow = SeriesTable.Overflow(
             account: account.id, sender: process.sender, severity: original.severity,
             isReportable: original.isReportable, isNamed: original.app.name == account.name.app, group: group?.id)
         var entry: SeriesTable.Entry
-        if let known = commit.series.find(overflow) {
+        if let known = memory.caches.series.find(overflow) {
             entry = known
         } else {
             let words: StaticString =
@@ -107,24 +119,29 @@ extension StoreWriter {
                 : "too many variants of this issue to store them separately"
             let description = self.overflow(of: original, account, fingerprint, words)
             let key = SeriesKey.encode(description)
-            let place =
-                try stored(key, sender: process.sender)
-                ?? insert(
-                    description, key, account, group ?? knownGroup(account: account.id, fingerprint: fingerprint),
-                    fingerprint, process, &commit)
+            let place: SeriesLocation
+            if let known = try stored(key, sender: process.sender) {
+                place = known
+            } else {
+                let known =
+                    if let group { group } else { try knownGroup(account: account.id, fingerprint: fingerprint) }
+                place = try insert(description, key, account, known, fingerprint, process)
+            }
             entry = SeriesTable.Entry(
                 sender: process.sender, id: place.series, account: place.account, isWatched: place.isWatched)
             entry.isOverflow = true
         }
-        commit.series.insert(record.series, entry, among: overflow, until: guardian.windowEnd(at: commit.time.log))
+        memory.caches.series.insert(
+            record.series, entry, among: overflow, until: memory.values.guardian.windowEnd(at: time.log))
         return SeriesLocation(
             series: entry.id, account: entry.account, isWatched: entry.isWatched, original: original)
     }
 
-    private func stored(_ key: [UInt8], sender: Int64) throws -> SeriesLocation? {
+    private func stored(_ key: [UInt8], sender: Int64) throws(SQLiteError) -> SeriesLocation? {
         let hash = Self.storedHash(key, sender: sender)
         // Most series that are looked for are new, which the index alone can tell.
-        let isKnown = try connection.withStatement("SELECT 1 FROM series WHERE hash = ?1") { statement in
+        let isKnown = try connection.withStatement("SELECT 1 FROM series WHERE hash = ?1") {
+            statement throws(SQLiteError) in
             statement.bind(hash, at: 1)
             return try statement.first { _ in true } ?? false
         }
@@ -134,7 +151,7 @@ extension StoreWriter {
             SELECT series.id, series.account, series.key, groups.state <> 0
             FROM series JOIN groups ON groups.id = series."group" WHERE hash = ?1 AND sender = ?2
             """
-        ) { statement in
+        ) { statement throws(SQLiteError) in
             statement.bind(hash, at: 1)
             statement.bind(sender, at: 2)
             return try statement.all { (id: $0.int64(0), account: $0.int64(1), key: $0.bytes(2), $0.int64(3) != 0) }
@@ -150,18 +167,17 @@ extension StoreWriter {
         return Int64(bitPattern: hash.finish())
     }
 
-    private func insert(
+    private mutating func insert(
         _ description: SeriesDescription, _ key: [UInt8], _ account: Account, _ group: KnownGroup?,
-        _ fingerprint: String,
-        _ process: ProcessEntry, _ commit: inout Commit
-    ) throws -> SeriesLocation {
+        _ fingerprint: String, _ process: WriterMemory.ProcessEntry
+    ) throws(SQLiteError) -> SeriesLocation {
         let groupID: Int64
         if let group {
             groupID = group.id
             try widen(group.id, by: description)
         } else {
-            groupID = try insertGroup(description, account, fingerprint, commit)
-            commit.newGroup = true
+            groupID = try insertGroup(description, account, fingerprint)
+            isGroupNew = true
         }
         try connection.withStatement(
             """
@@ -171,7 +187,7 @@ extension StoreWriter {
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21,
                 ?22, ?23, ?24)
             """
-        ) { statement in
+        ) { statement throws(SQLiteError) in
             statement.bind(groupID, at: 1)
             statement.bind(account.id, at: 2)
             statement.bind(process.sender, at: 3)
@@ -195,7 +211,7 @@ extension StoreWriter {
             statement.bind(description.source.module, at: 21)
             statement.bind(description.fingerprint, at: 22)
             statement.bind(text: description.template, at: 23)
-            statement.bind(commit.time.wall.milliseconds, at: 24)
+            statement.bind(time.wall.milliseconds, at: 24)
             try statement.run()
         }
         return SeriesLocation(
@@ -204,13 +220,13 @@ extension StoreWriter {
     }
 
     /// Stores in the row itself what its overflow series or overflow sender does not contain.
-    func keepWhole(
+    mutating func keepWhole(
         _ original: SeriesDescription?, _ sender: Sender?, of record: DecodedRecord, _ batch: RecordBatch,
-        in row: inout RowBuffer.Row, _ commit: inout Commit
+        in row: inout RowBuffer.Row
     ) {
         if let original, record.messageForm != .whole {
             let parts = batch.bytes[record.message.lower..<record.message.upper]
-            row.message = commit.rows.take(MessageTemplate.messageBytes(template: original.template, parts: parts))
+            row.message = rows.take(MessageTemplate.messageBytes(template: original.template, parts: parts))
             row.messageForm = .whole
         }
         var writer = JSONWriter(reserving: 256 + Int(record.details.count))
@@ -228,7 +244,7 @@ extension StoreWriter {
                 details.raw(batch.bytes[record.details.lower..<record.details.upper])
             }
         }
-        row.details = commit.rows.take(writer.bytes)
+        row.details = rows.take(writer.bytes)
     }
 }
 

@@ -3,11 +3,11 @@ import IssueProtocol
 import SQLiteKit
 
 /// The ledger's part of retention: pending records that are removed become `expired`.
-extension StoreWriter {
+extension ForwardingOutbox {
     /// Marks records as expired wherever they are pending, and moves the cursors past them.
     ///
     /// - Returns: The number of fates that became `expired`, over all destinations.
-    func expire(_ rows: ClosedRange<Int64>) throws -> Int64 {
+    func expire(_ rows: ClosedRange<Int64>) throws(SQLiteError) -> Int64 {
         let known = try given()
         var ledger = LedgerChanges()
         var expired: Int64 = 0
@@ -27,7 +27,7 @@ extension StoreWriter {
     }
 
     /// Marks single records as expired wherever they are pending. Records between them remain, so no cursor moves.
-    func expire(_ toErase: [RecordToErase]) throws -> Int64 {
+    func expire(_ toErase: [RecordToErase]) throws(SQLiteError) -> Int64 {
         guard let first = toErase.first?.row, let last = toErase.last?.row else { return 0 }
         let rows = Set(toErase.map(\.row))
         var ledger = LedgerChanges()
@@ -57,7 +57,7 @@ extension StoreWriter {
     }
 
     /// Returns `true` if no destination still has to send one of the rows or awaits a response for one.
-    func isSettled(_ rows: ClosedRange<Int64>) throws -> Bool {
+    func isSettled(_ rows: ClosedRange<Int64>) throws(SQLiteError) -> Bool {
         for destination in try given() {
             guard rows.upperBound <= destination.above || rows.lowerBound > destination.through,
                 try unanswered(overlapping: rows, of: destination.id).isEmpty,
@@ -68,9 +68,10 @@ extension StoreWriter {
     }
 
     /// Returns the rows that each destination still has to scan: those above `above`, up to `through`.
-    private func given() throws -> [(id: Int64, above: Int64, through: Int64)] {
+    private func given() throws(SQLiteError) -> [(id: Int64, above: Int64, through: Int64)] {
         try connection.withStatement("SELECT id, first_id, cursor, active, given_id FROM destinations") {
-            try $0.all { row in
+            statement throws(SQLiteError) in
+            try statement.all { row in
                 // Records that arrived while a destination was not configured are not queued for it.
                 (
                     id: row.int64(0), above: max(row.int64(1) - 1, row.int64(2)),
@@ -80,8 +81,9 @@ extension StoreWriter {
         }
     }
 
-    func moveCursors(to row: Int64) throws {
-        try connection.withStatement("UPDATE destinations SET cursor = ?1 WHERE cursor < ?1") { statement in
+    func moveCursors(to row: Int64) throws(SQLiteError) {
+        try connection.withStatement("UPDATE destinations SET cursor = ?1 WHERE cursor < ?1") {
+            statement throws(SQLiteError) in
             statement.bind(row, at: 1)
             try statement.run()
         }
@@ -90,7 +92,7 @@ extension StoreWriter {
     private typealias AccountSum = (account: Int64, sum: LedgerChanges.Sum)
 
     /// Returns the records after the cursor that were not sent ahead of it, summed up by account.
-    private func waiting(_ first: Int64, _ last: Int64, _ destination: Int64) throws -> [AccountSum] {
+    private func waiting(_ first: Int64, _ last: Int64, _ destination: Int64) throws(SQLiteError) -> [AccountSum] {
         guard first <= last else { return [] }
         return try connection.withStatement(
             """
@@ -100,7 +102,7 @@ extension StoreWriter {
                 AND NOT EXISTS (SELECT 1 FROM singles WHERE destination = ?3 AND record = records.id)
             GROUP BY series.account
             """
-        ) { statement in
+        ) { statement throws(SQLiteError) in
             statement.bind(first, at: 1)
             statement.bind(last, at: 2)
             statement.bind(destination, at: 3)
@@ -111,7 +113,7 @@ extension StoreWriter {
     }
 
     /// Returns the records that wait to be sent again, summed up by account.
-    private func requeued(_ rows: ClosedRange<Int64>, _ destination: Int64) throws -> [AccountSum] {
+    private func requeued(_ rows: ClosedRange<Int64>, _ destination: Int64) throws(SQLiteError) -> [AccountSum] {
         try connection.withStatement(
             """
             SELECT series.account, count(*), sum(records.count)
@@ -119,7 +121,7 @@ extension StoreWriter {
             WHERE singles.destination = ?1 AND singles.batch = 0 AND singles.record BETWEEN ?2 AND ?3
             GROUP BY series.account
             """
-        ) { statement in
+        ) { statement throws(SQLiteError) in
             statement.bind(destination, at: 1)
             statement.bind(rows.lowerBound, at: 2)
             statement.bind(rows.upperBound, at: 3)
@@ -131,7 +133,7 @@ extension StoreWriter {
 
     /// Returns the records of batches that await a response, summed up by account. A batch without remaining records no
     /// longer awaits one.
-    private func unanswered(_ rows: ClosedRange<Int64>, of destination: Int64) throws -> [AccountSum] {
+    private func unanswered(_ rows: ClosedRange<Int64>, of destination: Int64) throws(SQLiteError) -> [AccountSum] {
         let batches = try unanswered(overlapping: rows, of: destination)
         for batch in batches where batch.summaries == 0 && batch.sent.allSatisfy({ $0 <= rows.upperBound }) {
             try endWait(for: batch.id)
@@ -146,7 +148,7 @@ extension StoreWriter {
             FROM json_each(?1) AS sent JOIN records ON records.id = sent.value
             JOIN series ON series.id = records.series GROUP BY series.account
             """
-        ) { statement in
+        ) { statement throws(SQLiteError) in
             statement.bind(writer.text, at: 1)
             return try statement.all {
                 ($0.int64(0), LedgerChanges.Sum(records: $0.int64(1), occurrences: $0.int64(2)))
@@ -156,13 +158,15 @@ extension StoreWriter {
 
     private typealias Unanswered = (id: Int64, sent: [Int64], summaries: Int64)
 
-    private func unanswered(overlapping rows: ClosedRange<Int64>, of destination: Int64) throws -> [Unanswered] {
+    private func unanswered(overlapping rows: ClosedRange<Int64>, of destination: Int64) throws(SQLiteError)
+        -> [Unanswered]
+    {
         try connection.withStatement(
             """
             SELECT id, first_id, sent, json_array_length(notes, '$.summaries') FROM batches
             WHERE destination = ?1 AND state = 0 AND kind <> 1 AND first_id <= ?3 AND last_id >= ?2
             """
-        ) { statement in
+        ) { statement throws(SQLiteError) in
             statement.bind(destination, at: 1)
             statement.bind(rows.lowerBound, at: 2)
             statement.bind(rows.upperBound, at: 3)
@@ -175,8 +179,8 @@ extension StoreWriter {
         }
     }
 
-    private func endWait(for batch: Int64) throws {
-        try connection.withStatement("UPDATE batches SET state = 1 WHERE id = ?1") { statement in
+    private func endWait(for batch: Int64) throws(SQLiteError) {
+        try connection.withStatement("UPDATE batches SET state = 1 WHERE id = ?1") { statement throws(SQLiteError) in
             statement.bind(batch, at: 1)
             try statement.run()
         }

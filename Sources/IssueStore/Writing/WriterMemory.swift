@@ -1,0 +1,176 @@
+import IssueCore
+import IssueProtocol
+
+/// Everything that the writer keeps in memory about the database and that a transaction may change.
+///
+/// `StoreWriter.transaction` marks the memory before each transaction, and rolls it back to the mark if the transaction
+/// fails. How a field is rolled back depends on the part that it belongs to:
+///
+/// | part | when a transaction fails |
+/// |---|---|
+/// | `values` | the copy in the mark is assigned |
+/// | `open` | the rows added since the mark are removed, because a copy would be too large for every commit |
+/// | `caches` | emptied, because the database has all entries |
+struct WriterMemory {
+    var values: Values
+    /// The records above the last closed range. A transaction only appends to it. `endTransaction` starts a new range.
+    var open: OpenRange
+    var caches = Caches()
+
+    /// Small values. A large collection does not belong here: its first change in each transaction would copy it.
+    struct Values {
+        var clock: RecordLogClock
+        /// The id that the open range gets when it is closed.
+        var rangeID: Int64
+        /// `true` if the transaction has written the index of the open range.
+        var isRangeClosed = false
+        /// The codes of the store, in ascending order of their first rows.
+        var storeIDs: [StoreID]
+        /// The ids of the active destinations. All new records are queued for them.
+        var destinations: [Int64]
+        /// When the next mute with a time limit ends, or nil if there is none.
+        var nextMuteEnd: Timestamp?
+        /// Its tables are copied by the first new series, sender or application of a commit.
+        var guardian: CardinalityGuard
+        /// `true` once the guard's counters include what was created before this start.
+        var isGuardRestored = false
+        var removals = RemovalLog()
+
+        /// The code in the ids of new records. 0 before the store has a code.
+        var code: UInt64 { storeIDs.last?.code ?? 0 }
+
+        /// Returns the id of the record in `row`.
+        func recordID(row: Int64) -> RecordID {
+            let store = storeIDs.last { $0.firstID <= row } ?? storeIDs.first
+            return RecordID(store: store?.code ?? 0, row: row)
+        }
+    }
+
+    /// Rows of the database that are used often. Each cache can be emptied at any time.
+    struct Caches {
+        var series = SeriesTable()
+        var senders = BoundedCache<Sender, SenderEntry>(capacity: 8192)
+        /// Keyed by the connection of the process.
+        var processes = BoundedCache<UInt64, ProcessEntry>(capacity: 8192)
+        var accounts = BoundedCache<AccountName, Int64>(capacity: 8192)
+        /// The user ids of series in recently closed ranges, keyed by series id.
+        var users = BoundedCache<Int64, Int64>(capacity: 65_536)
+        var producers = ProducerTable()
+        var triage = TriageCache()
+    }
+
+    /// The state of the memory before a transaction.
+    struct Mark {
+        fileprivate let values: Values
+        fileprivate let rowCount: Int
+        fileprivate let byteCount: Int
+    }
+
+    /// A store code, and the first row whose record id contains it.
+    struct StoreID {
+        var firstID: Int64
+        var code: UInt64
+    }
+
+    struct ProcessEntry {
+        var process: Int64
+        var sender: Int64
+        /// The sender as the kernel describes it, if the guard assigned the process to an overflow sender; otherwise
+        /// nil.
+        var original: Sender?
+    }
+
+    struct SenderEntry {
+        var id: Int64
+        var isOverflow: Bool
+    }
+
+    struct AccountName: Hashable {
+        var uid: UInt32
+        var app: String
+    }
+
+    func mark() -> Mark { Mark(values: values, rowCount: open.count, byteCount: open.byteCount) }
+
+    /// Undoes everything that a failed transaction has changed since the mark.
+    mutating func rollBack(to mark: Mark) {
+        values = mark.values
+        open.truncate(to: mark.rowCount, byteCount: mark.byteCount)
+        caches = Caches()
+    }
+
+    /// Starts a new range if the transaction, which is now committed, has closed the open one.
+    mutating func endTransaction() {
+        guard values.isRangeClosed else { return }
+        values.isRangeClosed = false
+        values.rangeID += 1
+        open.reset(firstID: open.nextID)
+    }
+}
+
+/// A dictionary that is emptied when it is full.
+struct BoundedCache<Key: Hashable, Value> {
+    private let capacity: Int
+    private var entries: [Key: Value] = [:]
+
+    init(capacity: Int) {
+        self.capacity = capacity
+    }
+
+    subscript(key: Key) -> Value? { entries[key] }
+
+    var values: some Collection<Value> { entries.values }
+
+    mutating func insert(_ value: Value, for key: Key) {
+        if entries.count >= capacity { entries.removeAll() }
+        entries[key] = value
+    }
+
+    mutating func remove(_ key: Key) {
+        entries[key] = nil
+    }
+
+    mutating func removeAll() {
+        entries.removeAll()
+    }
+}
+
+/// The removals that batches in flight have to take into account.
+struct RemovalLog {
+    /// The range of row ids from which records were removed ahead of a destination's cursor, or nil if there were none.
+    private(set) var ahead: ClosedRange<Int64>?
+    /// Ids of rows that were erased while a request that contains them was in flight.
+    private(set) var erasedInFlight: Set<Int64> = []
+    /// The number of removals since the start.
+    private var count = 0
+    /// The value of `count` when each in-flight batch was stored, keyed by batch id.
+    private var countWhenStored: [Int64: Int] = [:]
+
+    /// Counts a removal of records.
+    mutating func removed() {
+        count += 1
+    }
+
+    /// Extends `ahead` by rows that may have been ahead of a cursor.
+    mutating func removed(ahead rows: ClosedRange<Int64>) {
+        let known = ahead ?? rows
+        ahead = min(known.lowerBound, rows.lowerBound)...max(known.upperBound, rows.upperBound)
+    }
+
+    mutating func erased(inFlight rows: Set<Int64>) {
+        erasedInFlight.formUnion(rows)
+    }
+
+    /// Notes a batch whose records all exist.
+    mutating func stored(batch: Int64) {
+        countWhenStored[batch] = count
+    }
+
+    /// Returns `true` if no record was removed since the batch was stored.
+    func isWhole(batch: Int64) -> Bool { countWhenStored[batch] == count }
+
+    /// Forgets a batch that is settled.
+    mutating func settled(batch: Int64) {
+        countWhenStored[batch] = nil
+    }
+}
