@@ -47,7 +47,7 @@ enum StoredHarness {
         let key = SeriesKey.encode(series)
         require(SeriesKey.decode(key) == series, "A series has changed")
         _ = Fingerprint.of(series, app: series.app.name ?? "")
-        _ = MessageTemplate.title(of: series.template)
+        _ = MessageTemplate.title(of: series.template[...])
     }
 
     private static func checkID(_ text: String) {

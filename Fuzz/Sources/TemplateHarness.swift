@@ -35,7 +35,7 @@ enum TemplateHarness {
         if String(validating: message, as: UTF8.self) != nil {
             require(String(validating: cut.template, as: UTF8.self) != nil, "A template is no text")
         }
-        let title = MessageTemplate.title(of: cut.template)
+        let title = MessageTemplate.title(of: cut.template[...])
         require(!title.utf8.contains { $0 < 0x20 }, "A title has a control character in it")
     }
 
