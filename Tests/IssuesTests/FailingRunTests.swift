@@ -20,7 +20,7 @@ private struct FailingRun: CustomTestStringConvertible, Sendable {
 private let ofSwiftTesting = [
     FailingRun("message", says: "Failing.swift:14:", "Issue recorded", "↳ text of message"),
     FailingRun("error", says: "Failing.swift:16:", "Caught error: Refused()", "↳ text of error"),
-    FailingRun("wordless", says: "Issue recorded"),
+    FailingRun("defaultMessage", says: "Issue recorded"),
     FailingRun("warning", says: "warning", "text of warning", passes: true),
     FailingRun("metadata", says: "text of metadata {\"till\":2}"),
     FailingRun("detached", says: "Failing.swift:25:", "text of detached"),
