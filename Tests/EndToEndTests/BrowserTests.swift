@@ -128,7 +128,7 @@ struct BrowserTests {
             for bucket in [Duration.seconds(30), .seconds(60), .zero] {
                 let error = await #expect(throws: DeliveryError.self) { try await browser.histogram(bucket: bucket) }
                 #expect(error?.code == .refused)
-                #expect(error?.message.contains("of whole minutes, and at most 1,000 of them") == true)
+                #expect(error?.message.contains("use whole minutes, and at most 1,000 buckets") == true)
             }
             #expect(try await browser.histogram(bucket: .seconds(120)).series.first?.counts.count == 721)
         }
