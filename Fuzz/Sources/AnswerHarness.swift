@@ -17,8 +17,8 @@ enum AnswerHarness {
             sample.check(answer)
             if case .partial(let partial) = answer.verdict {
                 require(
-                    partial.corruptionCheck.allSatisfy { $0 == 1 },
-                    "A good line is suspected: \(partial.corruptionCheck)")
+                    partial.invalidLines.allSatisfy { $0 == 1 },
+                    "A good line is suspected: \(partial.invalidLines)")
             }
             require(answer.verdict != .unconfirmed, "Logz.io says what it has taken")
         }

@@ -86,7 +86,7 @@ enum ReplyHarness {
             switch answer {
             case .receipts(let receipts): settled = outbox.answered(receipts: receipts.count, at: now)
             case .tooLarge(let limit): settled = outbox.refusedAsTooLarge(limit: limit, at: now)
-            case .refused: settled = outbox.refusedForGood(at: now)
+            case .refused: settled = outbox.refusedPermanently(at: now)
             case .later(let delay):
                 settled = outbox.refusedForNow(retryAfter: delay, at: now, unit: 0.5) ? [] : nil
             case .malformed: settled = nil

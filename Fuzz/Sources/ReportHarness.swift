@@ -53,7 +53,7 @@ enum ReportHarness {
             require(batch.records.count == 1, "A plain call is read")
             let envelope = try? VarlinkCall.Envelope(scanning: message)
             do throws(CollectorError) {
-                if isUsual, let report = try reader.readUsual(message, token: 7, into: &batch) {
+                if isUsual, let report = try reader.readFast(message, token: 7, into: &batch) {
                     self = .read(Report(report.call, oneway: report.oneway, batch))
                     return
                 }

@@ -33,23 +33,23 @@ enum SetAsideHarness {
         try write(sample.fresh, to: new)
 
         let work = fuzz_work()
-        var store: SetAsideStore?
+        var store: QuarantinedStore?
         do throws(StoreFailure) {
-            store = try SetAsideStore(path: old, randomBits: 7)
+            store = try QuarantinedStore(path: old, randomBits: 7)
         } catch {
             require(!"\(error)".isEmpty, "A failure has no description")
-            if error.mayBeOfItsSchema {
+            if error.mayAffectOnlySchema {
                 try sample.pages.copy(old, to: copy) {}
-                store = try? SetAsideStore(path: copy, original: old, randomBits: 7)
+                store = try? QuarantinedStore(path: copy, original: old, randomBits: 7)
             }
         }
-        if let store { try bringOver(store, to: new, atMost: database.count + log.count) }
+        if let store { try importSalvaged(store, to: new, atMost: database.count + log.count) }
         require(fuzz_work() - work <= maxWork, "It takes \(fuzz_work() - work) steps")
         require(try FileSystem.read(old, limit: 1 << 24) == database, "The database has changed")
         if !log.isEmpty { require(try FileSystem.read(old + "-wal", limit: 1 << 24) == log, "Its log has changed") }
     }
 
-    private static func bringOver(_ store: SetAsideStore, to path: String, atMost size: Int) throws {
+    private static func importSalvaged(_ store: QuarantinedStore, to path: String, atMost size: Int) throws {
         let writer = try StoreWriter(SampleStore.settings(path, code: 43))
         var rows: Set<Int64> = []
         var steps = 0
@@ -66,7 +66,7 @@ enum SetAsideHarness {
                 }
             }
             guard !portion.submissions.isEmpty else { continue }
-            recovered += try writer.bringOver(
+            recovered += try writer.importSalvaged(
                 portion.submissions, wall: SampleStore.start, monotonic: MonotonicInstant(sinceBoot: .seconds(9)))
         }
         // Rows may share the pages that hold the rest of a long one, so that all of it can be more than the file.
@@ -77,7 +77,7 @@ enum SetAsideHarness {
             steps += 1
             require(steps <= maxSteps, "The states take more than \(maxSteps) steps")
             require(next > last, "The states don't advance")
-            try writer.bringOver(notes)
+            try writer.importSalvaged(notes)
             last = next
         }
         let reader = try StoreReader(path: path)

@@ -47,10 +47,10 @@ enum SpillHarness {
 
     private static func pickUp(_ folder: SpillFolder, to path: String) -> Int {
         let lost = Monitor(0)
-        SpillPickup(
+        SpillSender(
             // A call that is never answered leaves those behind it unsent, which is seen.
             folder: folder, sockets: [path], trust: ServerTrust(isNamed: true), timeout: .seconds(2),
-            isStopped: { false }, pause: { _ in false }, tellLost: { count in lost.withLock { $0 += count } }
+            isStopped: { false }, pause: { _ in false }, onLost: { count in lost.withLock { $0 += count } }
         ).run()
         return lost.withLock { $0 }
     }

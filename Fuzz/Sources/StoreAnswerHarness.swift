@@ -27,13 +27,13 @@ enum StoreAnswerHarness {
             of: sample.response, to: RequestLines(lines), in: format, at: Timestamp(milliseconds: 1_795_255_200_123))
         sample.check(answer)
         guard case .partial(let partial) = answer.verdict else { return }
-        require(partial.corruptionCheck.allSatisfy(lines.indices.contains), "A line is suspected that was not sent")
-        require(Set(partial.corruptionCheck).count == partial.corruptionCheck.count, "A line is suspected twice")
+        require(partial.invalidLines.allSatisfy(lines.indices.contains), "A line is suspected that was not sent")
+        require(Set(partial.invalidLines).count == partial.invalidLines.count, "A line is suspected twice")
         let successful = partial.successful ?? 0
         require((0...lines.count).contains(successful), "\(successful) of \(lines.count) lines are taken")
-        require(successful + partial.corruptionCheck.count <= lines.count, "A line is taken and suspected")
+        require(successful + partial.invalidLines.count <= lines.count, "A line is taken and suspected")
         require(
-            partial.corruptionCheck.isEmpty || successful + partial.corruptionCheck.count == lines.count,
+            partial.invalidLines.isEmpty || successful + partial.invalidLines.count == lines.count,
             "A line is neither taken nor suspected")
     }
 }

@@ -66,7 +66,7 @@ extension SearchFormat {
                 .accepted, "\(response.status): \(ResponseClassifier.count(lines.count)) accepted\(more)")
         }
         return ClassifiedResponse(
-            .partial(PartialAnswer(successful: lines.count - refused.count, corruptionCheck: refused)),
+            .partial(PartialAnswer(successful: lines.count - refused.count, invalidLines: refused)),
             "\(response.status): \(refused.count) of \(lines.count) rejected, \(words(outcomes[first]))")
     }
 

@@ -58,7 +58,7 @@ extension OTLPFormat {
         let words = "\(response.status): \(rejected) of \(lines.count) rejected\(said)"
         if rejected >= lines.count {
             return ClassifiedResponse(
-                .partial(PartialAnswer(successful: 0, corruptionCheck: Array(0..<lines.count))), words)
+                .partial(PartialAnswer(successful: 0, invalidLines: Array(0..<lines.count))), words)
         }
         // Which records arrived is unknown, and they must not be sent again.
         return ClassifiedResponse(.unconfirmed, words, rejected: rejected)

@@ -194,7 +194,7 @@ package protocol BrowserLink: AnyObject {
 }
 
 /// Connects to the given socket, or for nil to the first reachable one of the standard paths.
-package typealias BrowserLinking = (String?) throws(CollectorConnectionError) -> any BrowserLink
+package typealias LinkFactory = (String?) throws(CollectorConnectionError) -> any BrowserLink
 
 /// A reply in two forms: the daemon's JSON and the decoded value.
 package struct BrowserReply<Value: JSONCodable> {

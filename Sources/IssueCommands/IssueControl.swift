@@ -20,7 +20,7 @@ package struct IssueControl {
     private let terminal: TerminalInfo
     private let input: any CommandInput
     private let output: any CommandOutput
-    private let connect: BrowserLinking
+    private let connect: LinkFactory
     private let files: FileSaving
     private let reporting: ReportSurroundings
 
@@ -28,7 +28,7 @@ package struct IssueControl {
         environment: @escaping (String) -> String?, now: Timestamp, terminal: TerminalInfo,
         input: any CommandInput, output: any CommandOutput,
         files: FileSaving, reporting: ReportSurroundings,
-        connect: @escaping BrowserLinking
+        connect: @escaping LinkFactory
     ) {
         self.environment = environment
         self.now = now
@@ -189,7 +189,7 @@ extension ReportSurroundings {
             sendKept: { socket in
                 guard let folder, !folder.isEmpty else { return }
                 let deadline = MonotonicClock.now.advanced(by: sendingTime)
-                SpillPickup(
+                SpillSender(
                     folder: folder, sockets: socket.map { [$0] } ?? SocketPath.search(), trust: .socket(socket),
                     deadline: deadline, isStopped: { MonotonicClock.now >= deadline }, pause: { _ in false }
                 ).run()

@@ -155,7 +155,7 @@ package struct Lifecycle: Equatable, Sendable {
     /// Skips to the last stage: the next start can do the rest. The second call ends the process.
     ///
     /// - Returns: The action the caller must perform.
-    package mutating func patienceEnded() -> StageAction {
+    package mutating func stopTimeoutApproached() -> StageAction {
         switch state {
         case .draining(.stopAccepting), .draining(.drain), .draining(.flush):
             state = .draining(.close)

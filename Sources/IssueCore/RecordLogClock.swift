@@ -47,7 +47,7 @@ package struct RecordLogClock: Equatable, Sendable {
     package static let tolerance: Duration = .seconds(1)
     /// The longest downtime that is added to log time. Across a restart only the wall clock is
     /// available, and it may be wrong.
-    package static let longestGap: Duration = .seconds(86_400)
+    package static let maxGap: Duration = .seconds(86_400)
 
     /// The state to store; nil before the very first commit.
     package private(set) var state: State?
@@ -69,7 +69,7 @@ package struct RecordLogClock: Equatable, Sendable {
         }
         guard let anchor, let last else {
             let gap = wall.milliseconds.clampedDifference(previous.wall.milliseconds)
-            let believed = min(max(gap, 0), Self.longestGap.wholeMilliseconds)
+            let believed = min(max(gap, 0), Self.maxGap.wholeMilliseconds)
             return begin(at: previous.log.advanced(by: .milliseconds(believed)), present, before: previous)
         }
 

@@ -52,10 +52,10 @@ package final class Daemon {
         case .run(let effective, let source):
             let log = Log(effective.configuration.log)
             report(effective, log)
-            if let socket = surroundings.socketBesidesTakenFolder {
+            if let socket = surroundings.fallbackSocketPath {
                 log.warning(
                     "Temporary folder belongs to another user; set ISSUED_SOCKET for programs that report",
-                    ["folder": surroundings.ownTemporaryFolder, "socket": socket])
+                    ["folder": surroundings.userTemporaryFolder, "socket": socket])
             }
             do {
                 let daemon = try Daemon(effective, source, surroundings, log)
@@ -183,7 +183,7 @@ package final class Daemon {
         let interval = watchdog.map { min($0 / 3, Self.statusInterval) } ?? Self.statusInterval
         var told = run.summary
         while true {
-            let isWaiting = notification.isHeard || socket.isMissing || run.lacksForwarding
+            let isWaiting = notification.hasServiceManager || socket.isMissing || run.lacksForwarding
             try poller.wait(into: &events, timeout: isWaiting ? interval : nil)
             while let signal = try signals.next() {
                 if signal == .hangUp {
@@ -199,7 +199,7 @@ package final class Daemon {
                 socket.watch(with: poller, token: 2)
             }
             if run.lacksForwarding { run.startForwardingAgain(configuration) }
-            guard notification.isHeard else { continue }
+            guard notification.hasServiceManager else { continue }
             if watchdog != nil, run.isAlive() { try? notification.watchdog() }
             let summary = run.summary
             if summary != told {
@@ -327,7 +327,7 @@ package final class Daemon {
     /// Creates a folder if it is missing. The temporary folder of an ordinary
     /// user must be private.
     private func makeFolders(_ folder: String, mode: UInt32) throws(Errno) {
-        if folder == surroundings.ownTemporaryFolder {
+        if folder == surroundings.userTemporaryFolder {
             try PrivateFolder.prepare(folder)
         } else {
             try FileSystem.makeFolders(folder, mode: mode)
@@ -344,9 +344,9 @@ extension Daemon {
     ///
     /// - Returns: nil if the daemon must stop instead.
     func start(_ socket: ListenerMonitor) throws -> DaemonRun? {
-        var standIn: UnavailableStoreServer?
+        var unavailableServer: UnavailableStoreServer?
         var told: StoreFailure?
-        defer { standIn?.end(timeout: Self.retry) }
+        defer { unavailableServer?.end(timeout: Self.retry) }
         while true {
             let wakeUp = wakeUp
             do {
@@ -363,8 +363,8 @@ extension Daemon {
                     log.error(
                         "Could not open the database; retrying",
                         ["file": configuration.store.path, "error": "\(failure)"])
-                    standIn?.end(timeout: Self.retry)
-                    standIn = try UnavailableStoreServer(
+                    unavailableServer?.end(timeout: Self.retry)
+                    unavailableServer = try UnavailableStoreServer(
                         effective, listener: socket.listener, reason: failure, log: log)
                     told = failure
                 }
@@ -372,14 +372,14 @@ extension Daemon {
                 // need not wait for the disk.
                 if lifecycle.state == .starting { _ = lifecycle.started() }
                 try? notification.ready(status: "Could not open the database: \(failure)")
-                guard try waits(socket, standIn) else { return nil }
+                guard try waits(socket, unavailableServer) else { return nil }
             }
         }
     }
 
     /// Waits for the time of the next attempt. Returns `false` if the daemon is
     /// to stop.
-    private func waits(_ socket: ListenerMonitor, _ standIn: UnavailableStoreServer?) throws -> Bool {
+    private func waits(_ socket: ListenerMonitor, _ unavailableServer: UnavailableStoreServer?) throws -> Bool {
         let poller = try Poller()
         try poller.add(signals.descriptor, token: 0, for: [.read])
         socket.watch(with: poller, token: 2)
@@ -395,7 +395,7 @@ extension Daemon {
                 reload(nil)
             }
             if let listener = socket.look() {
-                standIn?.listen(at: listener)
+                unavailableServer?.listen(at: listener)
                 socket.watch(with: poller, token: 2)
             }
         }

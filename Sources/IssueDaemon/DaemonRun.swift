@@ -19,7 +19,7 @@ final class DaemonRun {
     let queries: QueryService
     let jobs: JobService
     let socket: SocketService
-    private let announcer: AlertLogger
+    private let alertLogger: AlertLogger
     let pulse = Pulse()
     private var destinations = Destinations()
     private var threads: [JoinableThread] = []
@@ -43,8 +43,8 @@ final class DaemonRun {
     ]
     /// How long queries may continue after a stop has begun, and then how long
     /// to wait for their threads.
-    private static let questionPatience: Duration = .seconds(1)
-    private static let readerPatience: Duration = .seconds(5)
+    private static let queryStopTimeout: Duration = .seconds(1)
+    private static let readerStopTimeout: Duration = .seconds(5)
 
     /// Opens the store and starts all services.
     ///
@@ -69,14 +69,14 @@ final class DaemonRun {
             recordLimits: RecordLimits(configuration.socket), access: AccessPolicy(configuration.access), board: board,
             log: log)
         let forwarders = Monitor<[ForwardingService]>([])
-        let announcer = AlertLogger(path: path, snapshots: writer.snapshots, log: log)
+        let alertLogger = AlertLogger(path: path, snapshots: writer.snapshots, log: log)
         let jobs = JobService(
             path: path, writer: writer,
             arrived: {
                 socket.stored([])
                 for forwarder in forwarders.withLock({ $0 }) { forwarder.recordsArrived() }
             }, log: log)
-        self.announcer = announcer
+        self.alertLogger = alertLogger
         self.board = board
         self.writer = writer
         self.queries = queries
@@ -106,7 +106,7 @@ final class DaemonRun {
                     WriterService.Listener(
                         stored: { outcomes in
                             socket.stored(outcomes)
-                            announcer.committed()
+                            alertLogger.committed()
                             for forwarder in forwarders.withLock({ $0 }) { forwarder.recordsArrived() }
                         },
                         refused: { socket.refused($0) }, changed: { board.tell($0) }, damaged: damaged,
@@ -119,7 +119,7 @@ final class DaemonRun {
         try started.wait { $0 }?.get()
         let crowding = Mutex(OverflowWarningLimiter())
         try writer.perform { writer in
-            writer.onPriorityRecords = { announcer.came($0) }
+            writer.onPriorityRecords = { alertLogger.came($0) }
             writer.onCardinalityOverflow = { onCardinalityOverflow in
                 guard crowding.withLock({ $0.came(onCardinalityOverflow, at: Clock.monotonic) }) else { return }
                 log.warning(
@@ -127,7 +127,7 @@ final class DaemonRun {
                     ["uid": "\(onCardinalityOverflow.uid)", "names": onCardinalityOverflow.kind.rawValue])
             }
         }
-        readers.append(try JoinableThread(name: "announcer") { announcer.run() })
+        readers.append(try JoinableThread(name: "announcer") { alertLogger.run() })
         readers.append(
             try JoinableThread(name: "jobs") {
                 jobs.run({ socket.answered($0) }, damaged: { writer.reportCorruption($0) })
@@ -233,7 +233,7 @@ final class DaemonRun {
         let now = Clock.monotonic
         let deadline = Clock.kernel(now.advanced(by: timeout))
         guard let thread = threads.last else { return }
-        if thread.wait(until: min(deadline, Clock.kernel(now.advanced(by: Self.questionPatience)))) { return }
+        if thread.wait(until: min(deadline, Clock.kernel(now.advanced(by: Self.queryStopTimeout)))) { return }
         queries.refuseAll()
         if !thread.wait(until: deadline) {
             log.warning("Some senders do not read their receipts; stopping without them")
@@ -246,16 +246,16 @@ final class DaemonRun {
     }
 
     func close() {
-        announcer.stop()
+        alertLogger.stop()
         queries.stop()
         jobs.stop()
         let now = Clock.monotonic
-        let deadline = Clock.kernel(now.advanced(by: Self.readerPatience))
+        let deadline = Clock.kernel(now.advanced(by: Self.readerStopTimeout))
         // The alert logger still reads records for its remaining alerts.
-        _ = readers.first?.wait(until: Clock.kernel(now.advanced(by: Self.readerPatience / 2)))
+        _ = readers.first?.wait(until: Clock.kernel(now.advanced(by: Self.readerStopTimeout / 2)))
         // The thread that closes the database last removes the WAL, which only
         // the writer may do.
-        writer.snapshots.end(timeout: Self.readerPatience / 2)
+        writer.snapshots.end(timeout: Self.readerStopTimeout / 2)
         let left = readers.count { !$0.wait(until: deadline) } + questionThreads.wait(until: deadline)
         if left > 0 {
             log.warning("Some threads still read the database; stopping without them", ["threads": "\(left)"])

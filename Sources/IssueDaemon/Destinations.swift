@@ -24,7 +24,7 @@ struct Destinations {
             StoreWriter.ConfiguredDestination(
                 name: $0.name, kind: LogzFormat.kind, takesBacklog: $0.settings.backlog == .all)
         }
-            + configuration.ownStores.map {
+            + configuration.selfHostedDestinations.map {
                 StoreWriter.ConfiguredDestination(
                     name: $0.name, kind: $0.kind.word, takesBacklog: $0.settings.backlog == .all)
             }
@@ -59,7 +59,7 @@ struct Destinations {
                 }
             }
         }
-        for destination in configuration.ownStores {
+        for destination in configuration.selfHostedDestinations {
             let service = service(destination.settings.forward, destination.settings.limits)
             try start(service) { destination.run(service, fatesMoved: fatesMoved) }
         }

@@ -127,7 +127,7 @@ package struct ServiceNotification: Sendable {
     }
 
     /// `true` if there is a service manager.
-    package var isHeard: Bool { address != nil }
+    package var hasServiceManager: Bool { address != nil }
 
     /// Announces that the daemon is ready, or that a reload has finished.
     ///

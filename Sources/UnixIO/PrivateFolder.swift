@@ -177,21 +177,21 @@ package struct PrivateFolder: ~Copyable, Sendable {
 package struct TrustedOwners: Hashable, Sendable {
     package let userID: UInt32
     /// The overflow user of the namespace; nil if the namespace contains all users.
-    package let outsider: UInt32?
+    package let overflowUserID: UInt32?
 
     /// The trusted owners of this process.
     package init() {
-        self.init(userID: CurrentProcess.userID, outsider: Self.outsiderHere)
+        self.init(userID: CurrentProcess.userID, overflowUserID: Self.overflowUserIDHere)
     }
 
-    package init(userID: UInt32, outsider: UInt32? = nil) {
+    package init(userID: UInt32, overflowUserID: UInt32? = nil) {
         self.userID = userID
-        self.outsider = outsider
+        self.overflowUserID = overflowUserID
     }
 
     /// Returns `true` if a user is trusted.
     package func contains(_ owner: UInt32) -> Bool {
-        owner == 0 || owner == userID || owner == outsider
+        owner == 0 || owner == userID || owner == overflowUserID
     }
 
     /// Returns `true` if other users cannot change the entries of a folder.
@@ -209,8 +209,8 @@ package struct TrustedOwners: Hashable, Sendable {
     }
 
     // Read at each use, since a process can enter a namespace.
-    private static var outsiderHere: UInt32? {
-        guard let map = IdentityMap.current, let user = map.outsider, !map.contains(user) else { return nil }
+    private static var overflowUserIDHere: UInt32? {
+        guard let map = IdentityMap.current, let user = map.overflowUserID, !map.contains(user) else { return nil }
         return user
     }
 }
@@ -220,7 +220,7 @@ package struct IdentityMap: Hashable, Sendable {
     /// For each range: the first id inside, the first id outside, and the length.
     private var ranges: [[UInt64]]
     /// The overflow user of the namespace; nil if the namespace contains all users.
-    package let outsider: UInt32?
+    package let overflowUserID: UInt32?
 
     /// The map of this process; nil if `/proc` is not available.
     package static var current: IdentityMap? {
@@ -238,7 +238,7 @@ package struct IdentityMap: Hashable, Sendable {
         }
         let isWhole = ranges.isEmpty || ranges.contains([0, 0, UInt64(UInt32.max)])
         let digits = String(decoding: overflow.prefix { (0x30...0x39).contains($0) }, as: UTF8.self)
-        outsider = isWhole ? nil : UInt32(digits)
+        overflowUserID = isWhole ? nil : UInt32(digits)
     }
 
     /// Returns `true` if the namespace contains a user id.

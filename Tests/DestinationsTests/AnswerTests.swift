@@ -64,12 +64,12 @@ import Testing
     func counters() {
         let body = #"{"malformedLines":2,"successfulLines":8,"oversizedLines":0,"emptyLogLines":0}"#
         let answer = meaning(400, body: body, lines: Array(repeating: Self.line, count: 10))
-        #expect(answer.verdict == .partial(PartialAnswer(successful: 8, corruptionCheck: [])))
+        #expect(answer.verdict == .partial(PartialAnswer(successful: 8, invalidLines: [])))
         #expect(answer.summary.text == "400: 2 of 10 lines rejected (malformed 2)")
     }
 
     @Test("The lines that violate the documented rules are suspects")
-    func corruptionCheck() {
+    func invalidLines() {
         let oversized = Array((#"{"a":""# + String(repeating: "x", count: 500_000) + #""}"#).utf8)
         let deep = Array((String(repeating: "[", count: 100_000) + String(repeating: "]", count: 100_000)).utf8)
         let deepObject = Array(#"{"a":"#.utf8) + deep + Array("}".utf8)
@@ -79,7 +79,7 @@ import Testing
         ]
         let body = #"{"malformedLines":5,"successfulLines":3,"oversizedLines":1,"emptyLogLines":1}"#
         let answer = meaning(400, body: body, lines: lines)
-        #expect(answer.verdict == .partial(PartialAnswer(successful: 3, corruptionCheck: [1, 3, 4, 5, 6, 7, 9])))
+        #expect(answer.verdict == .partial(PartialAnswer(successful: 3, invalidLines: [1, 3, 4, 5, 6, 7, 9])))
         #expect(answer.summary.text == "400: 7 of 10 lines rejected (malformed 5, oversized 1, empty 1)")
     }
 
@@ -89,7 +89,7 @@ import Testing
         let lines = [Array(#"{"a":"\#(text)"}"#.utf8), Array(#"{"a":"\#(text)x"}"#.utf8)]
         #expect(lines.map(\.count) == [500_000, 500_001])
         let answer = meaning(400, body: #"{"successfulLines":1}"#, lines: lines)
-        #expect(answer.verdict == .partial(PartialAnswer(successful: 1, corruptionCheck: [1])))
+        #expect(answer.verdict == .partial(PartialAnswer(successful: 1, invalidLines: [1])))
     }
 
     @Test(

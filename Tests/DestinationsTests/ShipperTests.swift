@@ -144,7 +144,7 @@ import UnixIO
 
         let answer = shipper.send(lines)
 
-        #expect(answer.verdict == .partial(PartialAnswer(successful: 9, corruptionCheck: [4])))
+        #expect(answer.verdict == .partial(PartialAnswer(successful: 9, invalidLines: [4])))
         #expect(answer.summary.text == "400: 1 of 10 lines rejected (malformed 1)")
         #expect(logz.accepted.count == 9)
     }
@@ -154,7 +154,7 @@ import UnixIO
         let logz = try logz(FaultStep(.poison("id-3")))
         var shipper = try shipper(to: logz)
         let answer = shipper.send(lines(10))
-        #expect(answer.verdict == .partial(PartialAnswer(successful: 9, corruptionCheck: [])))
+        #expect(answer.verdict == .partial(PartialAnswer(successful: 9, invalidLines: [])))
     }
 
     @Test("An invalid token pauses the destination until the credential changes")

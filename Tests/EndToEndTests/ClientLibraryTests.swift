@@ -65,7 +65,7 @@ struct ClientLibraryTests {
             report("At the kill")
             try daemon.kill()
             report("Meanwhile")
-            #expect(delivery.awaitsFailure(timeout: .seconds(20)))
+            #expect(delivery.waitForFailure(timeout: .seconds(20)))
             try daemon.start()
             report("After")
             #expect(delivery.flush(timeout: .seconds(30)))

@@ -110,7 +110,7 @@ struct ClientRefusalTests {
             try reports.report(until: "a connection is refused") {
                 daemon.log.contains("Too many connections; refusing new ones")
             }
-            #expect(reports.delivery.awaitsFailure(timeout: .seconds(30)))
+            #expect(reports.delivery.waitForFailure(timeout: .seconds(30)))
             others = []
             reports.report(100)
             try reports.checkAllStored(by: daemon)

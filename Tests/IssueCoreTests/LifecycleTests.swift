@@ -47,13 +47,13 @@ struct LifecycleTests {
     func timeout() {
         var lifecycle = Lifecycle()
         _ = lifecycle.started()
-        #expect(lifecycle.patienceEnded() == .rest)
+        #expect(lifecycle.stopTimeoutApproached() == .rest)
         _ = lifecycle.stopRequested()
 
         #expect(lifecycle.stopRequested() == .rest)
-        #expect(lifecycle.patienceEnded() == .perform(.close))
+        #expect(lifecycle.stopTimeoutApproached() == .perform(.close))
         #expect(lifecycle.finished(.stopAccepting) == .rest)
-        #expect(lifecycle.patienceEnded() == .exit)
-        #expect(lifecycle.patienceEnded() == .rest)
+        #expect(lifecycle.stopTimeoutApproached() == .exit)
+        #expect(lifecycle.stopTimeoutApproached() == .rest)
     }
 }

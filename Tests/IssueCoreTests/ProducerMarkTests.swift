@@ -69,13 +69,13 @@ struct ProducerMarkTests {
     func property(seed: UInt64) {
         var traffic = Traffic(seed: seed)
         var mark = ProducerMark()
-        var rows: [Int64: ProducerMark.PastAnswer] = [:]
+        var rows: [Int64: ProducerMark.PastResult] = [:]
         var nextRow: Int64 = 1
         var next: Int64 = 0
         for _ in 0..<300 {
             let sequence = max(0, next - traffic.number(below: 30))
             let count = traffic.number(below: 20) + 1
-            let known: [ProducerMark.PastAnswer]
+            let known: [ProducerMark.PastResult]
             switch mark.received(sequence: sequence, count: count) {
             case .fresh: known = []
             case .resend(let answers), .straddles(let answers): known = answers

@@ -10,8 +10,8 @@ struct CollectingTests {
     /// Collects rows as the daemon's job does. `between` runs between the steps.
     private func collect(_ store: TemporaryStore, _ writer: StoreWriter, between: () throws -> Void = {}) throws {
         let reader = try store.reader()
-        let kept = try writer.keptSince(wall: store.wall, monotonic: store.monotonic)
-        let old = try writer.lastOldRange(wall: store.wall, monotonic: store.monotonic)
+        let kept = try writer.retentionStart(wall: store.wall, monotonic: store.monotonic)
+        let old = try writer.newestExpiredRange(wall: store.wall, monotonic: store.monotonic)
         var references = StoreReader.References()
         while try reader.read(&references) {}
         let unreferenced = try reader.unreferenced(references, quietSince: old)
@@ -35,7 +35,7 @@ struct CollectingTests {
 
     private func forgetAll(_ store: TemporaryStore, _ writer: StoreWriter) throws {
         try writer.closeOpenRange()
-        while let oldest = try writer.retentionFacts(freeBytes: nil, wall: store.wall, monotonic: store.monotonic)
+        while let oldest = try writer.retentionSnapshot(freeBytes: nil, wall: store.wall, monotonic: store.monotonic)
             .oldest
         {
             while try !writer.forget(oldest).isDone {}

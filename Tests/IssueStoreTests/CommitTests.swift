@@ -196,7 +196,7 @@ struct CommitTests {
             try store.store([IssueRecord(message: "b")], to: writer)
             log.append(try #require(try walked()))
             #expect(log[1] > log[0])
-            #expect(log[0].duration(to: log[1]) == RecordLogClock.longestGap)
+            #expect(log[0].duration(to: log[1]) == RecordLogClock.maxGap)
         }
     }
 

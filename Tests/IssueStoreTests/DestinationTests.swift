@@ -43,7 +43,7 @@ struct DestinationTests {
             let writer = try store.writer()
             _ = try SentLog.filled(store, writer, calls: 40)
             let range = try #require(
-                try writer.retentionFacts(freeBytes: nil, wall: store.wall, monotonic: store.monotonic).oldest)
+                try writer.retentionSnapshot(freeBytes: nil, wall: store.wall, monotonic: store.monotonic).oldest)
             // A slice has at least 16 records.
             try store.shell().execute("UPDATE ranges SET bytes = 1 << 30 WHERE id = 1")
             #expect(try writer.forget(range) == ExpiryProgress(records: 16, expired: 0, isDone: false))

@@ -61,7 +61,7 @@ struct FairRetentionTests {
             var expired: Int64 = 0
             var idleSteps = 0
             while try left().count > count {
-                let facts = try writer.retentionFacts(freeBytes: nil, wall: store.wall, monotonic: store.monotonic)
+                let facts = try writer.retentionSnapshot(freeBytes: nil, wall: store.wall, monotonic: store.monotonic)
                 switch Retention(settings: writer.retention).next(facts) {
                 case .forget(let range, _): expired += try forget(range)
                 case .thin(let holding, _):
@@ -260,7 +260,7 @@ struct FairRetentionTests {
             try scene.remember()
             store.settings.retention.maxSize = 0
             scene.writer.reload(LimitSettings(), store.settings.retention)
-            let facts = try scene.writer.retentionFacts(freeBytes: nil, wall: store.wall, monotonic: store.monotonic)
+            let facts = try scene.writer.retentionSnapshot(freeBytes: nil, wall: store.wall, monotonic: store.monotonic)
             guard case .thin(let holding, .size) = Retention(settings: store.settings.retention).next(facts) else {
                 Issue.record("no user has records to remove")
                 return
@@ -369,7 +369,7 @@ struct FairRetentionTests {
             }
             try scene.writer.closeOpenRange()
             try expectLeftAlone()
-            let facts = try scene.writer.retentionFacts(
+            let facts = try scene.writer.retentionSnapshot(
                 freeBytes: nil, wall: store.wall, monotonic: store.monotonic)
             let oldest = try #require(facts.oldest)
             while try !scene.writer.forget(oldest).isDone {}

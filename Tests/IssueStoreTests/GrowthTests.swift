@@ -45,7 +45,7 @@ struct GrowthTests {
                 IssueRecord(message: "\($0)", metadata: ["text": .string(String(repeating: "x", count: 8000))])
             }
             func excess() throws -> Int64 {
-                try writer.retentionFacts(freeBytes: 0, wall: store.wall, monotonic: store.monotonic).excessWALBytes
+                try writer.retentionSnapshot(freeBytes: 0, wall: store.wall, monotonic: store.monotonic).excessWALBytes
             }
             let reader = try store.reader()
             try store.store(large, to: writer)
@@ -59,7 +59,7 @@ struct GrowthTests {
             try writer.checkpoint(restarts: true)
             #expect(try excess() == 0)
             #expect(writer.walBytes <= WALLimits.typicalBytes)
-            #expect(writer.logPages == 0)
+            #expect(writer.walPages == 0)
         }
     }
 

@@ -104,7 +104,7 @@ struct HistogramTests {
     func forgotten() throws {
         try filled { store, writer in
             let before = try histogram(store, by: .severity).series
-            let facts = try writer.retentionFacts(freeBytes: nil, wall: store.wall, monotonic: store.monotonic)
+            let facts = try writer.retentionSnapshot(freeBytes: nil, wall: store.wall, monotonic: store.monotonic)
             let oldest = try #require(facts.oldest)
             while try !writer.forget(oldest).isDone {}
             #expect(try store.shell().number("SELECT min(id) FROM records") > 1)

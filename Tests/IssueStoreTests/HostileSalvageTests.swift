@@ -34,7 +34,7 @@ struct HostileSalvageTests {
             try damage(old)
             store.settings.randomBits = { 0x2222 }
             let writer = try store.writer()
-            guard let salvaged = try? SetAsideStore(path: old, randomBits: 42) else { return nil }
+            guard let salvaged = try? QuarantinedStore(path: old, randomBits: 42) else { return nil }
             var result = (recovered: Int64(0), steps: 0, hasGivenUp: false)
             while let portion = salvaged.step() {
                 result.steps += 1
@@ -44,12 +44,12 @@ struct HostileSalvageTests {
                     break
                 }
                 guard !portion.submissions.isEmpty else { continue }
-                result.recovered += try writer.bringOver(
+                result.recovered += try writer.importSalvaged(
                     portion.submissions, wall: store.wall, monotonic: store.monotonic)
             }
             var last: Int64 = 0
             while let (notes, next) = salvaged.notes(above: last) {
-                try writer.bringOver(notes)
+                try writer.importSalvaged(notes)
                 last = next
             }
             result.hasGivenUp = salvaged.hasGivenUp

@@ -30,7 +30,7 @@ struct LimitRowsTests {
         row.lastSeen = RecordLogInstant(milliseconds: .max)
         row.samples = [1, 2, .max]
         row.maxSeverity = .critical
-        row.isOrphan = count.isMultiple(of: 2)
+        row.isGroupEvicted = count.isMultiple(of: 2)
         return row
     }
 

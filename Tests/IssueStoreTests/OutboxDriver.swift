@@ -67,7 +67,7 @@ final class OutboxDriver {
         let row = try row
         let records = try reader.walk(after: row.cursor, limit: limit)
         guard let last = records.last?.candidate.record, let first = records.first?.candidate.record else { return }
-        let ahead = try reader.goneAhead(of: destination, in: first...last, priority: row.priority)
+        let ahead = try reader.sentAhead(of: destination, in: first...last, priority: row.priority)
         var batch = NewBatch(destination: destination, at: store.wall)
         batch.span = (row.cursor + 1)...last
         for record in records {
@@ -113,7 +113,7 @@ final class OutboxDriver {
                 suppressedCount: window.count, suppressedOccurrences: window.occurrences, forwardedCount: 0,
                 occurrences: window.occurrences, summarySequence: sequence, firstSeen: at, lastSeen: at, samples: [],
                 maxSeverity: .error, stillSuppressing: false, distinctGroups: 1,
-                stretches: [SummaryStretch(group: key.group, reason: key.reason, records: window.rows)])
+                stretches: [SummaryRange(group: key.group, reason: key.reason, records: window.rows)])
         }
         open = [:]
         try writer.store(

@@ -61,8 +61,8 @@ struct OutboxTests {
             try driver.writer.settle(settlement(stored, store), destination: driver.destination)
             #expect(try fate(grave[0], driver) == .delivered)
             #expect(try fate(usual[0], driver) == .pending)
-            let ahead = try driver.reader.goneAhead(of: driver.destination, in: 1...4, priority: 4)
-            #expect(ahead == StoreReader.GoneAhead(gone: [4], refused: [1]))
+            let ahead = try driver.reader.sentAhead(of: driver.destination, in: 1...4, priority: 4)
+            #expect(ahead == StoreReader.SentAhead(gone: [4], refused: [1]))
             #expect(
                 try driver.reader.backlog(of: driver.destination, after: 0, priority: 4).priorityRecords == 0)
             try expectSound(store)
@@ -89,7 +89,7 @@ struct OutboxTests {
                     summarySequence: 1, firstSeen: at, lastSeen: at, samples: [], maxSeverity: .error,
                     stillSuppressing: false, distinctGroups: 2,
                     stretches: batch.held[reason]?.map {
-                        SummaryStretch(group: walked[Int($0) - 1].group, reason: reason, records: $0...$0)
+                        SummaryRange(group: walked[Int($0) - 1].group, reason: reason, records: $0...$0)
                     } ?? [])
             }
             try driver.writer.store(

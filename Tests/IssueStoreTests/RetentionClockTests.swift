@@ -41,7 +41,7 @@ struct RetentionClockTests {
         try TemporaryStore.with { store in
             let writer = try setBack(store)
             func oldest() throws -> RetentionSnapshot.ClosedRange? {
-                try writer.retentionFacts(freeBytes: nil, wall: store.wall, monotonic: store.monotonic).oldest
+                try writer.retentionSnapshot(freeBytes: nil, wall: store.wall, monotonic: store.monotonic).oldest
             }
             let range = try #require(try oldest())
             #expect(try writer.forget(range).records == 2)

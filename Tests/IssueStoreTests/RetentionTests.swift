@@ -30,7 +30,7 @@ struct RetentionTests {
         }
 
         func facts() throws -> RetentionSnapshot {
-            try writer.retentionFacts(freeBytes: nil, wall: store.wall, monotonic: store.monotonic)
+            try writer.retentionSnapshot(freeBytes: nil, wall: store.wall, monotonic: store.monotonic)
         }
 
         /// Removes ranges as long as the settings require it, and returns the reason for each.
@@ -321,8 +321,8 @@ struct RetentionTests {
                 try store.commit(try Submission([call]), to: writer)
                 if number == 6 { middle = writer.logTime(wall: store.wall, monotonic: store.monotonic) }
             }
-            #expect(try writer.forgetMarks(before: middle, limit: 4))
-            #expect(try !writer.forgetMarks(before: middle, limit: 4))
+            #expect(try writer.deleteProducerMarks(before: middle, limit: 4))
+            #expect(try !writer.deleteProducerMarks(before: middle, limit: 4))
             #expect(try store.shell().number("SELECT count(*) FROM producers") == 4)
         }
     }
@@ -336,7 +336,7 @@ struct RetentionTests {
             samples.issues = 25
             let submission = try Submission(of: samples.records(1000))
             for _ in 0..<66 { try store.commit(submission, to: writer) }
-            let facts = try writer.retentionFacts(freeBytes: nil, wall: store.wall, monotonic: store.monotonic)
+            let facts = try writer.retentionSnapshot(freeBytes: nil, wall: store.wall, monotonic: store.monotonic)
             let range = try #require(facts.oldest)
             var longest = Duration.zero
             var isDone = false

@@ -13,14 +13,14 @@ struct SalvageTests {
         var unreadable: Int64 = 0
     }
 
-    private func bringOver(_ path: String, into writer: StoreWriter, of store: TemporaryStore) throws -> Result {
+    private func importSalvaged(_ path: String, into writer: StoreWriter, of store: TemporaryStore) throws -> Result {
         var result = Result()
-        let old = try SetAsideStore(path: path, randomBits: 42)
+        let old = try QuarantinedStore(path: path, randomBits: 42)
         while let portion = old.step() {
             result.unreadable += portion.unreadable
             guard !portion.submissions.isEmpty else { continue }
             store.pass(.milliseconds(10))
-            result.recovered += try writer.bringOver(
+            result.recovered += try writer.importSalvaged(
                 portion.submissions, wall: store.wall, monotonic: store.monotonic)
         }
         return result
@@ -51,8 +51,8 @@ struct SalvageTests {
             let old = try setAside(store)
             let writer = try store.writer()
             try store.store([IssueRecord(message: "meanwhile")], to: writer)
-            #expect(try bringOver(old, into: writer, of: store) == Result(recovered: Int64(log.entries.count)))
-            #expect(try bringOver(old, into: writer, of: store) == Result())
+            #expect(try importSalvaged(old, into: writer, of: store) == Result(recovered: Int64(log.entries.count)))
+            #expect(try importSalvaged(old, into: writer, of: store) == Result())
             try expectSound(store)
 
             let after = try store.reader().records(
@@ -67,7 +67,7 @@ struct SalvageTests {
                 #expect(new.repairs.contains { $0.contains(old.id) && $0.contains(old.receivedAt.text) })
             }
             // It is still known after a restart.
-            #expect(try bringOver(old, into: store.writer(), of: store) == Result())
+            #expect(try importSalvaged(old, into: store.writer(), of: store) == Result())
         }
     }
 
@@ -96,8 +96,8 @@ struct SalvageTests {
             // A group of another user with the same name.
             try store.store(
                 [IssueRecord(message: "muted", app: Application(name: "shop"))], from: .of(uid: 7), to: writer)
-            _ = try bringOver(old, into: writer, of: store)
-            try writer.bringOver(SetAsideStore(path: old, randomBits: 42).notes()?.notes ?? [])
+            _ = try importSalvaged(old, into: writer, of: store)
+            try writer.importSalvaged(QuarantinedStore(path: old, randomBits: 42).notes()?.notes ?? [])
             let query = """
                 SELECT uid, title, state, muted_until, muted_version, regressed
                 FROM groups JOIN accounts ON accounts.id = account ORDER BY title, uid
@@ -142,7 +142,7 @@ struct SalvageTests {
             }
             let writer = try store.writer()
             _ = try writer.configure([.init(name: "d", kind: "k", takesBacklog: false)], at: store.wall)
-            #expect(try bringOver(old, into: writer, of: store).recovered == 6)
+            #expect(try importSalvaged(old, into: writer, of: store).recovered == 6)
             #expect(try store.reader().walk(after: 0, limit: 10).map(\.candidate.isReportable).count { $0 } == 2)
             try expectSound(store)
         }
@@ -166,11 +166,11 @@ struct SalvageTests {
             try file.close()
 
             let writer = try store.writer()
-            let result = try bringOver(old, into: writer, of: store)
+            let result = try importSalvaged(old, into: writer, of: store)
             #expect(result.unreadable > 0)
             #expect(result.recovered > 3000)
             #expect(result.recovered + result.unreadable >= 6000)
-            #expect(try bringOver(old, into: writer, of: store).recovered == 0)
+            #expect(try importSalvaged(old, into: writer, of: store).recovered == 0)
             try expectSound(store)
         }
     }
@@ -205,7 +205,7 @@ struct SalvageTests {
         try TemporaryStore.with { store in
             let old = try setAsideWithout(names, store)
             let writer = try store.writer()
-            #expect(try bringOver(old, into: writer, of: store) == Result(recovered: 600))
+            #expect(try importSalvaged(old, into: writer, of: store) == Result(recovered: 600))
             let found = try store.reader().records(
                 .init(filter: .init(), isAscending: true, limit: 1000, after: nil), viewer: .everything
             ).records
@@ -222,7 +222,7 @@ struct SalvageTests {
         try TemporaryStore.with { store in
             let old = try setAsideWithout(["series"], store)
             let writer = try store.writer()
-            #expect(try bringOver(old, into: writer, of: store) == Result(recovered: 600))
+            #expect(try importSalvaged(old, into: writer, of: store) == Result(recovered: 600))
             let found = try store.reader().records(
                 .init(filter: .init(), isAscending: true, limit: 1000, after: nil), viewer: .everything
             ).records
@@ -238,7 +238,7 @@ struct SalvageTests {
         try TemporaryStore.with { store in
             let old = try setAsideWithout(["records"], store)
             let writer = try store.writer()
-            #expect(try bringOver(old, into: writer, of: store) == Result(unreadable: 600))
+            #expect(try importSalvaged(old, into: writer, of: store) == Result(unreadable: 600))
             try expectSound(store)
         }
     }
@@ -260,7 +260,7 @@ struct SalvageTests {
             let size = try file.seekToEnd()
             try file.truncate(atOffset: size - 8192)
             let writer = try store.writer()
-            let result = try bringOver(old, into: writer, of: store)
+            let result = try importSalvaged(old, into: writer, of: store)
             #expect(result.recovered > 1500)
             // The original number is unknown.
             #expect(result.recovered + result.unreadable >= 2000)
@@ -273,10 +273,10 @@ struct SalvageTests {
         try TemporaryStore.with { store in
             let path = store.path + ".junk"
             try Data(repeating: 7, count: 20_000).write(to: URL(filePath: path))
-            #expect(throws: StoreFailure.self) { try SetAsideStore(path: path, randomBits: 1) }
+            #expect(throws: StoreFailure.self) { try QuarantinedStore(path: path, randomBits: 1) }
             let other = store.path + ".other"
             try Connection(path: other).execute("CREATE TABLE theirs (x)")
-            #expect(throws: StoreFailure.self) { try SetAsideStore(path: other, randomBits: 1) }
+            #expect(throws: StoreFailure.self) { try QuarantinedStore(path: other, randomBits: 1) }
         }
     }
 }

@@ -69,7 +69,7 @@ package final class DaemonFixture {
         let own = [try TestBinaries.path(of: "issued")] + (arguments ?? ["--config", configurationFile])
         var command = launcher + own
         let program = command.removeFirst()
-        notifications.passOver()
+        notifications.markAllUsed()
         let environment = ["NOTIFY_SOCKET": notifications.path].merging(configuration.environment) { $1 }
         process = try ChildProcess(program, command, in: folder, name: "issued", environment: environment)
     }

@@ -30,7 +30,7 @@ package final class NotifySocket {
     private var seen = 0
 
     /// Marks all messages so far as used, because a new process has not sent them.
-    package func passOver() {
+    package func markAllUsed() {
         receive()
         seen = messages.count
     }

@@ -56,7 +56,7 @@ struct DeliveryTests {
             first.stop()
             // The issue is needed because a connection that was idle for long may have been closed.
             let during = desk.reporter.submit(IssueReport("during"))
-            #expect(desk.awaitsFailure())
+            #expect(desk.waitForFailure())
 
             let second = try FakeCollector(path: desk.path)
             defer { second.stop() }
@@ -90,7 +90,7 @@ struct DeliveryTests {
             desk.reporter.submit(IssueReport("nobody hears"))
 
             let start = MonotonicClock.now
-            #expect(!desk.delivery.flush(timeout: .seconds(20), givesUpWhenAway: true))
+            #expect(!desk.delivery.flush(timeout: .seconds(20), stopsAtFirstFailure: true))
             #expect(start.duration(to: MonotonicClock.now) < .seconds(10))
         }
     }

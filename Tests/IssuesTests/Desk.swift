@@ -38,8 +38,8 @@ struct Desk: Sendable {
     }
 
     /// Waits until an attempt to connect has failed. Returns false after a timeout.
-    func awaitsFailure() -> Bool {
-        delivery.awaitsFailure(timeout: .seconds(60))
+    func waitForFailure() -> Bool {
+        delivery.waitForFailure(timeout: .seconds(60))
     }
 
     private func clear(_ folder: String) {

@@ -85,7 +85,7 @@ struct OutboxTests {
         for number in 1...2 { _ = outbox.submitted(number, level: .error, bytes: 10) }
         _ = outbox.sendAll(at: start)
 
-        #expect(outbox.refusedForGood(at: start)?.map(\.payload) == [1])
+        #expect(outbox.refusedPermanently(at: start)?.map(\.payload) == [1])
 
         #expect(outbox.next(at: start).name == "disconnect")
         outbox.disconnected(at: start, unit: 1)
@@ -160,26 +160,26 @@ struct OutboxTests {
     @Test("The outbox asks to be woken for a new issue only if it could send it")
     func wanting() {
         var outbox = Outbox<Int>(limits: OutboxLimits())
-        #expect(outbox.wantsMore)
+        #expect(outbox.needsWakeUp)
         outbox.disconnected(at: start, unit: 0)
         #expect(outbox.next(at: start).name == "idle")
         _ = outbox.submitted(1, level: .error, bytes: 10)
-        #expect(outbox.wantsMore)
+        #expect(outbox.needsWakeUp)
         #expect(outbox.next(at: start).name == "wait")
-        #expect(!outbox.wantsMore)
+        #expect(!outbox.needsWakeUp)
 
         outbox.connected()
-        #expect(outbox.wantsMore)
+        #expect(outbox.needsWakeUp)
         _ = outbox.sendAll(at: start)
         _ = outbox.refusedForNow(retryAfter: .seconds(1), at: start, unit: 0)
-        #expect(!outbox.wantsMore)
+        #expect(!outbox.needsWakeUp)
 
         var narrow = connectedOutbox(callEntries: 1, calls: 1)
         _ = narrow.submitted(1, level: .error, bytes: 10)
         _ = narrow.sendAll(at: start)
-        #expect(!narrow.wantsMore)
+        #expect(!narrow.needsWakeUp)
         _ = narrow.answered(receipts: 1, at: start)
-        #expect(narrow.wantsMore)
+        #expect(narrow.needsWakeUp)
     }
 
     @Test("Each failure doubles the delay up to a maximum, and an answer resets it")
@@ -202,7 +202,7 @@ struct OutboxTests {
         _ = outbox.submitted(2, level: .error, bytes: 10)
         outbox.disconnected(at: start, unit: 0)
         #expect(outbox.next(at: start).moment == start + .milliseconds(50))
-        outbox.hurried()
+        outbox.retryNow()
         #expect(outbox.next(at: start).name == "connect")
     }
 

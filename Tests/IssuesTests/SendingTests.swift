@@ -73,10 +73,10 @@ struct SendingTests {
     func sampling() async throws {
         let gate = SendGate()
         gate.sampling = [.debug: 0, .info: 0.25]
-        #expect(gate.judge(IssueReport("m", level: .info), mayBeLeftOut: true, chance: 0.24).isSent)
-        #expect(!gate.judge(IssueReport("m", level: .info), mayBeLeftOut: true, chance: 0.25).isSent)
-        #expect(gate.judge(IssueReport("m", level: .info), mayBeLeftOut: false, chance: 0.99).isSent)
-        #expect(gate.judge(IssueReport("m", level: .error), mayBeLeftOut: true, chance: 0.99).isSent)
+        #expect(gate.judge(IssueReport("m", level: .info), isSampled: true, chance: 0.24).isSent)
+        #expect(!gate.judge(IssueReport("m", level: .info), isSampled: true, chance: 0.25).isSent)
+        #expect(gate.judge(IssueReport("m", level: .info), isSampled: false, chance: 0.99).isSent)
+        #expect(gate.judge(IssueReport("m", level: .error), isSampled: true, chance: 0.99).isSent)
 
         try await with(gate) { desk, delivery in
             let reporter = DaemonReporter(delivery: delivery)

@@ -9,10 +9,11 @@ struct ServerTrustTests {
     private static let path = "/run/user/1000/issued/issued.sock"
 
     private static func trust(
-        _ userID: UInt32, isNamed: Bool = false, namedUser: UInt32? = nil, outsider: UInt32? = nil
+        _ userID: UInt32, isNamed: Bool = false, namedUser: UInt32? = nil, overflowUserID: UInt32? = nil
     ) -> ServerTrust {
         ServerTrust(
-            isNamed: isNamed, namedUser: namedUser, userID: userID, daemonUser: { daemon }, outsider: { outsider })
+            isNamed: isNamed, namedUser: namedUser, userID: userID, daemonUser: { daemon },
+            overflowUserID: { overflowUserID })
     }
 
     @Test(
@@ -49,7 +50,7 @@ struct ServerTrustTests {
 
     @Test("In a container, the host's daemon is trusted only at the system socket's path")
     func container() {
-        let trust = Self.trust(0, outsider: 65534)
+        let trust = Self.trust(0, overflowUserID: 65534)
         #expect(trust.objection(toPeer: 65534, at: SocketPath.system, owner: 65534) == nil)
         #expect(trust.objection(toPeer: 65534, at: Self.path, owner: 65534) != nil)
     }

@@ -94,7 +94,7 @@ struct SpillTests {
                 // For a stopped process the kernel accepts connections until the backlog is full, here with one.
                 let stopped = try Socket.listenUnix(at: .unix(desk.path), mode: 0o600, backlog: 0)
                 func pickUp() {
-                    SpillPickup(
+                    SpillSender(
                         folder: folder, sockets: [desk.path, desk.path], trust: .socket(desk.path),
                         timeout: .seconds(3600), deadline: MonotonicClock.now.advanced(by: time),
                         isStopped: { false }, pause: { _ in true }
@@ -140,9 +140,9 @@ struct SpillTests {
     /// Sends what a folder holds, and returns how many issues the next run has to say are lost.
     private static func pickUp(_ folder: SpillFolder, to path: String) -> Int {
         let lost = Monitor(0)
-        SpillPickup(
+        SpillSender(
             folder: folder, sockets: [path], trust: .socket(path), timeout: .seconds(30), isStopped: { false },
-            pause: { _ in false }, tellLost: { count in lost.withLock { $0 += count } }
+            pause: { _ in false }, onLost: { count in lost.withLock { $0 += count } }
         ).run()
         return lost.withLock { $0 }
     }

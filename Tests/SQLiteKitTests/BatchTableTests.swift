@@ -103,7 +103,7 @@ struct BatchTableTests {
     }
 
     @Test("A statement that continues after its rows were taken back is stopped")
-    func takenBack() throws {
+    func maxTakenBack() throws {
         try TemporaryDatabase.with { database in
             let (connection, table) = try Self.open(database)
             let query = try Statement("SELECT text FROM batch", on: connection)

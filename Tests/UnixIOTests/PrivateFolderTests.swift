@@ -89,16 +89,16 @@ struct PrivateFolderTests {
 
     @Test("The overflow user is known from the namespace's map")
     func namespaces() {
-        func outsider(_ map: String) -> UInt32? {
-            IdentityMap(map: Array(map.utf8), overflow: Array("65534\n".utf8)).outsider
+        func overflowUserID(_ map: String) -> UInt32? {
+            IdentityMap(map: Array(map.utf8), overflow: Array("65534\n".utf8)).overflowUserID
         }
-        #expect(outsider("         0          0 4294967295\n") == nil)
-        #expect(outsider("         0       1000          1\n") == 65534)
-        #expect(outsider("0 1000 1\n1 100000 65536\n") == 65534)
-        #expect(outsider("") == nil)
+        #expect(overflowUserID("         0          0 4294967295\n") == nil)
+        #expect(overflowUserID("         0       1000          1\n") == 65534)
+        #expect(overflowUserID("0 1000 1\n1 100000 65536\n") == 65534)
+        #expect(overflowUserID("") == nil)
         let map = IdentityMap(map: Array("0 1000 1\n1 100000 65536\nx\n".utf8), overflow: [])
         #expect(map.contains(65534))
         #expect(!map.contains(65537))
-        #expect(map.outsider == nil)
+        #expect(map.overflowUserID == nil)
     }
 }

@@ -40,7 +40,7 @@ package struct LogzFormat: HTTPFormat {
             return ClassifiedResponse(.partial(PartialAnswer(successful: nil)), text)
         }
         let successful = counters.successful.flatMap { Int(exactly: $0) }
-        let answer = PartialAnswer(successful: successful, corruptionCheck: LineCheck.corruptionCheck(in: lines.all))
+        let answer = PartialAnswer(successful: successful, invalidLines: LineCheck.invalidLines(in: lines.all))
         return ClassifiedResponse(.partial(answer), "400: \(counters.text(of: lines.count))")
     }
 }
@@ -123,7 +123,7 @@ enum LineCheck {
     static let maxBytes = 500_000
 
     /// Returns the indexes of the invalid lines.
-    static func corruptionCheck(in lines: [[UInt8]]) -> [Int] {
+    static func invalidLines(in lines: [[UInt8]]) -> [Int] {
         lines.indices.filter { !isGood(lines[$0]) }
     }
 

@@ -29,7 +29,7 @@ extension Admission {
         let drafts = plan.single.map { single($0, at: now) } + plan.merged.map { merge($0, at: now) }
         summaryBucket.takeAvailable(upTo: Int64(drafts.count), at: now)
         unsaved.buckets.insert(.init(account: nil, role: summaryRole))
-        for window in windows.values { close(window, wasTold: window.suppressedCount > 0) }
+        for window in windows.values { close(window, wasReported: window.suppressedCount > 0) }
         earliestDue = nil
         return drafts
     }
@@ -48,7 +48,7 @@ extension Admission {
     private mutating func flush(at now: RecordLogInstant) -> [SummaryDraft] {
         let due = windows.values.filter { $0.due <= now }
         // A whole window without a suppressed record ends the suppression.
-        for window in due where window.suppressedCount == 0 { close(window, wasTold: false) }
+        for window in due where window.suppressedCount == 0 { close(window, wasReported: false) }
 
         let plan = SummaryPlan(
             due.filter { $0.suppressedCount > 0 }, most: bounds.summaries,
@@ -56,11 +56,11 @@ extension Admission {
         var drafts: [SummaryDraft] = []
         for window in plan.single {
             drafts.append(single(window, at: now))
-            renew(window, wasTold: true, at: now)
+            renew(window, wasReported: true, at: now)
         }
         for windows in plan.merged {
             drafts.append(merge(windows, at: now))
-            for window in windows { renew(window, wasTold: false, at: now) }
+            for window in windows { renew(window, wasReported: false, at: now) }
         }
         if !drafts.isEmpty {
             summaryBucket.takeAvailable(upTo: Int64(drafts.count), at: now)
@@ -78,9 +78,9 @@ extension Admission {
             occurrences: groups.peek(window.key.group)?.occurrences ?? window.occurrences,
             summarySequence: window.sequence, firstSeen: window.firstSeen, lastSeen: window.lastSeen,
             samples: window.samples, maxSeverity: window.maxSeverity,
-            stillSuppressing: window.isLively(at: now), distinctGroups: 1,
+            stillSuppressing: window.isStillSuppressing(at: now), distinctGroups: 1,
             stretches: window.records.map {
-                [SummaryStretch(group: window.key.group, reason: window.key.reason, records: $0)]
+                [SummaryRange(group: window.key.group, reason: window.key.reason, records: $0)]
             } ?? [])
     }
 
@@ -119,12 +119,12 @@ extension Admission {
     }
 
     /// Replaces a window that has ended by the next one, which starts now and lasts twice as long.
-    private mutating func renew(_ window: WindowRow, wasTold: Bool, at now: RecordLogInstant) {
-        guard !window.isOrphan else { return close(window, wasTold: wasTold) }
+    private mutating func renew(_ window: WindowRow, wasReported: Bool, at now: RecordLogInstant) {
+        guard !window.isGroupEvicted else { return close(window, wasReported: wasReported) }
         let interval = min(window.interval * 2, lastInterval)
         let next = WindowRow(
             key: window.key, account: window.account, start: now, due: now.advanced(by: interval),
-            interval: interval, sequence: window.sequence + (wasTold ? 1 : 0))
+            interval: interval, sequence: window.sequence + (wasReported ? 1 : 0))
         windows[window.key] = next
         unsaved.windows.insert(window.key)
         number(window.key, next.sequence)
@@ -132,14 +132,14 @@ extension Admission {
 
     /// Closes a window.
     ///
-    /// - Parameter wasTold: `true` if a summary used the window's sequence number. Otherwise the
+    /// - Parameter wasReported: `true` if a summary used the window's sequence number. Otherwise the
     ///   next window uses it.
-    private mutating func close(_ window: WindowRow, wasTold: Bool) {
+    private mutating func close(_ window: WindowRow, wasReported: Bool) {
         windows[window.key] = nil
         unsaved.windows.remove(window.key)
         unsaved.closedWindows.insert(window.key)
-        guard !window.isOrphan else { return }
-        number(window.key, wasTold ? window.sequence : window.sequence - 1)
+        guard !window.isGroupEvicted else { return }
+        number(window.key, wasReported ? window.sequence : window.sequence - 1)
         _ = groups.alter(window.key.group) { $0.openWindows -= 1 }
     }
 
@@ -225,7 +225,7 @@ package struct SummaryDraft: Equatable, Sendable {
     /// The number of groups covered.
     package var distinctGroups: Int64
     /// The row ranges of the suppressed records. Stored for queries about single records; not sent.
-    package var stretches: [SummaryStretch]
+    package var stretches: [SummaryRange]
 
     package init(
         group: Int64?, account: Int64, reason: SuppressionReason, windowStart: RecordLogInstant,
@@ -233,7 +233,7 @@ package struct SummaryDraft: Equatable, Sendable {
         suppressedCount: Int64, suppressedOccurrences: Int64, forwardedCount: Int64, occurrences: Int64,
         summarySequence: Int64, firstSeen: RecordLogInstant, lastSeen: RecordLogInstant, samples: [Int64],
         maxSeverity: Severity, stillSuppressing: Bool, distinctGroups: Int64,
-        stretches: [SummaryStretch] = []
+        stretches: [SummaryRange] = []
     ) {
         self.group = group
         self.account = account
@@ -298,7 +298,7 @@ struct SummaryPlan: Equatable {
 
 /// A range of rows that a summary covers: in it, all suppressed records of the group with this
 /// reason count in the summary.
-package struct SummaryStretch: Equatable, Sendable {
+package struct SummaryRange: Equatable, Sendable {
     package var group: Int64
     package var reason: SuppressionReason
     package var records: ClosedRange<Int64>
@@ -352,7 +352,7 @@ package struct WindowRow: Equatable, Sendable {
     package var sequence: Int64
     /// `true` if the group was evicted from the table. The window is then reported at the next
     /// flush and not renewed.
-    package var isOrphan = false
+    package var isGroupEvicted = false
 
     package init(
         key: Key, account: Int64, start: RecordLogInstant, due: RecordLogInstant, interval: Duration, sequence: Int64
@@ -369,7 +369,7 @@ package struct WindowRow: Equatable, Sendable {
 
     /// Returns `true` if records were suppressed in the second half of the window, so the
     /// suppression is probably not over.
-    func isLively(at end: RecordLogInstant) -> Bool {
+    func isStillSuppressing(at end: RecordLogInstant) -> Bool {
         start.duration(to: lastSeen) * 2 >= start.duration(to: max(end, lastSeen))
     }
 

@@ -93,7 +93,7 @@ package struct Admission: Sendable {
     }
 
     package init(settings: LimitSettings, state: AdmissionState = AdmissionState(), bounds: Bounds = Bounds()) {
-        self.init(settings: settings, state: state, bounds: bounds) { _ in settings.ofAnyApplication }
+        self.init(settings: settings, state: state, bounds: bounds) { _ in settings.defaultApplicationLimits }
     }
 
     /// Returns which parts of a candidate's state must be loaded from the store with `adopt` before
@@ -171,7 +171,7 @@ package struct Admission: Sendable {
     }
 
     func limits(of account: Int64) -> ApplicationLimits {
-        accounts.peek(account)?.limits ?? settings.ofAnyApplication
+        accounts.peek(account)?.limits ?? settings.defaultApplicationLimits
     }
 
     /// Inserts a group into the table. If that evicts another group, the windows of that group are
@@ -192,7 +192,7 @@ package struct Admission: Sendable {
                 gone.isChanged = true
                 continue
             }
-            windows[key]?.isOrphan = true
+            windows[key]?.isGroupEvicted = true
             windows[key]?.due = min(window.due, window.lastSeen)
             earliestDue = min(earliestDue ?? window.lastSeen, window.lastSeen)
         }
@@ -210,7 +210,7 @@ package struct Admission: Sendable {
             let key = WindowRow.Key(group: row.group, reason: reason)
             guard windows[key] != nil else { continue }
             group.openWindows += 1
-            windows[key]?.isOrphan = false
+            windows[key]?.isGroupEvicted = false
             unsaved.windows.insert(key)
         }
         put(group, for: row.group)
@@ -243,7 +243,7 @@ extension Admission {
     ///   - candidate: The record.
     ///   - now: The log time of the record.
     /// - Returns: The decision.
-    package mutating func judge(_ candidate: Candidate, at now: RecordLogInstant) -> Judgement {
+    package mutating func judge(_ candidate: Candidate, at now: RecordLogInstant) -> AdmissionDecision {
         var claims = candidate.wasPriority ? [] : Self.reserves(for: candidate)
         claims.append(.common)
         let (judgement, group) = decide(candidate, claims: claims, at: now)
@@ -268,7 +268,7 @@ extension Admission {
     ///   - candidate: The record.
     ///   - now: The log time of the record.
     /// - Returns: The decision, or nil if the reserved shares are exhausted.
-    package mutating func evaluatePriority(_ candidate: Candidate, at now: RecordLogInstant) -> Judgement? {
+    package mutating func evaluatePriority(_ candidate: Candidate, at now: RecordLogInstant) -> AdmissionDecision? {
         let (judgement, group) = decide(candidate, claims: Self.reserves(for: candidate), at: now)
         var counted = group
         switch judgement {
@@ -296,9 +296,9 @@ extension Admission {
     /// Checks all limits, then takes from all of them if none refuses.
     private mutating func decide(
         _ candidate: Candidate, claims: [BucketRole], at now: RecordLogInstant
-    ) -> (Judgement, Group) {
+    ) -> (AdmissionDecision, Group) {
         if !accounts.contains(candidate.account) {
-            adopt(account: candidate.account, limits: settings.ofAnyApplication)
+            adopt(account: candidate.account, limits: settings.defaultApplicationLimits)
         }
         let limits = limits(of: candidate.account)
         var group = group(of: candidate, limits: limits, at: now)
@@ -473,7 +473,7 @@ package struct Candidate: Equatable, Sendable {
 }
 
 /// The decision whether a record is sent to a destination.
-package enum Judgement: Equatable, Sendable {
+package enum AdmissionDecision: Equatable, Sendable {
     /// The record is sent, together with two numbers: how many records of its group were suppressed
     /// since the last one sent, and how often the group has occurred so far.
     case admit(suppressedBefore: Int64, occurrences: Int64)

@@ -109,8 +109,8 @@ package struct CardinalityGuard: Sendable {
             accounts.peek(account)
             ?? Account(groups: Tally(window: .min, count: 0), series: Tally(window: .min, count: 0))
         var owner = users.peek(user) ?? User()
-        let hasSeries = Self.hasRoom(known.series, owner.series, newSeries, at: now)
-        let hasGroups = Self.hasRoom(known.groups, owner.groups, newGroups, at: now)
+        let hasSeries = Self.isBelowLimit(known.series, owner.series, newSeries, at: now)
+        let hasGroups = Self.isBelowLimit(known.groups, owner.groups, newGroups, at: now)
         // A new group needs a series. Giving it the overflow series would make their number
         // unbounded again.
         if isNewGroup, !hasSeries || !hasGroups { return .overflowGroup }
@@ -129,7 +129,7 @@ package struct CardinalityGuard: Sendable {
     /// Decides whether a new application name of a user may be created, and counts it if so.
     package mutating func newApplication(uid: UInt32, at now: RecordLogInstant) -> ApplicationVerdict {
         var user = users.peek(uid) ?? User()
-        guard Self.hasRoom(user.applications, applications, at: now) else { return .overflow }
+        guard Self.isBelowLimit(user.applications, applications, at: now) else { return .overflow }
         Self.count(&user.applications, applications, at: now)
         _ = users.insert(user, for: uid)
         return .allow
@@ -140,7 +140,7 @@ package struct CardinalityGuard: Sendable {
     /// A kind of sender is a combination of properties that the kernel reports about a process.
     package mutating func newSender(uid: UInt32, at now: RecordLogInstant) -> ApplicationVerdict {
         var user = users.peek(uid) ?? User()
-        guard Self.hasRoom(user.senders, senders, at: now) else { return .overflow }
+        guard Self.isBelowLimit(user.senders, senders, at: now) else { return .overflow }
         Self.count(&user.senders, senders, at: now)
         _ = users.insert(user, for: uid)
         return .allow
@@ -195,11 +195,11 @@ package struct CardinalityGuard: Sendable {
     }
 
     /// Whether both an application and its user have room.
-    private static func hasRoom(_ own: Tally, _ user: Tally, _ limit: Limit, at now: RecordLogInstant) -> Bool {
-        hasRoom(own, limit, at: now) && hasRoom(user, limit.times(applicationsAtOnce), at: now)
+    private static func isBelowLimit(_ own: Tally, _ user: Tally, _ limit: Limit, at now: RecordLogInstant) -> Bool {
+        isBelowLimit(own, limit, at: now) && isBelowLimit(user, limit.times(applicationsAtOnce), at: now)
     }
 
-    private static func hasRoom(_ tally: Tally, _ limit: Limit, at now: RecordLogInstant) -> Bool {
+    private static func isBelowLimit(_ tally: Tally, _ limit: Limit, at now: RecordLogInstant) -> Bool {
         limit.count <= 0 || tally.window < window(of: limit, at: now) || tally.count < limit.count
     }
 

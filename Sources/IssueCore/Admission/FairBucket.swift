@@ -23,7 +23,7 @@ package struct FairBucket: Equatable, Sendable {
     /// The maximum number of users remembered. Above it, the user with the smallest use is
     /// forgotten.
     package static let maxUsers = 256
-    private static let maxTimesOfRest: Int64 = 2
+    private static let maxMultipleOfRest: Int64 = 2
 
     package private(set) var tokens: TokenBucket
     /// In ascending order of `parts`, as of `tokens.at`.
@@ -66,7 +66,7 @@ package struct FairBucket: Equatable, Sendable {
         guard rest >= 0 else { return false }
         if SystemUsers.contains(user), systemParts + scale.partsPerToken <= systemReserve(scale) { return true }
         let own = outstanding(of: user, at: now)
-        return own == 0 || own <= (rest - newcomerReserve(scale)).clampedProduct(Self.maxTimesOfRest)
+        return own == 0 || own <= (rest - newcomerReserve(scale)).clampedProduct(Self.maxMultipleOfRest)
     }
 
     /// Takes a token. `has` must have returned `true` for the same user and time.

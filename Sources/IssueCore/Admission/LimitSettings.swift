@@ -55,7 +55,7 @@ package struct LimitSettings: Hashable, Sendable {
     }
 
     /// The limits of an application without overrides.
-    package var ofAnyApplication: ApplicationLimits {
+    package var defaultApplicationLimits: ApplicationLimits {
         ApplicationLimits(
             groupBurst: groupBurst, groupRefill: groupRefill, applicationBurst: applicationBurst,
             applicationRefill: applicationRefill)

@@ -42,7 +42,7 @@ package struct AlertRateLimiter: Sendable {
     package static let noisyUsers: Int64 = 4
     package static let quietUsers: Int64 = 40
     /// A fifth of this is reserved for quiet users.
-    package static let ofAll = BucketLimit(
+    package static let totalLimit = BucketLimit(
         burst: quietUsers * 5, refill: Rate(ofUser.refill.count * noisyUsers, per: ofUser.refill.period))
     /// How long suppressed alerts are counted before they are reported.
     package static let suppressedFor: Duration = .seconds(60)
@@ -60,7 +60,7 @@ package struct AlertRateLimiter: Sendable {
     ///   - now: The current log time.
     package init(timeout: Duration = suppressedFor, at now: RecordLogInstant) {
         self.timeout = timeout
-        all = Budget(FairBucket(Self.ofAll, at: now))
+        all = Budget(FairBucket(Self.totalLimit, at: now))
         users = RecencyTable(capacity: Self.maxUsers)
     }
 

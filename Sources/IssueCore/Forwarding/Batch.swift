@@ -95,7 +95,7 @@ struct BatchProgress: Sendable {
     /// The time since which lines have been refused without interruption; nil if none are.
     var bisectingSince: MonotonicInstant?
     var requests = 0
-    var requestsSinceBooked = 0
+    var requestsSinceStored = 0
     /// The index after the last line that was sent at least once.
     var sentUpTo = 0
     /// Lines that may have arrived although no response confirmed it.
@@ -118,7 +118,7 @@ struct BatchProgress: Sendable {
         let left = course.bisection.left
         batch = rest
         bisection = course.bisection
-        bisection.forgetEnded()
+        bisection.removeFinished()
         clock = course.clock
         bisectingSince = course.bisectingSince
         unacknowledged = course.unacknowledged.counted(among: left)
@@ -159,12 +159,12 @@ package struct LineSet: Equatable, Sendable {
     package var count: Int { ranges.reduce(0) { $0 + $1.count } }
 
     package func contains(_ line: Int) -> Bool {
-        let place = firstPlace { $0.upperBound > line }
+        let place = firstPosition { $0.upperBound > line }
         return place < ranges.count && ranges[place].contains(line)
     }
 
     package func contains(_ lines: Range<Int>) -> Bool {
-        let place = firstPlace { $0.upperBound >= lines.upperBound }
+        let place = firstPosition { $0.upperBound >= lines.upperBound }
         return place < ranges.count && ranges[place].lowerBound <= lines.lowerBound
     }
 
@@ -175,8 +175,8 @@ package struct LineSet: Equatable, Sendable {
             ranges.append(lines)
             return
         }
-        let first = firstPlace { $0.upperBound >= lines.lowerBound }
-        let end = firstPlace { $0.lowerBound > lines.upperBound }
+        let first = firstPosition { $0.upperBound >= lines.lowerBound }
+        let end = firstPosition { $0.lowerBound > lines.upperBound }
         var joined = lines
         if first < end {
             let lower = min(lines.lowerBound, ranges[first].lowerBound)
@@ -212,7 +212,7 @@ package struct LineSet: Equatable, Sendable {
 
     /// Returns the index of the first range that fulfils a condition. All ranges after it must
     /// fulfil it too.
-    private func firstPlace(where isMet: (Range<Int>) -> Bool) -> Int {
+    private func firstPosition(where isMet: (Range<Int>) -> Bool) -> Int {
         var (low, high) = (0, ranges.count)
         while low < high {
             let middle = low + (high - low) / 2

@@ -62,7 +62,9 @@ package struct Bisection: Equatable, Sendable {
     package var isUnderWay: Bool { !isDone && !(delivered.isEmpty && dead.isEmpty) }
 
     /// `true` if the destination accepts the majority of the lines, as far as known.
-    package var isMostTaken: Bool { evidence.isMostTaken(delivered: deliveredCount, refused: refusedCount) }
+    package var isMajorityAccepted: Bool {
+        evidence.isMajorityAccepted(delivered: deliveredCount, refused: refusedCount)
+    }
 
     /// The lines without an outcome.
     package var left: LineSet { LineSet((parts + [inFlight].compactMap(\.self)).map(\.range)) }
@@ -97,17 +99,17 @@ package struct Bisection: Equatable, Sendable {
     }
 
     /// Handles a response that refuses some lines of the part.
-    package mutating func partlyAccepted(_ answer: PartialAnswer) -> Step {
+    package mutating func partiallyAccepted(_ answer: PartialAnswer) -> Step {
         let part = land()
         let length = part.range.count
         guard let successful = answer.successful, (0..<length).contains(successful) else {
             return repeatOnce(part)
         }
         evidence.met(refused: length - successful, of: length)
-        let corruptionCheck = Set(answer.corruptionCheck.filter { (0..<length).contains($0) })
-        if !corruptionCheck.isEmpty, corruptionCheck.count == length - successful {
+        let invalidLines = Set(answer.invalidLines.filter { (0..<length).contains($0) })
+        if !invalidLines.isEmpty, invalidLines.count == length - successful {
             // The known rules explain the response exactly.
-            bury(part, corruptionCheck)
+            bury(part, invalidLines)
         } else if length == 1 {
             dead.append(.init(line: part.range.lowerBound, reason: .refused))
         } else {
@@ -134,13 +136,13 @@ package struct Bisection: Equatable, Sendable {
     }
 
     /// Puts the part back after a failed request, to be sent next.
-    package mutating func notTaken() {
+    package mutating func requestFailed() {
         parts.append(land())
     }
 
     /// Gives up all lines without an outcome.
     package mutating func giveUp(_ reason: DeadLetterReason) {
-        if inFlight != nil { notTaken() }
+        if inFlight != nil { requestFailed() }
         for part in parts.reversed() {
             dead += part.range.map { .init(line: $0, reason: reason) }
         }
@@ -182,9 +184,9 @@ package struct Bisection: Equatable, Sendable {
         return afterRefusal()
     }
 
-    private mutating func bury(_ part: Part, _ corruptionCheck: Set<Int>) {
+    private mutating func bury(_ part: Part, _ invalidLines: Set<Int>) {
         var begin = part.range.lowerBound
-        for line in corruptionCheck.sorted().map({ part.range.lowerBound + $0 }) {
+        for line in invalidLines.sorted().map({ part.range.lowerBound + $0 }) {
             if begin < line { delivered.append(begin..<line) }
             dead.append(.init(line: line, reason: .refused))
             begin = line + 1
@@ -193,7 +195,7 @@ package struct Bisection: Equatable, Sendable {
     }
 
     private mutating func afterRefusal() -> Step {
-        guard evidence.isTheirFault(delivered: deliveredCount, refused: refusedCount) else {
+        guard evidence.isSystemicFailure(delivered: deliveredCount, refused: refusedCount) else {
             return isDone ? .done : .proceed
         }
         stop()
@@ -204,7 +206,7 @@ package struct Bisection: Equatable, Sendable {
     ///
     /// Lines that have not been tried yet are sent first at the next attempt.
     package mutating func stop() {
-        evidence.tookBack(refused: refusedCount)
+        evidence.recordTakenBack(refused: refusedCount)
         let back = dead.filter { $0.reason == .refused }.map { Part($0.line..<$0.line + 1) }
         dead.removeAll { $0.reason == .refused }
         parts = back.reversed() + parts.map { Part($0.range) }
@@ -213,11 +215,11 @@ package struct Bisection: Equatable, Sendable {
     /// Takes back all refusals unless the majority of the lines was accepted. Later responses may
     /// show that the lines are not the cause.
     package mutating func takeBack() {
-        if refusedCount > 0, !isMostTaken { stop() }
+        if refusedCount > 0, !isMajorityAccepted { stop() }
     }
 
     /// Removes the lines with an outcome and renumbers the others.
-    package mutating func forgetEnded() {
+    package mutating func removeFinished() {
         let left = left
         evidence.ended(delivered: deliveredCount, refused: refusedCount)
         repeated = repeated.counted(among: left)
@@ -253,13 +255,13 @@ struct RefusalEvidence: Equatable, Sendable {
     private var delivered = 0
     private var refused = 0
     /// The largest number of refusals that were taken back.
-    private var takenBack = 0
+    private var maxTakenBack = 0
     /// The size of the largest part with refused lines, and how many of its lines were refused. If
     /// all lines are sent at once, this is the whole batch.
     private var largest = (refused: 0, count: 0)
 
     static func == (left: RefusalEvidence, right: RefusalEvidence) -> Bool {
-        left.delivered == right.delivered && left.refused == right.refused && left.takenBack == right.takenBack
+        left.delivered == right.delivered && left.refused == right.refused && left.maxTakenBack == right.maxTakenBack
             && left.largest == right.largest
     }
 
@@ -267,7 +269,7 @@ struct RefusalEvidence: Equatable, Sendable {
         if count > largest.count { largest = (refused, count) }
     }
 
-    mutating func tookBack(refused: Int) { takenBack = max(takenBack, refused) }
+    mutating func recordTakenBack(refused: Int) { maxTakenBack = max(maxTakenBack, refused) }
 
     mutating func ended(delivered: Int, refused: Int) {
         self.delivered += delivered
@@ -281,13 +283,13 @@ struct RefusalEvidence: Equatable, Sendable {
     /// - Parameters:
     ///   - delivered: The number of delivered lines that are still in the batch.
     ///   - refused: The number of refused lines that are still in the batch.
-    func isTheirFault(delivered: Int, refused: Int) -> Bool {
+    func isSystemicFailure(delivered: Int, refused: Int) -> Bool {
         let refused = refused + self.refused
         return refused > max(Bisection.maxDead, delivered + self.delivered, told)
     }
 
-    func isMostTaken(delivered: Int, refused: Int) -> Bool {
-        max(delivered + self.delivered, told) > max(refused + self.refused, takenBack)
+    func isMajorityAccepted(delivered: Int, refused: Int) -> Bool {
+        max(delivered + self.delivered, told) > max(refused + self.refused, maxTakenBack)
     }
 
     /// The number of refused lines stated in the response for the largest part, if at least half of
@@ -300,11 +302,11 @@ package struct PartialAnswer: Equatable, Sendable {
     /// The number of accepted lines; nil if the response does not state it.
     package var successful: Int?
     /// The indexes of the lines in the request that are known to break the destination's rules.
-    package var corruptionCheck: [Int]
+    package var invalidLines: [Int]
 
-    package init(successful: Int?, corruptionCheck: [Int] = []) {
+    package init(successful: Int?, invalidLines: [Int] = []) {
         self.successful = successful
-        self.corruptionCheck = corruptionCheck
+        self.invalidLines = invalidLines
     }
 
     /// Returns the response for a part from which some lines were not sent because they had no
@@ -317,6 +319,6 @@ package struct PartialAnswer: Equatable, Sendable {
         let left = count - sent.count
         return PartialAnswer(
             successful: successful.map { min($0, .max - left) + left },
-            corruptionCheck: corruptionCheck.compactMap { sent.indices.contains($0) ? sent[$0] : nil })
+            invalidLines: invalidLines.compactMap { sent.indices.contains($0) ? sent[$0] : nil })
     }
 }

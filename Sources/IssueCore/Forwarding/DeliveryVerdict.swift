@@ -100,7 +100,7 @@ package enum FailureClass: String, CaseIterable, Hashable, Sendable {
     }
 
     /// `true` if there was no response, which may have taken the whole request timeout.
-    var mayHang: Bool {
+    var mayHaveTimedOut: Bool {
         switch self {
         case .reset, .timeout, .unreachable, .noAnswer: true
         case .requestTimeout, .tooEarly, .tooManyRequests, .overloaded, .serverError, .refused, .tls: false
@@ -109,7 +109,7 @@ package enum FailureClass: String, CaseIterable, Hashable, Sendable {
 
     /// `true` if the sender itself caused the failure by sending too often, so that it must wait
     /// longer.
-    var asksForPatience: Bool {
+    var isRateLimited: Bool {
         switch self {
         case .tooManyRequests: true
         case .requestTimeout, .tooEarly, .overloaded, .serverError, .refused, .reset, .timeout, .unreachable, .tls,

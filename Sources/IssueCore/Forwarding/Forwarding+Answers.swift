@@ -31,18 +31,20 @@ extension Forwarding {
         switch verdict {
         case .accepted, .unconfirmed:
             if verdict == .unconfirmed { course?.isConfirmed = false }
-            isTaking = true
+            isAcceptingRecords = true
             destinationResponded()
             pacer.succeeded(at: now)
             return go(on: course?.bisection.accepted(), at: now)
         case .partial(let answer):
-            if answer.successful != 0 { isTaking = true }
+            if answer.successful != 0 { isAcceptingRecords = true }
             destinationResponded()
             let since = course?.bisectingSince ?? now
             course?.bisectingSince = since
-            let step = course?.bisection.partlyAccepted(answer)
-            let isLong = since.duration(to: now) >= Self.longestBisection
-            guard step == .proceed, isLong, course?.bisection.isMostTaken == false else { return go(on: step, at: now) }
+            let step = course?.bisection.partiallyAccepted(answer)
+            let isLong = since.duration(to: now) >= Self.bisectionTimeout
+            guard step == .proceed, isLong, course?.bisection.isMajorityAccepted == false else {
+                return go(on: step, at: now)
+            }
             course?.bisection.stop()
             return go(on: .stop, at: now)
         case .tooLarge:
@@ -53,14 +55,14 @@ extension Forwarding {
             }
             return go(on: course?.bisection.tooLarge(), at: now)
         case .paused(let reason):
-            course?.bisection.notTaken()
+            course?.bisection.requestFailed()
             return pause(reason, at: now)
         case .again(let failure, let retryAfter):
-            course?.bisection.notTaken()
+            course?.bisection.requestFailed()
             return retry(failure, retryAfter: retryAfter, unit: unit, at: now)
         case .ambiguous(let failure):
             course?.unacknowledged.insert(lastRange)
-            course?.bisection.notTaken()
+            course?.bisection.requestFailed()
             return retry(failure, retryAfter: nil, unit: unit, at: now)
         }
     }
@@ -71,7 +73,7 @@ extension Forwarding {
         breaker.succeeded(full: settings.batchRecords)
         course?.clock = RetryStopwatch()
         aside?.clock = RetryStopwatch()
-        probeDelay = Self.firstProbe
+        probeDelay = Self.firstProbeDelay
         failing = nil
     }
 
@@ -84,12 +86,12 @@ extension Forwarding {
             return pause(.manyLinesRefused, at: now)
         case .proceed:
             if isStopping { return end() }
-            if let course, course.requestsSinceBooked >= Self.unstoredRequests, course.bisection.isUnderWay,
-                course.bisection.isMostTaken
+            if let course, course.requestsSinceStored >= Self.maxUnstoredRequests, course.bisection.isUnderWay,
+                course.bisection.isMajorityAccepted
             {
                 return settle(then: .goOn)
             }
-            if canOvertake, case .overtake(let limit) = overtake(at: now) { return .overtake(limit) }
+            if canPreempt, case .overtake(let limit) = overtake(at: now) { return .overtake(limit) }
             return .send(nextShipment(at: now))
         case .cut(let line):
             return isStopping ? end() : .cut(line: line, thenSend: nextShipment(at: now))
@@ -98,20 +100,20 @@ extension Forwarding {
 
     /// Records that the destination does not accept records now, and discards what depended on the
     /// opposite.
-    private mutating func stopTaking(failing failure: FailureClass?) {
-        isTaking = false
+    private mutating func markUnavailable(failing failure: FailureClass?) {
+        isAcceptingRecords = false
         failing = failure
-        pauseOfPreempted = nil
+        preemptedPause = nil
         course?.bisectingSince = nil
     }
 
     private mutating func retry(
         _ failure: FailureClass, retryAfter: Duration?, unit: Double, at now: MonotonicInstant
     ) -> AnswerAction {
-        stopTaking(failing: failure)
+        markUnavailable(failing: failure)
         course?.clock.run(at: now)
         aside?.clock.run(at: now)
-        breaker.failed(opens: failure.mayHang)
+        breaker.failed(opens: failure.mayHaveTimedOut)
         if failure.slowsDown { pacer.slowedDown(at: now) }
         if isStopping { return end() }
         if let clock = course?.clock, clock.spent(at: now) < settings.retryFor, isOver(aside, at: now) {
@@ -121,9 +123,9 @@ extension Forwarding {
             course?.bisection.giveUp(.retriesExpired)
             return settle(then: .plan)
         }
-        let isAsked = retryAfter.map { $0 > .zero } ?? false
+        let isRequestedByDestination = retryAfter.map { $0 > .zero } ?? false
         let until = schedule.failed(failure, unit: unit, retryAfter: retryAfter, begun: begun, at: now)
-        let wait = Wait.failure(failure, isAsked: isAsked)
+        let wait = Wait.failure(failure, isRequestedByDestination: isRequestedByDestination)
         course?.bisection.takeBack()
         guard course?.bisection.isUnderWay == false else { return settle(then: .wait(until: until, wait)) }
         state = .waiting(until: until, wait)
@@ -135,21 +137,21 @@ extension Forwarding {
     }
 
     private mutating func pause(_ reason: PauseReason, at now: MonotonicInstant) -> AnswerAction {
-        stopTaking(failing: nil)
+        markUnavailable(failing: nil)
         course?.clock.stand(at: now)
         aside?.clock.stand(at: now)
         if isStopping { return end() }
         let until = now.advanced(by: probeDelay)
-        probeDelay = min(probeDelay * 2, Self.lastProbe)
+        probeDelay = min(probeDelay * 2, Self.maxProbeDelay)
         course?.bisection.takeBack()
         guard course?.bisection.isUnderWay == false else { return settle(then: .pause(reason, until: until)) }
         state = .paused(reason, until: until)
         return .pause(reason, until: until, progress(at: now))
     }
 
-    private mutating func settle(then sequel: NextStep) -> AnswerAction {
+    private mutating func settle(then followUp: NextStep) -> AnswerAction {
         guard let course else { preconditionFailure("A batch was settled that never began") }
-        state = .settling(sequel)
+        state = .settling(followUp)
         return .settle(batch: course.batch.id, course.outcome)
     }
 

@@ -31,7 +31,7 @@ extension Forwarding {
 
     /// Returns the limits of the batch that follows if all of the current one is accepted. Nil if
     /// another batch, a smaller one or a wait might come first.
-    package func limitAhead(at now: MonotonicInstant) -> BatchLimit? {
+    package func nextBatchLimit(at now: MonotonicInstant) -> BatchLimit? {
         guard state == .sending, !isStopping, aside == nil, let course, course.requests == 1,
             lastRange.count == course.batch.count, breaker.lineLimit == nil, settings.sendRate.isUnlimited
         else { return nil }
@@ -81,7 +81,7 @@ extension Forwarding {
 
     private mutating func prepare(_ records: Int, isBacklog: Bool, at now: MonotonicInstant) -> NextAction {
         state = .preparing
-        buildsBacklog = isBacklog
+        isBuildingBacklog = isBacklog
         return .build(BatchLimit(records: records, bytes: size.limit(at: now)))
     }
 
@@ -112,11 +112,11 @@ extension Forwarding {
         requests += 1
         course.sentUpTo = max(course.sentUpTo, part.range.upperBound)
         course.requests += 1
-        course.requestsSinceBooked += 1
+        course.requestsSinceStored += 1
         lastRange = part.range
         begun = now
-        let isShort = breaker.isOpen && begunInFull.duration(to: now) < Self.fullProbe
-        if !isShort { begunInFull = now }
+        let isShort = breaker.isOpen && fullRequestStart.duration(to: now) < Self.fullTimeoutInterval
+        if !isShort { fullRequestStart = now }
         self.course = course
         return Shipment(
             batch: course.batch.id, range: part.range, isCut: part.isCut, rereadsCredential: rereadsCredential,
@@ -127,18 +127,18 @@ extension Forwarding {
 /// Preemption: a batch that cannot be finished for now does not hold up critical or new records.
 extension Forwarding {
     /// `true` if priority records wait that may be sent before the current batch.
-    var canOvertake: Bool {
+    var canPreempt: Bool {
         guard let course, aside == nil, !isStopping else { return false }
         return !course.batch.isPriority && pending.priorityRecords > 0
     }
 
     /// Sets the current batch aside and asks for a batch of priority records.
     mutating func overtake(at now: MonotonicInstant) -> NextAction {
-        if case .paused(let reason, let until) = state { pauseOfPreempted = (reason, until) }
+        if case .paused(let reason, let until) = state { preemptedPause = (reason, until) }
         aside = course
         course = nil
         state = .preparing
-        buildsBacklog = false
+        isBuildingBacklog = false
         let records = min(settings.batchRecords, pending.priorityRecords)
         return .overtake(BatchLimit(records: records, bytes: size.limit(at: now)))
     }
@@ -150,8 +150,8 @@ extension Forwarding {
     mutating func resumePreempted(isAnswered: Bool, at now: MonotonicInstant) -> NextAction {
         course = aside
         aside = nil
-        let pause = pauseOfPreempted
-        pauseOfPreempted = nil
+        let pause = preemptedPause
+        preemptedPause = nil
         guard !isStopping else {
             state = .stopped
             return .rest
@@ -165,22 +165,22 @@ extension Forwarding {
 
     /// Retries the batch, after priority records if there are any.
     mutating func tryAgain(at now: MonotonicInstant) -> NextAction {
-        canOvertake ? overtake(at: now) : .send(nextShipment(at: now))
+        canPreempt ? overtake(at: now) : .send(nextShipment(at: now))
     }
 
     mutating func probeAgain(_ reason: PauseReason, at now: MonotonicInstant) -> NextAction {
-        if canOvertake { return overtake(at: now) }
+        if canPreempt { return overtake(at: now) }
         // The lines of only one of the batches may be the cause.
         if reason == .manyLinesRefused, aside != nil { swap(&course, &aside) }
         return .send(probe(reason, at: now))
     }
 
-    mutating func follow(_ sequel: NextStep, at now: MonotonicInstant) -> NextAction {
+    mutating func follow(_ followUp: NextStep, at now: MonotonicInstant) -> NextAction {
         guard !isStopping else {
             state = .stopped
             return .rest
         }
-        switch sequel {
+        switch followUp {
         case .plan, .stop: preconditionFailure("A finished batch still has lines left")
         case .goOn: return tryAgain(at: now)
         case .wait(let until, let wait):

@@ -27,8 +27,8 @@ package struct Forwarding: Sendable {
     enum Wait: Equatable {
         /// A batch from before the start waits for its first request.
         case resuming
-        /// - Parameter isAsked: `true` if the destination itself requested the wait.
-        case failure(FailureClass, isAsked: Bool)
+        /// - Parameter isRequestedByDestination: `true` if the destination itself requested the wait.
+        case failure(FailureClass, isRequestedByDestination: Bool)
     }
 
     /// The step after an outcome is stored.
@@ -40,18 +40,18 @@ package struct Forwarding: Sendable {
         case stop
     }
 
-    package static let firstProbe: Duration = .seconds(60)
-    package static let lastProbe: Duration = .seconds(900)
+    package static let firstProbeDelay: Duration = .seconds(60)
+    package static let maxProbeDelay: Duration = .seconds(900)
     /// The time after which a destination that keeps refusing the majority of lines is considered
     /// to be at fault.
-    package static let longestBisection: Duration = .seconds(300)
+    package static let bisectionTimeout: Duration = .seconds(300)
     /// The maximum number of requests for parts of a batch before their outcomes are stored.
-    package static let unstoredRequests = 64
+    package static let maxUnstoredRequests = 64
     /// The age from which pending records count as backlog.
     package static let freshness: Duration = .seconds(60)
     /// The interval at which one retry in an outage gets the full request timeout. Otherwise a
     /// destination that is only slow would be cut off forever.
-    package static let fullProbe: Duration = .seconds(600)
+    package static let fullTimeoutInterval: Duration = .seconds(600)
 
     let settings: ForwardSettings
     let planner: BatchPlanner
@@ -62,9 +62,9 @@ package struct Forwarding: Sendable {
     /// The preempted batch.
     var aside: BatchProgress?
     /// The pause in effect when the batch was preempted: its reason and its end.
-    var pauseOfPreempted: (reason: PauseReason, until: MonotonicInstant)?
+    var preemptedPause: (reason: PauseReason, until: MonotonicInstant)?
     /// `true` if the batch being built is old and uses the backlog's share of the send rate.
-    var buildsBacklog = false
+    var isBuildingBacklog = false
     /// The counters before the last request, to be restored if nothing of it was sent.
     var sentBefore: (resent: Int64, upTo: Int) = (0, 0)
     /// The lines of the last request.
@@ -72,20 +72,20 @@ package struct Forwarding: Sendable {
     /// The start of the last request.
     var begun: MonotonicInstant
     /// The start of the last request that had the full request timeout.
-    var begunInFull: MonotonicInstant
+    var fullRequestStart: MonotonicInstant
 
     var schedule = RetrySchedule()
     var breaker = CircuitBreaker()
     var pacer: SendPacer
     var size: AdaptiveBodyLimit
-    var probeDelay = Self.firstProbe
+    var probeDelay = Self.firstProbeDelay
     var isFlushing = false
     var isStopping = false
     var lastAnswer: ResponseSummary?
     /// Why the last request failed; nil after a request was accepted.
     var failing: FailureClass?
     /// `true` if records were accepted in the last response that tells.
-    package var isTaking = false
+    package var isAcceptingRecords = false
     var requests: Int64 = 0
     var resent: Int64 = 0
 
@@ -100,7 +100,7 @@ package struct Forwarding: Sendable {
         self.pacer = pacer ?? SendPacer(settings: settings, at: now)
         size = AdaptiveBodyLimit(most: settings.batchBytes)
         begun = now
-        begunInFull = now
+        fullRequestStart = now
     }
 
     package var isStopped: Bool { state == .stopped }
@@ -115,7 +115,7 @@ package struct Forwarding: Sendable {
     ///   - now: The current time.
     /// - Returns: The action the caller must perform.
     package mutating func started(
-        resuming batch: ForwardingBatch, overtakenBy later: ForwardingBatch? = nil, _ progress: RetryProgress,
+        resuming batch: ForwardingBatch, preemptedBy later: ForwardingBatch? = nil, _ progress: RetryProgress,
         unit: Double, at now: MonotonicInstant
     ) -> NextAction {
         precondition(state == .idle, "A batch was resumed by a forwarder that is already running")
@@ -136,7 +136,7 @@ package struct Forwarding: Sendable {
         self.pending = pending
         switch state {
         case .idle, .batching: return plan(at: now)
-        case .paused(.manyLinesRefused, _) where canOvertake: return overtake(at: now)
+        case .paused(.manyLinesRefused, _) where canPreempt: return overtake(at: now)
         case .preparing, .sending, .waiting, .paused, .probing, .settling, .stopped: return .rest
         }
     }
@@ -151,12 +151,12 @@ package struct Forwarding: Sendable {
     package mutating func batchStored(_ batch: ForwardingBatch, at now: MonotonicInstant) -> NextAction {
         switch state {
         case .preparing:
-            course = BatchProgress(batch, isBacklog: buildsBacklog)
+            course = BatchProgress(batch, isBacklog: isBuildingBacklog)
             guard !isStopping else {
                 state = .stopped
                 return .rest
             }
-            return .send(pauseOfPreempted.map { probe($0.reason, at: now) } ?? nextShipment(at: now))
+            return .send(preemptedPause.map { probe($0.reason, at: now) } ?? nextShipment(at: now))
         case .stopped:
             // It was stored while a shutdown timed out. The next start finds it.
             return .rest
@@ -189,12 +189,12 @@ package struct Forwarding: Sendable {
     ) -> NextAction {
         self.pending = pending
         switch state {
-        case .settling(let sequel):
+        case .settling(let followUp):
             course = rest.flatMap { rest in course.map { BatchProgress(rest, of: $0) } }
             guard course != nil else {
                 return aside == nil ? plan(at: now) : resumePreempted(isAnswered: true, at: now)
             }
-            return follow(sequel, at: now)
+            return follow(followUp, at: now)
         case .stopped:
             return .rest
         case .idle, .batching, .preparing, .sending, .waiting, .paused, .probing:
@@ -226,10 +226,10 @@ package struct Forwarding: Sendable {
         case .preparing, .sending, .settling:
             isFlushing = true
             return .rest
-        case .waiting(let until, .failure(_, isAsked: true)):
+        case .waiting(let until, .failure(_, isRequestedByDestination: true)):
             // The destination asked for this wait, so a user cannot shorten it.
             return .wait(until: until)
-        case .waiting(_, .failure(_, isAsked: false)), .waiting(_, .resuming):
+        case .waiting(_, .failure(_, isRequestedByDestination: false)), .waiting(_, .resuming):
             isFlushing = true
             return tryAgain(at: now)
         case .paused(let reason, _):
@@ -347,8 +347,8 @@ extension Forwarding {
     package var view: ForwardingView {
         var view = ForwardingView(state: .idle, lastAnswer: lastAnswer?.text, requests: requests, resent: resent)
         // Until records are accepted, a request in flight does not change the reported state.
-        if let pauseOfPreempted {
-            view.pause(pauseOfPreempted.reason, until: nil)
+        if let preemptedPause {
+            view.pause(preemptedPause.reason, until: nil)
             return view
         }
         switch state {

@@ -15,7 +15,7 @@ package struct RetrySchedule: Equatable, Sendable {
     package static let probeLimit: Duration = .seconds(4)
     package static let floor: Duration = .milliseconds(250)
     /// The maximum delay that a destination may request.
-    package static let longestRetryAfter: Duration = .seconds(3600)
+    package static let maxRetryAfter: Duration = .seconds(3600)
 
     /// The number of consecutive failures.
     package private(set) var attempts: Int
@@ -37,14 +37,14 @@ package struct RetrySchedule: Equatable, Sendable {
         at now: MonotonicInstant
     ) -> MonotonicInstant {
         let unit = min(max(unit, 0), 1)
-        let cap = failure.asksForPatience ? Self.cap : Self.outageCap
+        let cap = failure.isRateLimited ? Self.cap : Self.outageCap
         let ceiling = attempts < 9 ? min(Self.base * (1 << attempts), cap) : cap
         attempts += 1
         let least = now.advanced(by: Self.floor)
         if let retryAfter, retryAfter > .zero {
-            return now.advanced(by: max(ceiling * unit, min(retryAfter, Self.longestRetryAfter)))
+            return now.advanced(by: max(ceiling * unit, min(retryAfter, Self.maxRetryAfter)))
         }
-        guard !failure.asksForPatience else { return max(least, now.advanced(by: ceiling * unit)) }
+        guard !failure.isRateLimited else { return max(least, now.advanced(by: ceiling * unit)) }
         // Measured from the start of the request; otherwise one that hangs would delay the next.
         // Once it is clear that this is an outage, the delay is at least half the maximum.
         let drawn = ceiling < cap ? ceiling * unit : ceiling * ((1 + unit) / 2)

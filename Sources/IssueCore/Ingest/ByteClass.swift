@@ -53,7 +53,7 @@ enum ByteClass {
     }
 
     /// Returns `true` if a slash after this byte begins a path.
-    static func beforePath(_ byte: UInt8) -> Bool {
+    static func mayPrecedePath(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: " "), UInt8(ascii: "("), UInt8(ascii: "["), UInt8(ascii: "="), UInt8(ascii: ":"),
             UInt8(ascii: ","), UInt8(ascii: "~"), UInt8(ascii: "<"), 0x0A, 0x09:
@@ -95,7 +95,7 @@ enum ByteClass {
     }
 
     /// Returns `true` if the byte belongs to the sentence when it follows a path or an address.
-    static func endsMessage(_ byte: UInt8) -> Bool {
+    static func isSentencePunctuation(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "."), UInt8(ascii: ":"), UInt8(ascii: "?"), UInt8(ascii: ";"): true
         default: false

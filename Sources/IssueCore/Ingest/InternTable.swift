@@ -44,7 +44,7 @@ struct InternTable: Sendable {
     @inline(__always)
     func find(_ input: Span<UInt8>, at start: Int, hash: UInt64) -> Run? {
         guard !slots.isEmpty else { return nil }
-        var place = firstPlace(hash)
+        var place = firstPosition(hash)
         for _ in 0..<Self.maxProbes {
             let slot = slots[place]
             guard slot.number > 0 else { return nil }
@@ -62,7 +62,7 @@ struct InternTable: Sendable {
     /// Prefetches the slot in which a run with this hash is expected.
     @inline(__always)
     func prefetchPlace(_ hash: UInt64) {
-        slots.prefetch(at: firstPlace(hash))
+        slots.prefetch(at: firstPosition(hash))
     }
 
     /// Prefetches the bytes of the run with this hash and of the note after it.
@@ -71,7 +71,7 @@ struct InternTable: Sendable {
     @inline(__always)
     func prefetchRun(_ hash: UInt64, room: Int) {
         guard !slots.isEmpty else { return }
-        let slot = slots[firstPlace(hash)]
+        let slot = slots[firstPosition(hash)]
         guard slot.hash == hash else { return }
         bytes.prefetch(from: slot.bytes.lower, to: slot.bytes.upper &+ room)
     }
@@ -83,7 +83,7 @@ struct InternTable: Sendable {
     func note(for input: Span<UInt8>, behind number: Int) -> UInt64? {
         let (start, kept) = (ranges[number].upper, bytes.span)
         guard kept.word(at: start) == UInt64(truncatingIfNeeded: input.count), !input.isEmpty,
-            input.equals(from: 0, kept, from: start &+ Self.noteHead, count: input.count)
+            input.equals(from: 0, kept, from: start &+ Self.noteHeaderSize, count: input.count)
         else { return nil }
         return kept.word(at: start &+ 8)
     }
@@ -94,11 +94,11 @@ struct InternTable: Sendable {
         let start = ranges[number].upper
         let head: InlineArray<2, UInt64> = [UInt64(truncatingIfNeeded: input.count), value]
         bytes.store(words: head.span, at: start)
-        bytes.replace(from: start + Self.noteHead, with: input)
+        bytes.replace(from: start + Self.noteHeaderSize, with: input)
     }
 
     /// The size of a note without its bytes.
-    static let noteHead = 16
+    static let noteHeaderSize = 16
 
     /// Adds a run that is not in the table and returns its number.
     ///
@@ -143,13 +143,13 @@ struct InternTable: Sendable {
     }
 
     @inline(__always)
-    private func firstPlace(_ hash: UInt64) -> Int { Int(truncatingIfNeeded: hash) & (slots.count &- 1) }
+    private func firstPosition(_ hash: UInt64) -> Int { Int(truncatingIfNeeded: hash) & (slots.count &- 1) }
 
     @inline(__always)
     private func next(_ place: Int) -> Int { (place &+ 1) & (slots.count &- 1) }
 
     private mutating func place(_ slot: Slot) {
-        var place = firstPlace(slot.hash)
+        var place = firstPosition(slot.hash)
         for _ in 1..<Self.maxProbes where slots[place].number > 0 { place = next(place) }
         slots[place] = slot
     }

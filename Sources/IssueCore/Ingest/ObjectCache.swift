@@ -67,7 +67,7 @@ struct ObjectCache: Sendable {
     /// Prefetches the bytes that the guess will be compared with. Call it some time after `guess`.
     @inline(__always)
     func prefetch(_ guess: Guess) {
-        table.prefetchRun(guess.hash, room: InternTable.noteHead &+ Self.maxExpected)
+        table.prefetchRun(guess.hash, room: InternTable.noteHeaderSize &+ Self.maxExpected)
     }
 
     /// Returns the guessed source if the cache has one of exactly these bytes, otherwise nil.
@@ -104,7 +104,7 @@ struct ObjectCache: Sendable {
             input, from: range.lowerBound, to: range.upperBound,
             hash: hash(input, at: range.lowerBound, container).hash,
             tag: UInt32(truncatingIfNeeded: keys) << 1 | Self.tag(of: container),
-            room: container == .source ? InternTable.noteHead + Self.maxExpected : 0)
+            room: container == .source ? InternTable.noteHeaderSize + Self.maxExpected : 0)
     }
 
     /// Returns the number of the last series of a source if it has this key and the generation is

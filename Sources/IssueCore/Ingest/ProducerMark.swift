@@ -26,12 +26,12 @@ package struct ProducerMark: Equatable, Sendable {
 
         var end: Int64 { sequence.clampedSum(count) }
 
-        fileprivate func isContinued(by next: Call) -> Bool {
+        fileprivate func isContiguous(by next: Call) -> Bool {
             rejected.isEmpty && next.rejected.isEmpty && next.sequence == end && next.firstRow == firstRow &+ count
                 && count.clampedSum(next.count) <= ProducerMark.maxRecords
         }
 
-        fileprivate func answer(to number: Int64) -> PastAnswer {
+        fileprivate func answer(to number: Int64) -> PastResult {
             let place = number - sequence
             let before = rejected.count { $0 < place }
             return rejected.contains(place) ? .rejected : .stored(row: firstRow &+ place &- Int64(before))
@@ -39,7 +39,7 @@ package struct ProducerMark: Equatable, Sendable {
     }
 
     /// The result that was sent for a record when it was first received.
-    package enum PastAnswer: Equatable, Sendable {
+    package enum PastResult: Equatable, Sendable {
         case stored(row: Int64)
         case rejected
         /// The record was received, but its id is no longer known.
@@ -50,10 +50,10 @@ package struct ProducerMark: Equatable, Sendable {
     package enum Reception: Equatable, Sendable {
         case fresh
         /// All of them were received before, and the result of at least one is still known.
-        case resend([PastAnswer])
+        case resend([PastResult])
         /// The first records were received before; there is one result for each. The others are
         /// new.
-        case straddles([PastAnswer])
+        case straddles([PastResult])
         /// All of them were received before, and no result is known any longer.
         case forgotten
     }
@@ -92,7 +92,7 @@ package struct ProducerMark: Equatable, Sendable {
     package mutating func stored(_ call: Call) {
         guard call.count > 0 else { return }
         highest = max(highest, call.sequence.clampedSum(call.count - 1))
-        if let last = calls.last, last.isContinued(by: call) {
+        if let last = calls.last, last.isContiguous(by: call) {
             // Consecutive small calls are merged, so that a client may have many calls in flight.
             calls[calls.count - 1].count += call.count
             return
@@ -101,7 +101,7 @@ package struct ProducerMark: Equatable, Sendable {
         if calls.count > Self.maxCalls { calls.removeFirst(calls.count - Self.maxCalls) }
     }
 
-    private func answer(to number: Int64) -> PastAnswer {
+    private func answer(to number: Int64) -> PastResult {
         let call = calls.last { $0.sequence <= number && number < $0.end }
         return call?.answer(to: number) ?? .forgotten
     }

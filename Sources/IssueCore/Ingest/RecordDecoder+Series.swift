@@ -29,24 +29,24 @@ extension RecordDecoder {
     private mutating func readSeries(_ scanner: borrowing JSONScanner) -> UInt32 {
         guard let source = serial(of: fields.source), let app = serial(of: fields.app),
             writeShortKey(scanner, source, app)
-        else { return wholeSeries(scanner) }
+        else { return seriesByWholeKey(scanner) }
         if case .known(let number, _) = fields.source,
             let met = memo.expected(key.span, from: number, generation: series.generation)
         {
             return met
         }
-        return unexpectedSeries(scanner)
+        return seriesByShortKey(scanner)
     }
 
     /// Returns the number of a series that is not the last one of its source.
-    private mutating func unexpectedSeries(_ scanner: borrowing JSONScanner) -> UInt32 {
+    private mutating func seriesByShortKey(_ scanner: borrowing JSONScanner) -> UInt32 {
         let short = key
         let hash = hash(short.span, from: 0, to: short.count)
         let number: UInt32
         if let met = series.find(short.span, hash: hash) {
             number = met
         } else {
-            number = wholeSeries(scanner)
+            number = seriesByWholeKey(scanner)
             series.remember(number, short.span, hash: hash)
         }
         if case .known(let source, _) = fields.source {
@@ -56,7 +56,7 @@ extension RecordDecoder {
     }
 
     /// Returns the number of the record's series, found by the whole series key.
-    private mutating func wholeSeries(_ scanner: borrowing JSONScanner) -> UInt32 {
+    private mutating func seriesByWholeKey(_ scanner: borrowing JSONScanner) -> UInt32 {
         takeOver(fields.source, .source)
         takeOver(fields.app, .app)
         writeKey(scanner)

@@ -188,7 +188,7 @@ extension RecordDecoder {
             members.begin()
             while true {
                 let known: RecordMember
-                if let expected = members.passExpected(&scanner, in: container) {
+                if let expected = members.skipExpectedKey(&scanner, in: container) {
                     known = expected
                 } else {
                     guard let text = try scanner.nextMember() else {

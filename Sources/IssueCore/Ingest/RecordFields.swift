@@ -24,7 +24,7 @@ struct RecordFields: Sendable {
     mutating func forgetAll() {
         for place in texts.indices { texts[place] = ObjectFields.noText }
         for place in integers.indices { integers[place] = 0 }
-        integers[RecordMember.count.integerPlace] = 1
+        integers[RecordMember.count.integerIndex] = 1
         severity = .error
         occurredAt = DecodedRecord.absent
         firstOccurredAt = DecodedRecord.absent
@@ -38,7 +38,7 @@ struct RecordFields: Sendable {
 
     /// Returns the text of a member, or nil if it is absent.
     @inline(__always)
-    func text(_ member: RecordMember) -> JSONText? { text(at: member.textPlace) }
+    func text(_ member: RecordMember) -> JSONText? { text(at: member.textIndex) }
 
     @inline(__always)
     func text(at place: Int) -> JSONText? {
@@ -48,16 +48,16 @@ struct RecordFields: Sendable {
 
     @inline(__always)
     mutating func set(_ member: RecordMember, _ text: JSONText) {
-        texts[member.textPlace] = text
+        texts[member.textIndex] = text
     }
 
     /// Returns the integer of a member, or 0 if it is absent; the flags tell the difference.
     @inline(__always)
-    func integer(_ member: RecordMember) -> Int64 { integers[member.integerPlace] }
+    func integer(_ member: RecordMember) -> Int64 { integers[member.integerIndex] }
 
     @inline(__always)
     mutating func set(_ member: RecordMember, _ value: Int64) {
-        integers[member.integerPlace] = value
+        integers[member.integerIndex] = value
         if let flag = Self.flag(of: member) { flags.insert(flag) }
     }
 
@@ -103,10 +103,10 @@ struct RecordFields: Sendable {
                 ? text : JSONText(start: text.start &+ start, end: text.end &+ start, hasEscapes: false)
         }
         if container == .source {
-            integers[RecordMember.line.integerPlace] = object.integers[0]
-            integers[RecordMember.column.integerPlace] = object.integers[1]
+            integers[RecordMember.line.integerIndex] = object.integers[0]
+            integers[RecordMember.column.integerIndex] = object.integers[1]
         } else {
-            integers[RecordMember.build.integerPlace] = object.integers[0]
+            integers[RecordMember.build.integerIndex] = object.integers[0]
         }
         flags = flags.subtracting(container.flags).union(object.flags)
     }
@@ -115,11 +115,11 @@ struct RecordFields: Sendable {
         switch member {
         case .name, .version, .environment, .platform, .network, .domain, .fileID, .function, .module, .fingerprint,
             .message:
-            texts[member.textPlace] = ObjectFields.noText
+            texts[member.textIndex] = ObjectFields.noText
         case .code, .build, .line, .column:
-            integers[member.integerPlace] = 0
+            integers[member.integerIndex] = 0
             if let flag = Self.flag(of: member) { flags.remove(flag) }
-        case .count: integers[member.integerPlace] = 1
+        case .count: integers[member.integerIndex] = 1
         case .severity: severity = .error
         case .occurredAt: occurredAt = DecodedRecord.absent
         case .firstOccurredAt: firstOccurredAt = DecodedRecord.absent
@@ -170,11 +170,11 @@ enum RecordMember: UInt8, CaseIterable, Sendable {
 
     /// The index of the member's text in `RecordFields.texts`.
     @inline(__always)
-    var textPlace: Int { Int(rawValue) }
+    var textIndex: Int { Int(rawValue) }
 
     /// The index of the member's integer among the record's integers.
     @inline(__always)
-    var integerPlace: Int { Int(rawValue) - Self.textCount }
+    var integerIndex: Int { Int(rawValue) - Self.textCount }
 
     /// The object that contains the member.
     var container: RecordContainer {
@@ -272,7 +272,7 @@ struct RecordMemberTable: Sendable {
     /// Skips the next key if it is the expected one, and returns its member. Nil if it is another
     /// key.
     @inline(__always)
-    mutating func passExpected(_ scanner: inout JSONScanner, in container: RecordContainer) -> RecordMember? {
+    mutating func skipExpectedKey(_ scanner: inout JSONScanner, in container: RecordContainer) -> RecordMember? {
         guard let literal = followers[last].literal, followers[last].container == container,
             scanner.passKey(literal)
         else { return nil }
@@ -321,8 +321,8 @@ enum RecordContainer: Sendable {
     var texts: Range<Int> {
         switch self {
         case .record: 0..<0
-        case .source: RecordMember.fileID.textPlace..<(RecordMember.module.textPlace + 1)
-        case .app: RecordMember.name.textPlace..<(RecordMember.network.textPlace + 1)
+        case .source: RecordMember.fileID.textIndex..<(RecordMember.module.textIndex + 1)
+        case .app: RecordMember.name.textIndex..<(RecordMember.network.textIndex + 1)
         }
     }
 

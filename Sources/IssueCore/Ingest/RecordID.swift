@@ -40,7 +40,7 @@ package struct RecordID: Hashable, Sendable {
 
     /// The number of consecutive rows whose ids differ only in the last digit, starting at a
     /// multiple of this number.
-    package static let rowsAlike: Int64 = 32
+    package static let rowsPerPrefix: Int64 = 32
 
     /// Appends the part of an id that follows the store's prefix.
     package static func append(row: Int64, to output: inout ByteBuffer) {

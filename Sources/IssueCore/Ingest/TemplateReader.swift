@@ -125,13 +125,13 @@ struct TemplateReader: ~Escapable {
     private mutating func path() -> Token? {
         let first = position
         position += 1
-        let isStart = first == start || ByteClass.beforePath(bytes[first - 1])
+        let isStart = first == start || ByteClass.mayPrecedePath(bytes[first - 1])
         guard isStart, position < end, isWordByte(position) || bytes[position] == UInt8(ascii: ".") else {
             return nil
         }
         while position < end, ByteClass.inPath(bytes[position]) { position += 1 }
         // A full stop or colon at the end belongs to the sentence.
-        while position > first + 1, ByteClass.endsMessage(bytes[position - 1]) { position -= 1 }
+        while position > first + 1, ByteClass.isSentencePunctuation(bytes[position - 1]) { position -= 1 }
         return .part(.path, from: first, to: position)
     }
 
@@ -314,7 +314,7 @@ extension TemplateReader {
     mutating func address(from first: Int, continuing: Int) -> Token {
         var index = continuing
         while index < end, ByteClass.inAddress(bytes[index]) { index += 1 }
-        while index > continuing, ByteClass.endsMessage(bytes[index - 1]) { index -= 1 }
+        while index > continuing, ByteClass.isSentencePunctuation(bytes[index - 1]) { index -= 1 }
         position = index
         return .part(.address, from: first, to: index)
     }

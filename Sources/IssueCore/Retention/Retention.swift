@@ -35,30 +35,30 @@ package struct Retention: Equatable, Sendable {
         if let oldest = facts.oldest, let reason = reason(toForget: oldest, facts) {
             // An oldest range without any user's data is only a remainder.
             guard reason != .age, facts.holdings.contains(where: { $0.range.id == oldest.id && $0.bytes > 0 }),
-                let evictionCandidate = Fairness.evictionCandidate(facts.holdings)
+                let evictionCandidate = EvictionPolicy.evictionCandidate(facts.holdings)
             else { return .forget(oldest, reason) }
             return .thin(evictionCandidate, reason)
         }
-        if let since = facts.openSince, since.duration(to: facts.now) >= longestOpen { return .closeRange }
-        return .rest(untilNextLook(facts))
+        if let since = facts.openSince, since.duration(to: facts.now) >= maxOpenDuration { return .closeRange }
+        return .rest(untilNextCheck(facts))
     }
 
     /// Returns `true` if the database exceeds its maximum size or the disk has too little free
     /// space.
     package func lacksRoom(_ facts: RetentionSnapshot) -> Bool {
-        facts.usedBytes > settings.maxSize || lacksFreeSpace(facts)
+        facts.usedBytes > settings.maxSize || hasTooLittleFreeSpace(facts)
     }
 
     /// Returns `true` if the disk has too little free space even after all space that can be freed
     /// without removing records.
-    private func lacksFreeSpace(_ facts: RetentionSnapshot) -> Bool {
+    private func hasTooLittleFreeSpace(_ facts: RetentionSnapshot) -> Bool {
         guard let free = facts.freeBytes else { return false }
         return free.clampedSum(facts.spareBytes).clampedSum(facts.excessWALBytes) < settings.keepFree
     }
 
     private func reason(toForget oldest: RetentionSnapshot.ClosedRange, _ facts: RetentionSnapshot) -> Reason? {
         if facts.usedBytes > settings.maxSize { return .size }
-        if lacksFreeSpace(facts) { return .freeSpace }
+        if hasTooLittleFreeSpace(facts) { return .freeSpace }
         return oldest.newest.duration(to: facts.now) >= timeout(with: oldest) ? .age : nil
     }
 
@@ -70,11 +70,11 @@ package struct Retention: Equatable, Sendable {
 
     /// The maximum time a range stays open on a quiet host, so that the records of a range are of
     /// about the same age.
-    private var longestOpen: Duration {
+    private var maxOpenDuration: Duration {
         max(Self.interval, min(settings.maxAge / 10, .seconds(86_400)))
     }
 
-    private func untilNextLook(_ facts: RetentionSnapshot) -> Duration {
+    private func untilNextCheck(_ facts: RetentionSnapshot) -> Duration {
         guard let oldest = facts.oldest else { return Self.interval }
         let left = timeout(with: oldest) - oldest.newest.duration(to: facts.now)
         return max(.seconds(1), min(Self.interval, left))
@@ -176,7 +176,7 @@ extension RetentionSnapshot {
 /// the user's ranges, those without pending records come before the others, and older before newer
 /// ones. Ranges smaller than the average are skipped, so a range that was thinned waits until the
 /// others are as small.
-package enum Fairness {
+package enum EvictionPolicy {
     /// Returns the range of a user from which records are removed next, or nil if no user has any.
     package static func evictionCandidate(_ holdings: [RetentionSnapshot.Holding]) -> RetentionSnapshot.Holding? {
         var sums: [UInt32: Int64] = [:]
@@ -256,9 +256,13 @@ package struct GrowthReserve: Equatable, Sendable {
         databaseBytes: Int64, fileBytes: Int64, logBytes: Int64, logGrows: Bool = false, freeBytes: Int64?,
         mayUseReserve: Bool
     ) -> Step {
-        let owed = max(0, databaseBytes - fileBytes)
-        guard owed > 0 || logGrows, let freeBytes, freeBytes - owed < plenty else { return .commit }
-        guard freeBytes - owed >= (mayUseReserve ? 0 : max(least, log - logBytes)) else { return .refuse }
-        return owed > 0 ? .extend : .commit
+        let unansweredSequences = max(0, databaseBytes - fileBytes)
+        guard unansweredSequences > 0 || logGrows, let freeBytes, freeBytes - unansweredSequences < plenty else {
+            return .commit
+        }
+        guard freeBytes - unansweredSequences >= (mayUseReserve ? 0 : max(least, log - logBytes)) else {
+            return .refuse
+        }
+        return unansweredSequences > 0 ? .extend : .commit
     }
 }

@@ -32,7 +32,7 @@ package struct ConnectionShares: Sendable {
         case root
 
         var usesReserve: Bool { self != .ordinary }
-        var makesRoom: Bool { self == .ordinary || self == .operator }
+        var isReplaceable: Bool { self == .ordinary || self == .operator }
     }
 
     package enum Decision: Equatable, Sendable {
@@ -97,7 +97,7 @@ package struct ConnectionShares: Sendable {
 
     private mutating func change(_ owner: UInt32, _ standing: Standing, by difference: Int) {
         Self.change(&counts, owner, by: difference)
-        if standing.makesRoom { Self.change(&replaceable, owner, by: difference) }
+        if standing.isReplaceable { Self.change(&replaceable, owner, by: difference) }
         if standing.usesReserve { privilegedCount += difference } else { ordinaryCount += difference }
     }
 

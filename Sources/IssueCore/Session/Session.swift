@@ -4,7 +4,7 @@
 /// are answered, so that a client sees the records it has reported, and later calls wait.
 package struct Session: Equatable, Sendable {
     private var reportsUnderWay = 0
-    private var isAsking = false
+    private var isQueryRunning = false
     private var isClosing = false
     /// Rejects numbered reports that would leave a gap after a refused one.
     package var numbers = NumberGate()
@@ -22,21 +22,21 @@ package struct Session: Equatable, Sendable {
     /// Handles a report received from the client.
     package mutating func reportArrived() -> CallAction {
         guard !isClosing else { return .drop }
-        guard !isAsking else { return .hold }
+        guard !isQueryRunning else { return .hold }
         reportsUnderWay += 1
         return .begin
     }
 
     /// Handles another call received from the client.
-    package mutating func questionArrived() -> CallAction {
+    package mutating func queryArrived() -> CallAction {
         guard !isClosing else { return .drop }
-        guard !isAsking, reportsUnderWay == 0 else { return .hold }
-        isAsking = true
+        guard !isQueryRunning, reportsUnderWay == 0 else { return .hold }
+        isQueryRunning = true
         return .begin
     }
 
     /// `true` if a report received now would begin at once.
-    package var mayReport: Bool { !isClosing && !isAsking }
+    package var mayReport: Bool { !isClosing && !isQueryRunning }
 
     package enum AnswerAction: Equatable, Sendable {
         /// Calls that were held back may continue.
@@ -52,9 +52,9 @@ package struct Session: Equatable, Sendable {
     }
 
     /// Handles the last reply to another call.
-    package mutating func questionAnswered() -> AnswerAction {
-        precondition(isAsking, "A question was answered that had not begun")
-        isAsking = false
+    package mutating func queryAnswered() -> AnswerAction {
+        precondition(isQueryRunning, "A question was answered that had not begun")
+        isQueryRunning = false
         return .resume
     }
 
@@ -67,7 +67,7 @@ package struct Session: Equatable, Sendable {
     package var openReports: Int { reportsUnderWay }
 
     /// `true` if all calls that have begun are answered.
-    package var isIdle: Bool { reportsUnderWay == 0 && !isAsking }
+    package var isIdle: Bool { reportsUnderWay == 0 && !isQueryRunning }
 }
 
 /// Prevents pipelined reports from leaving a gap after a producer's mark.
@@ -114,30 +114,30 @@ package struct ChangePollGate: Equatable, Sendable {
     }
 
     /// `true` while a query is running.
-    package private(set) var isLooking = true
+    package private(set) var isPolling = true
     /// `true` if there may be results that the last query could not see.
-    private var hasNews = false
+    private var hasChanges = false
 
     /// Creates the state of a subscription whose first query has begun.
     package init() {}
 
     /// Handles a change that may affect the results.
-    package mutating func happened() { hasNews = true }
+    package mutating func happened() { hasChanges = true }
 
     /// Handles the end of a query.
     ///
     /// - Parameter mayBeMore: `true` if it returned the maximum number of results, so that the next
     ///   query may find more.
     package mutating func looked(mayBeMore: Bool) {
-        isLooking = false
-        if mayBeMore { hasNews = true }
+        isPolling = false
+        if mayBeMore { hasChanges = true }
     }
 
     /// Returns whether to start a query, given that its results can be sent.
-    package mutating func mayLook() -> Action {
-        guard hasNews, !isLooking else { return .none }
-        hasNews = false
-        isLooking = true
+    package mutating func shouldPoll() -> Action {
+        guard hasChanges, !isPolling else { return .none }
+        hasChanges = false
+        isPolling = true
         return .look
     }
 }

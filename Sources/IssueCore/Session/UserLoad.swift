@@ -177,7 +177,7 @@ package struct UserLoad: Sendable {
     ///   - allowance: The current allowance; nil for the full one.
     ///   - own: Returns the bytes that a connection has in flight.
     ///   - unread: Returns the bytes of a connection's unread replies.
-    package mutating func takeWoken(
+    package mutating func takeResumable(
         within allowance: Allowance? = nil, underWay own: (UInt64) -> Int, unread: (UInt64) -> Int
     ) -> [UInt64] {
         let allowance = allowance ?? fullAllowance

@@ -3,7 +3,7 @@
 /// Large commits are cheapest per record, but every report that arrives during a commit waits for
 /// it. While only bulk senders are active, that latency harms no one. Once a low-volume connection
 /// has been seen, commits stay small for `memory`.
-package struct CommitPace: Sendable {
+package struct CommitSizePolicy: Sendable {
     private let most: Int
     private let shared: Int
     private var counts: [UInt64: Int] = [:]
@@ -81,7 +81,7 @@ package enum ReportCost {
 
 /// Decides when the write-ahead log (WAL) is checkpointed: after a certain growth, and when the
 /// disk is full.
-package struct CheckpointPace: Equatable, Sendable {
+package struct CheckpointPolicy: Equatable, Sendable {
     package enum Step: Equatable, Sendable {
         case rest
         /// Copy the frames that no reader needs any longer. Does not wait.
@@ -94,7 +94,7 @@ package struct CheckpointPace: Equatable, Sendable {
     private let pages: Int
     /// The length of the WAL after the last checkpoint, in pages.
     private var copied = 0
-    private var lacksSpace = false
+    private var isDiskFull = false
 
     /// - Parameter pages: The growth of the WAL, in pages, after which it is checkpointed.
     package init(pages: Int) {
@@ -103,29 +103,29 @@ package struct CheckpointPace: Equatable, Sendable {
 
     /// Returns the checkpoint to run now.
     ///
-    /// - Parameter logPages: The current length of the WAL, in pages.
-    package func next(logPages: Int) -> Step {
-        guard logPages > 0, lacksSpace || added(logPages) >= pages else { return .rest }
+    /// - Parameter walPages: The current length of the WAL, in pages.
+    package func next(walPages: Int) -> Step {
+        guard walPages > 0, isDiskFull || added(walPages) >= pages else { return .rest }
         // Readers that take one snapshot after another can prevent a restart forever, so at twice
         // the growth a passive checkpoint is not enough.
-        return lacksSpace || logPages >= 2 * pages ? .restart : .copy
+        return isDiskFull || walPages >= 2 * pages ? .restart : .copy
     }
 
     /// Handles the end of a checkpoint, whether or not it copied everything.
     ///
-    /// - Parameter logPages: The length of the WAL after it, in pages.
-    package mutating func copied(logPages: Int) {
-        copied = logPages
-        lacksSpace = false
+    /// - Parameter walPages: The length of the WAL after it, in pages.
+    package mutating func copied(walPages: Int) {
+        copied = walPages
+        isDiskFull = false
     }
 
     /// Records that the disk was full. After a restart, the WAL is overwritten from its start,
     /// where its file already has space.
-    package mutating func lackedSpace() { lacksSpace = true }
+    package mutating func diskWasFull() { isDiskFull = true }
 
-    private func added(_ logPages: Int) -> Int {
+    private func added(_ walPages: Int) -> Int {
         // A WAL that has become shorter was restarted.
-        logPages < copied ? logPages : logPages - copied
+        walPages < copied ? walPages : walPages - copied
     }
 }
 

@@ -23,17 +23,17 @@ final class AlertLogger: Sendable {
         }
 
         /// Returns what to log now; nil if there is nothing.
-        mutating func take(at now: RecordLogInstant) -> Telling? {
-            if isStopping { return Telling(rows: rows, untold: limit.takeSuppressed(), isLast: true) }
+        mutating func take(at now: RecordLogInstant) -> AlertBatch? {
+            if isStopping { return AlertBatch(rows: rows, untold: limit.takeSuppressed(), isLast: true) }
             let isDue = limit.suppressedDue.map { $0 <= now } ?? false
             guard !rows.isEmpty || isDue else { return nil }
-            let telling = Telling(rows: rows, untold: isDue ? limit.takeSuppressed() : SuppressedAlerts())
+            let telling = AlertBatch(rows: rows, untold: isDue ? limit.takeSuppressed() : SuppressedAlerts())
             rows = []
             return telling
         }
     }
 
-    private struct Telling: Sendable {
+    private struct AlertBatch: Sendable {
         var rows: [Int64]
         var untold: SuppressedAlerts
         var isLast = false
@@ -97,13 +97,13 @@ final class AlertLogger: Sendable {
         }
     }
 
-    private func next() -> Telling {
+    private func next() -> AlertBatch {
         while true {
             let due = inbox.withLock { $0.limit.suppressedDue }
             let wait = due.map { Clock.monotonic.advanced(by: Self.now.duration(to: $0)) }
             // An alert may be suppressed meanwhile, whose count is due earlier
             // than the current deadline.
-            let telling = inbox.wait(deadline: wait.map { Clock.kernel($0) }) { inbox -> Telling?? in
+            let telling = inbox.wait(deadline: wait.map { Clock.kernel($0) }) { inbox -> AlertBatch?? in
                 if let telling = inbox.take(at: Self.now) { return .some(telling) }
                 return inbox.limit.suppressedDue == due ? nil : .some(nil)
             }
@@ -131,7 +131,7 @@ final class AlertLogger: Sendable {
             switch event {
             case .criticalIssue: (.warning, "Critical issue reported")
             case .regressedIssue: (.warning, "Issue regressed")
-            case .newIssue, .issuesUntold, .destinationChanged: (.notice, "New issue reported")
+            case .newIssue, .alertsSuppressed, .destinationChanged: (.notice, "New issue reported")
             }
         log.event(
             event, level, words,
@@ -145,7 +145,7 @@ final class AlertLogger: Sendable {
     private func tell(_ untold: SuppressedAlerts) {
         guard !untold.isNothing else { return }
         log.event(
-            .issuesUntold, untold.isUrgent ? .warning : .notice, "Too many issues to announce individually",
+            .alertsSuppressed, untold.isUrgent ? .warning : .notice, "Too many issues to announce individually",
             [
                 "new": "\(untold.new)", "critical": "\(untold.critical)", "regressed": "\(untold.regressed)",
                 "most_of_uid": untold.users.first.map { "\($0.uid)" } ?? "", "users": Self.text(of: untold),

@@ -20,7 +20,7 @@ package struct Configuration: Hashable, Sendable {
     /// The Logz.io destinations. Without any destination, records are only
     /// stored.
     package var logzIO: [LogzIODestination] = []
-    package var ownStores: [SelfHostedDestination] = []
+    package var selfHostedDestinations: [SelfHostedDestination] = []
     /// Destinations whose section has an error. Their records are kept until it is fixed.
     package var misconfigured: [MisconfiguredDestination] = []
 
@@ -113,7 +113,7 @@ extension Configuration {
     package var text: String {
         var sections: [String] = []
         for section in ConfigurationSection.all where !section.isDestination {
-            sections.append(Self.text("[\(section.name)]", of: self, by: section.wholeKeys))
+            sections.append(Self.text("[\(section.name)]", of: self, by: section.topLevelKeys))
         }
         for override in limits.overrides {
             let keys = ConfigurationTable.application.filter { !$0.text(override).isEmpty }
@@ -128,15 +128,15 @@ extension Configuration {
             sections.append(
                 Self.text("[LogzIO\(name)]", of: destination.settings, by: ConfigurationTable.logzIO + own))
         }
-        for destination in ownStores {
+        for destination in selfHostedDestinations {
             let shared = SelfHostedSettings(destination.kind, forward)
-            let own = (ConfigurationTable.ownStoreLimits + ConfigurationTable.ownStoreForwarding)
+            let own = (ConfigurationTable.selfHostedLimits + ConfigurationTable.selfHostedForwarding)
                 .filter { $0.text(shared) != $0.text(destination.settings) }
             let name = destination.name == destination.kind.word ? "" : " \(destination.name)"
             sections.append(
                 Self.text(
                     "[\(destination.kind.section)\(name)]", of: destination.settings,
-                    by: ConfigurationTable.ownStore(destination.kind) + own))
+                    by: ConfigurationTable.selfHosted(destination.kind) + own))
         }
         return sections.joined(separator: "\n")
     }
@@ -163,10 +163,12 @@ extension ConfigurationKey {
 extension Configuration {
     /// One sentence for each setting that is valid but probably a mistake.
     package var warnings: [String] {
-        var warnings = logzIO.filter { $0.address.isInTheClear }.map { inTheClear($0.name, "token", $0.address) }
-        for store in ownStores {
-            if store.tokenFile != nil, store.address.isInTheClear {
-                warnings.append(inTheClear(store.name, "credential", store.address))
+        var warnings = logzIO.filter { $0.address.isUnencrypted }.map {
+            unencryptedWarning($0.name, "token", $0.address)
+        }
+        for store in selfHostedDestinations {
+            if store.tokenFile != nil, store.address.isUnencrypted {
+                warnings.append(unencryptedWarning(store.name, "credential", store.address))
             }
             // An alias may have capital letters, so this is not an error.
             if store.kind.word == "elasticsearch", let index = store.settings[option: "Index"],
@@ -180,7 +182,7 @@ extension Configuration {
         return warnings
     }
 
-    private func inTheClear(_ name: String, _ what: String, _ address: HTTPAddress) -> String {
+    private func unencryptedWarning(_ name: String, _ what: String, _ address: HTTPAddress) -> String {
         "Destination \(name): its \(what) is sent to \(address.origin) unencrypted, so others can read it; "
             + "expected https."
     }
@@ -188,7 +190,7 @@ extension Configuration {
 
 extension HTTPAddress {
     /// `true` if requests leave this host without TLS.
-    fileprivate var isInTheClear: Bool {
+    fileprivate var isUnencrypted: Bool {
         let name = host.lowercased()
         let isOwn =
             name == "localhost" || name.hasSuffix(".localhost") || name == "[::1]" || name == "::1"

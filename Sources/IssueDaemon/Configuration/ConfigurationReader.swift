@@ -116,7 +116,7 @@ struct ConfigurationMerger {
         var destinationName: String? {
             switch kind {
             case .logzIO: name ?? LogzIODestination.defaultName
-            case .ownStore(let kind): name ?? kind.word
+            case .selfHosted(let kind): name ?? kind.word
             case .socket, .store, .access, .limits, .forward, .log: nil
             }
         }
@@ -174,7 +174,7 @@ struct ConfigurationMerger {
         let section = sections[index]
         let place = ConfigurationLocation(file: file, line: assignment.line)
         guard let key = section.keys.first(where: { $0.name == assignment.key }) else {
-            return complain(place, UnknownKey.message(for: assignment.key, in: section), scope: section.scope)
+            return complain(place, UnknownKeyMessage.message(for: assignment.key, in: section), scope: section.scope)
         }
         guard !assignment.value.isEmpty else {
             // An empty value resets the key to its default.
@@ -184,7 +184,7 @@ struct ConfigurationMerger {
         }
         guard key.accepts(assignment.value) else {
             sections[index].wrongKeys.insert(key.name)
-            let value = key.isRepeated ? assignment.value.shownInComplaint : "…"
+            let value = key.isRepeated ? assignment.value.truncatedForLog : "…"
             return complain(
                 place, "Invalid \(key.name)=\(value); expected \(key.expected).", scope: section.scope)
         }
@@ -213,20 +213,20 @@ struct ConfigurationMerger {
                 let question = nearest.map { " Did you mean [\($0)]?" } ?? ""
                 complain(
                     place,
-                    "Unknown section [\(section.kind.shownInComplaint)]; "
+                    "Unknown section [\(section.kind.truncatedForLog)]; "
                         + "expected one of \(names.joined(separator: ", ")).\(question)")
             }
             return nil
         }
         guard let name = section.name else { return kind }
-        guard kind.mayHaveName else {
+        guard kind.allowsName else {
             complain(place, "Section [\(kind.name)] takes no name; expected [\(kind.name)].")
             return nil
         }
         if kind.isDestination, ValueForm<String>.name("").parse(name) == nil {
             complain(
                 place,
-                "Invalid destination name “\(name.shownInComplaint)”; "
+                "Invalid destination name “\(name.truncatedForLog)”; "
                     + "expected at most 64 letters, digits, “_”, “-” and “.”.")
             return nil
         }
@@ -261,7 +261,7 @@ extension ConfigurationFile.Section {
 
 extension String {
     /// The text, shortened to fit into one log line.
-    var shownInComplaint: String {
+    var truncatedForLog: String {
         count > 80 ? prefix(80) + "…" : self
     }
 }
@@ -291,7 +291,7 @@ struct ConfigurationBuilder {
     mutating func build(_ sections: [Section], faulty: Set<ConfigurationProblem.Scope> = []) {
         self.faulty = faulty
         for section in sections where section.name == nil {
-            Self.assign(section, to: &configuration, by: section.kind.wholeKeys)
+            Self.assign(section, to: &configuration, by: section.kind.topLevelKeys)
             checkWhole(section)
         }
         for section in sections where section.kind == .limits {
@@ -303,7 +303,7 @@ struct ConfigurationBuilder {
         // Destinations come last because they inherit the general limits.
         for section in sections where section.kind == .logzIO { buildDestination(section) }
         for section in sections {
-            if let kind = section.kind.ownStore { buildOwnStore(kind, section) }
+            if let kind = section.kind.selfHosted { buildSelfHosted(kind, section) }
         }
     }
 
@@ -329,10 +329,10 @@ struct ConfigurationBuilder {
         configuration.logzIO.append(destination)
     }
 
-    private mutating func buildOwnStore(_ kind: SelfHostedKind, _ section: Section) {
+    private mutating func buildSelfHosted(_ kind: SelfHostedKind, _ section: Section) {
         var settings = SelfHostedSettings(kind, configuration.forward)
         settings.limits.overrides = configuration.limits.overrides
-        Self.assign(section, to: &settings, by: ConfigurationTable.ownStoreDestination(kind))
+        Self.assign(section, to: &settings, by: ConfigurationTable.selfHostedDestinationKeys(kind))
         checkLimits(settings.limits, of: section)
         checkForwarding(settings.forward, of: section)
 
@@ -343,7 +343,7 @@ struct ConfigurationBuilder {
         guard let destination, !faulty.contains(section.scope) else {
             return addMisconfigured(section, kind: kind.word, settings.backlog)
         }
-        configuration.ownStores.append(destination)
+        configuration.selfHostedDestinations.append(destination)
     }
 
     private mutating func addMisconfigured(_ section: Section, kind: String, _ backlog: Backlog) {
@@ -362,12 +362,12 @@ struct ConfigurationBuilder {
             configuration.logzIO.filter { isSame($0.name) }.map {
                 MisconfiguredDestination(name: $0.name, kind: LogzFormat.kind, backlog: $0.settings.backlog)
             }
-            + configuration.ownStores.filter { isSame($0.name) }.map {
+            + configuration.selfHostedDestinations.filter { isSame($0.name) }.map {
                 MisconfiguredDestination(name: $0.name, kind: $0.kind.word, backlog: $0.settings.backlog)
             }
         guard !clashing.isEmpty || configuration.misconfigured.contains(where: { isSame($0.name) }) else { return true }
         configuration.logzIO.removeAll { isSame($0.name) }
-        configuration.ownStores.removeAll { isSame($0.name) }
+        configuration.selfHostedDestinations.removeAll { isSame($0.name) }
         configuration.misconfigured += clashing
         complain([
             ConfigurationProblem(
@@ -387,7 +387,7 @@ struct ConfigurationBuilder {
         case .limits: checkLimits(configuration.limits, of: section)
         case .forward: checkForwarding(configuration.forward, of: section)
         case .store: if purpose == .looking { checkStore(section) }
-        case .access, .log, .logzIO, .ownStore: break
+        case .access, .log, .logzIO, .selfHosted: break
         }
     }
 
@@ -426,7 +426,7 @@ struct ConfigurationBuilder {
         }
         if let status = try? FileSystem.status(of: path), status.kind != .regular {
             return complain(
-                "Path=\(path.shownInComplaint) is \(status.kind == .directory ? "a folder" : "not a regular file"); "
+                "Path=\(path.truncatedForLog) is \(status.kind == .directory ? "a folder" : "not a regular file"); "
                     + "expected a file in a folder that belongs to the daemon.")
         }
         // systemd creates the state directory and makes the daemon its owner.
@@ -440,7 +440,7 @@ struct ConfigurationBuilder {
             try FileSystem.checkWritable(folder: folder)
         } catch {
             complain(
-                "Path=\(path.shownInComplaint) can't be created: the folder \(folder) is not writable (\(error)).")
+                "Path=\(path.truncatedForLog) can't be created: the folder \(folder) is not writable (\(error)).")
         }
     }
 
@@ -487,7 +487,7 @@ struct ConfigurationBuilder {
     /// Resets keys that contradict each other to their defaults.
     private mutating func reset(_ keys: [String], of section: Section) {
         guard section.name == nil else { return }
-        for key in section.kind.wholeKeys where keys.contains(key.name) {
+        for key in section.kind.topLevelKeys where keys.contains(key.name) {
             key.assign(&configuration, key.facts.defaultText)
         }
     }
@@ -512,13 +512,13 @@ package enum ConfigurationSource: Hashable, Sendable {
 }
 
 /// The error messages for keys that their section does not have.
-enum UnknownKey {
+enum UnknownKeyMessage {
     static func message(for key: String, in section: ConfigurationMerger.Section) -> String {
         if key.lowercased().hasSuffix("token") {
             return "A token must not be in this file, which other users can read. Write it to a file that only "
                 + "the daemon's user can read, or to /etc/credstore/logzio-token, and set Credential= to its name."
         }
-        let beginning = "\(section.title) has no key \(key.shownInComplaint)="
+        let beginning = "\(section.title) has no key \(key.truncatedForLog)="
         if section.kind.isDestination, ConfigurationTable.guards.contains(where: { $0.name == key }) {
             return "\(beginning) because it applies to all received records; expected it in [Limits]."
         }

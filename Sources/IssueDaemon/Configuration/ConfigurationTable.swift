@@ -182,7 +182,7 @@ extension ConfigurationTable {
 
 extension ConfigurationTable {
     /// The keys that all kinds of self-hosted destination have.
-    private static let ownStore: [ConfigurationKey<SelfHostedSettings>] = [
+    private static let selfHosted: [ConfigurationKey<SelfHostedSettings>] = [
         .init(optional: "URL", \.url, .listener, default: "", "The URL of the server."),
         .init(
             optional: "Credential", \.credential, .credential, default: "",
@@ -194,9 +194,9 @@ extension ConfigurationTable {
 
     /// Returns the common keys and those of one kind of self-hosted
     /// destination, without limits and forwarding.
-    static func ownStore(_ kind: SelfHostedKind) -> [ConfigurationKey<SelfHostedSettings>] {
+    static func selfHosted(_ kind: SelfHostedKind) -> [ConfigurationKey<SelfHostedSettings>] {
         let name = ValueForm<String>.name("a name of at most 64 letters, digits, “_”, “-” and “.”")
-        return ownStore
+        return selfHosted
             + kind.format.options.map {
                 .init(
                     optional: $0.name, \SelfHostedSettings[option: $0.name], name, default: $0.defaultText, $0.help)
@@ -204,11 +204,11 @@ extension ConfigurationTable {
     }
 
     /// The general limits that a self-hosted destination can override.
-    static let ownStoreLimits = (admission + reserves).map { $0.lifted(\SelfHostedSettings.limits) }
-    static let ownStoreForwarding = forward.map { $0.lifted(\SelfHostedSettings.forward) }
+    static let selfHostedLimits = (admission + reserves).map { $0.lifted(\SelfHostedSettings.limits) }
+    static let selfHostedForwarding = forward.map { $0.lifted(\SelfHostedSettings.forward) }
 
-    static func ownStoreDestination(_ kind: SelfHostedKind) -> [ConfigurationKey<SelfHostedSettings>] {
-        ownStore(kind) + ownStoreLimits + ownStoreForwarding
+    static func selfHostedDestinationKeys(_ kind: SelfHostedKind) -> [ConfigurationKey<SelfHostedSettings>] {
+        selfHosted(kind) + selfHostedLimits + selfHostedForwarding
     }
 }
 
@@ -221,7 +221,7 @@ package enum ConfigurationSection: Hashable, Sendable {
     case forward
     case log
     case logzIO
-    case ownStore(SelfHostedKind)
+    case selfHosted(SelfHostedKind)
 
     /// The name in brackets.
     package var name: String {
@@ -233,12 +233,12 @@ package enum ConfigurationSection: Hashable, Sendable {
         case .forward: "Forward"
         case .log: "Log"
         case .logzIO: "LogzIO"
-        case .ownStore(let kind): kind.section
+        case .selfHosted(let kind): kind.section
         }
     }
 
     package static let all: [ConfigurationSection] =
-        [.socket, .store, .access, .limits, .forward, .log, .logzIO] + SelfHostedKind.all.map { .ownStore($0) }
+        [.socket, .store, .access, .limits, .forward, .log, .logzIO] + SelfHostedKind.all.map { .selfHosted($0) }
 
     /// Returns the section with this name; nil if there is none.
     package static func named(_ name: String) -> ConfigurationSection? { all.first { $0.name == name } }
@@ -248,22 +248,22 @@ package enum ConfigurationSection: Hashable, Sendable {
 
     /// `true` if the section may have a name of its own, as in
     /// `[Section NAME]`.
-    package var mayHaveName: Bool {
+    package var allowsName: Bool {
         switch self {
         case .socket, .store, .access, .forward, .log: false
-        case .limits, .logzIO, .ownStore: true
+        case .limits, .logzIO, .selfHosted: true
         }
     }
 
     /// The kind of self-hosted destination that the section configures; nil for
     /// any other section.
-    package var ownStore: SelfHostedKind? {
-        guard case .ownStore(let kind) = self else { return nil }
+    package var selfHosted: SelfHostedKind? {
+        guard case .selfHosted(let kind) = self else { return nil }
         return kind
     }
 
     /// `true` if the section configures a destination.
-    package var isDestination: Bool { self == .logzIO || ownStore != nil }
+    package var isDestination: Bool { self == .logzIO || selfHosted != nil }
 
     /// Returns the keys that the section may contain.
     ///
@@ -279,13 +279,13 @@ package enum ConfigurationSection: Hashable, Sendable {
         case .forward: ConfigurationTable.forward.map(\.facts)
         case .log: ConfigurationTable.log.map(\.facts)
         case .logzIO: ConfigurationTable.destination.map(\.facts)
-        case .ownStore(let kind): ConfigurationTable.ownStoreDestination(kind).map(\.facts)
+        case .selfHosted(let kind): ConfigurationTable.selfHostedDestinationKeys(kind).map(\.facts)
         }
     }
 
     /// The keys of a section without a name, as keys of the whole
     /// configuration. Empty for destinations.
-    var wholeKeys: [ConfigurationKey<Configuration>] {
+    var topLevelKeys: [ConfigurationKey<Configuration>] {
         switch self {
         case .socket: ConfigurationTable.socket.map { $0.lifted(\.socket) }
         case .store: ConfigurationTable.store.map { $0.lifted(\.store) }
@@ -293,7 +293,7 @@ package enum ConfigurationSection: Hashable, Sendable {
         case .limits: ConfigurationTable.limits.map { $0.lifted(\.limits) }
         case .forward: ConfigurationTable.forward.map { $0.lifted(\.forward) }
         case .log: ConfigurationTable.log.map { $0.lifted(\.log) }
-        case .logzIO, .ownStore: []
+        case .logzIO, .selfHosted: []
         }
     }
 }

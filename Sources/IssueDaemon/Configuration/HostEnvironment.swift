@@ -62,7 +62,7 @@ extension HostEnvironment {
 
     /// The folder for a user without a runtime folder, in a directory that
     /// other users can write to.
-    var ownTemporaryFolder: String { "\(temporaryFolder)-\(userID)" }
+    var userTemporaryFolder: String { "\(temporaryFolder)-\(userID)" }
 
     private var userRuntimeFolder: String {
         if let folder = folder("XDG_RUNTIME_DIR") { return "\(folder)/issued" }
@@ -73,18 +73,18 @@ extension HostEnvironment {
         // Another user may have taken that name, which must not prevent the
         // daemon from starting. Clients find the other path only with
         // ISSUED_SOCKET.
-        return isTemporaryFolderTaken ? userStateFolder : ownTemporaryFolder
+        return isTemporaryFolderTaken ? userStateFolder : userTemporaryFolder
     }
 
     /// `true` if another user created the folder with this user's name.
     private var isTemporaryFolderTaken: Bool {
-        guard let status = try? FileSystem.status(of: ownTemporaryFolder, followingLinks: false) else { return false }
+        guard let status = try? FileSystem.status(of: userTemporaryFolder, followingLinks: false) else { return false }
         return status.kind != .directory || status.uid != userID
     }
 
     /// The socket of a user whose folder in `/tmp` was created by another user;
     /// nil if that is not the case.
-    var socketBesidesTakenFolder: String? {
+    var fallbackSocketPath: String? {
         guard isOrdinaryUser, userRuntimeFolder == userStateFolder, isTemporaryFolderTaken else { return nil }
         return "\(userRuntimeFolder)/issued.sock"
     }
@@ -92,7 +92,7 @@ extension HostEnvironment {
     private var userStateFolder: String {
         if let folder = folder("XDG_STATE_HOME") { return "\(folder)/issued" }
         if let home = folder("HOME") ?? homeFolder { return "\(home)/.local/state/issued" }
-        return ownTemporaryFolder
+        return userTemporaryFolder
     }
 }
 

@@ -38,11 +38,11 @@ package struct TokenFile: Hashable, Sendable {
         case .credential, .notPassed: break
         case .ownFile:
             guard status.uid == userID || status.uid == 0 else { throw .ownedByAnother(uid: status.uid) }
-            guard status.mode & 0o077 == 0 else { throw .othersMayRead(mode: status.mode) }
+            guard status.mode & 0o077 == 0 else { throw .accessibleByOthers(mode: status.mode) }
         }
         guard content.count <= Self.sizeLimit else { throw .tooLarge }
         guard content.contains(where: { $0 > UInt8(ascii: " ") }) else { throw .empty }
-        guard let token = ShippingToken(content) else { throw .noToken }
+        guard let token = ShippingToken(content) else { throw .notAToken }
         return token
     }
 
@@ -69,11 +69,11 @@ package struct TokenFile: Hashable, Sendable {
 package enum TokenFileError: Error, Hashable, Sendable, CustomStringConvertible {
     case unreadable(Errno)
     case notAFile
-    case othersMayRead(mode: UInt32)
+    case accessibleByOthers(mode: UInt32)
     case ownedByAnother(uid: UInt32)
     case tooLarge
     case empty
-    case noToken
+    case notAToken
     case notPassed
 
     package var description: String {
@@ -82,7 +82,7 @@ package enum TokenFileError: Error, Hashable, Sendable, CustomStringConvertible 
             "it can't be read: \(error)"
         case .notAFile:
             "it is not a regular file"
-        case .othersMayRead(let mode):
+        case .accessibleByOthers(let mode):
             "other users can access it (mode \(ValueForm<UInt32>.mode.text(mode))); expected 0600 or 0400"
         case .ownedByAnother(let uid):
             "it belongs to user \(uid); expected the daemon's own user, or root"
@@ -90,7 +90,7 @@ package enum TokenFileError: Error, Hashable, Sendable, CustomStringConvertible 
             "it is too large for a token"
         case .empty:
             "it is empty"
-        case .noToken:
+        case .notAToken:
             "it contains more than a token: blanks, control characters or several lines"
         case .notPassed:
             "systemd did not pass it"

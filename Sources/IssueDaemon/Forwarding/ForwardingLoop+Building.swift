@@ -52,7 +52,7 @@ extension ForwardingLoop where Destination: ~Copyable {
             walk.add(line, of: nil)
         }
         let first = cursor + 1
-        let position = try service.writer.readingLog { try reader.snapshot { try walkOn(&walk) } }
+        let position = try service.writer.readingRecordLog { try reader.snapshot { try scanOn(&walk) } }
         if position >= first { walk.batch.span = first...position }
         walk.batch.changes = admission.takeChanges()
         walk.batch.fieldTypes = types.takeAdded()
@@ -117,7 +117,7 @@ extension ForwardingLoop where Destination: ~Copyable {
     /// the end of the record log, because it then closes windows itself.
     func summariesDue() throws -> MonotonicInstant? {
         guard let due = admission.nextSummaryDue, cursor >= (try reader.newest()) else { return nil }
-        let wait = due.milliseconds - (Clock.wall.milliseconds + (try reader.logOffset()))
+        let wait = due.milliseconds - (Clock.wall.milliseconds + (try reader.recordLogOffset()))
         return Clock.monotonic.advanced(by: .milliseconds(max(wait, 0)))
     }
 
@@ -143,7 +143,7 @@ extension ForwardingLoop where Destination: ~Copyable {
     }
 
     private var logTime: RecordLogInstant {
-        get throws { RecordLogInstant(milliseconds: Clock.wall.milliseconds + (try reader.logOffset())) }
+        get throws { RecordLogInstant(milliseconds: Clock.wall.milliseconds + (try reader.recordLogOffset())) }
     }
 
     private func storeSummaries(_ summaries: [StoreWriter.NewSummary], _ changes: AdmissionChanges) throws {
@@ -153,7 +153,7 @@ extension ForwardingLoop where Destination: ~Copyable {
     }
 
     func summaries(of drafts: [SummaryDraft]) throws -> [StoreWriter.NewSummary] {
-        let offset = try reader.logOffset()
+        let offset = try reader.recordLogOffset()
         return try drafts.map { draft in
             let subject = try reader.subject(of: draft)
             func wall(_ instant: RecordLogInstant) -> Timestamp {
@@ -322,7 +322,7 @@ extension ForwardingLoop where Destination: ~Copyable {
             guard let found = try reader.account(account) else { continue }
             known[account] = limits.limits(uid: found.uid, application: found.app)
         }
-        return Admission(settings: limits, state: state) { known[$0] ?? limits.ofAnyApplication }
+        return Admission(settings: limits, state: state) { known[$0] ?? limits.defaultApplicationLimits }
     }
 
     /// Returns the state machine, with the send rate at which the last run

@@ -82,7 +82,7 @@ extension ForwardingLoop where Destination: ~Copyable {
         if let whole = lines.whole, range.count == lines.count {
             count(lines.bytes, for: lines.users)
             shipper.begin(whole, within: shipment.timeLimit)
-            let ahead = Result { try walkAhead() }
+            let ahead = Result { try buildNextAhead() }
             // If the store can't return the lines, none can be blamed.
             let sent = RequestLines(count: range.count) { (try? self.allLines())?.compactMap(\.self) ?? [] }
             return (shipper.answer(to: sent), ahead)
@@ -123,8 +123,8 @@ extension ForwardingLoop where Destination: ~Copyable {
     ///
     /// Its admission decisions take effect when it is stored. Until then it can
     /// be discarded.
-    private func walkAhead() throws {
-        guard let limit = machine.limitAhead(at: Clock.monotonic), budget.isAmple(at: Clock.wall) else {
+    private func buildNextAhead() throws {
+        guard let limit = machine.nextBatchLimit(at: Clock.monotonic), budget.isAmple(at: Clock.wall) else {
             return
         }
         let backlog = try reader.backlog(of: service.destination.id, after: cursor, priority: priority)
@@ -205,7 +205,7 @@ extension ForwardingLoop where Destination: ~Copyable {
         if outcome.left.isEmpty, preemptedBatch == nil { state.progress.spent = .zero }
         let unacknowledged = machine.unacknowledged
         state.unacknowledged = unacknowledged.filter { $0.key != batch.id && state.unacknowledged[$0.key] != nil }
-        notePace(at: now)
+        updatePace(at: now)
         var dead: [Int: [UInt8]] = [:]
         for line in outcome.dead where !left.contains(line.line) { dead[line.line] = try allLines()[line.line] }
         // The last reply may be about a rejected line, or about the lines that
@@ -252,13 +252,13 @@ extension ForwardingLoop where Destination: ~Copyable {
         countedResent = resent
     }
 
-    private func notePace(at now: MonotonicInstant) {
+    private func updatePace(at now: MonotonicInstant) {
         state.pace = machine.pace(at: now)
         state.pacedAt = Clock.wall
     }
 
     func saveState() throws {
-        notePace(at: Clock.monotonic)
+        updatePace(at: Clock.monotonic)
         let (state, id) = (state, service.destination.id)
         try service.writer.perform { try $0.save(state, destination: id) }
     }
@@ -296,7 +296,7 @@ extension ForwardingLoop where Destination: ~Copyable {
                     "destination": name, "reason": view.reason ?? "", "answer": view.lastAnswer ?? "",
                 ])
         case .idle, .sending:
-            guard machine.isTaking, state.told != nil else { return }
+            guard machine.isAcceptingRecords, state.told != nil else { return }
             state.told = nil
             service.log.event(
                 .destinationChanged, .notice, "Destination accepts records again", ["destination": name])

@@ -11,13 +11,13 @@ extension ForwardingLoop where Destination: ~Copyable {
 
     /// Scans from the cursor until the batch is full. Returns the last row that
     /// was scanned.
-    func walkOn(_ walk: inout OutboxScan) throws -> Int64 {
+    func scanOn(_ walk: inout OutboxScan) throws -> Int64 {
         var pass = ScanCursor(position: cursor, due: admission.nextSummaryDue)
         while !walk.isFull, walk.walked < Self.maxScanned {
             if pass.isHeldBack, pass.position >= pass.rowsThrough, let lists = try reader.lists(after: pass.position) {
-                try walkOn(lists, &pass, &walk)
+                try scanOn(lists, &pass, &walk)
             } else {
-                guard try walkOnByRows(&pass, &walk) else { break }
+                guard try scanRows(&pass, &walk) else { break }
             }
             // The writer waits for this snapshot. What has been scanned so far
             // is a batch, too.
@@ -30,10 +30,10 @@ extension ForwardingLoop where Destination: ~Copyable {
 
     /// Scans the next page of rows individually. Returns `false` if there are
     /// no more rows.
-    private func walkOnByRows(_ pass: inout ScanCursor, _ walk: inout OutboxScan) throws -> Bool {
+    private func scanRows(_ pass: inout ScanCursor, _ walk: inout OutboxScan) throws -> Bool {
         let stretch = try reader.stretch(after: pass.position, limit: Self.stretch)
         guard let lowest = stretch.steps.first?.row, let highest = stretch.steps.last?.row else { return false }
-        let ahead = try reader.goneAhead(of: service.destination.id, in: lowest...highest, priority: priority)
+        let ahead = try reader.sentAhead(of: service.destination.id, in: lowest...highest, priority: priority)
         var held = 0
         for step in stretch.steps {
             if walk.isFull { break }
@@ -55,7 +55,7 @@ extension ForwardingLoop where Destination: ~Copyable {
     ///
     /// - Returns: The series whose next record must be evaluated, too.
     func meet(
-        _ step: ScanRow, _ number: Int, _ ahead: StoreReader.GoneAhead, offset: Int64, _ pass: inout ScanCursor,
+        _ step: ScanRow, _ number: Int, _ ahead: StoreReader.SentAhead, offset: Int64, _ pass: inout ScanCursor,
         _ walk: inout OutboxScan
     ) throws -> [Int] {
         guard let facts = pass.runs.facts(number) else { return [] }

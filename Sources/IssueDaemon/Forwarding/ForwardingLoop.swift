@@ -87,7 +87,7 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
             }
             for completed in inbox.flushes { try addFlush(completed) }
             if !inbox.flushes.isEmpty { try perform(step(machine.flushRequested(at: now))) }
-            if inbox.hasNews { try perform(step(machine.recordsArrived(try pending(), at: now))) }
+            if inbox.hasChanges { try perform(step(machine.recordsArrived(try pending(), at: now))) }
             if let deadline, deadline <= now {
                 self.deadline = nil
                 try perform(step(machine.waited(at: now)))
@@ -131,7 +131,7 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
         }
         let first = ForwardingBatch(
             of: preemptedBatch.batch, preemptedBatch.lines, unacknowledged: state.unacknowledged)
-        return step(machine.started(resuming: first, overtakenBy: known, state.progress, unit: random, at: now))
+        return step(machine.started(resuming: first, preemptedBy: known, state.progress, unit: random, at: now))
     }
 
     /// Reads a missing credential again from time to time. As soon as it
@@ -263,13 +263,13 @@ extension ForwardingBatch {
 
 /// The queue of events for a forwarding service.
 struct ForwardingInbox: Sendable {
-    var hasNews = false
+    var hasChanges = false
     /// Called when all records that were pending at the time of the request
     /// have a fate.
     var flushes: [@Sendable () -> Void] = []
     var isStopping = false
 
-    var isEmpty: Bool { !hasNews && flushes.isEmpty && !isStopping }
+    var isEmpty: Bool { !hasChanges && flushes.isEmpty && !isStopping }
 
     mutating func take() -> ForwardingInbox {
         let taken = self
@@ -314,7 +314,7 @@ final class ForwardingService: Sendable {
     /// Tells the service that records were stored.
     func recordsArrived() {
         let wasEmpty = inbox.withLock { inbox in
-            defer { inbox.hasNews = true }
+            defer { inbox.hasChanges = true }
             return inbox.isEmpty
         }
         if wasEmpty { inbox.signal() }

@@ -131,10 +131,10 @@ struct PostingScan {
 extension ForwardingLoop where Destination: ~Copyable {
     /// If more than one in this many records must be read individually, reading
     /// all rows is cheaper.
-    private static var minHeld: Int { 8 }
+    private static var minSuppressed: Int { 8 }
 
     /// Scans the rest of a closed range.
-    func walkOn(_ range: RangeLists, _ pass: inout ScanCursor, _ walk: inout OutboxScan) throws {
+    func scanOn(_ range: RangeLists, _ pass: inout ScanCursor, _ walk: inout OutboxScan) throws {
         func look(_ row: Int64) throws -> RowTimes.Sample? {
             try reader.step(from: row, through: range.rows.upperBound).map {
                 RowTimes.Sample(row: $0.row, at: $0.receivedAt.milliseconds)
@@ -145,11 +145,11 @@ extension ForwardingLoop where Destination: ~Copyable {
         }
         var lists = PostingScan(range, numbers: numbers)
         for number in numbers { try lists.turn(number, pass.runs, look) }
-        let ahead = try reader.goneAhead(of: service.destination.id, in: range.rows, priority: priority)
+        let ahead = try reader.sentAhead(of: service.destination.id, in: range.rows, priority: priority)
         let unusual = ahead.gone.union(ahead.refused).sorted()
         var (unusualMet, looked) = (0, 0)
 
-        while !walk.isFull, looked <= range.count / Self.minHeld {
+        while !walk.isFull, looked <= range.count / Self.minSuppressed {
             let due = try pass.due.flatMap { try lists.row(since: $0, look) }
             let nextUnusual = unusualMet < unusual.count ? unusual[unusualMet] : nil
             guard let next = [lists.nextRow, due, nextUnusual].compactMap({ $0 }).min(),

@@ -48,9 +48,9 @@ final class Connection {
     var openJobs = 0
     var isFetchingPage = false
     /// The rights with which the last question was asked.
-    var askedAs: Viewer = .nothing
+    var queryViewer: Viewer = .nothing
     /// Coalesces queries for new records or fates.
-    var lookout = ChangePollGate()
+    var pollGate = ChangePollGate()
 
     /// The number of bytes of the last read.
     var lastRead = 0
@@ -91,7 +91,7 @@ extension Connection {
         var deadline = partialSince?.advanced(by: limits.readTimeout)
         if let unread = unsentSince?.advanced(by: limits.writeTimeout) { deadline = min(deadline ?? unread, unread) }
         switch question {
-        case .awaiting(_, let until) where !lookout.isLooking, .flushing(_, let until, _):
+        case .awaiting(_, let until) where !pollGate.isPolling, .flushing(_, let until, _):
             deadline = min(deadline ?? until, until)
         case .awaiting, .single, .pages, .following, .working, nil: break
         }
@@ -141,7 +141,7 @@ final class SocketUser {
     var load: UserLoad
     var connections: Set<UInt64> = []
     /// `true` if the user waits because all users together use much memory.
-    var isCrowdedOut = false
+    var isMemoryThrottled = false
     /// `true` if the user's load has dropped since the last round.
     var hasFreedCapacity = false
 

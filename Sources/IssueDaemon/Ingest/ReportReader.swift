@@ -34,7 +34,7 @@ struct ReportReader {
     ///
     /// - Returns: nil if the rest of the message is unusual, so that it must be
     ///   parsed as a whole.
-    mutating func readUsual(
+    mutating func readFast(
         _ message: Span<UInt8>, token: UInt64, into batch: inout RecordBatch
     ) throws(CollectorError) -> Report? {
         let before = (records: batch.records.count, bytes: batch.bytes.count)
@@ -123,7 +123,7 @@ struct ReportReader {
                     // record.
                     scanner.startCountingKeys()
                     recordsEnd = scanner.position
-                    guard let expected = numberings.passExpected(&scanner) else { continue }
+                    guard let expected = numberings.skipExpectedKey(&scanner) else { continue }
                     id = expected
                     last = .sequence
                     parameter = ReportParameter.sequence.name
@@ -228,7 +228,7 @@ struct NumberingReader {
     /// producer, if these bytes are the same as in the last call. Otherwise
     /// returns nil.
     @inline(__always)
-    mutating func passExpected(_ scanner: inout JSONScanner) -> ProducerID? {
+    mutating func skipExpectedKey(_ scanner: inout JSONScanner) -> ProducerID? {
         scanner.passMembers(before.span) ? producer : nil
     }
 

@@ -39,9 +39,9 @@ extension SocketLoop {
         connection.isWaiting = true
         connection.user.load.wait(connection.id)
         let user = connection.user
-        if !user.isCrowdedOut, allowance(of: user) != user.load.fullAllowance {
-            user.isCrowdedOut = true
-            crowdedOut.append(user)
+        if !user.isMemoryThrottled, allowance(of: user) != user.load.fullAllowance {
+            user.isMemoryThrottled = true
+            memoryThrottledUsers.append(user)
         }
     }
 
@@ -146,11 +146,11 @@ extension SocketLoop {
     }
 
     func resumeThrottled() {
-        if hasReleasedMemory, !crowdedOut.isEmpty {
-            let users = crowdedOut
-            crowdedOut = []
+        if hasReleasedMemory, !memoryThrottledUsers.isEmpty {
+            let users = memoryThrottledUsers
+            memoryThrottledUsers = []
             for user in users {
-                user.isCrowdedOut = false
+                user.isMemoryThrottled = false
                 markCapacityFreed(user)
             }
         }
@@ -160,7 +160,7 @@ extension SocketLoop {
         usersWithFreedCapacity = []
         for user in users {
             user.hasFreedCapacity = false
-            let woken = user.load.takeWoken(
+            let woken = user.load.takeResumable(
                 within: allowance(of: user),
                 underWay: { connections[$0].map(Self.bytesWaitedFor) ?? 0 },
                 unread: { connections[$0]?.bytesUnread ?? 0 })
@@ -169,7 +169,7 @@ extension SocketLoop {
                 connection.isWaiting = false
                 process(connection)
                 attach(connection)
-                fetchNews(of: connection)
+                fetchNewRecords(of: connection)
             }
         }
     }

@@ -44,7 +44,7 @@ extension SocketLoop {
             // The first job does not use the filter, so it is checked here.
             try check(filter)
             connection.question = .following(filter, row: 0)
-            connection.lookout = ChangePollGate()
+            connection.pollGate = ChangePollGate()
             // With `since`, existing records are sent first. Otherwise, the
             // client gets only records after the newest one.
             job(filter.since == nil ? .newest : .news(filter, row: 0), connection)
@@ -58,7 +58,7 @@ extension SocketLoop {
             let query: AwaitParameters = try read(parameters)
             let until = Clock.monotonic.advanced(by: query.timeout ?? Self.defaultTimeout)
             connection.question = .awaiting(query, until: until)
-            connection.lookout = ChangePollGate()
+            connection.pollGate = ChangePollGate()
             job(.fates(query), connection)
         case .purge:
             try allowOperators(connection)
@@ -108,10 +108,10 @@ extension SocketLoop {
     private func job(_ work: QueryJob.Work, _ connection: Connection) {
         connection.openJobs += 1
         settleSending(of: connection)
-        connection.askedAs = viewer(of: connection)
+        connection.queryViewer = viewer(of: connection)
         handlers.ask(
             QueryJob(
-                connection: connection.id, question: connection.questionToken, viewer: connection.askedAs,
+                connection: connection.id, question: connection.questionToken, viewer: connection.queryViewer,
                 process: connection.process,
                 isPrivileged: isOperator(connection), work: work))
     }
@@ -192,10 +192,10 @@ extension SocketLoop {
         case (.page(let reply, _), _): finish(reply, connection)
         case (.news(let reply, let row), .following(let filter, _)):
             connection.question = .following(filter, row: row)
-            connection.lookout.looked(mayBeMore: reply != nil)
+            connection.pollGate.looked(mayBeMore: reply != nil)
             if let reply { connection.replies.add(reply) }
         case (.fates(let fates), .awaiting(_, let until)):
-            connection.lookout.looked(mayBeMore: false)
+            connection.pollGate.looked(mayBeMore: false)
             if fates.contains(where: { $0.fate == .pending }) && Clock.monotonic < until {
                 awaitDeadline(of: connection)
                 fetchFates(of: connection)
@@ -211,7 +211,7 @@ extension SocketLoop {
     /// Returns whether the client's rights have changed meanwhile. If so, the
     /// question is asked again with the new rights.
     private func isOutdated(_ question: Question, _ connection: Connection) -> Bool {
-        guard connection.openJobs == 0, connection.askedAs != viewer(of: connection) else { return false }
+        guard connection.openJobs == 0, connection.queryViewer != viewer(of: connection) else { return false }
         switch question {
         case .pages(let parameters): job(.records(parameters, more: true), connection)
         case .following(let filter, let row):
@@ -230,7 +230,7 @@ extension SocketLoop {
         let isSilent = connection.silent.remove(connection.questionToken) != nil
         connection.replies.close(connection.questionToken) { if !isSilent { $0.append(contentsOf: reply) } }
         touch(connection)
-        switch connection.session.questionAnswered() {
+        switch connection.session.queryAnswered() {
         case .resume: if connection.held != nil || !connection.frames.wantsBytes { process(connection) }
         case .none: break
         }
@@ -244,26 +244,26 @@ extension SocketLoop {
             connection.isFetchingPage = true
             job(.records(parameters, more: true), connection)
         } else {
-            fetchNews(of: connection)
+            fetchNewRecords(of: connection)
         }
     }
 
     /// Called when new records were stored.
-    func fetchNews() {
+    func fetchNewRecords() {
         for connection in connections.values {
             guard case .following = connection.question else { continue }
-            connection.lookout.happened()
-            fetchNews(of: connection)
+            connection.pollGate.happened()
+            fetchNewRecords(of: connection)
         }
     }
 
     /// Fetches new records if there may be any and the client has read the
     /// previous ones.
-    func fetchNews(of connection: Connection) {
+    func fetchNewRecords(of connection: Connection) {
         guard case .following(let filter, let row) = connection.question, connection.replies.unsentCount == 0,
             mayBegin(connection)
         else { return }
-        switch connection.lookout.mayLook() {
+        switch connection.pollGate.shouldPoll() {
         case .look: job(.news(filter, row: row), connection)
         case .none: break
         }
@@ -273,14 +273,14 @@ extension SocketLoop {
     func fetchFates() {
         for connection in connections.values {
             guard case .awaiting = connection.question else { continue }
-            connection.lookout.happened()
+            connection.pollGate.happened()
             fetchFates(of: connection)
         }
     }
 
     private func fetchFates(of connection: Connection) {
         guard case .awaiting(let parameters, _) = connection.question else { return }
-        switch connection.lookout.mayLook() {
+        switch connection.pollGate.shouldPoll() {
         case .look: job(.fates(parameters), connection)
         case .none: break
         }
@@ -299,11 +299,11 @@ extension SocketLoop {
 
     /// Ends questions whose timeout is over, and answers them with the current
     /// state.
-    func lookAtQuestion(of connection: Connection, at now: MonotonicInstant) {
+    func checkQueryTimeout(of connection: Connection, at now: MonotonicInstant) {
         switch connection.question {
         case .awaiting(_, let until) where until <= now:
             // The current fates are the answer.
-            connection.lookout.happened()
+            connection.pollGate.happened()
             fetchFates(of: connection)
         case .flushing(let parameters, let until, _) where until <= now: endFlush(parameters, connection)
         case .awaiting, .flushing, .single, .pages, .following, .working, nil: break
@@ -312,10 +312,10 @@ extension SocketLoop {
 
     /// Gives up the question of a client that has disconnected. Calls that it
     /// sent afterwards are still handled.
-    func giveUpQuestion(of connection: Connection) {
+    func abandonQuery(of connection: Connection) {
         guard connections[connection.id] != nil else { return }
         withdrawJobs(of: connection)
-        noteGivenUpFlush(of: connection)
+        logAbandonedFlush(of: connection)
         finish([], connection)
     }
 
@@ -330,20 +330,20 @@ extension SocketLoop {
     }
 
     /// Logs the end of a flush whose client is gone.
-    func noteGivenUpFlush(of connection: Connection) {
+    func logAbandonedFlush(of connection: Connection) {
         guard case .flushing = connection.question else { return }
         service.log.ended("flush", by: connection.process.sender, result: "given up")
     }
 
     /// Ends questions that could go on forever, because the daemon stops.
-    func endQuestion(of connection: Connection) {
+    func endQuery(of connection: Connection) {
         switch connection.question {
         case .following, .pages:
             withdrawJobs(of: connection)
             finish(QueryService.reply(RecordsReply(records: [])), connection)
         case .awaiting, .flushing, .working:
             withdrawJobs(of: connection)
-            noteGivenUpFlush(of: connection)
+            logAbandonedFlush(of: connection)
             finish(CollectorError.busy(retryAfter: .seconds(1)).reply.message, connection)
         case .single, nil: break
         }

@@ -118,7 +118,7 @@ extension SocketLoop {
             answerLast(.tooLarge(limit: service.limits.questionMessageBytes), connection)
             return false
         }
-        switch isReport ? connection.session.reportArrived() : connection.session.questionArrived() {
+        switch isReport ? connection.session.reportArrived() : connection.session.queryArrived() {
         case .begin: break
         case .hold:
             connection.held = message
@@ -164,7 +164,7 @@ extension SocketLoop {
     private func reportFast(_ message: Range<Int>, _ connection: Connection) -> Bool {
         let token = openReport(size: message.count, connection)
         do throws(CollectorError) {
-            let report = try reader.readUsual(connection.frames[message], token: token, into: &connection.batch)
+            let report = try reader.readFast(connection.frames[message], token: token, into: &connection.batch)
             if let report {
                 try take(report.call, oneway: report.oneway, connection)
                 return true

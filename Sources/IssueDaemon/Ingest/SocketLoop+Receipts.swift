@@ -81,7 +81,7 @@ struct ReceiptWriter {
     private let lastEnd = ByteBuffer(Array("\"}]}}\0".utf8))
 
     init() {
-        digits = (0..<RecordID.rowsAlike).map { row in
+        digits = (0..<RecordID.rowsPerPrefix).map { row in
             var digit = ByteBuffer()
             RecordID.append(row: row, to: &digit)
             return digit.span[0]
@@ -116,11 +116,11 @@ struct ReceiptWriter {
     }
 
     @inline(__always)
-    private mutating func digit(_ row: Int64) -> UInt8 { digits[Int(row & (RecordID.rowsAlike - 1))] }
+    private mutating func digit(_ row: Int64) -> UInt8 { digits[Int(row & (RecordID.rowsPerPrefix - 1))] }
 
     @inline(__always)
     private mutating func turn(to row: Int64, of id: RecordID) {
-        let number = row / RecordID.rowsAlike
+        let number = row / RecordID.rowsPerPrefix
         if let block, block.number == number, block.store == id.store { return }
         begin(number, of: id)
     }

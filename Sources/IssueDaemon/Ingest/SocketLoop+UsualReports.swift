@@ -73,7 +73,7 @@ extension SocketLoop {
     ) -> ReportReader.Report? {
         guard ReportReader.beginsFast(message) else { return nil }
         do throws(CollectorError) {
-            return try reader.readUsual(message, token: token, into: &batch)
+            return try reader.readFast(message, token: token, into: &batch)
         } catch {
             // The general path reads it again, and refuses it.
             return nil

@@ -31,7 +31,7 @@ final class SocketLoop {
     /// begun.
     var receivedMemory = 0
     /// Users whose connections wait because all users together use much memory.
-    var crowdedOut: [SocketUser] = []
+    var memoryThrottledUsers: [SocketUser] = []
     /// `true` if memory of all users together was released since the last
     /// round.
     var hasReleasedMemory = false
@@ -110,7 +110,7 @@ final class SocketLoop {
             // The client can't receive replies, and the kernel would report the
             // hang-up in every round.
             if event.isHungUp {
-                giveUpQuestion(of: connection)
+                abandonQuery(of: connection)
                 // A question that has begun meanwhile is given up in the next round.
                 if connection.isWaiting, connection.question == nil { detach(connection) }
             }
@@ -278,7 +278,7 @@ final class SocketLoop {
     /// Closes a connection that has done nothing wrong. A client that waits for
     /// an answer is asked to retry.
     func hangUp(_ connection: Connection) {
-        endQuestion(of: connection)
+        endQuery(of: connection)
         if connections[connection.id] != nil { send(connection) }
         close(connection)
     }
@@ -292,7 +292,7 @@ final class SocketLoop {
         connection.user.connections.remove(connection.id)
         deadlines.remove(connection.id)
         if connection.openJobs > 0 { handlers.withdraw(connection.id, connection.user.uid) }
-        noteGivenUpFlush(of: connection)
+        logAbandonedFlush(of: connection)
         depart(connection)
         service.board.counted(connections: connections.count)
         // There is a free descriptor now.
@@ -311,7 +311,7 @@ final class SocketLoop {
         for id in inbox.flushed { flushed(id) }
         if let listener = inbox.listener { change(to: listener) }
         if inbox.lacksReplyRoom { makesReplyRoomAt = makesReplyRoomAt ?? Clock.monotonic }
-        if inbox.hasNewRecords { fetchNews() }
+        if inbox.hasNewRecords { fetchNewRecords() }
         if inbox.hasNewFates { fetchFates() }
         if inbox.isStopping, !isStopping { beginStop() }
         if inbox.isEnding { isEnding = true }
@@ -325,7 +325,7 @@ final class SocketLoop {
             // Calls that were read are answered. The client resends those that
             // were not.
             connection.hasEnded = true
-            endQuestion(of: connection)
+            endQuery(of: connection)
             watch(connection)
         }
     }
@@ -335,7 +335,7 @@ final class SocketLoop {
     /// The time until the loop has something to do without an event; nil if
     /// there is nothing.
     private var timeout: Duration? {
-        if !usersWithFreedCapacity.isEmpty || (hasReleasedMemory && !crowdedOut.isEmpty) { return .zero }
+        if !usersWithFreedCapacity.isEmpty || (hasReleasedMemory && !memoryThrottledUsers.isEmpty) { return .zero }
         let next = [acceptsAgain, makesReplyRoomAt, deadlines.next].compactMap { $0 }.min().map {
             Clock.monotonic.duration(to: $0)
         }
@@ -366,7 +366,7 @@ final class SocketLoop {
                 close(connection)
                 continue
             }
-            lookAtQuestion(of: connection, at: now)
+            checkQueryTimeout(of: connection, at: now)
             awaitDeadline(of: connection)
         }
     }

@@ -53,7 +53,7 @@ struct BackupJob {
 
     private func copy(to path: String, _ run: inout JobRun) throws -> Int64 {
         let copy = try StoreCopy(of: run.path, to: path, control: run.writer.snapshots.control(.backup))
-        try run.expectRoom(for: copy.total)
+        try run.requireSpace(for: copy.total)
         while try !copy.step() {
             try run.progress(BackupReply(bytesDone: copy.done, bytesTotal: copy.total))
         }

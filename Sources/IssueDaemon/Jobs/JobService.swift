@@ -258,7 +258,7 @@ struct JobRun {
 
     /// Throws if a copy of the database would leave less than `KeepFree=` free.
     /// Records would be removed to make room for the copy.
-    func expectRoom(for bytes: Int64) throws {
+    func requireSpace(for bytes: Int64) throws {
         let keepFree = try writer.perform { $0.retention.keepFree }
         let free = Int64(clamping: try FileSystem.freeBytes(at: folder))
         guard free - bytes >= keepFree else {
@@ -288,8 +288,8 @@ struct Collection {
     func run(_ run: JobRun) throws {
         let writer = run.writer
         let reader = try run.reader()
-        let kept = try writer.perform { try $0.keptSince(wall: Clock.wall, monotonic: Clock.monotonic) }
-        let old = try writer.perform { try $0.lastOldRange(wall: Clock.wall, monotonic: Clock.monotonic) }
+        let kept = try writer.perform { try $0.retentionStart(wall: Clock.wall, monotonic: Clock.monotonic) }
+        let old = try writer.perform { try $0.newestExpiredRange(wall: Clock.wall, monotonic: Clock.monotonic) }
         var references = StoreReader.References()
         while try run.reading({ try reader.read(&references) }) { try run.goOn() }
         let unreferenced = try run.reading { try reader.unreferenced(references, quietSince: old) }
@@ -339,8 +339,8 @@ struct Collection {
     }
 
     private static func portions(_ ids: [Int64]) -> [[Int64]] {
-        stride(from: 0, to: ids.count, by: StoreWriter.collectedAtATime).map {
-            Array(ids[$0..<min(ids.count, $0 + StoreWriter.collectedAtATime)])
+        stride(from: 0, to: ids.count, by: StoreWriter.maxCollectedRows).map {
+            Array(ids[$0..<min(ids.count, $0 + StoreWriter.maxCollectedRows)])
         }
     }
 }

@@ -67,7 +67,7 @@ struct PurgeJob {
         let isWhole = filter.since == nil && filter.until == nil && filter.fates == nil
         var series = erasure.series.sorted()[...]
         while !series.isEmpty {
-            let some = Array(series.prefix(StoreWriter.seriesAtATime))
+            let some = Array(series.prefix(StoreWriter.maxSeriesPerTransaction))
             series = series.dropFirst(some.count)
             try writer.perform { try $0.finishErasing(some, isWhole: isWhole) }
         }
@@ -87,14 +87,14 @@ struct PurgeJob {
         let writer = run.writer
         try writer.perform { $0.beginErasingUnusedBytes() }
         defer {
-            writer.letReadersIn()
+            writer.admitReaders()
             try? writer.perform { $0.endErasingUnusedBytes() }
         }
         var pass = StoreWriter.UnusedBytesPass()
         var lastStep = Clock.monotonic
         while true {
             let before = pass
-            let result = try writer.performAlone { writer in
+            let result = try writer.runExclusively { writer in
                 var pass = before
                 let step = try writer.eraseUnusedBytes(&pass)
                 return (step: step, pass: pass)

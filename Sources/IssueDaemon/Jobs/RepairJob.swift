@@ -37,11 +37,11 @@ struct RepairJob {
         var isReadable = false
         while let portion = store.step() {
             isReadable = isReadable || !portion.submissions.isEmpty
-            reply.recovered += try bringOver(portion.submissions, run.writer)
+            reply.recovered += try importSalvaged(portion.submissions, run.writer)
             reply.unreadable += portion.unreadable
             try run.progress(reply)
         }
-        try bringOverNotes(of: store, run)
+        try importNotes(of: store, run)
         guard !store.hasGivenUp, isReadable || reply.unreadable == before.unreadable else {
             reply.hopeless.append(name)
             run.log.warning(
@@ -53,7 +53,7 @@ struct RepairJob {
                 ])
             return
         }
-        try putAway(name, run)
+        try markRepaired(name, run)
         run.log.notice(
             "Recovered the readable records of a set-aside database",
             [
@@ -62,16 +62,16 @@ struct RepairJob {
             ])
     }
 
-    private func open(_ path: String, _ run: JobRun) throws -> SetAsideStore? {
+    private func open(_ path: String, _ run: JobRun) throws -> QuarantinedStore? {
         // Opening a pipe could block forever.
         guard (try? FileSystem.status(of: path).kind) == .regular else {
             run.log.warning("Set-aside object is not a regular file; leaving it unchanged", ["file": path])
             return nil
         }
         do throws(StoreFailure) {
-            return try SetAsideStore(path: path, randomBits: Randomness.uint64())
+            return try QuarantinedStore(path: path, randomBits: Randomness.uint64())
         } catch {
-            if error.mayBeOfItsSchema, let store = try openByFreshSchema(path, run) { return store }
+            if error.mayAffectOnlySchema, let store = try openWithFreshSchema(path, run) { return store }
             run.log.warning(
                 "Set-aside database is unreadable; leaving it unchanged",
                 ["file": path, "error": "\(error)"])
@@ -89,16 +89,16 @@ struct RepairJob {
 
     /// Opens a copy with the schema of a new store; returns nil if that does
     /// not help.
-    private func openByFreshSchema(_ path: String, _ run: JobRun) throws -> SetAsideStore? {
+    private func openWithFreshSchema(_ path: String, _ run: JobRun) throws -> QuarantinedStore? {
         let copy = Self.copy(of: run.path)
         StoreFiles.remove(copy)
         // The opened file can still be read after its removal, and a crash
         // leaves nothing behind.
         defer { StoreFiles.remove(copy) }
         let log = (try? FileSystem.status(of: path + "-wal").size) ?? 0
-        try run.expectRoom(for: try FileSystem.status(of: path).size + log)
+        try run.requireSpace(for: try FileSystem.status(of: path).size + log)
         try SchemaPages(makingStoreAt: copy).copy(path, to: copy, goOn: run.goOn)
-        guard let store = try? SetAsideStore(path: copy, original: path, randomBits: Randomness.uint64()) else {
+        guard let store = try? QuarantinedStore(path: copy, original: path, randomBits: Randomness.uint64()) else {
             return nil
         }
         run.log.notice(
@@ -107,25 +107,25 @@ struct RepairJob {
         return store
     }
 
-    private func bringOver(_ submissions: [Submission], _ writer: WriterService) throws -> Int64 {
+    private func importSalvaged(_ submissions: [Submission], _ writer: WriterService) throws -> Int64 {
         guard !submissions.isEmpty else { return 0 }
         return try writer.perform { writer in
-            try writer.bringOver(submissions, wall: Clock.wall, monotonic: Clock.monotonic)
+            try writer.importSalvaged(submissions, wall: Clock.wall, monotonic: Clock.monotonic)
         }
     }
 
-    private func bringOverNotes(of store: SetAsideStore, _ run: JobRun) throws {
+    private func importNotes(of store: QuarantinedStore, _ run: JobRun) throws {
         var last: Int64 = 0
         while let (notes, next) = store.notes(above: last) {
             last = next
-            try run.writer.perform { try $0.bringOver(notes) }
+            try run.writer.perform { try $0.importSalvaged(notes) }
             try run.goOn()
         }
     }
 
     /// Renames a finished database, so that it is not repaired again. It stays
     /// until an operator removes it.
-    private func putAway(_ name: String, _ run: JobRun) throws {
+    private func markRepaired(_ name: String, _ run: JobRun) throws {
         let path = "\(run.folder)/\(name)"
         let beginning = "\(run.folder)/\(run.fileName)"
         let done = beginning + ".repaired-" + path.dropFirst(beginning.count + ".damaged-".count)
@@ -149,10 +149,10 @@ struct SchemaPages {
 
     /// The offset of the change counter for which the stored database size is
     /// valid (sqlite.org/fileformat2.html, section 1.3.13).
-    private static let sizeIsOfChange = 92..<96
+    private static let versionValidForOffset = 92..<96
     /// The offset of the schema's B-tree in the first page, after the header
     /// (section 1.3), and in all other pages.
-    private static let treeStart = (first: 100, others: 0)
+    private static let treeOffset = (first: 100, others: 0)
     /// The type of an interior page of a table B-tree (section 1.6).
     private static let interior: UInt8 = 5
 
@@ -171,10 +171,11 @@ struct SchemaPages {
             guard number > 0, start + pageBytes <= file.count else { continue }
             let bytes = Array(file[start..<start + pageBytes])
             pages.append((number, bytes))
-            numbers += Self.children(of: bytes, treeStart: number == 1 ? Self.treeStart.first : Self.treeStart.others)
+            numbers += Self.children(
+                of: bytes, treeOffset: number == 1 ? Self.treeOffset.first : Self.treeOffset.others)
         }
         // An invalid change counter, so that SQLite uses the size of the file.
-        for index in Self.sizeIsOfChange { pages[0].bytes[index] = 0xFF }
+        for index in Self.versionValidForOffset { pages[0].bytes[index] = 0xFF }
     }
 
     private static func beginning(of path: String, atMost count: Int) throws(Errno) -> [UInt8] {
@@ -185,7 +186,7 @@ struct SchemaPages {
 
     /// Returns the child pages of an interior page: one per cell and the
     /// rightmost one (section 1.6).
-    private static func children(of page: [UInt8], treeStart start: Int) -> [Int] {
+    private static func children(of page: [UInt8], treeOffset start: Int) -> [Int] {
         guard page[start] == interior else { return [] }
         func number(_ place: Int, _ count: Int) -> Int { page[place..<place + count].reduce(0) { $0 << 8 | Int($1) } }
         let cells = (0..<number(start + 3, 2)).map { number(start + 12 + 2 * $0, 2) }

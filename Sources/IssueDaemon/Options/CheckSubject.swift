@@ -30,7 +30,7 @@ struct CheckSubject: Equatable {
         let name = option ?? unit.user
         let user = look(name)
         if option != nil, user == nil {
-            throw UsageError(message: "--user: no user named \(name.shownInComplaint).")
+            throw UsageError(message: "--user: no user named \(name.truncatedForLog).")
         }
         guard let user else {
             self.init(.caller, "user \(caller) because there is no user \(name)")

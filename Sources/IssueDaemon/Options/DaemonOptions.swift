@@ -50,10 +50,10 @@ package struct DaemonOptions: Hashable, Sendable {
                 throw UsageError(message: "\(name) takes no value.")
             case _ where name.hasPrefix("-"):
                 let nearest = NearestName.to(name, among: Self.names).map { " Did you mean \($0)?" } ?? ""
-                throw UsageError(message: "unknown option \(name.shownInComplaint).\(nearest)")
+                throw UsageError(message: "unknown option \(name.truncatedForLog).\(nearest)")
             case _:
                 throw UsageError(
-                    message: "unexpected argument \(argument.shownInComplaint); name a file with --config.")
+                    message: "unexpected argument \(argument.truncatedForLog); name a file with --config.")
             }
         }
         // A request for help takes precedence over everything else.

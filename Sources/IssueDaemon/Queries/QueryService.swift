@@ -10,7 +10,7 @@ import UnixIO
 /// these threads.
 final class QueryService: Sendable {
     private let inbox: Monitor<QueryInbox>
-    private let watch = QuestionWatch(slice: QueryInbox.slice)
+    private let watch = QueryWatchdog(slice: QueryInbox.slice)
     private let path: String
     private let writer: WriterService
     private let log: Log
@@ -258,7 +258,7 @@ final class QueryService: Sendable {
         VarlinkReply(parameters: parameters.json).message
     }
 
-    private func refusal(for error: any Error, endedFor reason: QuestionWatch.Reason?) -> CollectorError {
+    private func refusal(for error: any Error, endedFor reason: QueryWatchdog.Reason?) -> CollectorError {
         switch error {
         case QueryFailure.invalidFilter(let field, let reason): return .invalidFilter(field: field, reason: reason)
         case QueryFailure.invalidParameter(let name): return .invalidParameter(name)

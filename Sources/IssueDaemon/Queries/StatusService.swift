@@ -35,7 +35,7 @@ final class StatusService: Sendable {
     /// How long an answer waits for new figures if there are older ones, and if
     /// there are none.
     private static let timeout: Duration = .milliseconds(800)
-    private static let firstPatience: Duration = .seconds(5)
+    private static let firstFiguresTimeout: Duration = .seconds(5)
 
     init(path: String, snapshots: SnapshotGate, board: StatusRegistry, log: Log) {
         self.path = path
@@ -64,7 +64,7 @@ final class StatusService: Sendable {
     func run(_ answered: @Sendable (Answer) -> Void) {
         while let (jobs, number) = nextJobs() {
             let isFirst = state.withLock { $0.figures == nil }
-            let deadline = MonotonicClock.now.advanced(by: isFirst ? Self.firstPatience : Self.timeout)
+            let deadline = MonotonicClock.now.advanced(by: isFirst ? Self.firstFiguresTimeout : Self.timeout)
             _ = state.wait(deadline: deadline) { $0.settled >= number || $0.isStopping ? true : nil }
             let (figures, refusal) = state.withLock { ($0.figures, $0.refusal) }
             guard let figures else {

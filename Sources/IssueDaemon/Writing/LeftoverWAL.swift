@@ -44,7 +44,7 @@ struct LeftoverWAL {
     private static let frameHeader = 24
     private static let magic: UInt32 = 0x377F_0682
     private static let pageBytes = 512...65_536
-    private static let bytesAtATime = 1 << 20
+    private static let maxBytesPerStep = 1 << 20
 
     /// Checks the WAL. Must be called before SQLite opens the database.
     static func finding(besides path: String) -> Finding {
@@ -65,7 +65,7 @@ struct LeftoverWAL {
         sum.add(bytes[0..<24], isBigEndian: isBigEndian)
         guard sum == checksum(bytes, 24), pageBytes.contains(page) else { return .unreadable }
         let frame = frameHeader + page
-        let chunk = frame * max(1, bytesAtATime / frame)
+        let chunk = frame * max(1, maxBytesPerStep / frame)
         var (isWhole, commits) = (true, 0)
         repeat {
             bytes.removeAll(keepingCapacity: true)

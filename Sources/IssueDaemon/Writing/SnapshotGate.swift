@@ -188,7 +188,7 @@ struct WALRelief {
     mutating func relieve(_ writer: StoreWriter, wantsCommit: Bool, _ checkpoint: () -> Void) -> Bool {
         let limits = snapshots.isBackingUp ? duringBackup : usual
         writer.walFrameLimit = limits.frameLimit
-        let pressure = limits.pressure(frames: writer.logPages)
+        let pressure = limits.pressure(frames: writer.walPages)
         guard pressure > .none else {
             retryAt = nil
             if isClosed { open() }
@@ -207,7 +207,7 @@ struct WALRelief {
         // If the WAL is still too large, the cause is another program or a full
         // disk, so queries may run.
         open()
-        guard limits.pressure(frames: writer.logPages) > .none else { return true }
+        guard limits.pressure(frames: writer.walPages) > .none else { return true }
         retryAt = Clock.monotonic.advanced(by: Self.retryInterval)
         logOthers(writer, now)
         return pressure < .full

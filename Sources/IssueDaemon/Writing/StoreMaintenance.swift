@@ -30,14 +30,14 @@ struct StoreMaintenance {
     /// How long one call may continue with further steps. Above zero only if the
     /// store exceeds `MaxSize=` by more than a sixteenth.
     private var turn = Duration.zero
-    private var lookAt: MonotonicInstant
-    private var marksAt: MonotonicInstant
+    private var nextCheck: MonotonicInstant
+    private var nextMarkCheck: MonotonicInstant
     /// The earliest time at which an expired mute is ended, after a failure.
-    private var mutesAt: MonotonicInstant
+    private var nextMuteCheck: MonotonicInstant
     /// `true` if records were removed since unreferenced rows, such as series without
     /// records, were last removed.
-    private var hasLeftOvers = false
-    private var collectAt: MonotonicInstant
+    private var hasUnreferencedRows = false
+    private var nextCollection: MonotonicInstant
     private var lastFailure: StoreFailure?
     /// The state at the last check. A change of any of it triggers a new check.
     private var seen: (ranges: Int64, settings: RetentionSettings)?
@@ -48,28 +48,28 @@ struct StoreMaintenance {
     private static let shortPause: Duration = .seconds(1)
     /// The number of free bytes from which returning pages is worth the work.
     private static let spareBytes: Int64 = 2 << 20
-    private static let pagesAtATime: Int64 = 64
+    private static let pagesPerStep: Int64 = 64
     private static let turn: Duration = .milliseconds(4)
     private static let longTurn: Duration = .milliseconds(10)
 
     init(folder: String, at now: MonotonicInstant, removed: @escaping () -> Void, log: Log) {
         self.folder = folder
         self.removed = removed
-        collectAt = now
+        nextCollection = now
         self.log = log
-        lookAt = now
-        marksAt = now
-        mutesAt = now
+        nextCheck = now
+        nextMarkCheck = now
+        nextMuteCheck = now
     }
 
     /// Returns when the next step is due, if there is no other work until then.
     func deadline(_ writer: StoreWriter) -> MonotonicInstant {
         let isBusy = forgetting != nil || hasOldMarks || isShrinking
         guard !isBusy else { return MonotonicInstant(sinceBoot: .zero) }
-        guard let end = writer.nextMuteEnd else { return lookAt }
+        guard let end = writer.nextMuteEnd else { return nextCheck }
         let wall = Clock.wall
         let left = end > wall ? end.milliseconds - wall.milliseconds : 0
-        return min(lookAt, max(mutesAt, Clock.monotonic.advanced(by: .milliseconds(left))))
+        return min(nextCheck, max(nextMuteCheck, Clock.monotonic.advanced(by: .milliseconds(left))))
     }
 
     /// Performs one step, if one is due.
@@ -78,16 +78,16 @@ struct StoreMaintenance {
             repeat {
                 try forget(writer, at: now)
             } while forgetting != nil && now.duration(to: Clock.monotonic) < turn
-        } else if let end = writer.nextMuteEnd, end <= Clock.wall, now >= mutesAt {
+        } else if let end = writer.nextMuteEnd, end <= Clock.wall, now >= nextMuteCheck {
             try writer.endMutes(at: Clock.wall)
             lastFailure = nil
-        } else if now >= lookAt || seen?.ranges != writer.closedRanges || seen?.settings != writer.retention {
+        } else if now >= nextCheck || seen?.ranges != writer.closedRanges || seen?.settings != writer.retention {
             try look(writer, at: now)
         } else if hasOldMarks {
             let oldest = writer.logTime(wall: Clock.wall, monotonic: now).advanced(by: .zero - Self.markAge)
-            hasOldMarks = try writer.forgetMarks(before: oldest)
+            hasOldMarks = try writer.deleteProducerMarks(before: oldest)
         } else if isShrinking, isIdle {
-            isShrinking = try writer.shrink(pages: Self.pagesAtATime) > 0
+            isShrinking = try writer.shrink(pages: Self.pagesPerStep) > 0
             // The file shrinks when the WAL is copied into it.
             if !isShrinking { try writer.checkpoint() }
         }
@@ -103,35 +103,35 @@ struct StoreMaintenance {
         isShrinking = false
         // If the disk was full, the step may succeed as soon as the WAL has
         // been reset.
-        lookAt = now.advanced(by: failure == .noSpace ? Self.shortPause : Self.pause)
-        mutesAt = lookAt
+        nextCheck = now.advanced(by: failure == .noSpace ? Self.shortPause : Self.pause)
+        nextMuteCheck = nextCheck
         defer { lastFailure = failure }
         return failure != lastFailure
     }
 
     /// Schedules a check soon because a report found no space.
-    mutating func lackedSpace(at now: MonotonicInstant) {
-        lookAt = min(lookAt, now.advanced(by: Self.shortPause))
+    mutating func diskWasFull(at now: MonotonicInstant) {
+        nextCheck = min(nextCheck, now.advanced(by: Self.shortPause))
     }
 
     private mutating func look(_ writer: StoreWriter, at now: MonotonicInstant) throws(StoreFailure) {
         seen = (writer.closedRanges, writer.retention)
         try writer.secureGrowth()
         let free = (try? FileSystem.freeBytes(at: folder)).map { Int64(clamping: $0) }
-        let facts = try writer.retentionFacts(freeBytes: free, wall: Clock.wall, monotonic: now)
+        let facts = try writer.retentionSnapshot(freeBytes: free, wall: Clock.wall, monotonic: now)
         isShrinking = facts.spareBytes >= Self.spareBytes
         let excess = facts.usedBytes - writer.retention.maxSize
         turn =
             excess > writer.retention.maxSize / 4
             ? Self.longTurn : excess > writer.retention.maxSize / 16 ? Self.turn : .zero
-        if hasLeftOvers, now >= collectAt {
-            hasLeftOvers = false
-            collectAt = now.advanced(by: Self.markInterval)
+        if hasUnreferencedRows, now >= nextCollection {
+            hasUnreferencedRows = false
+            nextCollection = now.advanced(by: Self.markInterval)
             removed()
         }
-        if now >= marksAt {
+        if now >= nextMarkCheck {
             hasOldMarks = true
-            marksAt = now.advanced(by: Self.markInterval)
+            nextMarkCheck = now.advanced(by: Self.markInterval)
         }
         switch Retention(settings: writer.retention).next(facts) {
         case .forget(let range, let reason): forgetting = ExpiryRun(part: .range(range), reason: reason)
@@ -140,7 +140,7 @@ struct StoreMaintenance {
             forgetting = ExpiryRun(
                 part: thinning.isWhole ? .range(holding.range) : .noisiest(thinning), reason: reason)
         case .closeRange: try writer.closeOpenRange()
-        case .rest(let wait): lookAt = now.advanced(by: wait)
+        case .rest(let wait): nextCheck = now.advanced(by: wait)
         }
     }
 
@@ -158,8 +158,8 @@ struct StoreMaintenance {
         forgetting = progress.isDone ? nil : current
         guard progress.isDone else { return }
         lastFailure = nil
-        hasLeftOvers = true
-        lookAt = now
+        hasUnreferencedRows = true
+        nextCheck = now
         tell(current)
     }
 

@@ -21,10 +21,10 @@ struct StoreOpening: Sendable {
     func open(log: Log) throws(StoreFailure) -> StoreWriter {
         try StoreLocation(path).check()
         guard lock.take(path) else { throw .inUse }
-        setAsideStrayLog(log)
+        setAsideOrphanedWAL(log)
         let left = LeftoverWAL.finding(besides: path)
         do throws(StoreFailure) {
-            let writer = try openPatiently()
+            let writer = try openWithRetries()
             tell(left, log)
             return writer
         } catch .foreign(let words) {
@@ -33,7 +33,7 @@ struct StoreOpening: Sendable {
                 ["error": words])
         } catch {
             let isOfTheFile = error.isDamage && !error.isUnreadable
-            guard error.mayBeOfTheFile, isOfTheFile || canHaveAnother else { throw error }
+            guard error.isFixedByNewFile, isOfTheFile || canCreateNewFile else { throw error }
             log.error(
                 error.isDamage
                     ? "Database is damaged; moving it aside and starting a new one"
@@ -60,7 +60,7 @@ struct StoreOpening: Sendable {
 
     /// Returns whether a file that was opened is still at its path. If it is
     /// not, what is stored in it would be lost.
-    func isInPlace(_ file: FileStatus?) -> Bool {
+    func isStillAtPath(_ file: FileStatus?) -> Bool {
         guard let file else { return true }
         do throws(Errno) {
             let now = try FileSystem.status(of: path)
@@ -76,19 +76,19 @@ struct StoreOpening: Sendable {
     /// If the disk can't be read at all, nothing is known about the file.
     func verdict(on damage: StoreFailure) -> CorruptionCheck.Verdict {
         let verdict = suspicion.verdict(on: damage, at: path)
-        return verdict == .confirmed && damage.isUnreadable && !canHaveAnother ? .untold : verdict
+        return verdict == .confirmed && damage.isUnreadable && !canCreateNewFile ? .untold : verdict
     }
 
     /// Opens the file, with several attempts, because a read error of the disk
     /// may be temporary.
-    private func openPatiently() throws(StoreFailure) -> StoreWriter {
+    private func openWithRetries() throws(StoreFailure) -> StoreWriter {
         for _ in 1..<Self.attempts {
             do throws(StoreFailure) {
                 return try StoreWriter(settings(path))
             } catch .foreign(let words) {
                 throw .foreign(words)
             } catch {
-                guard error.mayBeOfTheFile else { throw error }
+                guard error.isFixedByNewFile else { throw error }
                 CorruptionCheck.rest()
             }
         }
@@ -136,7 +136,7 @@ struct StoreOpening: Sendable {
 
     /// Keeps a WAL whose database is missing or empty. Creating a new database
     /// would delete it.
-    private func setAsideStrayLog(_ log: Log) {
+    private func setAsideOrphanedWAL(_ log: Log) {
         guard (try? FileSystem.status(of: path).size) ?? 0 == 0,
             let size = try? FileSystem.status(of: path + "-wal").size, size > 0
         else { return }
@@ -146,7 +146,7 @@ struct StoreOpening: Sendable {
 
     /// `true` if the file itself can't be used, rather than its folder or disk,
     /// because a new file next to it can.
-    private var canHaveAnother: Bool {
+    private var canCreateNewFile: Bool {
         let trial = path + ".trial"
         StoreFiles.remove(trial)
         defer { StoreFiles.remove(trial) }

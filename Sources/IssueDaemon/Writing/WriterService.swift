@@ -45,7 +45,7 @@ final class WriterService: Sendable {
     static let gathering: Duration = .microseconds(600)
     /// The number of WAL pages that triggers a checkpoint: 4 MiB with 8 KiB
     /// pages. All reports wait during a checkpoint.
-    static let logPages = 512
+    static let walPages = 512
 
     init(opening: StoreOpening, log: Log) {
         self.opening = opening
@@ -101,8 +101,8 @@ final class WriterService: Sendable {
     /// length.
     ///
     /// - Returns: nil if a thread does. No other thread can then start until
-    ///   the next call or `letReadersIn()`.
-    func performAlone<Value: Sendable>(
+    ///   the next call or `admitReaders()`.
+    func runExclusively<Value: Sendable>(
         _ work: @escaping @Sendable (StoreWriter) throws -> Value
     ) throws -> Value? {
         let gate = gate
@@ -113,14 +113,14 @@ final class WriterService: Sendable {
         }
     }
 
-    /// Allows long reads again after `performAlone(_:)`.
-    func letReadersIn() {
+    /// Allows long reads again after `runExclusively(_:)`.
+    func admitReaders() {
         gate.open()
     }
 
     /// Runs `body`, which reads the record log in long snapshots. Waits first
     /// if the writer needs to reset the WAL.
-    func readingLog<Value>(_ body: () throws -> Value) rethrows -> Value {
+    func readingRecordLog<Value>(_ body: () throws -> Value) rethrows -> Value {
         gate.enter()
         // The writer waits for the last reader to leave, and may have no other
         // work that wakes it.
@@ -176,8 +176,8 @@ final class WriterService: Sendable {
         var isSetAside = false
         var lastEnd = CommitEnd.stored
         var backlog = FairQueue<Submission>(userQuantum: Self.userQuantum, connectionQuantum: Self.connectionQuantum)
-        var pace = CommitPace(most: Self.maxRecords, shared: Self.sharedRecords)
-        var checkpoints = CheckpointPace(pages: Self.logPages)
+        var pace = CommitSizePolicy(most: Self.maxRecords, shared: Self.sharedRecords)
+        var checkpoints = CheckpointPolicy(pages: Self.walPages)
         var relief = WALRelief(
             snapshots, usual: WALLimits(pageBytes: writer.pageBytes),
             duringBackup: WALLimits(pageBytes: writer.pageBytes, maxBytes: WALLimits.maxBytesDuringBackup), log: log)
@@ -191,7 +191,7 @@ final class WriterService: Sendable {
             if let damage = work.corruptionReport, !isSetAside {
                 setAside(damage, listener)
                 isSetAside = true
-            } else if !isSetAside, !work.submissions.isEmpty, !opening.isInPlace(file) {
+            } else if !isSetAside, !work.submissions.isEmpty, !opening.isStillAtPath(file) {
                 log.error("Database was removed or replaced; continuing with the file that is there now")
                 abandon(listener)
                 isSetAside = true
@@ -212,8 +212,8 @@ final class WriterService: Sendable {
                 if end != lastEnd { changed(to: end, listener) }
                 lastEnd = end
                 if end == .refused(.noSpace) {
-                    checkpoints.lackedSpace()
-                    upkeep.lackedSpace(at: Clock.monotonic)
+                    checkpoints.diskWasFull()
+                    upkeep.diskWasFull(at: Clock.monotonic)
                 }
                 if case .damaged(let damage) = end {
                     setAside(damage, listener)
@@ -223,7 +223,7 @@ final class WriterService: Sendable {
             guard !isSetAside else { continue }
             // Either a checkpoint or maintenance, because all reports wait
             // meanwhile.
-            switch checkpoints.next(logPages: writer.logPages) {
+            switch checkpoints.next(walPages: writer.walPages) {
             case .copy: copyFailure = checkpoint(writer, &checkpoints, after: copyFailure)
             case .restart where gate.close():
                 copyFailure = checkpoint(writer, &checkpoints, after: copyFailure, restarts: true)
@@ -233,7 +233,7 @@ final class WriterService: Sendable {
             case .rest, .restart:
                 guard let failure = take(&upkeep, writer, isIdle: work.isEmpty) else { continue }
                 if failure == .noSpace {
-                    checkpoints.lackedSpace()
+                    checkpoints.diskWasFull()
                 } else if failure.isDamage {
                     setAside(failure, listener)
                     isSetAside = true
@@ -249,7 +249,7 @@ final class WriterService: Sendable {
     /// Waits for work or until the deadline, and takes what goes into one
     /// commit. Returns nil if the writer must end.
     private func nextWork(
-        _ writer: StoreWriter, _ backlog: inout FairQueue<Submission>, _ pace: inout CommitPace,
+        _ writer: StoreWriter, _ backlog: inout FairQueue<Submission>, _ pace: inout CommitSizePolicy,
         until deadline: MonotonicInstant?
     ) -> WriterInbox? {
         if backlog.isEmpty { waitForWork(until: deadline) }
@@ -291,7 +291,7 @@ final class WriterService: Sendable {
         _ listener: Listener
     ) -> CommitEnd {
         var submissions = submissions
-        if !gates.isEmpty { listener.refused(refuseBehindGates(&submissions, &gates)) }
+        if !gates.isEmpty { listener.refused(refuseAfterGates(&submissions, &gates)) }
         do throws(StoreFailure) {
             listener.stored(try writer.commit(submissions, wall: Clock.wall, monotonic: Clock.monotonic))
             return .stored
@@ -374,7 +374,7 @@ final class WriterService: Sendable {
 
     /// Removes calls that were sent before their sender could know that an
     /// earlier call was refused. Returns their refusals.
-    private func refuseBehindGates(
+    private func refuseAfterGates(
         _ submissions: inout [Submission], _ gates: inout [UInt64: NumberGate]
     ) -> [Refusal] {
         var refusals: [Refusal] = []
@@ -415,9 +415,9 @@ final class WriterService: Sendable {
     /// Copies the WAL into the database. Returns the error if that has failed.
     /// An error that repeats is logged once.
     private func checkpoint(
-        _ writer: StoreWriter, _ pace: inout CheckpointPace, after before: StoreFailure?, restarts: Bool = false
+        _ writer: StoreWriter, _ pace: inout CheckpointPolicy, after before: StoreFailure?, restarts: Bool = false
     ) -> StoreFailure? {
-        defer { pace.copied(logPages: writer.logPages) }
+        defer { pace.copied(walPages: writer.walPages) }
         do throws(StoreFailure) {
             try writer.checkpoint(restarts: restarts)
             return nil

@@ -16,7 +16,7 @@ package final class StoreCopy {
     package private(set) var total: Int64
 
     /// The number of pages per step: 2 MiB.
-    private static let pagesAtATime = 256
+    private static let pagesPerStep = 256
 
     /// Starts a copy.
     ///
@@ -72,7 +72,7 @@ package final class StoreCopy {
             throw .walTooLarge
         }
         do throws(SQLiteError) {
-            let isDone = try backup.step(pages: Self.pagesAtATime)
+            let isDone = try backup.step(pages: Self.pagesPerStep)
             let pages = backup.pages
             if pages.total > 0 { total = Int64(pages.total) * pageSize }
             done = isDone ? total : total - Int64(pages.left) * pageSize

@@ -81,7 +81,7 @@ extension ForwardingOutbox {
                 sums[Key(account: record.account, fate: fate), default: .init()].occurrences += record.count
                 if fate == .delivered || sending.contains(record.row) { delivered[destination.name, default: 0] += 1 }
             }
-            if !sending.isEmpty { try takeOut(sending, of: destination.id) }
+            if !sending.isEmpty { try removeFromBatches(sending, of: destination.id) }
             inFlight.formUnion(sending)
             for (key, sum) in sums { try subtract(sum, key, destination.id, &ledger) }
         }
@@ -153,7 +153,7 @@ extension ForwardingOutbox {
 
     /// Removes erased records from in-flight batches, so that a batch that is sent again after a restart does not refer
     /// to them.
-    private func takeOut(_ rows: Set<Int64>, of destination: Int64) throws(SQLiteError) {
+    private func removeFromBatches(_ rows: Set<Int64>, of destination: Int64) throws(SQLiteError) {
         let batches = try connection.withStatement(
             """
             SELECT id, first_id, last_id, state, sent, withheld, dead, notes FROM batches
@@ -184,14 +184,14 @@ extension ForwardingOutbox {
 /// The end of an erasure: cleaning up the series whose records were erased.
 extension StoreWriter {
     /// Max number of series per transaction.
-    package static let seriesAtATime = 32
+    package static let maxSeriesPerTransaction = 32
 
     /// Corrects the first and last times of series, and erases series and groups that have no records left.
     ///
     /// Call `collectCounts(from:)` afterwards to remove the remaining counts of erased series.
     ///
     /// - Parameters:
-    ///   - series: Series ids, at most `seriesAtATime`.
+    ///   - series: Series ids, at most `maxSeriesPerTransaction`.
     ///   - isWhole: `true` if all records of the series were to be erased. Then the counts of records that retention
     ///     removed are erased too.
     /// - Throws: `StoreFailure`; nothing has changed then.
@@ -228,7 +228,7 @@ extension RecordRemoval {
         for id in series {
             let chain = try chain(of: id)
             if chain.isEmpty, try isForgettable(id, isWhole: isWhole) {
-                try forgetChain(of: id)
+                try deletePostingChain(of: id)
                 try run("DELETE FROM totals WHERE series = ?1", id)
                 if reported.contains(id) {
                     // The series is counted again when the open range closes.
@@ -376,7 +376,7 @@ extension RecordRemoval {
         return counted <= 0
     }
 
-    func forgetChain(of series: Int64) throws(SQLiteError) {
+    func deletePostingChain(of series: Int64) throws(SQLiteError) {
         try connection.withStatement(
             """
             WITH RECURSIVE chain (range) AS (
@@ -442,8 +442,8 @@ extension RecordRemoval {
         }
     }
 
-    /// Gives a group the title and source location of its first remaining series, and versions that its series have. They
-    /// came from its first series, which may have been erased.
+    /// Gives a group the title and source location of its first remaining series, and versions that its series have.
+    /// They came from its first series, which may have been erased.
     private func rename(group: Int64, after series: SeriesDescription) throws(SQLiteError) {
         try unindex(group: group)
         try connection.withStatement(

@@ -42,7 +42,7 @@ extension RecordRemoval {
         let inFlight: Set<Int64>
         (erasure.delivered, inFlight) = try outbox.subtractFates(of: toErase)
         try subtractCounts(of: toErase)
-        try unlist(toErase)
+        try removeFromPostings(toErase)
         try delete(toErase)
         memory.values.removals.removed()
         memory.values.removals.removed(ahead: first...last)
@@ -74,7 +74,7 @@ extension RecordRemoval {
     }
 
     /// Removes records from the posting lists of their ranges. An empty list remains as a link of its chain.
-    func unlist(_ toErase: [RecordToErase]) throws(SQLiteError) {
+    func removeFromPostings(_ toErase: [RecordToErase]) throws(SQLiteError) {
         struct Key: Hashable {
             var range: Int64
             var series: Int64

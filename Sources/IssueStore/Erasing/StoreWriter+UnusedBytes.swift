@@ -29,8 +29,8 @@ extension StoreWriter {
 
     /// The number of pages in one step: 4 MiB. More of the pages written in the meantime are processed per step, so
     /// that the pass ends.
-    private static let unusedPagesAtATime: UInt32 = 512
-    private static let writtenPagesAtATime = 4096
+    private static let unusedPagesPerStep: UInt32 = 512
+    private static let writtenPagesPerStep = 4096
 
     /// Starts collecting the numbers of written pages.
     package func beginErasingUnusedBytes() {
@@ -47,21 +47,21 @@ extension StoreWriter {
     /// - Throws: `StoreFailure` if reading or writing fails.
     package func eraseUnusedBytes(_ pass: inout UnusedBytesPass) throws(StoreFailure) -> UnusedBytesPass.Step {
         do {
-            let isEmpty = try emptyLog()
+            let isEmpty = try truncateWAL()
             pass.left.formUnion(connection.pagesCheckpointed ?? [])
             connection.pagesCheckpointed = []
-            guard try isEmpty || isLogCopied() else { return .waiting }
+            guard try isEmpty || isWALCheckpointed() else { return .waiting }
             let isAtEnd = Int64(pass.next) > (try connection.pages)
             // At the end, the WAL must not contain anything that would be read again.
             guard !isAtEnd || isEmpty else { return .waiting }
             let pages =
                 isAtEnd
-                ? Array(pass.left.prefix(Self.writtenPagesAtATime))
-                : Array(pass.next..<pass.next + Self.unusedPagesAtATime)
+                ? Array(pass.left.prefix(Self.writtenPagesPerStep))
+                : Array(pass.next..<pass.next + Self.unusedPagesPerStep)
             guard let result = try connection.eraseUnusedBytes(of: pages) else { return .waiting }
             pass.unread += result.unread
             guard isAtEnd else {
-                pass.next += Self.unusedPagesAtATime
+                pass.next += Self.unusedPagesPerStep
                 return .more
             }
             pass.left.subtract(pages)
@@ -77,9 +77,9 @@ extension StoreWriter {
     }
 
     /// Checkpoints and truncates the WAL. Returns `false` if a reader prevents that.
-    private func emptyLog() throws(SQLiteError) -> Bool {
+    private func truncateWAL() throws(SQLiteError) -> Bool {
         do throws(SQLiteError) {
-            try withLittlePatience { () throws(SQLiteError) in _ = try connection.checkpoint(.truncate) }
+            try withShortTimeout { () throws(SQLiteError) in _ = try connection.checkpoint(.truncate) }
             return true
         } catch {
             guard error.isBusy else { throw error }
@@ -87,7 +87,7 @@ extension StoreWriter {
         }
     }
 
-    private func isLogCopied() throws(SQLiteError) -> Bool {
+    private func isWALCheckpointed() throws(SQLiteError) -> Bool {
         let result = try connection.checkpoint(.passive)
         return result.framesInLog == result.framesCheckpointed
     }

@@ -137,7 +137,7 @@ enum LimitRows {
             object.member("last_id", ifPresent: row.records?.upperBound)
             object.member("severity", Int64(row.maxSeverity.rawValue))
             object.member("sequence", row.sequence)
-            object.member("orphan", row.isOrphan)
+            object.member("orphan", row.isGroupEvicted)
         }
     }
 
@@ -161,7 +161,7 @@ enum LimitRows {
             row.records = first...last
         }
         row.maxSeverity = value["severity"]?.asInteger.flatMap { Severity(rawValue: UInt8(clamping: $0)) } ?? .debug
-        row.isOrphan = value["orphan"]?.asBool ?? false
+        row.isGroupEvicted = value["orphan"]?.asBool ?? false
         return row
     }
 

@@ -60,7 +60,7 @@ struct ForwardingOutbox {
     private func isCurrent(_ batch: NewBatch, _ memory: WriterMemory) throws(SQLiteError) -> Bool {
         if let span = batch.span {
             guard try cursor(of: batch.destination) < span.lowerBound,
-                try isStillThere(batch, in: span, removedAhead: memory.values.removals.ahead)
+                try allRecordsExist(batch, in: span, removedAhead: memory.values.removals.ahead)
             else {
                 return false
             }
@@ -168,7 +168,7 @@ struct ForwardingOutbox {
 
     /// Returns `true` if all records that a batch covers still exist. Counts them only if some were removed ahead of
     /// the cursor.
-    private func isStillThere(
+    private func allRecordsExist(
         _ batch: NewBatch, in span: ClosedRange<Int64>, removedAhead: ClosedRange<Int64>?
     ) throws(SQLiteError) -> Bool {
         guard let removed = removedAhead, removed.overlaps(span) else { return true }

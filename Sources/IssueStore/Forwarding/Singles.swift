@@ -61,7 +61,7 @@ extension ForwardingOutbox {
     }
 
     /// Deletes the entries of removed records.
-    func forgetSingles(through row: Int64) throws(SQLiteError) {
+    func deleteSingles(through row: Int64) throws(SQLiteError) {
         try connection.withStatement(
             "DELETE FROM singles WHERE destination IN (SELECT id FROM destinations) AND record <= ?1"
         ) { statement throws(SQLiteError) in
@@ -71,7 +71,7 @@ extension ForwardingOutbox {
     }
 
     /// Deletes the entries of removed records.
-    func forgetSingles(in rows: ClosedRange<Int64>) throws(SQLiteError) {
+    func deleteSingles(in rows: ClosedRange<Int64>) throws(SQLiteError) {
         try connection.withStatement(
             """
             DELETE FROM singles WHERE destination IN (SELECT id FROM destinations) AND record BETWEEN ?1 AND ?2
@@ -87,7 +87,7 @@ extension ForwardingOutbox {
 
 extension StoreReader {
     /// The records of a row range that the scan must not treat as new.
-    package struct GoneAhead: Equatable, Sendable {
+    package struct SentAhead: Equatable, Sendable {
         /// Records that were sent outside the scan. Their batch decides their fate.
         package var gone: Set<Int64> = []
         /// Priority records for which a reserved share of the limits was already requested and refused.
@@ -103,9 +103,9 @@ extension StoreReader {
     ///
     /// - Parameter priority: The row up to which priority records have been examined.
     /// - Throws: The error of the query.
-    package func goneAhead(of destination: Int64, in rows: ClosedRange<Int64>, priority: Int64) throws -> GoneAhead {
+    package func sentAhead(of destination: Int64, in rows: ClosedRange<Int64>, priority: Int64) throws -> SentAhead {
         try snapshot {
-            var ahead = GoneAhead()
+            var ahead = SentAhead()
             try connection.withStatement(
                 "SELECT record FROM singles WHERE destination = ?1 AND record BETWEEN ?2 AND ?3"
             ) { statement in

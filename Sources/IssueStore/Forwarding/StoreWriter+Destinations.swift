@@ -113,7 +113,7 @@ extension ForwardingOutbox {
         var numbers = IDInterner()
         var sums: [LedgerChanges.Sum] = []
         var start = row
-        if row == 0, try areTotalsOfWhatIsThere() {
+        if row == 0, try areTotalsComplete() {
             start = open.firstID - 1
             try connection.withStatement("SELECT series, records, occurrences FROM totals") {
                 statement throws(SQLiteError) in
@@ -155,7 +155,7 @@ extension ForwardingOutbox {
     }
 
     /// Returns `true` if no record was ever removed from the closed ranges. Retention does not update the totals.
-    private func areTotalsOfWhatIsThere() throws(SQLiteError) -> Bool {
+    private func areTotalsComplete() throws(SQLiteError) -> Bool {
         try connection.withStatement(
             """
             SELECT (SELECT coalesce(sum(records), 0) FROM totals) = (SELECT coalesce(sum(records), 0) FROM ranges)

@@ -52,7 +52,7 @@ extension ForwardingOutbox {
         for stretch in summary.draft.stretches { try insert(stretch, of: id, destination) }
     }
 
-    private func insert(_ stretch: SummaryStretch, of summary: Int64, _ destination: Int64) throws(SQLiteError) {
+    private func insert(_ stretch: SummaryRange, of summary: Int64, _ destination: Int64) throws(SQLiteError) {
         try connection.withStatement(
             """
             INSERT OR REPLACE INTO summary_windows (destination, "group", reason, last_id, first_id, summary)
@@ -173,7 +173,7 @@ extension StoreReader {
     /// Returns record log time minus wall time at the newest clock entry, in milliseconds. 0 if there is none.
     ///
     /// - Throws: The error of the query.
-    package func logOffset() throws -> Int64 {
+    package func recordLogOffset() throws -> Int64 {
         try snapshot {
             try connection.withStatement("SELECT offset FROM clock ORDER BY first_id DESC LIMIT 1") {
                 try $0.first { $0.int64(0) } ?? 0

@@ -52,7 +52,7 @@ struct RecordWalk {
             spans = try Self.closed(beyond: bound, isAscending: isAscending, since: since, until: until, on: reader)
         }
         spans = isAscending ? [open] + spans.reversed() : spans + [open]
-        if isChained { try findChain(on: reader) }
+        if isChained { try startChains(on: reader) }
     }
 
     /// Returns the next row, or nil at the end.
@@ -128,7 +128,7 @@ struct RecordWalk {
         ready = isAscending ? ids.reversed() : ids.filter { $0 < bound }
     }
 
-    private mutating func findChain(on reader: StoreReader) throws {
+    private mutating func startChains(on reader: StoreReader) throws {
         for series in series ?? [] {
             let last = try reader.connection.withStatement("SELECT last_range FROM totals WHERE series = ?1") {
                 statement in

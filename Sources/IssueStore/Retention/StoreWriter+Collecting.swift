@@ -8,9 +8,9 @@ import SQLiteKit
 /// still contain.
 extension StoreWriter {
     /// Max number of rows that one transaction removes.
-    package static let collectedAtATime = 256
-    private static let countsAtATime = 8192
-    private static let summariesAtATime = 512
+    package static let maxCollectedRows = 256
+    private static let maxCountsPerTransaction = 8192
+    private static let maxSummariesPerTransaction = 512
 
     /// Removes processes without records.
     ///
@@ -55,7 +55,7 @@ extension StoreWriter {
                 statement.bind(Self.list(gone), at: 1)
                 return try statement.all { $0.int64(0) }
             }
-            for series in gone { try removal.forgetChain(of: series) }
+            for series in gone { try removal.deletePostingChain(of: series) }
             try removal.delete("DELETE FROM totals WHERE series IN (SELECT value FROM json_each(?1))", gone)
             try removal.delete("DELETE FROM series WHERE id IN (SELECT value FROM json_each(?1))", gone)
             for group in groups { try removal.collect(group: group) }
@@ -117,7 +117,7 @@ extension StoreWriter {
                 "SELECT max(minute) FROM (SELECT minute FROM counts WHERE minute >= ?1 ORDER BY minute LIMIT ?2)"
             ) { statement throws(SQLiteError) in
                 statement.bind(minute, at: 1)
-                statement.bind(Self.countsAtATime, at: 2)
+                statement.bind(Self.maxCountsPerTransaction, at: 2)
                 return try statement.first { $0.optionalInt64(0) } ?? nil
             }
             guard let last else { return nil }
@@ -148,7 +148,7 @@ extension StoreWriter {
                 "SELECT id, state, at FROM summaries WHERE id > ?1 ORDER BY id LIMIT ?2"
             ) { statement throws(SQLiteError) in
                 statement.bind(number, at: 1)
-                statement.bind(Self.summariesAtATime, at: 2)
+                statement.bind(Self.maxSummariesPerTransaction, at: 2)
                 return try statement.all { (id: $0.int64(0), state: $0.int64(1), at: $0.int64(2)) }
             }
             let old = some.filter { $0.at < time.milliseconds }
@@ -159,7 +159,7 @@ extension StoreWriter {
                 "DELETE FROM summary_windows WHERE summary NOT IN (SELECT id FROM summaries) AND summary IN (SELECT value FROM json_each(?1))",
                 old.map(\.id))
             // Summaries are in chronological order.
-            return some.count == Self.summariesAtATime && old.count == some.count ? some.last?.id : nil
+            return some.count == Self.maxSummariesPerTransaction && old.count == some.count ? some.last?.id : nil
         }
     }
 }
@@ -202,12 +202,12 @@ extension RecordRemoval {
 extension StoreWriter {
     /// The age from which counts are stored per hour.
     package static let countsByHour: Duration = .seconds(7 * 86_400)
-    private static let agedCountsAtATime = 8192
+    private static let maxAgedCountsPerTransaction = 8192
 
     /// Returns the wall-clock time before which nothing is kept, according to the current clock offset.
     ///
     /// - Throws: `StoreFailure` if reading fails.
-    package func keptSince(wall: Timestamp, monotonic: MonotonicInstant) throws(StoreFailure) -> Timestamp {
+    package func retentionStart(wall: Timestamp, monotonic: MonotonicInstant) throws(StoreFailure) -> Timestamp {
         do throws(SQLiteError) {
             let offset = try connection.withStatement("SELECT offset FROM clock ORDER BY first_id DESC LIMIT 1") {
                 statement throws(SQLiteError) in
@@ -227,7 +227,7 @@ extension StoreWriter {
     /// received in the meantime would look too old.
     ///
     /// - Throws: `StoreFailure`; nothing has changed then.
-    package func lastOldRange(wall: Timestamp, monotonic: MonotonicInstant) throws(StoreFailure) -> Int64 {
+    package func newestExpiredRange(wall: Timestamp, monotonic: MonotonicInstant) throws(StoreFailure) -> Int64 {
         let moment = logTime(wall: wall, monotonic: monotonic).advanced(by: .zero - retention.maxAge)
         return try transaction { () throws(SQLiteError) in
             let range = try connection.withStatement("SELECT coalesce(max(range), 0) FROM ages WHERE at < ?1") {
@@ -262,7 +262,7 @@ extension StoreWriter {
             ) { statement throws(SQLiteError) in
                 statement.bind(minute, at: 1)
                 statement.bind(end, at: 2)
-                statement.bind(Self.agedCountsAtATime, at: 3)
+                statement.bind(Self.maxAgedCountsPerTransaction, at: 3)
                 return try statement.first { $0.optionalInt64(0) } ?? nil
             }
             guard let last else { return nil }

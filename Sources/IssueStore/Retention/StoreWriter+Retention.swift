@@ -43,7 +43,7 @@ extension StoreWriter {
     /// - Parameter limit: Max number of marks to delete.
     /// - Returns: `true` if there may be more.
     /// - Throws: `StoreFailure`; nothing was deleted then.
-    package func forgetMarks(before moment: RecordLogInstant, limit: Int64 = 512) throws(StoreFailure) -> Bool {
+    package func deleteProducerMarks(before moment: RecordLogInstant, limit: Int64 = 512) throws(StoreFailure) -> Bool {
         try transaction { () throws(SQLiteError) in
             try connection.withStatement(
                 """
@@ -78,10 +78,10 @@ struct RecordRemoval {
     func forget(
         _ range: RetentionSnapshot.ClosedRange, _ memory: inout WriterMemory
     ) throws(SQLiteError) -> ExpiryProgress {
-        if let last = try sliceEnd(of: range) { return try forgetRecords(range, through: last, &memory) }
+        if let last = try sliceEnd(of: range) { return try deleteSlice(range, through: last, &memory) }
         var progress = ExpiryProgress()
-        if try forgetPostings(of: range.id) { return progress }
-        if try forgetBatches(through: range.lastID) { return progress }
+        if try deletePostings(of: range.id) { return progress }
+        if try deleteBatches(through: range.lastID) { return progress }
         try end(range)
         progress.isDone = true
         return progress
@@ -107,7 +107,7 @@ struct RecordRemoval {
         }
     }
 
-    private func forgetRecords(
+    private func deleteSlice(
         _ range: RetentionSnapshot.ClosedRange, through last: Int64, _ memory: inout WriterMemory
     ) throws(SQLiteError) -> ExpiryProgress {
         var progress = ExpiryProgress()
@@ -124,7 +124,7 @@ struct RecordRemoval {
             statement.bind(last, at: 1)
             try statement.run()
         }
-        try outbox.forgetSingles(through: last)
+        try outbox.deleteSingles(through: last)
         try shrink(range: range.id, by: Int(progress.records))
         return progress
     }
@@ -132,7 +132,7 @@ struct RecordRemoval {
     // MARK: Postings and batches
 
     /// Deletes some of the posting lists of a range. Returns `true` if there may be more.
-    private func forgetPostings(of range: Int64) throws(SQLiteError) -> Bool {
+    private func deletePostings(of range: Int64) throws(SQLiteError) -> Bool {
         try connection.withStatement(
             """
             DELETE FROM postings WHERE range = ?1
@@ -152,7 +152,7 @@ struct RecordRemoval {
     /// newest batch is always kept, because its id would be assigned again while a response to it is awaited.
     ///
     /// - Returns: `true` if there may be more.
-    private func forgetBatches(through last: Int64) throws(SQLiteError) -> Bool {
+    private func deleteBatches(through last: Int64) throws(SQLiteError) -> Bool {
         try connection.withStatement(
             """
             DELETE FROM batches WHERE id IN (
@@ -202,7 +202,7 @@ extension StoreWriter {
     ///   - wall: The current wall-clock time.
     ///   - monotonic: The current monotonic time.
     /// - Throws: `StoreFailure` if reading fails.
-    package func retentionFacts(
+    package func retentionSnapshot(
         freeBytes: Int64?, wall: Timestamp, monotonic: MonotonicInstant
     ) throws(StoreFailure) -> RetentionSnapshot {
         do throws(SQLiteError) {

@@ -14,7 +14,7 @@ package struct Thinning: Sendable {
     /// The rows of the last records of their groups, by series. They are kept as long as possible.
     let spared: [Int64: Int64]
     /// The rows of the range that remain, in ascending order.
-    let staying: [Int64]
+    let remainingRows: [Int64]
     /// The next row to process.
     private(set) var next: Int64
     /// The number of remaining rows before `next`.
@@ -24,13 +24,13 @@ package struct Thinning: Sendable {
 
     init(
         range: RetentionSnapshot.ClosedRange, user: UInt32, isWhole: Bool, accounts: [Int64: Int64],
-        staying: [Int64], spared: [Int64: Int64]
+        remainingRows: [Int64], spared: [Int64: Int64]
     ) {
         self.range = range
         self.user = user
         self.isWhole = isWhole
         self.accounts = accounts
-        self.staying = staying
+        self.remainingRows = remainingRows
         self.spared = spared
         next = range.firstID
         lists = accounts.keys.sorted()
@@ -39,7 +39,7 @@ package struct Thinning: Sendable {
     /// Continues at a row.
     mutating func turn(to row: Int64) {
         next = row
-        while passed < staying.count, staying[passed] < row { passed += 1 }
+        while passed < remainingRows.count, remainingRows[passed] < row { passed += 1 }
     }
 }
 
@@ -130,7 +130,7 @@ extension RecordRemoval {
         }
         var groups: [Int64: Int64] = [:]
         for member in members where member.user == user { groups[member.group, default: 0] += member.bytes }
-        let noisiest = Fairness.noisiest(groups)
+        let noisiest = EvictionPolicy.noisiest(groups)
         let chosen = members.filter { noisiest.contains($0.group) }
         var spared = try lastRecords(of: chosen, in: range, openID: openID)
         // If only last records are left, they are removed too.
@@ -140,12 +140,12 @@ extension RecordRemoval {
         return Thinning(
             range: range, user: user, isWhole: isWhole,
             accounts: Dictionary(chosen.map { ($0.series, $0.account) }) { first, _ in first },
-            staying: try staying(of: members.filter { !noisiest.contains($0.group) }, spared, in: range),
+            remainingRows: try remainingRows(of: members.filter { !noisiest.contains($0.group) }, spared, in: range),
             spared: spared)
     }
 
     /// Returns the rows of the given series and the spared rows, in ascending order.
-    private func staying(
+    private func remainingRows(
         of members: [Member], _ spared: [Int64: Int64], in range: RetentionSnapshot.ClosedRange
     ) throws(SQLiteError) -> [Int64] {
         var all = Array(spared.values)
@@ -244,7 +244,7 @@ extension RecordRemoval {
             statement.bind(rows.upperBound, at: 2)
             try statement.run()
         }
-        try outbox.forgetSingles(in: rows)
+        try outbox.deleteSingles(in: rows)
         try shrink(range: thinning.range.id, by: Int(progress.records))
         return progress
     }
@@ -269,7 +269,7 @@ extension RecordRemoval {
     private func deleteRecords(_ rows: ClosedRange<Int64>, _ thinning: Thinning) throws(SQLiteError) -> Int64 {
         var count: Int64 = 0
         var next = rows.lowerBound
-        for row in thinning.staying[thinning.passed...].prefix(while: { $0 <= rows.upperBound }) {
+        for row in thinning.remainingRows[thinning.passed...].prefix(while: { $0 <= rows.upperBound }) {
             if next < row { count += try deleteRecords(next...(row - 1)) }
             next = row + 1
         }

@@ -103,7 +103,7 @@ extension StoreWriter {
     ///   - monotonic: The current monotonic time.
     /// - Returns: The number of records that are new.
     /// - Throws: `StoreFailure`; nothing was stored then.
-    package func bringOver(
+    package func importSalvaged(
         _ submissions: [Submission], wall: Timestamp, monotonic: MonotonicInstant
     ) throws(StoreFailure) -> Int64 {
         let outcomes = try commit(submissions, wall: wall, monotonic: monotonic, isImport: true)
@@ -113,7 +113,7 @@ extension StoreWriter {
     /// Imports the triage states of groups that exist here and have none of their own.
     ///
     /// - Throws: `StoreFailure`; nothing has changed then.
-    package func bringOver(_ notes: some Sequence<GroupNote>) throws(StoreFailure) {
+    package func importSalvaged(_ notes: some Sequence<GroupNote>) throws(StoreFailure) {
         try transaction { () throws(SQLiteError) in
             for note in notes {
                 guard let group = try group(of: note) else { continue }

@@ -119,7 +119,7 @@ extension StoreReader {
 /// Changing triage states, and applying them to new records.
 extension StoreWriter {
     /// Max number of mutes that one transaction ends.
-    private static let mutesAtATime = 256
+    private static let maxMutesPerTransaction = 256
 
     /// Sets the triage state of a group.
     ///
@@ -138,7 +138,7 @@ extension StoreWriter {
                 "SELECT id FROM groups WHERE muted_until <= ?1 ORDER BY muted_until LIMIT ?2"
             ) { statement throws(SQLiteError) in
                 statement.bind(now.milliseconds, at: 1)
-                statement.bind(Self.mutesAtATime, at: 2)
+                statement.bind(Self.maxMutesPerTransaction, at: 2)
                 return try statement.all { $0.int64(0) }
             }
             for group in ended { _ = try change(group, to: TriageState()) }

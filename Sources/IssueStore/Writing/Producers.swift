@@ -4,7 +4,7 @@ import SQLiteKit
 
 extension RecordCommit {
     /// Stores the records of numbered calls if none of them has been received before; otherwise returns nil.
-    mutating func takeFresh(
+    mutating func storeFresh(
         _ call: ReportCall, _ numbering: ReportCall.Numbering, of submission: Submission,
         _ process: WriterMemory.ProcessEntry,
         _ memory: inout WriterMemory
@@ -30,7 +30,7 @@ extension RecordCommit {
 
     /// Stores those records of a numbered call that have not been received before, and returns the receipts of all of
     /// them.
-    mutating func takeNumbered(
+    mutating func storeNumbered(
         _ call: ReportCall, of submission: Submission, _ process: WriterMemory.ProcessEntry,
         _ memory: inout WriterMemory
     ) throws(SQLiteError) -> ReceiptList {
@@ -39,7 +39,7 @@ extension RecordCommit {
         }
         switch try reception(of: call, numbering, submission, &memory) {
         case .fresh:
-            guard let receipts = try takeFresh(call, numbering, of: submission, process, &memory) else {
+            guard let receipts = try storeFresh(call, numbering, of: submission, process, &memory) else {
                 preconditionFailure("A fresh call is still fresh within the same transaction")
             }
             return receipts
@@ -55,7 +55,7 @@ extension RecordCommit {
     /// Stores the new records of a call whose first records are already known. Returns the old receipts, then the new
     /// ones.
     private mutating func takeRest(
-        of call: ReportCall, _ numbering: ReportCall.Numbering, known: [ProducerMark.PastAnswer],
+        of call: ReportCall, _ numbering: ReportCall.Numbering, known: [ProducerMark.PastResult],
         _ submission: Submission, _ process: WriterMemory.ProcessEntry, _ memory: inout WriterMemory
     ) throws(SQLiteError) -> ReceiptList {
         let rejectedBefore = call.rejected.count { $0.index < known.count }
@@ -75,7 +75,7 @@ extension RecordCommit {
     }
 
     private func receipt(
-        _ answer: ProducerMark.PastAnswer, at index: Int, of call: ReportCall, _ values: WriterMemory.Values
+        _ answer: ProducerMark.PastResult, at index: Int, of call: ReportCall, _ values: WriterMemory.Values
     ) -> RecordReceipt {
         switch answer {
         case .stored(let row): return .duplicate(id: values.recordID(row: row).text)
@@ -119,13 +119,13 @@ struct ProducerTable {
     }
 
     private mutating func turn(to key: Key, on connection: Connection) throws(SQLiteError) {
-        putBack()
+        storeCurrentMark()
         // Removed from the table so that it can be changed in place.
         if let known = marks.removeValue(forKey: key) { mark = known } else { mark = try stored(key, on: connection) }
         current = key
     }
 
-    private mutating func putBack() {
+    private mutating func storeCurrentMark() {
         guard let key = current else { return }
         marks[key] = mark
         if isChanged { changed.insert(key) }
@@ -146,7 +146,7 @@ struct ProducerTable {
 
     /// Writes the changed marks in the transaction of the records that changed them.
     mutating func writeChanges(on connection: Connection, at now: RecordLogInstant) throws(SQLiteError) {
-        putBack()
+        storeCurrentMark()
         for key in changed {
             guard let mark = marks[key] else { continue }
             try connection.withStatement(

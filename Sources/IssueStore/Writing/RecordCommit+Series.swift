@@ -220,7 +220,7 @@ extension RecordCommit {
     }
 
     /// Stores in the row itself what its overflow series or overflow sender does not contain.
-    mutating func keepWhole(
+    mutating func storeOriginal(
         _ original: SeriesDescription?, _ sender: Sender?, of record: DecodedRecord, _ batch: RecordBatch,
         in row: inout RowBuffer.Row
     ) {

@@ -57,7 +57,7 @@ package enum StoreFailure: Error, SQLiteFailure, Equatable, CustomStringConverti
     }
 
     /// `true` if the error may affect only the schema, so that the tables could still be readable.
-    package var mayBeOfItsSchema: Bool {
+    package var mayAffectOnlySchema: Bool {
         if case .failed(let error) = self { error.code == .error } else { isDamage }
     }
 
@@ -69,7 +69,7 @@ package enum StoreFailure: Error, SQLiteFailure, Equatable, CustomStringConverti
     /// `true` if opening a new file instead of this one may succeed.
     ///
     /// It cannot succeed if the machine lacks a resource or if another program has the file open.
-    package var mayBeOfTheFile: Bool {
+    package var isFixedByNewFile: Bool {
         switch self {
         case .damaged, .foreign: true
         case .noSpace, .inUse, .unusableLocation, .outdated, .tooSlow, .walTooLarge: false

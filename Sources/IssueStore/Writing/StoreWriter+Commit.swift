@@ -21,8 +21,8 @@ extension StoreWriter {
 
     /// Stores the records of several calls, like `commit`.
     ///
-    /// - Parameter isImport: `true` if the records come from a quarantined database. The cardinality guard admitted them
-    ///   there, so it is bypassed. The records are not announced.
+    /// - Parameter isImport: `true` if the records come from a quarantined database. The cardinality guard admitted
+    ///   them there, so it is bypassed. The records are not announced.
     func commit(
         _ submissions: [Submission], wall: Timestamp, monotonic: MonotonicInstant, isImport: Bool
     ) throws(StoreFailure) -> [CallOutcome] {
@@ -36,11 +36,11 @@ extension StoreWriter {
     ) throws(SQLiteError) -> [CallOutcome] {
         let clockBefore = memory.values.clock
         let time = memory.values.clock.committed(wall: wall, monotonic: monotonic)
-        try nameStore(at: time.wall)
+        try assignStoreCode(at: time.wall)
         if memory.caches.series.isOutdated(at: time.log) { memory.caches.series.removeAll() }
 
         var commit = RecordCommit(
-            on: connection, time: time, firstID: memory.open.nextID, rows: takeRows(), isImport: isImport,
+            on: connection, time: time, firstID: memory.open.nextID, rows: makeRowBuffer(), isImport: isImport,
             onCardinalityOverflow: onCardinalityOverflow)
         try commit.restoreGuard(&memory)
         let outcomes = try commit.take(submissions, &memory)
@@ -178,12 +178,12 @@ struct RecordCommit {
             outcomes.append(outcome(of: call, submission, receipts))
             return
         }
-        if let receipts = try takeFresh(call, numbering, of: submission, process, &memory) {
+        if let receipts = try storeFresh(call, numbering, of: submission, process, &memory) {
             outcomes.append(outcome(of: call, submission, receipts))
             return
         }
         for call in call.each {
-            let receipts = try takeNumbered(call, of: submission, process, &memory)
+            let receipts = try storeNumbered(call, of: submission, process, &memory)
             outcomes.append(outcome(of: call, submission, receipts))
         }
     }
@@ -236,7 +236,7 @@ struct RecordCommit {
         }
         var row = row(of: record, series: place.series, process, submission.batch.bytes.span)
         if place.original != nil || process.original != nil {
-            keepWhole(place.original, process.original, of: record, submission.batch, in: &row)
+            storeOriginal(place.original, process.original, of: record, submission.batch, in: &row)
         }
         var reason: PriorityReason? =
             record.severity == .critical ? .critical : isGroupNew ? .firstOfGroup : nil

@@ -71,7 +71,7 @@ package final class StoreWriter {
             tables = try BatchTables(on: connection)
             let lastRange = try Self.lastRange(connection)
             let open = try Self.openRange(connection, after: lastRange.lastID)
-            try Self.nameCopy(connection, settings, nextID: open.nextID)
+            try Self.assignCopyCode(connection, settings, nextID: open.nextID)
             memory = WriterMemory(
                 values: WriterMemory.Values(
                     clock: RecordLogClock(restoring: try Self.clockState(connection)), rangeID: lastRange.id + 1,
@@ -88,7 +88,7 @@ package final class StoreWriter {
     }
 
     /// Returns the empty row buffer of the previous commit, with its memory reserved.
-    func takeRows() -> RowBuffer {
+    func makeRowBuffer() -> RowBuffer {
         var rows = RowBuffer()
         swap(&rows, &spareRows)
         rows.clear()
@@ -134,7 +134,7 @@ package final class StoreWriter {
     func transaction<Value>(
         isSynced: Bool = true, mayUseReserve: Bool = true, _ body: () throws(SQLiteError) -> Value
     ) throws(StoreFailure) -> Value {
-        guard logPages < walFrameLimit else { throw .walTooLarge }
+        guard walPages < walFrameLimit else { throw .walTooLarge }
         let mark = memory.mark()
         do throws(StoreFailure) {
             if isSynced != syncsCommits {
@@ -173,7 +173,7 @@ package final class StoreWriter {
         let pages = try Self.failing { () throws(SQLiteError) in try connection.pages }
         guard let fileBytes = connection.fileBytes else { return }
         let walBytes = connection.walFileBytes ?? 0
-        let walGrows = Int64(logPages) * pageBytes + Self.typicalCommitBytes > walBytes
+        let walGrows = Int64(walPages) * pageBytes + Self.typicalCommitBytes > walBytes
         guard walGrows || pages * pageBytes > fileBytes else { return }
         let step = GrowthReserve().committing(
             databaseBytes: pages * pageBytes, fileBytes: fileBytes, logBytes: walBytes, logGrows: walGrows,
@@ -207,7 +207,7 @@ package final class StoreWriter {
         do {
             if restarts {
                 let mode: CheckpointMode = isWALFileLarge ? .truncate : .restart
-                try withLittlePatience { () throws(SQLiteError) in _ = try connection.checkpoint(mode) }
+                try withShortTimeout { () throws(SQLiteError) in _ = try connection.checkpoint(mode) }
             } else {
                 _ = try connection.checkpoint(.passive)
             }
@@ -228,14 +228,14 @@ package final class StoreWriter {
     package var walBytes: Int64 { connection.walFileBytes ?? 0 }
 
     /// Runs `body` with a short busy timeout, so that it waits for readers only for a moment.
-    func withLittlePatience(_ body: () throws(SQLiteError) -> Void) throws(SQLiteError) {
+    func withShortTimeout(_ body: () throws(SQLiteError) -> Void) throws(SQLiteError) {
         connection.setBusyTimeout(Self.readerTimeout)
         defer { connection.setBusyTimeout(Self.timeout) }
         try body()
     }
 
     /// The length of the WAL, in pages.
-    package var logPages: Int { connection.walFrames }
+    package var walPages: Int { connection.walFrames }
 
     /// Returns the id of the record in `row`.
     package func recordID(row: Int64) -> RecordID { memory.values.recordID(row: row) }
@@ -306,7 +306,7 @@ extension StoreWriter {
             statement throws(SQLiteError) in
             try statement.first { $0.int64(0) } ?? 0
         }
-        guard (0..<highestID).contains(lastID), max(mark, newest) - lastID < widestRange else {
+        guard (0..<maxID).contains(lastID), max(mark, newest) - lastID < maxRangeWidth else {
             throw SQLiteError(code: .corrupt, message: "an id is out of range")
         }
         var range = OpenRange(firstID: lastID + 1)
@@ -332,14 +332,14 @@ extension StoreWriter {
 
     /// Bounds that no valid id exceeds: the width of an open range, and the highest id. An id beyond them is corrupt,
     /// and iterating up to it would exhaust memory.
-    private static let widestRange: Int64 = 1 << 24
-    private static let highestID: Int64 = 1 << 60
+    private static let maxRangeWidth: Int64 = 1 << 24
+    private static let maxID: Int64 = 1 << 60
 
     /// Approximate number of bytes that a row occupies on disk in addition to its text.
     static let rowOverhead = 32
 
     /// Gives a new store its own code before its first record.
-    func nameStore(at wall: Timestamp) throws(SQLiteError) {
+    func assignStoreCode(at wall: Timestamp) throws(SQLiteError) {
         guard memory.values.storeIDs.isEmpty else { return }
         let code = settings.randomBits() & RecordID.storeBits
         try connection.withStatement("INSERT INTO stores (first_id, code, since) VALUES (?1, ?2, ?3)") {
@@ -354,7 +354,7 @@ extension StoreWriter {
 
     /// Gives a copy that is put into service its own code for new records, because the original store may have assigned
     /// the same row ids since.
-    static func nameCopy(_ connection: Connection, _ settings: StoreSettings, nextID: Int64) throws(SQLiteError) {
+    static func assignCopyCode(_ connection: Connection, _ settings: StoreSettings, nextID: Int64) throws(SQLiteError) {
         let isCopy = try connection.withStatement("SELECT 1 FROM copies LIMIT 1") { statement throws(SQLiteError) in
             try statement.first { _ in true } ?? false
         }

@@ -34,7 +34,7 @@ package struct CollectorConnection: ~Copyable {
                 self.path = path
                 return
             } catch {
-                failure = Self.moreTelling(failure, error)
+                failure = Self.moreHelpful(failure, error)
             }
         }
         throw failure
@@ -250,7 +250,7 @@ package struct CollectorConnection: ~Copyable {
     }
 
     /// Returns the error that is more helpful to the user: one for a socket that exists rather than one that does not.
-    private static func moreTelling(
+    private static func moreHelpful(
         _ first: CollectorConnectionError, _ second: CollectorConnectionError
     ) -> CollectorConnectionError {
         guard case .unreachable(_, .noSuchFile) = second, first != .switchedOff else { return second }

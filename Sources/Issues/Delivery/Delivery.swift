@@ -92,7 +92,7 @@ package final class Delivery: Sendable {
         }
         guard !gate.isOpen else { return enqueue(report, receipt) }
         // A caller that asks for a receipt wants the report to be sent, so it is not sampled.
-        switch gate.judge(report, mayBeLeftOut: receipt == nil, chance: .random(in: 0..<1)) {
+        switch gate.judge(report, isSampled: receipt == nil, chance: .random(in: 0..<1)) {
         case .send(let report): enqueue(report, receipt)
         case .withheld:
             state.withLock { $0.unsent.withheld += 1 }
@@ -117,7 +117,7 @@ package final class Delivery: Sendable {
             let starts = !state.isStarted && !state.isStopped
             state.isStarted = true
             // If nothing can be sent now, waking the thread would be useless.
-            return (dropped, state.outbox.wantsMore ? state.takeSleeper() : nil, starts)
+            return (dropped, state.outbox.needsWakeUp ? state.takeWakerIfAsleep() : nil, starts)
         }
         waker?.wake()
         for entry in dropped {
@@ -140,22 +140,22 @@ package final class Delivery: Sendable {
     ///
     /// - Parameters:
     ///   - timeout: The maximum time to wait.
-    ///   - givesUpWhenAway: Whether to return at the first failed attempt to connect.
+    ///   - stopsAtFirstFailure: Whether to return at the first failed attempt to connect.
     /// - Returns: Whether all of them were answered.
-    package func flush(timeout: Duration, givesUpWhenAway: Bool = false) -> Bool {
+    package func flush(timeout: Duration, stopsAtFirstFailure: Bool = false) -> Bool {
         let deadline = MonotonicClock.now.advanced(by: timeout)
         let thread = CurrentProcess.threadID
         let start = state.withLock { state -> (mark: UInt64, failures: Int, waker: Waker?)? in
             // On the sending thread this would wait for itself.
             guard state.threadID != thread else { return nil }
-            state.outbox.hurried()
-            return (state.outbox.mark, state.outbox.failedAttempts, state.takeSleeper())
+            state.outbox.retryNow()
+            return (state.outbox.mark, state.outbox.failedAttempts, state.takeWakerIfAsleep())
         }
         guard let start else { return false }
         start.waker?.wake()
         return state.wait(deadline: deadline) { state -> Bool? in
             if state.outbox.isSettled(before: start.mark) { return true }
-            if state.isStopped || (givesUpWhenAway && state.outbox.failedAttempts > start.failures) { return false }
+            if state.isStopped || (stopsAtFirstFailure && state.outbox.failedAttempts > start.failures) { return false }
             return nil
         } ?? false
     }
@@ -164,7 +164,7 @@ package final class Delivery: Sendable {
     ///
     /// - Parameter timeout: The maximum time to wait.
     /// - Returns: False after the timeout.
-    package func awaitsFailure(timeout: Duration) -> Bool {
+    package func waitForFailure(timeout: Duration) -> Bool {
         state.wait(deadline: MonotonicClock.now.advanced(by: timeout)) { state -> Bool? in
             state.outbox.failedAttempts > 0 ? true : nil
         } ?? false
@@ -174,7 +174,7 @@ package final class Delivery: Sendable {
     package func stop() {
         let waker = state.withLock { state -> Waker? in
             state.isStopped = true
-            return state.takeSleeper()
+            return state.takeWakerIfAsleep()
         }
         waker?.wake()
         state.broadcast()
@@ -183,7 +183,7 @@ package final class Delivery: Sendable {
 
 extension Delivery.State {
     /// Returns the waker if the thread is asleep, and marks it as awake.
-    mutating func takeSleeper() -> Waker? {
+    mutating func takeWakerIfAsleep() -> Waker? {
         guard isAsleep else { return nil }
         isAsleep = false
         return waker
@@ -283,7 +283,7 @@ enum ExitHook {
         // A child process inherits both the hook and the flag.
         guard !isInstalled.exchange(true, ordering: .relaxed) else { return }
         ProcessHooks.atExit {
-            ShutdownFlush.say(timeout: .milliseconds(500), givesUpWhenAway: true)
+            ShutdownFlush.say(timeout: .milliseconds(500), stopsAtFirstFailure: true)
         }
     }
 }
@@ -291,10 +291,12 @@ enum ExitHook {
 /// Sends or saves buffered reports when the process is about to end on purpose.
 enum ShutdownFlush {
     /// Flushes the buffer for up to `timeout`, and saves what was not sent for the next run.
-    static func say(timeout: Duration = .seconds(1), givesUpWhenAway: Bool = false) {
+    static func say(timeout: Duration = .seconds(1), stopsAtFirstFailure: Bool = false) {
         guard let delivery = Delivery.existing else { return }
         let deadline = MonotonicClock.now.advanced(by: timeout)
-        guard delivery.flush(timeout: timeout, givesUpWhenAway: givesUpWhenAway) else { return delivery.spill() }
+        guard delivery.flush(timeout: timeout, stopsAtFirstFailure: stopsAtFirstFailure) else {
+            return delivery.spill()
+        }
         // Otherwise a program that runs only for seconds would never finish sending the calls of earlier runs.
         delivery.waitForPickup(until: deadline)
     }

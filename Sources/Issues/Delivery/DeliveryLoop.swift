@@ -152,7 +152,7 @@ struct DeliveryLoop: ~Copyable {
             case .tooLarge(let limit):
                 settled = state.outbox.refusedAsTooLarge(limit: limit, at: now)
             case .refused:
-                settled = state.outbox.refusedForGood(at: now)
+                settled = state.outbox.refusedPermanently(at: now)
             case .later(let delay):
                 settled = state.outbox.refusedForNow(retryAfter: delay, at: now, unit: unit) ? [] : nil
             case .malformed:

@@ -31,13 +31,13 @@ package struct Outbox<Payload: Sendable>: Sendable {
     var callsCount = 0
     var callsBytes = 0
     // The sequence numbers of the calls that were sent on this connection and not answered, in order.
-    var owed: [Int64] = []
+    var unansweredSequences: [Int64] = []
 
     var link: Link = .down
     var retryAt: KernelInstant?
     var answerDue: KernelInstant?
     // Nothing is sent before this time, nor before all answers of this connection have arrived.
-    var heldUntil: KernelInstant?
+    var pausedUntil: KernelInstant?
     // A permanently refused call left a gap in the numbers. The daemon skips it only on a new connection.
     var needsNewConnection = false
     // The last step was to be idle, so no timeout is pending.
@@ -46,7 +46,7 @@ package struct Outbox<Payload: Sendable>: Sendable {
     var nextOrder: UInt64 = 0
     var nextSequence: Int64 = 1
     var failuresInARow = 0
-    var droppedUnsaid = 0
+    var unreportedDrops = 0
 
     /// The total number of failed attempts to connect to the daemon.
     package private(set) var failedAttempts = 0
@@ -65,10 +65,10 @@ package struct Outbox<Payload: Sendable>: Sendable {
     package var count: Int { waitingCount + callsCount }
 
     /// Whether a new issue would change the next step.
-    package var wantsMore: Bool {
+    package var needsWakeUp: Bool {
         switch link {
         case .down: retryAt == nil || isIdle
-        case .up: heldUntil == nil && calls.count < limits.calls
+        case .up: pausedUntil == nil && calls.count < limits.calls
         }
     }
 
@@ -112,11 +112,11 @@ package struct Outbox<Payload: Sendable>: Sendable {
         waitingBytes += bytes
 
         var leaving: [Entry] = []
-        while count > limits.entries || waitingBytes + callsBytes > limits.bytes, let entry = takeMildest() {
+        while count > limits.entries || waitingBytes + callsBytes > limits.bytes, let entry = removeLeastSevere() {
             leaving.append(entry)
         }
         dropped += leaving.count
-        droppedUnsaid += leaving.count
+        unreportedDrops += leaving.count
         return leaving
     }
 
@@ -124,7 +124,7 @@ package struct Outbox<Payload: Sendable>: Sendable {
     package mutating func connected() {
         link = .up
         retryAt = nil
-        heldUntil = nil
+        pausedUntil = nil
         needsNewConnection = false
     }
 
@@ -136,9 +136,9 @@ package struct Outbox<Payload: Sendable>: Sendable {
     package mutating func disconnected(at now: KernelInstant, unit: Double) {
         let isWanted = link == .up && needsNewConnection
         link = .down
-        owed = []
+        unansweredSequences = []
         answerDue = nil
-        heldUntil = nil
+        pausedUntil = nil
         needsNewConnection = false
         guard !isWanted else { return retryAt = now }
         failedAttempts += 1
@@ -152,7 +152,7 @@ package struct Outbox<Payload: Sendable>: Sendable {
     }
 
     /// Makes the next attempt to connect due now, because a caller waits for it.
-    package mutating func hurried() {
+    package mutating func retryNow() {
         retryAt = nil
     }
 
@@ -163,14 +163,14 @@ package struct Outbox<Payload: Sendable>: Sendable {
         calls = []
         callsCount = 0
         callsBytes = 0
-        owed = []
+        unansweredSequences = []
         return all
     }
 
     /// Records that earlier runs lost `count` issues. The next call reports the number.
     mutating func lost(_ count: Int) {
         dropped += count
-        droppedUnsaid += count
+        unreportedDrops += count
     }
 
     // MARK: Steps
@@ -188,17 +188,17 @@ package struct Outbox<Payload: Sendable>: Sendable {
         case .up:
             if needsNewConnection { return .disconnect }
             if let answerDue, answerDue <= now { return .disconnect }
-            if let heldUntil {
-                if !owed.isEmpty { return waitForAnswer }
-                if heldUntil > now { return .wait(until: heldUntil) }
-                self.heldUntil = nil
+            if let pausedUntil {
+                if !unansweredSequences.isEmpty { return waitForAnswer }
+                if pausedUntil > now { return .wait(until: pausedUntil) }
+                self.pausedUntil = nil
             }
-            if owed.count == calls.count, calls.count < limits.calls { formCall() }
-            guard owed.count < calls.count else { return waitForAnswer }
-            let call = calls[owed.count]
+            if unansweredSequences.count == calls.count, calls.count < limits.calls { formCall() }
+            guard unansweredSequences.count < calls.count else { return waitForAnswer }
+            let call = calls[unansweredSequences.count]
             guard let text = call.text else { return .encode(call) }
-            if owed.isEmpty { answerDue = now.advanced(by: limits.answerTimeout) }
-            owed.append(call.sequence)
+            if unansweredSequences.isEmpty { answerDue = now.advanced(by: limits.answerTimeout) }
+            unansweredSequences.append(call.sequence)
             return .send(text)
         }
     }
@@ -211,7 +211,7 @@ package struct Outbox<Payload: Sendable>: Sendable {
     package mutating func encoded(_ sequence: Int64, as text: [UInt8]) {
         guard let index = calls.firstIndex(where: { $0.sequence == sequence }) else { return }
         if text.count > limits.callBytes, calls[index].entries.count > 1 {
-            halveCall(at: index)
+            splitCall(at: index)
         } else {
             calls[index].text = text
         }
@@ -240,9 +240,9 @@ package struct Outbox<Payload: Sendable>: Sendable {
         waitingBytes -= bytes
         callsCount += entries.count
         callsBytes += bytes
-        calls.append(Call(sequence: nextSequence, entries: entries, droppedBefore: droppedUnsaid, text: nil))
+        calls.append(Call(sequence: nextSequence, entries: entries, droppedBefore: unreportedDrops, text: nil))
         nextSequence += Int64(entries.count)
-        droppedUnsaid = 0
+        unreportedDrops = 0
     }
 
     private var oldestQueue: Int? {
@@ -255,7 +255,7 @@ package struct Outbox<Payload: Sendable>: Sendable {
         return oldest?.queue
     }
 
-    private mutating func takeMildest() -> Entry? {
+    private mutating func removeLeastSevere() -> Entry? {
         guard let queue = waiting.indices.first(where: { waiting[$0].count > 0 }) else { return nil }
         guard let entry = waiting[queue].popFirst() else { return nil }
         waitingCount -= 1
@@ -303,9 +303,9 @@ extension Outbox {
         guard owedCall != nil else { return false }
         answerArrived(at: now)
         // The calls after the refused one are refused as well. They count as one failure.
-        if heldUntil == nil || retryAfter != nil {
+        if pausedUntil == nil || retryAfter != nil {
             let delay = retryAfter ?? nextDelay(unit: unit)
-            heldUntil = max(heldUntil ?? now, now.advanced(by: max(delay, .milliseconds(1))))
+            pausedUntil = max(pausedUntil ?? now, now.advanced(by: max(delay, .milliseconds(1))))
         }
         return true
     }
@@ -314,13 +314,13 @@ extension Outbox {
     ///
     /// - Parameter now: The current time.
     /// - Returns: The issues of that call, which leave the outbox. Nil if no call is unanswered.
-    package mutating func refusedForGood(at now: KernelInstant) -> [Entry]? {
+    package mutating func refusedPermanently(at now: KernelInstant) -> [Entry]? {
         guard let index = owedCall else { return nil }
         answerArrived(at: now)
         needsNewConnection = true
         let call = removeCall(at: index)
         // The daemon does not know about these dropped issues yet.
-        droppedUnsaid += call.droppedBefore
+        unreportedDrops += call.droppedBefore
         return call.entries
     }
 
@@ -334,27 +334,27 @@ extension Outbox {
         guard let index = owedCall else { return nil }
         // A small limit does not count bytes. Splitting the call is enough then.
         if let limit, limit >= 4096 { limits.callBytes = min(limits.callBytes, limit) }
-        guard calls[index].entries.count > 1 else { return refusedForGood(at: now) }
+        guard calls[index].entries.count > 1 else { return refusedPermanently(at: now) }
         answerArrived(at: now)
-        halveCall(at: index)
-        heldUntil = now
+        splitCall(at: index)
+        pausedUntil = now
         return []
     }
 
-    mutating func halveCall(at index: Int) {
+    mutating func splitCall(at index: Int) {
         let (first, second) = calls[index].halves
         calls[index] = first
         calls.insert(second, at: index + 1)
     }
 
     private var owedCall: Int? {
-        guard let sequence = owed.first else { return nil }
+        guard let sequence = unansweredSequences.first else { return nil }
         return calls.firstIndex { $0.sequence == sequence }
     }
 
     private mutating func answerArrived(at now: KernelInstant) {
-        owed.removeFirst()
-        answerDue = owed.isEmpty ? nil : now.advanced(by: limits.answerTimeout)
+        unansweredSequences.removeFirst()
+        answerDue = unansweredSequences.isEmpty ? nil : now.advanced(by: limits.answerTimeout)
     }
 
     private mutating func removeCall(at index: Int) -> Call {

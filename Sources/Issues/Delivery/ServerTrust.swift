@@ -15,7 +15,7 @@ package struct ServerTrust: Sendable {
     /// Returns the user id of the daemon; nil if no such user exists. Called only when needed.
     package var daemonUser: @Sendable () -> UInt32?
     /// Returns the user id that represents users outside this process's user namespace; nil in the host's namespace.
-    package var outsider: @Sendable () -> UInt32?
+    package var overflowUserID: @Sendable () -> UInt32?
 
     /// Creates the rules for a socket.
     ///
@@ -29,13 +29,13 @@ package struct ServerTrust: Sendable {
     package init(
         isNamed: Bool, namedUser: UInt32? = nil, userID: UInt32 = CurrentProcess.userID,
         daemonUser: @escaping @Sendable () -> UInt32? = { UserDatabase.userID(named: "issued") },
-        outsider: @escaping @Sendable () -> UInt32? = { IdentityMap.current?.outsider }
+        overflowUserID: @escaping @Sendable () -> UInt32? = { IdentityMap.current?.overflowUserID }
     ) {
         self.isNamed = isNamed
         self.namedUser = namedUser
         self.userID = userID
         self.daemonUser = daemonUser
-        self.outsider = outsider
+        self.overflowUserID = overflowUserID
     }
 
     /// The trust for sockets from the environment or the standard paths.
@@ -95,7 +95,7 @@ package struct ServerTrust: Sendable {
         if user == 0 || user == userID || user == namedUser { return true }
         // In a container, the users of the host have no ids of their own. Only the container's root can have placed a
         // socket at the path of the host's socket.
-        if path == SocketPath.system, user == outsider() { return true }
+        if path == SocketPath.system, user == overflowUserID() { return true }
         return user == daemonUser()
     }
 }

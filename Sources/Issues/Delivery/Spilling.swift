@@ -40,15 +40,15 @@ extension Delivery {
     func pickUp(from path: String) {
         guard let spillFolder, !hasPickedUp.exchange(true, ordering: .relaxed) else { return }
         // The folder is almost always empty, and then no thread is needed.
-        func pickup(_ folder: SpillFolder, tellLost: (@Sendable (Int) -> Void)?) -> SpillPickup? {
+        func pickup(_ folder: SpillFolder, onLost: (@Sendable (Int) -> Void)?) -> SpillSender? {
             guard !folder.isEmpty else { return nil }
-            return SpillPickup(
+            return SpillSender(
                 folder: folder, sockets: [path], trust: trust, isStopped: { [self] in isStopped },
-                pause: { [self] time in pause(time) }, tellLost: tellLost)
+                pause: { [self] time in pause(time) }, onLost: onLost)
         }
         let pickups = [
-            pickup(spillFolder, tellLost: { [self] lost in state.withLock { $0.outbox.lost(lost) } }),
-            pickup(spillFolder.besideForCommand, tellLost: nil),
+            pickup(spillFolder, onLost: { [self] lost in state.withLock { $0.outbox.lost(lost) } }),
+            pickup(spillFolder.commandFolder, onLost: nil),
         ].compactMap(\.self)
         guard !pickups.isEmpty else { return }
         state.withLock { $0.isPickingUp = true }
@@ -124,7 +124,7 @@ package struct SpillFolder: Sendable {
     }
 
     /// The folder for calls of `issuectl report --spool`. Any program of the same user sends them.
-    package var besideForCommand: SpillFolder {
+    package var commandFolder: SpillFolder {
         SpillFolder(path: "\(FileSystem.parentFolder(of: path))/\(Self.commandName)", limit: limit)
     }
 
@@ -263,7 +263,7 @@ package struct SpillFolder: Sendable {
 }
 
 /// Sends saved calls on a separate connection.
-package struct SpillPickup: Sendable {
+package struct SpillSender: Sendable {
     private let folder: SpillFolder
     private let paths: [String]
     private let trust: ServerTrust
@@ -271,7 +271,7 @@ package struct SpillPickup: Sendable {
     private let deadline: KernelInstant?
     private let isStopped: @Sendable () -> Bool
     private let pause: @Sendable (Duration) -> Bool
-    private let tellLost: (@Sendable (Int) -> Void)?
+    private let onLost: (@Sendable (Int) -> Void)?
 
     private static let attempts = 20
     private static let connectTimeout: Duration = .seconds(5)
@@ -289,12 +289,12 @@ package struct SpillPickup: Sendable {
     ///   - deadline: When to leave the remaining calls to another run, whatever the daemon does. Nil for no deadline.
     ///   - isStopped: Returns `true` to leave the remaining calls to another run.
     ///   - pause: Waits before a call is retried. Returns `false` to leave the remaining calls to another run.
-    ///   - tellLost: Receives the number of lost issues. Nil leaves the number to a later run.
+    ///   - onLost: Receives the number of lost issues. Nil leaves the number to a later run.
     package init(
         folder: SpillFolder, sockets paths: [String], trust: ServerTrust, timeout: Duration = .seconds(45),
         deadline: KernelInstant? = nil, isStopped: @escaping @Sendable () -> Bool,
         pause: @escaping @Sendable (Duration) -> Bool,
-        tellLost: (@Sendable (Int) -> Void)? = nil
+        onLost: (@Sendable (Int) -> Void)? = nil
     ) {
         self.folder = folder
         self.paths = paths
@@ -303,7 +303,7 @@ package struct SpillPickup: Sendable {
         self.deadline = deadline
         self.isStopped = isStopped
         self.pause = pause
-        self.tellLost = tellLost
+        self.onLost = onLost
     }
 
     /// Sends all saved calls one by one. A file is removed after the daemon has answered it; the others stay for the
@@ -312,9 +312,9 @@ package struct SpillPickup: Sendable {
         guard let open = folder.open(), !SpillFolder.files(in: open).isEmpty, let lock = SpillFolder.lock(open) else {
             return
         }
-        if let tellLost {
+        if let onLost {
             let lost = SpillFolder.takeLost(in: open)
-            if lost > 0 { tellLost(lost) }
+            if lost > 0 { onLost(lost) }
         }
         var files = SpillFolder.files(in: open)[...]
         while !files.isEmpty, !isStopped(),
@@ -334,7 +334,7 @@ package struct SpillPickup: Sendable {
                 }
                 guard SpillFolder.isCall(call, named: file.name) else {
                     // It can never be sent. How many issues it had is not known.
-                    tellLost?(1)
+                    onLost?(1)
                     _ = files.popFirst()
                     try? open.remove(file.name)
                     continue

@@ -85,15 +85,15 @@ package final class SendGate: Sendable {
     ///
     /// - Parameters:
     ///   - report: The report.
-    ///   - mayBeLeftOut: Whether the level and the sampling apply to the report.
+    ///   - isSampled: Whether the level and the sampling apply to the report.
     ///   - chance: A random number from 0 up to, but not including, 1.
     /// - Returns: The decision, with the report to send.
     package func judge(
-        _ report: IssueReport, mayBeLeftOut: Bool, chance: @autoclosure () -> Double
+        _ report: IssueReport, isSampled: Bool, chance: @autoclosure () -> Double
     ) -> Verdict {
-        if mayBeLeftOut, report.level < level { return .withheld }
+        if isSampled, report.level < level { return .withheld }
         let rules = rules.withLock { $0 }
-        if mayBeLeftOut, let rate = rules.sampling[report.level], chance() >= rate { return .sampledOut }
+        if isSampled, let rate = rules.sampling[report.level], chance() >= rate { return .sampledOut }
         guard let beforeSend = rules.beforeSend else { return .send(report) }
         // Issues that the closure reports itself must not be passed to it again.
         let scope = ReportingScope.here.forReporters()

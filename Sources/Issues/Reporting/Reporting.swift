@@ -39,27 +39,27 @@ enum Reporting {
             StandardErrorLine.write(pending.report(message, metadata, in: box))
             return .unhandled
         }
-        if hasResponders { return climb(pending.report(message, metadata, in: box), box.scope.responders) }
+        if hasResponders { return propagate(pending.report(message, metadata, in: box), box.scope.responders) }
         tell(in: box, pending: &pending, message, metadata)
         return .unhandled
     }
 
-    private static func climb(_ report: IssueReport, _ responders: ResponderChain) -> ReportOutcome {
-        var climbing = PropagatingReport(report: report)
+    private static func propagate(_ report: IssueReport, _ responders: ResponderChain) -> ReportOutcome {
+        var propagating = PropagatingReport(report: report)
         var chain = responders
         while let (responder, outside) = chain.first {
             chain = outside
             // An issue that a responder reports goes to the responders outside of it.
             let scope = ReportingScope.changed { $0.responders = outside }
-            let response = ReportingScope.$box.withValue(scope) { responder.respond(climbing) }
+            let response = ReportingScope.$box.withValue(scope) { responder.respond(propagating) }
             switch response {
             case .handled: return .handled
             case .discarded: return .discarded
             case .notHandled: break
-            case .replaced(let error): climbing.report.replaceError(by: error)
+            case .replaced(let error): propagating.report.replaceError(by: error)
             }
         }
-        climbing.notifyReporters()
+        propagating.notifyReporters()
         return .unhandled
     }
 

@@ -1,6 +1,6 @@
 extension ListenerRules {
     /// Returns the result of a request under a fault.
-    func judge(_ head: RequestHead, body: [UInt8], tokens: Set<String>, under fault: Fault?) -> Judgement {
+    func judge(_ head: RequestHead, body: [UInt8], tokens: Set<String>, under fault: Fault?) -> AdmissionDecision {
         var rules = self
         switch fault {
         case .status(let code, let headers, let text):

@@ -11,7 +11,7 @@ struct ListenerRules: Hashable, Sendable {
     /// Lines that contain one of these texts count as malformed.
     var poison: String?
 
-    func judge(_ head: RequestHead, body: [UInt8], tokens: Set<String>) -> Judgement {
+    func judge(_ head: RequestHead, body: [UInt8], tokens: Set<String>) -> AdmissionDecision {
         if let refusal = refusal(of: head, tokens: tokens) { return .answer(refusal) }
         if limitScope != .inflated, body.count > bodyLimit { return .answer(HTTPAnswer(status: 413)) }
         switch head.header("Content-Encoding")?.lowercased() {
@@ -34,7 +34,7 @@ struct ListenerRules: Hashable, Sendable {
     }
 
     /// Treats every line as malformed.
-    func refuseAll(_ body: [UInt8]) -> Judgement {
+    func refuseAll(_ body: [UInt8]) -> AdmissionDecision {
         .partial(LineCounters(malformed: max(1, Self.lines(of: body).count)))
     }
 
@@ -46,9 +46,9 @@ struct ListenerRules: Hashable, Sendable {
         return nil
     }
 
-    private func judge(text: [UInt8]) -> Judgement {
+    private func judge(text: [UInt8]) -> AdmissionDecision {
         var counters = LineCounters()
-        var accepted: [Judgement.Line] = []
+        var accepted: [AdmissionDecision.Line] = []
         let poison = poison.map { Array($0.utf8) }
         for line in Self.lines(of: text) {
             if line.allSatisfy({ $0 == 0x20 || $0 == 0x09 }) {
@@ -67,19 +67,20 @@ struct ListenerRules: Hashable, Sendable {
         let faulty = counters.malformed + counters.oversized + (emptyLineIsError ? counters.empty : 0)
         var judgement =
             faulty > 0
-            ? Judgement.partial(counters) : Judgement(answer: HTTPAnswer(status: 200), counters: counters)
+            ? AdmissionDecision.partial(counters)
+            : AdmissionDecision(answer: HTTPAnswer(status: 200), counters: counters)
         judgement.inflatedBytes = text.count
         judgement.accepted = accepted
         return judgement
     }
 
-    private static func accepted(_ line: [UInt8]) -> Judgement.Line? {
+    private static func accepted(_ line: [UInt8]) -> AdmissionDecision.Line? {
         guard JSONReading.isObject(line) else { return nil }
         let text = String(decoding: line, as: UTF8.self)
         guard let fields = try? JSONValue(json: line, maximumDepth: JSONReading.maximumDepth) else {
-            return Judgement.Line(text: text, fields: .object([]), isBeyondReading: true)
+            return AdmissionDecision.Line(text: text, fields: .object([]), isBeyondReading: true)
         }
-        return Judgement.Line(text: text, fields: fields, isBeyondReading: false)
+        return AdmissionDecision.Line(text: text, fields: fields, isBeyondReading: false)
     }
 
     /// A final line feed does not begin another line, and a carriage return is not part of a line.
@@ -90,11 +91,11 @@ struct ListenerRules: Hashable, Sendable {
     }
 }
 
-extension Judgement {
+extension AdmissionDecision {
     /// A 400 response. Good lines are still accepted.
-    static func partial(_ counters: LineCounters) -> Judgement {
+    static func partial(_ counters: LineCounters) -> AdmissionDecision {
         var writer = JSONWriter()
         counters.write(to: &writer)
-        return Judgement(answer: .json(400, writer.bytes), counters: counters)
+        return AdmissionDecision(answer: .json(400, writer.bytes), counters: counters)
     }
 }

@@ -137,7 +137,7 @@ struct ConnectionService: Sendable {
         return .close
     }
 
-    private func decide(_ request: RecordedRequest, _ judgement: Judgement? = nil, typeInQuery: String? = nil) {
+    private func decide(_ request: RecordedRequest, _ judgement: AdmissionDecision? = nil, typeInQuery: String? = nil) {
         core.state.withLock {
             $0.decided(request, lines: judgement?.accepted ?? [], typeInQuery: typeInQuery)
         }

@@ -36,7 +36,7 @@ struct ListenerState: ~Copyable, Sendable {
     }
 
     /// Registers the result of a request. Its lines are accepted now.
-    mutating func decided(_ request: RecordedRequest, lines: [Judgement.Line], typeInQuery: String?) {
+    mutating func decided(_ request: RecordedRequest, lines: [AdmissionDecision.Line], typeInQuery: String?) {
         requests.append(request)
         ledger?.append { request.write(to: &$0, event: "request") }
         for line in lines {

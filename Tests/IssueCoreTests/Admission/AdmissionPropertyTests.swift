@@ -7,7 +7,7 @@ struct AdmissionPropertyTests {
     private struct OutboxScan {
         var admission: Admission
         var state: AdmissionState
-        var judgements: [Judgement] = []
+        var judgements: [AdmissionDecision] = []
         var drafts: [SummaryDraft] = []
 
         init(_ settings: LimitSettings, _ bounds: Admission.Bounds, from state: AdmissionState = AdmissionState()) {
@@ -24,7 +24,7 @@ struct AdmissionPropertyTests {
             }
             if !admission.knows(account: candidate.account) {
                 admission.adopt(
-                    account: candidate.account, limits: admission.settings.ofAnyApplication,
+                    account: candidate.account, limits: admission.settings.defaultApplicationLimits,
                     buckets: state.buckets.filter { $0.key.account == candidate.account })
             }
             judgements.append(admission.judge(candidate, at: now))
@@ -164,8 +164,8 @@ struct AdmissionPropertyTests {
     @Test("A noisy group, a noisy application and a flood of new groups do not starve others")
     func starvation() {
         var admission = Admission(settings: LimitSettings())
-        var quiet: [Judgement] = []
-        var critical: [Judgement] = []
+        var quiet: [AdmissionDecision] = []
+        var critical: [AdmissionDecision] = []
         var summaries = 0
         var id: Int64 = 0
         for second in 0..<1800 as Range<Int64> {

@@ -188,7 +188,7 @@ struct AdmissionTests {
         #expect(settings.limits(uid: 1001, application: "shop").groupBurst == 2)
         #expect(settings.limits(uid: 1001, application: "shop").applicationBurst == 7)
         #expect(settings.limits(uid: 1002, application: "shop").groupBurst == 50)
-        #expect(settings.limits(uid: 1001, application: "till") == settings.ofAnyApplication)
+        #expect(settings.limits(uid: 1001, application: "till") == settings.defaultApplicationLimits)
     }
 
     @Test("Priority records use the reserved shares only, and a refused one changes nothing")
@@ -218,7 +218,7 @@ struct AdmissionTests {
         for id in 1...3 as ClosedRange<Int64> { _ = admission.judge(record(id), at: at(0)) }
 
         settings.groupBurst = 100
-        admission.reload(settings, at: at(0)) { _ in settings.ofAnyApplication }
+        admission.reload(settings, at: at(0)) { _ in settings.defaultApplicationLimits }
 
         #expect(admission.judge(record(4), at: at(0)) == .suppress(.groupRate))
     }

@@ -12,7 +12,7 @@ struct HeldRunTests {
     private struct Runs {
         var admission: Admission
         var runs: [Series: SuppressedRun] = [:]
-        var judgements: [Judgement] = []
+        var judgements: [AdmissionDecision] = []
         var drafts: [SummaryDraft] = []
         var taken = 0
 
@@ -63,7 +63,7 @@ struct HeldRunTests {
         settings.globalRefill = Rate(seed % 4 == 0 ? 10 : 300, per: .seconds(60))
 
         var straight = Admission(settings: settings)
-        var judgements: [Judgement] = []
+        var judgements: [AdmissionDecision] = []
         var drafts: [SummaryDraft] = []
         var runs = Runs(admission: Admission(settings: settings))
         for (candidate, now) in log {
@@ -85,7 +85,7 @@ struct HeldRunTests {
     }
 }
 
-extension Judgement {
+extension AdmissionDecision {
     fileprivate var reason: SuppressionReason? {
         guard case .suppress(let reason) = self else { return nil }
         return reason

@@ -50,9 +50,9 @@ struct AlertRateLimiterTests {
         let all = events(&traffic, count: 8000, users: 100_000)
         let together = told(all)
         let times = all.filter { together.contains($0.news.record) && $0.news.reason == .firstOfGroup }.map(\.at)
-        let most = AlertRateLimiter.ofAll.burst + AlertRateLimiter.ofAll.refill.count
+        let most = AlertRateLimiter.totalLimit.burst + AlertRateLimiter.totalLimit.refill.count
         for (index, start) in times.enumerated() {
-            let end = start.advanced(by: AlertRateLimiter.ofAll.refill.period)
+            let end = start.advanced(by: AlertRateLimiter.totalLimit.refill.period)
             #expect(times[index...].prefix { $0 < end }.count <= most)
         }
     }

@@ -19,7 +19,7 @@ struct BisectionTests {
             let bad = poison.intersection(part.range)
             for line in part.range where !bad.contains(line) { taken[line, default: 0] += 1 }
             if bad.isEmpty { return bisection.accepted() }
-            return bisection.partlyAccepted(
+            return bisection.partiallyAccepted(
                 PartialAnswer(successful: tellsCounts ? part.range.count - bad.count : nil))
         }
 
@@ -68,11 +68,11 @@ struct BisectionTests {
     }
 
     @Test("If the known rules explain the response exactly, nothing is sent again")
-    func corruptionCheck() {
+    func invalidLines() {
         var bisection = Bisection(count: 5)
         _ = bisection.next()
 
-        #expect(bisection.partlyAccepted(PartialAnswer(successful: 3, corruptionCheck: [1, 4])) == .done)
+        #expect(bisection.partiallyAccepted(PartialAnswer(successful: 3, invalidLines: [1, 4])) == .done)
         #expect(bisection.delivered == [0..<1, 2..<4])
         #expect(bisection.dead.map(\.line) == [1, 4])
     }
@@ -84,9 +84,9 @@ struct BisectionTests {
         var bisection = Bisection(count: 2)
 
         #expect(bisection.next()?.range == 0..<2)
-        #expect(bisection.partlyAccepted(PartialAnswer(successful: successful)) == .proceed)
+        #expect(bisection.partiallyAccepted(PartialAnswer(successful: successful)) == .proceed)
         #expect(bisection.next()?.range == 0..<2)
-        #expect(bisection.partlyAccepted(PartialAnswer(successful: successful)) == .proceed)
+        #expect(bisection.partiallyAccepted(PartialAnswer(successful: successful)) == .proceed)
         #expect(bisection.next()?.range == 0..<1)
         #expect(bisection.dead.isEmpty)
     }
@@ -116,12 +116,12 @@ struct BisectionTests {
     }
 
     @Test("A part whose request failed is sent next; giving up ends all remaining lines")
-    func notTaken() {
+    func requestFailed() {
         var bisection = Bisection(count: 30)
         _ = bisection.next(atMost: 10)
         _ = bisection.accepted()
         _ = bisection.next(atMost: 10)
-        bisection.notTaken()
+        bisection.requestFailed()
 
         #expect(bisection.next()?.range == 10..<20)
         bisection.giveUp(.retriesExpired)
@@ -134,8 +134,8 @@ struct BisectionTests {
 extension BisectionTests {
     @Test("Lines without content count as accepted, and the indexes of the others are mapped back")
     func left() {
-        let answer = PartialAnswer(successful: 2, corruptionCheck: [1, 3, 7]).ofPart(count: 6, sent: [0, 2, 4, 5])
-        #expect(answer == PartialAnswer(successful: 4, corruptionCheck: [2, 5]))
+        let answer = PartialAnswer(successful: 2, invalidLines: [1, 3, 7]).ofPart(count: 6, sent: [0, 2, 4, 5])
+        #expect(answer == PartialAnswer(successful: 4, invalidLines: [2, 5]))
         #expect(PartialAnswer(successful: nil).ofPart(count: 3, sent: [1]).successful == nil)
     }
 }

@@ -42,7 +42,7 @@ struct ForwardingRun {
     private var priority: [(line: Int, since: Double)] = []
     private var reported = 0
     private var batches: [Int64: [Int]] = [:]
-    private var expressBatches: Set<Int64> = []
+    private var priorityBatches: Set<Int64> = []
 
     init(_ settings: ForwardSettings = ForwardSettings(), seed: UInt64) {
         self.settings = settings
@@ -75,7 +75,7 @@ struct ForwardingRun {
             pacer: SendPacer(settings: settings, from: saved, after: .zero, at: Self.at(now)), at: Self.at(now))
         let known = batches.keys.sorted().map {
             ForwardingBatch(
-                id: $0, count: batches[$0]?.count ?? 0, bytes: 100, isPriority: expressBatches.contains($0),
+                id: $0, count: batches[$0]?.count ?? 0, bytes: 100, isPriority: priorityBatches.contains($0),
                 unacknowledged: unacknowledged[$0] ?? LineSet([0..<(batches[$0]?.count ?? 0)]))
         }
         deadline = nil
@@ -84,7 +84,7 @@ struct ForwardingRun {
         let unit = unit
         perform(
             forwarding.started(
-                resuming: first, overtakenBy: known.count > 1 ? known[1] : nil, progress, unit: unit, at: Self.at(now)))
+                resuming: first, preemptedBy: known.count > 1 ? known[1] : nil, progress, unit: unit, at: Self.at(now)))
     }
 
     mutating func run(until end: Double) {
@@ -137,7 +137,7 @@ struct ForwardingRun {
         guard !lines.isEmpty else { return forwarding.nothingToSend(pending, at: Self.at(now)) }
         lastBatch += 1
         batches[lastBatch] = lines
-        if isPriority { expressBatches.insert(lastBatch) }
+        if isPriority { priorityBatches.insert(lastBatch) }
         return forwarding.batchStored(
             ForwardingBatch(id: lastBatch, count: lines.count, bytes: lines.count * 100, isPriority: isPriority),
             at: Self.at(now))
@@ -174,7 +174,7 @@ struct ForwardingRun {
         }
         requests.append(
             Request(
-                begun: begun, ended: now, lines: lines.count, isPriority: expressBatches.contains(shipment.batch),
+                begun: begun, ended: now, lines: lines.count, isPriority: priorityBatches.contains(shipment.batch),
                 isTaken: mood == .takes && verdict == .accepted, isInFull: shipment.timeLimit == nil))
         if forwarding.isInParts { forwarding.learned(pending) }
         let unit = unit
@@ -186,7 +186,7 @@ struct ForwardingRun {
         switch action {
         case .settle(let id, let outcome):
             let lines = batches.removeValue(forKey: id) ?? []
-            let isPriority = expressBatches.contains(id)
+            let isPriority = priorityBatches.contains(id)
             delivered += outcome.delivered.reduce(0) { $0 + $1.count }
             dead += outcome.dead.count
             possibleDuplicates += outcome.possibleDuplicates
@@ -194,7 +194,7 @@ struct ForwardingRun {
             if !outcome.left.isEmpty {
                 lastBatch += 1
                 batches[lastBatch] = outcome.left.ranges.flatMap { lines[$0] }
-                if isPriority { expressBatches.insert(lastBatch) }
+                if isPriority { priorityBatches.insert(lastBatch) }
                 rest = ForwardingBatch(
                     id: lastBatch, count: outcome.left.count, bytes: outcome.left.count * 100, isPriority: isPriority)
             }

@@ -105,7 +105,7 @@ struct OutageTests {
         run.report(40)
         run.run(until: 300)
         #expect(run.dead == 40)
-        #expect(!run.forwarding.isTaking)
+        #expect(!run.forwarding.isAcceptingRecords)
         #expect(run.forwarding.view.state == .idle)
         #expect(run.forwarding.view.reason == "server_error")
     }

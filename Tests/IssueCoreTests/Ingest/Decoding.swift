@@ -57,7 +57,7 @@ struct Decoding {
 
 extension IssueRecord {
     /// Returns the record with the defaults that the daemon fills in for absent fields.
-    var filledIn: IssueRecord {
+    var withDefaults: IssueRecord {
         var record = self
         record.severity = severity ?? .error
         record.count = count ?? 1

@@ -15,8 +15,8 @@ struct RecordDecoderAgreementTests {
             let json = scrambled.text(of: value)
             let decoding = try Decoding("[\(plain),\(json)]")
             try #require(decoding.rejections == [nil, nil], "\(json)")
-            expectEqual(decoding.record(0), record.filledIn, plain)
-            expectEqual(decoding.record(1), try IssueRecord(json: json).filledIn, json)
+            expectEqual(decoding.record(0), record.withDefaults, plain)
+            expectEqual(decoding.record(1), try IssueRecord(json: json).withDefaults, json)
         }
     }
 
@@ -33,7 +33,7 @@ struct RecordDecoderAgreementTests {
             guard record?.count ?? 1 > 0 else { continue }
             #expect((decoding.rejections == [nil]) == (record != nil), "\(json)")
             if let record, !decoding.batch.records.isEmpty {
-                expectEqual(decoding.record(0), record.filledIn, json)
+                expectEqual(decoding.record(0), record.withDefaults, json)
             } else {
                 refused += 1
             }

@@ -7,7 +7,7 @@ struct SeriesKeyTests {
     private func descriptions(_ count: Int, seed: UInt64) -> [SeriesDescription] {
         var records = GeneratedRecords(seed: seed)
         return (0..<count).map { _ in
-            let record = records.next().filledIn
+            let record = records.next().withDefaults
             var series = SeriesDescription()
             series.severity = record.severity ?? .error
             series.isReportable = record.reportable ?? true

@@ -6,10 +6,11 @@ struct GrowthReserveTests {
     private let reserve = GrowthReserve(plenty: 1000, log: 100, least: 0)
 
     private func step(
-        by owed: Int64, free: Int64?, log: Int64 = 0, mayUseReserve: Bool = false
+        by unansweredSequences: Int64, free: Int64?, log: Int64 = 0, mayUseReserve: Bool = false
     ) -> GrowthReserve.Step {
         reserve.committing(
-            databaseBytes: 500 + owed, fileBytes: 500, logBytes: log, freeBytes: free, mayUseReserve: mayUseReserve)
+            databaseBytes: 500 + unansweredSequences, fileBytes: 500, logBytes: log, freeBytes: free,
+            mayUseReserve: mayUseReserve)
     }
 
     @Test("is allowed without a check if there is plenty of free space or the free space is unknown")

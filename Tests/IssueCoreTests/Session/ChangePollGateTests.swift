@@ -5,49 +5,49 @@ import Testing
 struct LookoutTests {
     /// Returns a gate whose first query has found nothing.
     private func idle() -> ChangePollGate {
-        var lookout = ChangePollGate()
-        lookout.looked(mayBeMore: false)
-        return lookout
+        var pollGate = ChangePollGate()
+        pollGate.looked(mayBeMore: false)
+        return pollGate
     }
 
     @Test("is not repeated while nothing changes")
     func idleness() {
-        var lookout = idle()
-        for _ in 0..<3 { #expect(lookout.mayLook() == .none) }
-        #expect(!lookout.isLooking)
+        var pollGate = idle()
+        for _ in 0..<3 { #expect(pollGate.shouldPoll() == .none) }
+        #expect(!pollGate.isPolling)
     }
 
     @Test("is repeated once for all changes since the last one")
     func once() {
-        var lookout = idle()
-        lookout.happened()
-        lookout.happened()
-        #expect(lookout.mayLook() == .look)
-        lookout.looked(mayBeMore: false)
-        #expect(lookout.mayLook() == .none)
+        var pollGate = idle()
+        pollGate.happened()
+        pollGate.happened()
+        #expect(pollGate.shouldPoll() == .look)
+        pollGate.looked(mayBeMore: false)
+        #expect(pollGate.shouldPoll() == .none)
     }
 
     @Test("is repeated for changes during a query, which may have missed them")
     func meanwhile() {
         for isFirst in [true, false] {
-            var lookout = isFirst ? ChangePollGate() : idle()
+            var pollGate = isFirst ? ChangePollGate() : idle()
             if !isFirst {
-                lookout.happened()
-                #expect(lookout.mayLook() == .look)
+                pollGate.happened()
+                #expect(pollGate.shouldPoll() == .look)
             }
-            lookout.happened()
-            #expect(lookout.mayLook() == .none, "There must never be two queries at the same time")
-            lookout.looked(mayBeMore: false)
-            #expect(lookout.mayLook() == .look)
+            pollGate.happened()
+            #expect(pollGate.shouldPoll() == .none, "There must never be two queries at the same time")
+            pollGate.looked(mayBeMore: false)
+            #expect(pollGate.shouldPoll() == .look)
         }
     }
 
     @Test("is repeated after it returned the maximum number of results")
     func more() {
-        var lookout = ChangePollGate()
-        lookout.looked(mayBeMore: true)
-        #expect(lookout.mayLook() == .look)
-        lookout.looked(mayBeMore: false)
-        #expect(lookout.mayLook() == .none)
+        var pollGate = ChangePollGate()
+        pollGate.looked(mayBeMore: true)
+        #expect(pollGate.shouldPoll() == .look)
+        pollGate.looked(mayBeMore: false)
+        #expect(pollGate.shouldPoll() == .none)
     }
 }

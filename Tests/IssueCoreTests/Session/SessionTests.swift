@@ -18,18 +18,18 @@ struct SessionTests {
     func holdsQuestion() {
         var session = Session()
         _ = session.reportArrived()
-        #expect(session.questionArrived() == .hold)
+        #expect(session.queryArrived() == .hold)
         #expect(session.reportAnswered() == .resume)
-        #expect(session.questionArrived() == .begin)
+        #expect(session.queryArrived() == .begin)
     }
 
     @Test("holds everything after a query until its last reply")
     func holdsBehindQuestion() {
         var session = Session()
-        #expect(session.questionArrived() == .begin)
-        #expect(session.questionArrived() == .hold)
+        #expect(session.queryArrived() == .begin)
+        #expect(session.queryArrived() == .hold)
         #expect(session.reportArrived() == .hold)
-        #expect(session.questionAnswered() == .resume)
+        #expect(session.queryAnswered() == .resume)
         #expect(session.reportArrived() == .begin)
     }
 
@@ -39,7 +39,7 @@ struct SessionTests {
         _ = session.reportArrived()
         session.closed()
         #expect(session.reportArrived() == .drop)
-        #expect(session.questionArrived() == .drop)
+        #expect(session.queryArrived() == .drop)
         #expect(!session.isIdle)
         #expect(session.reportAnswered() == .resume)
         #expect(session.isIdle)

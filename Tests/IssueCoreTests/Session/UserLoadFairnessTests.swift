@@ -40,7 +40,7 @@ struct UserLoadFairnessTests {
 
         mutating func wake(at step: Int) {
             let own = own
-            for connection in load.takeWoken(underWay: { own[Int($0)] }, unread: { _ in 0 }) {
+            for connection in load.takeResumable(underWay: { own[Int($0)] }, unread: { _ in 0 }) {
                 guard let since = waitingSince.removeValue(forKey: connection) else { continue }
                 longestWait = max(longestWait, step - since)
             }

@@ -14,14 +14,14 @@ struct UserLoadTests {
         #expect(!load.mayBegin(unanswered: 10, unread: 0))
         load.wait(7)
         load.changed(unanswered: -301)
-        let tooEarly = load.takeWoken(underWay: { _ in 600 }, unread: { _ in 0 })
+        let tooEarly = load.takeResumable(underWay: { _ in 600 }, unread: { _ in 0 })
         #expect(tooEarly.isEmpty)
         load.changed(unanswered: -200)
-        let woken = load.takeWoken(underWay: { _ in 600 }, unread: { _ in 0 })
+        let woken = load.takeResumable(underWay: { _ in 600 }, unread: { _ in 0 })
         #expect(woken == [7])
         #expect(load.mayBegin(unanswered: 10, unread: 0))
         // It is woken once.
-        let again = load.takeWoken(underWay: { _ in 600 }, unread: { _ in 0 })
+        let again = load.takeResumable(underWay: { _ in 600 }, unread: { _ in 0 })
         #expect(again.isEmpty)
     }
 
@@ -43,13 +43,13 @@ struct UserLoadTests {
         // The others keep the user near the limit, which does not hold up connections below their
         // share.
         let own: [UInt64: Int] = [1: 126, 3: 125, 4: 12]
-        let woken = load.takeWoken(underWay: { own[$0] ?? 0 }, unread: { _ in 0 })
+        let woken = load.takeResumable(underWay: { own[$0] ?? 0 }, unread: { _ in 0 })
         #expect(woken == [3, 4])
-        let again = load.takeWoken(underWay: { own[$0] ?? 0 }, unread: { _ in 0 })
+        let again = load.takeResumable(underWay: { own[$0] ?? 0 }, unread: { _ in 0 })
         #expect(again.isEmpty)
         // The fewer connections there are, the more each may have.
         load.ended()
-        let larger = load.takeWoken(underWay: { own[$0] ?? 0 }, unread: { _ in 0 })
+        let larger = load.takeResumable(underWay: { own[$0] ?? 0 }, unread: { _ in 0 })
         #expect(larger == [1])
     }
 
@@ -67,7 +67,7 @@ struct UserLoadTests {
         for connection: UInt64 in [3, 1, 2, 1, 3] { load.wait(connection) }
         load.disconnected(1)
         load.changed(unanswered: -2000)
-        let woken = load.takeWoken(underWay: { _ in 100 }, unread: { _ in 0 })
+        let woken = load.takeResumable(underWay: { _ in 100 }, unread: { _ in 0 })
         #expect(woken == [3, 2])
     }
 
@@ -116,10 +116,10 @@ struct UserLoadTests {
         load.changed(replies: 501)
         #expect(!load.mayBegin(unanswered: 10, unread: 0))
         load.wait(1)
-        let tooEarly = load.takeWoken(underWay: { _ in 100 }, unread: { _ in 0 })
+        let tooEarly = load.takeResumable(underWay: { _ in 100 }, unread: { _ in 0 })
         #expect(tooEarly.isEmpty)
         load.changed(replies: -1)
-        let woken = load.takeWoken(underWay: { _ in 100 }, unread: { _ in 0 })
+        let woken = load.takeResumable(underWay: { _ in 100 }, unread: { _ in 0 })
         #expect(woken == [1])
     }
 
@@ -132,10 +132,10 @@ struct UserLoadTests {
         load.wait(1)
         load.wait(2)
         let unread: [UInt64: Int] = [1: 242, 2: 9]
-        let readers = load.takeWoken(underWay: { _ in 100 }, unread: { unread[$0] ?? 0 })
+        let readers = load.takeResumable(underWay: { _ in 100 }, unread: { unread[$0] ?? 0 })
         #expect(readers == [2])
         load.changed(replies: -1)
-        let all = load.takeWoken(underWay: { _ in 100 }, unread: { unread[$0] ?? 0 })
+        let all = load.takeResumable(underWay: { _ in 100 }, unread: { unread[$0] ?? 0 })
         #expect(all == [1])
     }
 

@@ -6,7 +6,7 @@ import UnixIO
 @testable import IssueDaemon
 
 @Suite("The alert logger")
-struct AnnouncerTests {
+struct AlertLoggerTests {
     private final class Lines: Sendable {
         private let lines = Monitor<[String]>([])
 
@@ -23,7 +23,7 @@ struct AnnouncerTests {
         var all: [String] { lines.withLock { $0 } }
     }
 
-    private func announcer(timeout: Duration, _ lines: Lines) -> AlertLogger {
+    private func alertLogger(timeout: Duration, _ lines: Lines) -> AlertLogger {
         let log = Log(level: .notice, form: .plain) { lines.add($0) }
         return AlertLogger(path: "/nonexistent/issues.db", timeout: timeout, log: log)
     }
@@ -35,17 +35,17 @@ struct AnnouncerTests {
     @Test("The number of suppressed alerts is logged after a while, even without further alerts")
     func untold() throws {
         let lines = Lines()
-        let announcer = announcer(timeout: .milliseconds(20), lines)
-        let thread = try Thread.start(name: "announcer") { announcer.run() }
-        announcer.came(news(25, .firstOfGroup))
-        announcer.committed()
+        let alertLogger = alertLogger(timeout: .milliseconds(20), lines)
+        let thread = try Thread.start(name: "announcer") { alertLogger.run() }
+        alertLogger.came(news(25, .firstOfGroup))
+        alertLogger.committed()
         #expect(
             lines.first() == """
                 issued: notice: Too many issues to announce individually new=15 critical=0 regressed=0 \
                 most_of_uid=12345 users="12345: 15"
 
                 """)
-        announcer.stop()
+        alertLogger.stop()
         thread.join()
         #expect(lines.all.count == 1)
     }
@@ -53,12 +53,12 @@ struct AnnouncerTests {
     @Test("The number of suppressed alerts is logged at the end, without those of a failed commit")
     func end() throws {
         let lines = Lines()
-        let announcer = announcer(timeout: .seconds(3600), lines)
-        announcer.came(news(100, .critical))
-        announcer.came(news(11, .critical))
-        announcer.committed()
-        announcer.stop()
-        announcer.run()
+        let alertLogger = alertLogger(timeout: .seconds(3600), lines)
+        alertLogger.came(news(100, .critical))
+        alertLogger.came(news(11, .critical))
+        alertLogger.committed()
+        alertLogger.stop()
+        alertLogger.run()
         #expect(
             lines.all == [
                 """

@@ -129,11 +129,12 @@ struct DestinationTests {
     @Test(
         "A file without a token is rejected",
         arguments: [
-            ("", TokenFileError.empty), (" \n\n", .empty), ("a b", .noToken), ("a\nb", .noToken), ("a\u{1}", .noToken),
-            (String(repeating: "a", count: 5000), .noToken),
+            ("", TokenFileError.empty), (" \n\n", .empty), ("a b", .notAToken), ("a\nb", .notAToken),
+            ("a\u{1}", .notAToken),
+            (String(repeating: "a", count: 5000), .notAToken),
             (String(repeating: "a", count: 9000), .tooLarge),
         ])
-    func noToken(content: String, error: TokenFileError) throws {
+    func notAToken(content: String, error: TokenFileError) throws {
         let folder = try ConfigurationFolder()
         let path = try folder.write(content, to: "token", mode: 0o600)
         #expect(throws: error) { try TokenFile(path: path, kind: .ownFile).read() }
@@ -148,7 +149,7 @@ struct DestinationTests {
         let folder = try ConfigurationFolder()
         let path = try folder.write(secret, to: "token", mode: mode)
 
-        #expect(throws: TokenFileError.othersMayRead(mode: UInt32(mode))) {
+        #expect(throws: TokenFileError.accessibleByOthers(mode: UInt32(mode))) {
             try TokenFile(path: path, kind: .ownFile).read()
         }
         #expect(throws: Never.self) { try TokenFile(path: path, kind: .credential).read() }

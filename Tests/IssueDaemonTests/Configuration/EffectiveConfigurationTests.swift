@@ -69,7 +69,7 @@ struct EffectiveConfigurationTests {
                 MisconfiguredDestination(name: "logzio", kind: "logzio", backlog: .all)
             ])
         #expect(found.configuration.logzIO.map(\.name) == ["second"])
-        #expect(found.configuration.ownStores.map(\.name) == ["otlp"])
+        #expect(found.configuration.selfHostedDestinations.map(\.name) == ["otlp"])
         #expect(found.configuration.store.maxAge == .seconds(2 * 86_400))
         #expect(found.problems.allSatisfy { $0.scope == .destination("logzio") })
         #expect(found.faults.count == found.problems.count && found.faults[0].contains("issued.conf:"))
@@ -80,7 +80,7 @@ struct EffectiveConfigurationTests {
         let folder = try ConfigurationFolder()
         let text = "[OTLP otlp]\nURL=http://localhost:1\n[Elasticsearch OTLP]\nURL=http://localhost:2\n"
         let found = try decide(text, in: folder)
-        #expect(found.configuration.ownStores.isEmpty)
+        #expect(found.configuration.selfHostedDestinations.isEmpty)
         #expect(found.configuration.misconfigured.map(\.name) == ["otlp"])
     }
 
@@ -122,8 +122,9 @@ struct EffectiveConfigurationTests {
             in: folder)
         #expect(found.problems.map(\.place.line) == [3])
         #expect(
-            found.configuration.ownStores.count == 1 && found.configuration.text.contains("URL=http://localhost:1/"))
-        #expect(found.configuration.ownStores.map(\.settings.backlog) == [.new])
+            found.configuration.selfHostedDestinations.count == 1
+                && found.configuration.text.contains("URL=http://localhost:1/"))
+        #expect(found.configuration.selfHostedDestinations.map(\.settings.backlog) == [.new])
         #expect(found.configuration.log.level == .info)
     }
 

@@ -27,7 +27,7 @@ struct ReportReaderTests {
         let call = try reader.read(inside.span, token: 0, into: &batch)
         #expect(call.rejected.map(\.rejection.field) == ["metadata"])
         #expect(call.rejected.map(\.rejection.reason) == ["the record is nested deeper than 4"])
-        let usual = try reader.readUsual(message.span, token: 0, into: &batch)
+        let usual = try reader.readFast(message.span, token: 0, into: &batch)
         #expect(usual?.call.rejected == call.rejected)
     }
 
@@ -41,7 +41,7 @@ struct ReportReaderTests {
         #expect(call.rejected.map(\.index) == [0])
         #expect(batch.records.count == 1)
         var other = RecordBatch()
-        let usual = try reader.readUsual(Self.message(parameters).span, token: 0, into: &other)
+        let usual = try reader.readFast(Self.message(parameters).span, token: 0, into: &other)
         #expect(usual?.call.records == call.records)
         #expect(usual?.call.rejected == call.rejected)
         #expect(other.bytes.count == batch.bytes.count)
@@ -72,7 +72,7 @@ struct ReportReaderTests {
     private static func outcome(_ message: [UInt8], _ reader: inout ReportReader) -> String {
         var batch = RecordBatch()
         do throws(CollectorError) {
-            let report = try reader.readUsual(message.span, token: 3, into: &batch)
+            let report = try reader.readFast(message.span, token: 3, into: &batch)
             return "\(String(describing: report?.call)), \(batch.records.count)"
         } catch {
             return "\(error)"
@@ -88,7 +88,7 @@ struct ReportReaderTests {
             let id = "6f1c8a52-0d3e-4a57-9c1b-2f60d1a7e834"
             let message = Self.message(#"{"records":[{"message":"m","code":1}],"producer":"\#(id)","sequence":5}"#)
             var batch = RecordBatch()
-            let report = try reader.readUsual(message.span, token: 0, into: &batch)
+            let report = try reader.readFast(message.span, token: 0, into: &batch)
             #expect(report?.call.numbering?.sequence == 5)
         }
     }

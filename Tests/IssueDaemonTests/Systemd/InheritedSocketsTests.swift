@@ -111,7 +111,7 @@ struct InheritedSocketsTests {
         let sockets = try InheritedSockets.takeFromEnvironment()
         #expect(sockets.count == 0)
         #expect(Watchdog.takeIntervalFromEnvironment() == nil)
-        #expect(!ServiceNotification.takeFromEnvironment().isHeard)
+        #expect(!ServiceNotification.takeFromEnvironment().hasServiceManager)
         for name in ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "WATCHDOG_USEC", "WATCHDOG_PID", "NOTIFY_SOCKET"] {
             #expect(Environment[name] == nil)
         }

@@ -24,7 +24,7 @@ struct ServiceNotificationTests {
         let address = isAbstract ? "@issued-test-\(UInt64.random(in: 0...UInt64.max))" : "\(folder.path)/n"
 
         let messages = try received(at: address) { notification in
-            #expect(notification.isHeard)
+            #expect(notification.hasServiceManager)
             try notification.ready(status: "3 groups")
             try notification.status("a\nREADY=1")
             try notification.reloading(at: KernelInstant(nanoseconds: 5_000_999), status: "r")
@@ -46,7 +46,7 @@ struct ServiceNotificationTests {
         ])
     func nobody(address: String?) throws {
         let notification = ServiceNotification(socket: address)
-        #expect(!notification.isHeard)
+        #expect(!notification.hasServiceManager)
         try notification.ready(status: "")
     }
 

@@ -6,7 +6,7 @@ import Testing
 @testable import IssueDaemon
 
 @Suite("A database that is reported as damaged")
-struct DamageSuspicionTests {
+struct CorruptionCheckTests {
     private static let damage = StoreFailure.damaged(SQLiteError(code: .corrupt, message: ""))
     private static let unreadable = StoreFailure.damaged(SQLiteError(code: .corrupt, message: "", systemErrno: EIO))
 

@@ -6,7 +6,7 @@ import Testing
 @testable import IssueDaemon
 
 @Suite("The WAL of a killed run")
-struct OldLogTests {
+struct LeftoverWALTests {
     private static let frame = 24 + 4096
 
     /// Returns the finding for a database with a WAL of ten transactions, as a

@@ -4,7 +4,7 @@ import UnixIO
 @testable import IssueDaemon
 
 @Suite("The reader gate")
-struct LogGateTests {
+struct ReaderGateTests {
     @Test("An open gate admits readers, and does not report when they leave")
     func open() {
         let gate = ReaderGate()

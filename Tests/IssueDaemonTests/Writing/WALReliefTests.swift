@@ -14,7 +14,7 @@ struct WALReliefTests {
         IssueRecord(message: "Number \($0)", metadata: ["text": .string(String(repeating: "x", count: 2000))])
     }
 
-    private func relief(_ gate: SnapshotGate, _ scene: WalkScene) -> WALRelief {
+    private func relief(_ gate: SnapshotGate, _ scene: ScanScene) -> WALRelief {
         WALRelief(
             gate, usual: WALLimits(pageBytes: scene.writer.pageBytes, maxBytes: Self.maxBytes),
             duringBackup: WALLimits(pageBytes: scene.writer.pageBytes, maxBytes: 2 * Self.maxBytes), log: .silent)
@@ -23,7 +23,7 @@ struct WALReliefTests {
     /// Commits as the writer does. Returns the number of refused commits and
     /// the maximum size of the WAL in bytes.
     private func commit(
-        _ count: Int, _ relief: inout WALRelief, _ scene: WalkScene
+        _ count: Int, _ relief: inout WALRelief, _ scene: ScanScene
     ) throws -> (refused: Int, walBytes: Int64) {
         var (refused, longest) = (0, Int64(0))
         for _ in 0..<count {
@@ -39,7 +39,7 @@ struct WALReliefTests {
 
     @Test("A query is interrupted, the WAL stays below its limit, and no commit is refused")
     func question() throws {
-        try WalkScene.with(LimitSettings(), seed: 1) { scene in
+        try ScanScene.with(LimitSettings(), seed: 1) { scene in
             let gate = SnapshotGate()
             var relief = relief(gate, scene)
             let failure = Mutex<StoreFailure?>(nil)
@@ -73,7 +73,7 @@ struct WALReliefTests {
 
     @Test("While another program reads, the WAL stays below its limit because commits are refused")
     func otherProgram() throws {
-        try WalkScene.with(LimitSettings(), seed: 1) { scene in
+        try ScanScene.with(LimitSettings(), seed: 1) { scene in
             let gate = SnapshotGate()
             var relief = relief(gate, scene)
             let outcome = try scene.reader.snapshot {
@@ -92,7 +92,7 @@ struct WALReliefTests {
 
     @Test("The WAL has a higher limit during a backup, after which the backup is ended")
     func backup() throws {
-        try WalkScene.with(LimitSettings(), seed: 1) { scene in
+        try ScanScene.with(LimitSettings(), seed: 1) { scene in
             let gate = SnapshotGate()
             var relief = relief(gate, scene)
             try scene.commit(Self.records)
@@ -114,9 +114,9 @@ struct WALReliefTests {
 
     @Test("Maintenance does not write to a WAL that is at its limit, either")
     func frameLimit() throws {
-        try WalkScene.with(LimitSettings(), seed: 1) { scene in
+        try ScanScene.with(LimitSettings(), seed: 1) { scene in
             try scene.commit(Self.records)
-            scene.writer.walFrameLimit = scene.writer.logPages
+            scene.writer.walFrameLimit = scene.writer.walPages
             #expect(throws: StoreFailure.walTooLarge) { try scene.commit(Self.records) }
             #expect(throws: StoreFailure.walTooLarge) { try scene.writer.closeOpenRange() }
             try scene.writer.checkpoint(restarts: true)

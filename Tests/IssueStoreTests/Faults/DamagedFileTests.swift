@@ -21,7 +21,7 @@ struct DamagedFileTests {
             let writer: StoreWriter
             do throws(StoreFailure) {
                 writer = try StoreWriter(store.settings)
-            } catch  where error.mayBeOfTheFile {
+            } catch  where error.isFixedByNewFile {
                 return
             }
             try use(writer, of: store, place)
@@ -44,7 +44,7 @@ struct DamagedFileTests {
                 #expect(try reader.record(row: id.row)?.stored.id == id.text, "\(place)")
             }
             try ask(reader)
-            let facts = try writer.retentionFacts(freeBytes: 1 << 40, wall: store.wall, monotonic: store.monotonic)
+            let facts = try writer.retentionSnapshot(freeBytes: 1 << 40, wall: store.wall, monotonic: store.monotonic)
             if let range = facts.oldest {
                 while try !writer.forget(range).isDone {}
             }
@@ -169,7 +169,7 @@ struct DamagedFileTests {
                 if round % 4 == 3 { #expect(found.lastRow == files.history.last?.lastRow) }
                 let recovered = StoreScene(store, seed: 2, model: found)
                 try recovered.open()
-                let faults = try recovered.faults() + recovered.faultsOfGoingOn()
+                let faults = try recovered.faults() + recovered.faultsAfterContinuing()
                 #expect(faults == [], "round \(round)")
             }
         }

@@ -30,7 +30,7 @@ struct FailingCallTests {
                 var failure: (any Error)?
                 do { try scene.take(step) } catch { failure = error }
                 hit = disk.failed > 0
-                disk.mend()
+                disk.stopFailing()
                 if let failure {
                     failures += 1
                     #expect(hit, "\(place): \(failure)")
@@ -49,7 +49,7 @@ struct FailingCallTests {
             #expect(failures > 0)
             try scene.take(.restart)
             #expect(try scene.faults() == [])
-            #expect(try scene.faultsOfGoingOn() == [])
+            #expect(try scene.faultsAfterContinuing() == [])
         }
     }
 
@@ -72,7 +72,7 @@ struct FailingCallTests {
                     #expect(disk.failed > 0, "\(place): \(error)")
                 }
                 hit = disk.failed > 0
-                disk.mend()
+                disk.stopFailing()
                 try scene.expectSound(image: disk.image(), or: nil, place)
                 scene.close()
                 try scene.open()

@@ -51,7 +51,7 @@ final class FaultDisk {
     }
 
     /// Stops all failures.
-    func mend() { faultvfs_fail(number, 0, 0, 0, 0) }
+    func stopFailing() { faultvfs_fail(number, 0, 0, 0, 0) }
 
     /// The number of calls that have failed since the last `fail`.
     var failed: Int { Int(faultvfs_failed(number)) }

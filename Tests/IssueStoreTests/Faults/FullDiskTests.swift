@@ -32,7 +32,7 @@ struct FullDiskTests {
                     try scene.expectSound(image: disk.image(), or: nil, "seed \(seed), round \(round)")
                 }
                 disk.limitGrowth(to: nil)
-                #expect(try scene.faultsOfGoingOn() == [], "seed \(seed), round \(round)")
+                #expect(try scene.faultsAfterContinuing() == [], "seed \(seed), round \(round)")
                 try scene.take(.checkpoint)
             }
         }
@@ -58,7 +58,7 @@ struct FullDiskTests {
             scene.close()
             disk.limitGrowth(to: nil)
             #expect(try scene.recover() == [])
-            #expect(try scene.faultsOfGoingOn() == [])
+            #expect(try scene.faultsAfterContinuing() == [])
         }
     }
 }

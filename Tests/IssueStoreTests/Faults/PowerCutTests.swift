@@ -83,7 +83,7 @@ struct PowerCutTests {
                 scene.close()
                 disk.restart()
                 #expect(try scene.recover() == [], "\(place)")
-                #expect(try scene.faultsOfGoingOn() == [], "\(place), continuing")
+                #expect(try scene.faultsAfterContinuing() == [], "\(place), continuing")
             }
         }
     }
@@ -99,7 +99,7 @@ struct PowerCutTests {
             disk.fail(1, of: .sync, with: .error)
             if let writer { #expect(throws: StoreFailure.self) { try store.commit(Submission([call]), to: writer) } }
             #expect(disk.failed == 1)
-            disk.mend()
+            disk.stopFailing()
             // As a killed process leaves it: with its WAL.
             writer?.connection.setCheckpointsOnClose(false)
             writer = nil

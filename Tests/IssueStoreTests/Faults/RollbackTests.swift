@@ -24,7 +24,7 @@ struct RollbackTests {
 
                 disk.fail(1, of: .changes, with: .error, lasts: true)
                 #expect(throws: StoreFailure.self, "at the end") { try run() }
-                disk.mend()
+                disk.stopFailing()
                 #expect(text(of: scene.writer) == before, "at the end")
 
                 try scene.addFuse()
@@ -140,7 +140,7 @@ private final class RollbackScene {
         case .imported:
             let submission = try Submission(of: records)
             return { () throws(StoreFailure) in
-                _ = try writer.bringOver([submission], wall: wall, monotonic: monotonic)
+                _ = try writer.importSalvaged([submission], wall: wall, monotonic: monotonic)
             }
         case .closeRange: return { () throws(StoreFailure) in try writer.closeOpenRange() }
         case .forget:
@@ -180,7 +180,7 @@ private final class RollbackScene {
             try store.commit(try Submission([call]), to: writer)
             writer.memory.caches = WriterMemory.Caches()
             let later = writer.logTime(wall: wall, monotonic: monotonic)
-            return { () throws(StoreFailure) in _ = try writer.forgetMarks(before: later) }
+            return { () throws(StoreFailure) in _ = try writer.deleteProducerMarks(before: later) }
         case .setState:
             let id = group.group
             return { () throws(StoreFailure) in _ = try writer.set(TriageState(.resolved), ofGroup: id) }
@@ -194,7 +194,7 @@ private final class RollbackScene {
             let note = GroupNote(
                 uid: UInt32(found[0] ?? "") ?? 0, app: found[1] ?? "", fingerprint: found[2] ?? "",
                 rule: Int64(found[3] ?? "") ?? 0, standing: TriageState(.muted, mutedUntil: store.wall))
-            return { () throws(StoreFailure) in try writer.bringOver([note]) }
+            return { () throws(StoreFailure) in try writer.importSalvaged([note]) }
         case .storeBatch:
             try writer.settle(settlement(dead: []), destination: destination)
             let new = try nextBatch()
@@ -219,7 +219,7 @@ private final class RollbackScene {
     }
 
     private func oldestRange() throws -> RetentionSnapshot.ClosedRange {
-        try #require(try writer.retentionFacts(freeBytes: nil, wall: store.wall, monotonic: store.monotonic).oldest)
+        try #require(try writer.retentionSnapshot(freeBytes: nil, wall: store.wall, monotonic: store.monotonic).oldest)
     }
 
     // MARK: Failing changes

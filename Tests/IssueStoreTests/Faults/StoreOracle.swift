@@ -121,7 +121,7 @@ struct StoreOracle {
             let count = Int64(numbered.call.json.count)
             let mark = marks.first { $0.0 == producer.bytes }.flatMap { ProducerMark(bytes: $0.1) }
             let answer = mark?.received(sequence: numbered.call.numbering?.sequence ?? 0, count: count)
-            let rows = (0..<count).map { ProducerMark.PastAnswer.stored(row: numbered.firstRow + $0) }
+            let rows = (0..<count).map { ProducerMark.PastResult.stored(row: numbered.firstRow + $0) }
             if answer != .resend(rows) {
                 faults.append("the mark of \(producer) returns \(String(describing: answer)), not \(rows)")
             }

@@ -123,7 +123,7 @@ final class StoreScene {
     }
 
     private func spareBytes() throws -> Int64 {
-        try writer?.retentionFacts(freeBytes: nil, wall: store.wall, monotonic: store.monotonic).spareBytes ?? 0
+        try writer?.retentionSnapshot(freeBytes: nil, wall: store.wall, monotonic: store.monotonic).spareBytes ?? 0
     }
 
     // MARK: Steps
@@ -189,7 +189,7 @@ final class StoreScene {
     }
 
     private func forget(_ writer: StoreWriter) throws {
-        let facts = try writer.retentionFacts(freeBytes: nil, wall: store.wall, monotonic: store.monotonic)
+        let facts = try writer.retentionSnapshot(freeBytes: nil, wall: store.wall, monotonic: store.monotonic)
         guard let range = facts.oldest, model.lastRow - range.lastID > 20 else { return }
         var after = model
         after.forgot(through: range.lastID)
@@ -214,7 +214,7 @@ final class StoreScene {
             image.doubtful = doubtful
             let found = try image.recover()
             #expect(found == [], "\(place), after a cut", sourceLocation: sourceLocation)
-            let later = try image.faultsOfGoingOn()
+            let later = try image.faultsAfterContinuing()
             #expect(later == [], "\(place), continuing", sourceLocation: sourceLocation)
         }
     }
@@ -242,7 +242,7 @@ final class StoreScene {
 
     /// Returns the faults after a few more steps. They show that the store still works and returns the same receipts
     /// for a call that is sent again.
-    func faultsOfGoingOn() throws -> [String] {
+    func faultsAfterContinuing() throws -> [String] {
         var faults: [String] = []
         for numbered in model.newest.values {
             let outcomes = try store.commit(

@@ -39,10 +39,10 @@ struct WrongClockTests {
                 #expect(try scene.faults() == [], "\(place)")
                 // While the daemon is down there is only the wall clock, which is trusted for one day at most.
                 let now = scene.now
-                #expect(newest.duration(to: now) <= RecordLogClock.longestGap + .seconds(200), "\(place)")
+                #expect(newest.duration(to: now) <= RecordLogClock.maxGap + .seconds(200), "\(place)")
                 newest = now
             }
-            #expect(try scene.faultsOfGoingOn() == [])
+            #expect(try scene.faultsAfterContinuing() == [])
         }
     }
 
@@ -58,7 +58,7 @@ struct WrongClockTests {
             try scene.take(.closeRange)
             let writer = try #require(scene.writer)
             let range = try #require(
-                try writer.retentionFacts(freeBytes: nil, wall: scene.store.wall, monotonic: scene.store.monotonic)
+                try writer.retentionSnapshot(freeBytes: nil, wall: scene.store.wall, monotonic: scene.store.monotonic)
                     .oldest)
             while try !writer.forget(range).isDone {}
             try scene.take(.restart)

@@ -11,7 +11,7 @@ package enum DamageRun {
         for damage in Damage.all {
             try await DaemonFixture.with { daemon in
                 do {
-                    table.add(try suffer(damage, daemon), to: "Damage: \(damage.name)")
+                    table.add(try runDamage(damage, daemon), to: "Damage: \(damage.name)")
                 } catch {
                     daemon.folder.keep()
                     throw Siege.Broken(description: "Damage: \(damage.name): \(error) (\(daemon.folder.path))")
@@ -20,12 +20,12 @@ package enum DamageRun {
         }
         try await DaemonFixture.with { daemon in
             guard CurrentProcess.userID != 0 || TestBinaries.tool("/usr/bin/setpriv") != nil else { return }
-            table.add(try sufferUnreadableFolder(daemon), to: "Damage: folder that may not be read")
+            table.add(try runUnreadableFolder(daemon), to: "Damage: folder that may not be read")
         }
         return table
     }
 
-    private static func suffer(_ damage: Damage, _ daemon: DaemonFixture) throws -> TortureTable.Row {
+    private static func runDamage(_ damage: Damage, _ daemon: DaemonFixture) throws -> TortureTable.Row {
         var row = TortureTable.Row()
         for call in 1...5 { try report(call, daemon, &row) }
         try daemon.terminate()
@@ -47,7 +47,7 @@ package enum DamageRun {
     }
 
     /// Runs as another user, since root may read everything.
-    private static func sufferUnreadableFolder(_ daemon: DaemonFixture) throws -> TortureTable.Row {
+    private static func runUnreadableFolder(_ daemon: DaemonFixture) throws -> TortureTable.Row {
         var row = TortureTable.Row()
         try report(1, daemon, &row)
         try daemon.terminate()

@@ -3,7 +3,7 @@ import UnixIO
 
 extension Siege {
     /// A row that is deleted without the bookkeeping of the daemon.
-    package enum HiddenRow {
+    package enum DeletedRow {
         case ofOpenRange
         case ofThinnedRange
 
@@ -21,7 +21,7 @@ extension Siege {
 
     /// Deletes a row before the oracle has read it, if retention has already changed its range. Returns the
     /// contradiction that the oracle finds. The run cannot be continued afterwards.
-    package func hideRow(_ row: HiddenRow) throws -> String {
+    package func hideRow(_ row: DeletedRow) throws -> String {
         let query = "SELECT id FROM records WHERE \(row.isChosen) LIMIT 1"
         crew.report(fillingRanges: row == .ofThinnedRange)
         let deadline = MonotonicClock.now.advanced(by: .seconds(180))

@@ -3,7 +3,7 @@ import IssueTestSupport
 import Testing
 
 @Suite("Third-party clients", .daemonLog)
-struct StrangerTests {
+struct ThirdPartyClientTests {
     /// Runs a program that talks to the daemon, and returns its output.
     private func run(
         _ program: String, _ arguments: [String], _ daemon: DaemonFixture, name: String = "stranger",

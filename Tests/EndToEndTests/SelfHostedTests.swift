@@ -6,7 +6,7 @@ import Testing
 @Suite(
     "Self-hosted destinations", .daemonLog,
     .enabled(if: TestBinaries.python != nil, "scripts/dependencies test installs what reads their requests"))
-struct OwnStoreTests {
+struct SelfHostedTests {
     private func with(
         _ section: (FakeStores) throws -> String, _ body: (DaemonFixture, FakeStores, RawClient) async throws -> Void
     ) async throws {

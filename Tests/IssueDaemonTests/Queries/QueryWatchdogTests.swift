@@ -7,15 +7,15 @@ import UnixIO
 @testable import IssueDaemon
 
 @Suite("Interrupting queries")
-struct QuestionWatchTests {
+struct QueryWatchdogTests {
     private static let endless: StaticString =
         "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
 
     /// Runs an endless query until the watch ends it. Returns the reason.
     private func reason(
-        slice: Duration = .seconds(600), mustYield: Bool = false, _ body: @escaping @Sendable (QuestionWatch) -> Void
-    ) throws -> QuestionWatch.Reason? {
-        let watch = QuestionWatch(slice: slice)
+        slice: Duration = .seconds(600), mustYield: Bool = false, _ body: @escaping @Sendable (QueryWatchdog) -> Void
+    ) throws -> QueryWatchdog.Reason? {
+        let watch = QueryWatchdog(slice: slice)
         let thread = try JoinableThread(name: "watch") { watch.run() }
         defer {
             watch.finish()
@@ -44,7 +44,7 @@ struct QuestionWatchTests {
     @Test("A stop ends running queries and those that begin later")
     func stopping() throws {
         #expect(try reason { $0.stop() } == .stopping)
-        let watch = QuestionWatch(slice: .seconds(1))
+        let watch = QueryWatchdog(slice: .seconds(1))
         watch.stop()
         let connection = try SQLiteKit.Connection(path: ":memory:")
         watch.begin(1, connection: 1, QueryInterruption(connection)) { _ in false }
@@ -59,7 +59,7 @@ struct QuestionWatchTests {
 
     @Test("A query that waits for the writer is not interrupted")
     func protected() throws {
-        let watch = QuestionWatch(slice: .seconds(1))
+        let watch = QueryWatchdog(slice: .seconds(1))
         let connection = try SQLiteKit.Connection(path: ":memory:")
         watch.begin(1, connection: 1, QueryInterruption(connection)) { _ in false }
         #expect(watch.protect(1))

@@ -2,7 +2,7 @@ import IssueCore
 import IssueProtocol
 import Testing
 
-struct AnyAnswerTests: ForwardingSteps {
+struct RandomResponseTests: ForwardingSteps {
     @Test(
         "Whatever a destination responds, every line of every batch has exactly one outcome",
         arguments: 0..<40 as Range<UInt64>)

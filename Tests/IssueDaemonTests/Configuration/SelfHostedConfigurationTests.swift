@@ -3,7 +3,7 @@ import IssueDaemon
 import Testing
 
 @Suite("Sections of self-hosted destinations")
-struct OwnStoreConfigurationTests {
+struct SelfHostedConfigurationTests {
     @Test("By default they have no limits, use large batches, and share the times of [Forward]")
     func defaults() throws {
         let folder = try ConfigurationFolder()
@@ -21,9 +21,11 @@ struct OwnStoreConfigurationTests {
             GroupBurst=9
             BatchRecords=50
             """)
-        #expect(configuration.ownStores.map(\.name) == ["clickhouse", "second"])
-        #expect(configuration.ownStores.map(\.kind.section) == ["ClickHouse", "Elasticsearch"])
-        let (first, second) = (configuration.ownStores[0].settings, configuration.ownStores[1].settings)
+        #expect(configuration.selfHostedDestinations.map(\.name) == ["clickhouse", "second"])
+        #expect(configuration.selfHostedDestinations.map(\.kind.section) == ["ClickHouse", "Elasticsearch"])
+        let (first, second) = (
+            configuration.selfHostedDestinations[0].settings, configuration.selfHostedDestinations[1].settings
+        )
         #expect(first.limits.groupBurst == 0)
         #expect(first.limits.globalBurst == 0)
         #expect(first.forward.batchRecords == 10_000)

@@ -1,7 +1,7 @@
 import IssueProtocol
 
 /// The result of a request: the response and the accepted lines.
-struct Judgement: Sendable {
+struct AdmissionDecision: Sendable {
     /// An accepted line.
     struct Line: Sendable {
         let text: String
@@ -15,7 +15,7 @@ struct Judgement: Sendable {
     var inflatedBytes: Int?
     var accepted: [Line] = []
 
-    static func answer(_ answer: HTTPAnswer) -> Judgement {
-        Judgement(answer: answer)
+    static func answer(_ answer: HTTPAnswer) -> AdmissionDecision {
+        AdmissionDecision(answer: answer)
     }
 }

@@ -4,7 +4,7 @@ import Testing
 import UnixIO
 
 @Suite("An idle daemon", .daemonLog)
-struct RestTests {
+struct IdleTests {
     @Test("It starts quickly and needs little memory")
     func atRest() async throws {
         try await DaemonFixture.with(starts: false) { daemon in

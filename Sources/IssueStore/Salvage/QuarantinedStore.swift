@@ -6,7 +6,7 @@ import SQLiteKit
 ///
 /// Its content is untrusted: no number in it is relied upon, and the work is bounded by the size of the file and by
 /// time.
-package final class SetAsideStore {
+package final class QuarantinedStore {
     /// The result of one step.
     package struct Portion {
         /// Calls to commit to the current store.
@@ -38,14 +38,14 @@ package final class SetAsideStore {
     /// The number of rows per lookup.
     private static let stretch: Int64 = 256
     /// The limits of one step.
-    private static let lookupsAtATime = 256
-    private static let bytesAtATime = 8 << 20
-    private static let timeOfStep: Duration = .seconds(2)
+    private static let maxLookupsPerStep = 256
+    private static let maxBytesPerStep = 8 << 20
+    private static let stepTimeout: Duration = .seconds(2)
     private static let maxFruitlessSteps = 10
     /// Max size of a value, in bytes. No valid row is larger: a record of the max size has several such values.
-    private static let longestValue = 64 << 20
+    private static let maxValueBytes = 64 << 20
     /// The highest valid id. The writer rejects a file with a higher one.
-    private static let highestRow: Int64 = (1 << 60) - 1
+    private static let maxRow: Int64 = (1 << 60) - 1
     /// The minimum size of a row in the file, in bytes.
     private static let minRowBytes: Int64 = 8
 
@@ -59,12 +59,12 @@ package final class SetAsideStore {
     ///   determined about its records.
     package init(path: String, original: String? = nil, randomBits: UInt64) throws(StoreFailure) {
         reader = try StoreReader(path: path, toleratesDamage: true)
-        reader.connection.setLongestValue(bytes: Self.longestValue)
+        reader.connection.setLongestValue(bytes: Self.maxValueBytes)
         let id: Int32
         let last: Int64
         do throws(SQLiteError) {
-            reader.connection.setDeadline(.after(Self.timeOfStep))
-            if let name = try Self.nameOfNoTable(reader.connection) {
+            reader.connection.setDeadline(.after(Self.stepTimeout))
+            if let name = try Self.firstNonTable(reader.connection) {
                 throw SQLiteError(code: .corrupt, message: "\(name) is not a table")
             }
             id = Int32(truncatingIfNeeded: try reader.connection.pragma("application_id"))
@@ -97,12 +97,12 @@ package final class SetAsideStore {
     package func step() -> Portion? {
         guard !waiting.isEmpty else { return nil }
         let began = ContinuousClock.now
-        reader.connection.setDeadline(.after(Self.timeOfStep))
+        reader.connection.setDeadline(.after(Self.stepTimeout))
         defer { reader.connection.setDeadline(nil) }
         var portion = Portion()
         var isInterrupted = false
         var lookups = 0
-        while !isInterrupted, lookups < Self.lookupsAtATime, let rows = waiting.popLast() {
+        while !isInterrupted, lookups < Self.maxLookupsPerStep, let rows = waiting.popLast() {
             lookups += 1
             do {
                 if try read(rows, since: began, into: &portion) { break }
@@ -131,7 +131,7 @@ package final class SetAsideStore {
     /// - Returns: Some notes in the order of their rows, and the last row; nil if there are none or they cannot be
     ///   read.
     package func notes(above row: Int64 = 0) -> (notes: [GroupNote], last: Int64)? {
-        reader.connection.setDeadline(.after(Self.timeOfStep))
+        reader.connection.setDeadline(.after(Self.stepTimeout))
         defer { reader.connection.setDeadline(nil) }
         var last = row
         let notes = try? reader.connection.withStatement(
@@ -168,7 +168,7 @@ package final class SetAsideStore {
 
     /// Returns a name from `tables` that is not a table, or nil if all are. A view can produce endless rows from a file
     /// of a few pages.
-    private static func nameOfNoTable(_ connection: Connection) throws(SQLiteError) -> String? {
+    private static func firstNonTable(_ connection: Connection) throws(SQLiteError) -> String? {
         try Statement(
             composedSQL: """
                 SELECT name FROM sqlite_schema
@@ -198,9 +198,9 @@ package final class SetAsideStore {
         guard let newest = rows.max() else {
             throw failure ?? SQLiteError(code: .corrupt, message: "no row id can be read")
         }
-        let last = min(max(newest, 0), highestRow)
+        let last = min(max(newest, 0), maxRow)
         // If the newest rows cannot be read, up to a range of records may follow the last known one.
-        return (last, failure == nil ? last : min(last + 65_536, highestRow))
+        return (last, failure == nil ? last : min(last + 65_536, maxRow))
     }
 
     /// Derives the producer id from the store's codes, so that a copy of the file under another name has the same id.
@@ -232,8 +232,8 @@ package final class SetAsideStore {
         }
         let ids = try ids(in: rows)
         for (place, id) in ids.enumerated() {
-            let isLate = began.duration(to: .now) >= Self.timeOfStep
-            guard !isLate || place == 0, bytes < Self.bytesAtATime else {
+            let isLate = began.duration(to: .now) >= Self.stepTimeout
+            guard !isLate || place == 0, bytes < Self.maxBytesPerStep else {
                 leave(id)
                 return true
             }
@@ -362,7 +362,7 @@ package final class SetAsideStore {
 }
 
 @available(*, unavailable)
-extension SetAsideStore: Sendable {}
+extension QuarantinedStore: Sendable {}
 
 extension SalvagedRecord {
     /// Approximate size in a portion, in bytes.

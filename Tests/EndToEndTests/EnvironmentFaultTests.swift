@@ -5,7 +5,7 @@ import Testing
 import UnixIO
 
 @Suite("Faults of the daemon's environment", .daemonLog)
-struct SurroundingsFaultTests {
+struct EnvironmentFaultTests {
     @Test("A removed socket file is created again, existing connections stay, and it is logged once")
     func socketFileRemoved() async throws {
         try await DaemonFixture.with { daemon in

@@ -8,7 +8,7 @@ import SQLiteKit
 
 /// A store with a destination, whose record log is scanned in portions,
 /// optionally by a new forwarding loop for each.
-final class WalkScene {
+final class ScanScene {
     let path: String
     let writer: StoreWriter
     let reader: StoreReader
@@ -27,8 +27,8 @@ final class WalkScene {
         var drafts: [SummaryDraft] = []
     }
 
-    static func with(_ limits: LimitSettings, seed: UInt64, _ body: (WalkScene) throws -> Void) throws {
-        try withPath { try body(WalkScene($0, limits, seed: seed)) }
+    static func with(_ limits: LimitSettings, seed: UInt64, _ body: (ScanScene) throws -> Void) throws {
+        try withPath { try body(ScanScene($0, limits, seed: seed)) }
     }
 
     /// Calls `body` with the path of a database in a temporary folder.
@@ -127,7 +127,7 @@ final class WalkScene {
         let priority = try reader.destination(destination.id)?.priority ?? 0
         var position: Int64 = 0
         while let last = try reader.walk(after: position, limit: 5000).last?.candidate.record {
-            let ahead = try reader.goneAhead(of: destination.id, in: (position + 1)...last, priority: priority)
+            let ahead = try reader.sentAhead(of: destination.id, in: (position + 1)...last, priority: priority)
             for record in try reader.walk(after: position, limit: 5000) {
                 var candidate = record.candidate
                 if ahead.gone.contains(candidate.record) {
@@ -153,7 +153,7 @@ final class WalkScene {
     }
 }
 
-extension WalkScene.Decisions {
+extension ScanScene.Decisions {
     fileprivate mutating func add(_ batch: NewBatch) {
         sent += batch.sent.map { [$0.row, $0.count, $0.suppressedBefore, $0.occurrences] }
         withheld += batch.withheld

@@ -4,7 +4,7 @@ import IssueTestSupport
 import Testing
 
 @Suite("Priority records", .daemonLog)
-struct OvertakingTests {
+struct PriorityTests {
     @Test("A critical record and a new issue are sent before the backlog of an outage, without duplicates")
     func overtakes() async throws {
         let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))

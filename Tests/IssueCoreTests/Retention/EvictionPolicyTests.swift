@@ -16,22 +16,22 @@ struct FairnessTests {
 
     @Test("There is no candidate if no user has data")
     func nobody() {
-        #expect(Fairness.evictionCandidate([]) == nil)
-        #expect(Fairness.evictionCandidate([holding(1, 5, 0)]) == nil)
-        #expect(Fairness.noisiest([:]).isEmpty)
+        #expect(EvictionPolicy.evictionCandidate([]) == nil)
+        #expect(EvictionPolicy.evictionCandidate([holding(1, 5, 0)]) == nil)
+        #expect(EvictionPolicy.noisiest([:]).isEmpty)
     }
 
     @Test("The user with the most data comes first, with the oldest range of at least average size")
     func evictionCandidate() {
         let holdings = [holding(1, 5, 90), holding(1, 6, 30), holding(2, 6, 100), holding(3, 6, 100)]
-        #expect(Fairness.evictionCandidate(holdings) == holdings[2])
+        #expect(EvictionPolicy.evictionCandidate(holdings) == holdings[2])
     }
 
     @Test("Ranges without pending records come first, even if they are newer or smaller")
     func settled() {
         let holdings = [holding(1, 5, 100, isSettled: false), holding(2, 5, 10)]
-        #expect(Fairness.evictionCandidate(holdings) == holdings[1])
-        #expect(Fairness.evictionCandidate([holdings[0]]) == holdings[0])
+        #expect(EvictionPolicy.evictionCandidate(holdings) == holdings[1])
+        #expect(EvictionPolicy.evictionCandidate([holdings[0]]) == holdings[0])
     }
 
     @Test("Only the largest user loses records, and never from a range below that user's average")
@@ -46,7 +46,7 @@ struct FairnessTests {
             }
             let sums = Dictionary(grouping: holdings, by: \.user).mapValues { $0.reduce(0) { $0 + $1.bytes } }
                 .filter { $0.value > 0 }
-            guard let evictionCandidate = Fairness.evictionCandidate(holdings) else {
+            guard let evictionCandidate = EvictionPolicy.evictionCandidate(holdings) else {
                 #expect(sums.isEmpty)
                 continue
             }
@@ -69,7 +69,7 @@ struct FairnessTests {
         for _ in 0..<500 {
             let pairs = (0..<Int64(traffic.number(below: 20) + 1)).map { ($0, Int64(traffic.number(below: 50) + 1)) }
             let groups = Dictionary(uniqueKeysWithValues: pairs)
-            let noisiest = Fairness.noisiest(groups)
+            let noisiest = EvictionPolicy.noisiest(groups)
             #expect(!noisiest.isEmpty)
             let least = noisiest.compactMap { groups[$0] }.min() ?? 0
             #expect(groups.allSatisfy { noisiest.contains($0.key) || $0.value < least })
@@ -80,7 +80,7 @@ struct FairnessTests {
             let quietest = noisiest.filter { groups[$0] == least }.reduce(0) { $0 + (groups[$1] ?? 0) }
             #expect(gone - quietest < enough)
         }
-        #expect(Fairness.noisiest([1: 5, 2: 5, 3: 5]) == [1, 2, 3])
-        #expect(Fairness.noisiest([1: 100, 2: 5, 3: 5]) == [1])
+        #expect(EvictionPolicy.noisiest([1: 5, 2: 5, 3: 5]) == [1, 2, 3])
+        #expect(EvictionPolicy.noisiest([1: 100, 2: 5, 3: 5]) == [1])
     }
 }

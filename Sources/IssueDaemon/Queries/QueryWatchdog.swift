@@ -6,7 +6,7 @@ import UnixIO
 /// A connection's own deadline is checked by SQLite's progress handler, which
 /// is not called inside a virtual table such as the full-text index. An
 /// interruption from another thread ends work there, too.
-final class QuestionWatch: Sendable {
+final class QueryWatchdog: Sendable {
     /// The reason for which a query was ended.
     enum Reason: Equatable, Sendable {
         /// The client has disconnected.
@@ -135,8 +135,8 @@ final class QuestionWatch: Sendable {
     }
 }
 
-extension QuestionWatch.State {
-    mutating func end(_ thread: Int, _ reason: QuestionWatch.Reason) {
+extension QueryWatchdog.State {
+    mutating func end(_ thread: Int, _ reason: QueryWatchdog.Reason) {
         guard var running = running[thread], !running.isProtected else { return }
         if running.reason == nil { running.reason = reason }
         running.handle.cancel()
@@ -151,19 +151,19 @@ extension QuestionWatch.State {
             let elapsed = running.began.duration(to: now)
             if let reason = running.reason {
                 end(thread, reason)
-            } else if elapsed >= QuestionWatch.limit {
+            } else if elapsed >= QueryWatchdog.limit {
                 end(thread, .tooSlow)
             } else if elapsed >= slice, running.mustYield(elapsed) {
                 end(thread, .yielded)
             }
             let time: KernelInstant
             if self.running[thread]?.reason != nil {
-                time = now.advanced(by: QuestionWatch.repetition)
+                time = now.advanced(by: QueryWatchdog.repetition)
             } else if elapsed < slice {
                 time = running.began.advanced(by: slice)
             } else {
-                let limit = running.began.advanced(by: QuestionWatch.limit)
-                time = min(limit, now.advanced(by: QuestionWatch.interval))
+                let limit = running.began.advanced(by: QueryWatchdog.limit)
+                time = min(limit, now.advanced(by: QueryWatchdog.interval))
             }
             next = min(next ?? time, time)
         }

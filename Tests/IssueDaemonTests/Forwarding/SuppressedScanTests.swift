@@ -6,7 +6,7 @@ import Testing
 @testable import IssueDaemon
 
 @Suite("Scanning suppressed records")
-struct HeldBackWalkTests {
+struct SuppressedScanTests {
     private static var tight: LimitSettings {
         var limits = LimitSettings()
         limits.groupBurst = 2
@@ -22,7 +22,7 @@ struct HeldBackWalkTests {
 
     /// Reports a flood of a few groups of several applications, with critical,
     /// new, withheld and coalesced records and with jumps of the clock.
-    private func report(_ count: Int, to scene: WalkScene, seed: UInt64) throws {
+    private func report(_ count: Int, to scene: ScanScene, seed: UInt64) throws {
         var left = count
         while left > 0 {
             let portion = min(left, Int(scene.below(60)) + 1)
@@ -43,7 +43,7 @@ struct HeldBackWalkTests {
     }
 
     /// Sends some priority records ahead. The others were refused.
-    private func sendAhead(_ scene: WalkScene) throws {
+    private func sendAhead(_ scene: ScanScene) throws {
         // Regardless of the reason for its priority, such a record may be
         // suppressed otherwise.
         try scene.execute("INSERT OR IGNORE INTO express SELECT id, 1 FROM records WHERE id % 83 = 0")
@@ -63,7 +63,7 @@ struct HeldBackWalkTests {
         "Posting lists and individual records give the same decisions, counts and summaries, after any crash",
         arguments: 0..<6 as Range<UInt64>)
     func same(seed: UInt64) throws {
-        try WalkScene.with(Self.tight, seed: seed) { scene in
+        try ScanScene.with(Self.tight, seed: seed) { scene in
             try report(12_000, to: scene, seed: seed)
             let muted = Int64(GroupState.muted.rawValue)
             try scene.execute(
@@ -100,7 +100,7 @@ struct HeldBackWalkTests {
 
     @Test("Rows of suppressed records in a closed range are not read")
     func lists() throws {
-        try WalkScene.with(Self.tight, seed: 1) { scene in
+        try ScanScene.with(Self.tight, seed: 1) { scene in
             for _ in 0..<60 { try scene.commit((0..<50).map { _ in IssueRecord(message: "flood") }) }
             // If the rows were read, their changed counts would be used.
             try scene.execute("UPDATE records SET count = 100 WHERE id > 1200 AND id < 1900")
@@ -113,7 +113,7 @@ struct HeldBackWalkTests {
 
     @Test("A range that is partly removed is read row by row")
     func removed() throws {
-        try WalkScene.with(Self.tight, seed: 1) { scene in
+        try ScanScene.with(Self.tight, seed: 1) { scene in
             for _ in 0..<60 { try scene.commit((0..<50).map { _ in IssueRecord(message: "flood") }) }
             #expect(try scene.reader.lists(after: 1000)?.count == 1000)
             try scene.execute("UPDATE ranges SET records = records - 100 WHERE id = 2")

@@ -5,7 +5,7 @@ import Testing
 import UnixIO
 
 @Suite("External changes to the store", .daemonLog)
-struct StoreSurroundingsTests {
+struct StoreEnvironmentTests {
     @Test("A second daemon on the same store waits for the first one to exit, and answers Busy meanwhile")
     func secondDaemon() async throws {
         try await DaemonFixture.with { first in

@@ -4,7 +4,7 @@ import Testing
 import UnixIO
 
 @Suite("Many and slow clients", .daemonLog)
-struct CrowdTests {
+struct ManyClientsTests {
     @Test("1,024 concurrent connections get their receipts, and need little memory when idle")
     func crowd() async throws {
         try CurrentProcess.raiseOpenFileLimit()
