@@ -1,4 +1,4 @@
-// Preloaded into a program: counts what it allocates, and writes the number to the file that ALLOCATIONS_FILE names.
+// A library to preload: counts the allocations of a program, and writes the number to the file named by ALLOCATIONS_FILE.
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -44,7 +44,7 @@ int posix_memalign(void **memory, size_t alignment, size_t size) {
     return *memory == NULL ? 12 : 0;
 }
 
-__attribute__((destructor)) static void say(void) {
+__attribute__((destructor)) static void write_count(void) {
     long sum = atomic_load(&allocations);
     const char *path = getenv("ALLOCATIONS_FILE");
     FILE *file = path != NULL ? fopen(path, "w") : NULL;

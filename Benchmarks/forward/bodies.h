@@ -3,7 +3,7 @@
 
 #include <stdint.h>
 
-/* Stands before each body in the file of the listener; `answered_at` is of the monotonic clock, in nanoseconds. */
+/* The header before each body in the listener's file. `answered_at` is the monotonic clock, in nanoseconds. */
 struct body_head {
     uint64_t length;
     int64_t answered_at;

@@ -1,7 +1,7 @@
-/* What zlib alone needs: inflates the bodies that a listener got, then, with the
-   clock running, deflates each again, at the same level and in the same portions.
-   Prints what was in them, too: how many lines, and over which time they were
-   answered. */
+/* Measures zlib alone. Inflates the bodies that a listener received, then deflates
+   each again at the same level and in the same portions. Only the deflating is
+   timed. Also prints the number of lines and the time from the first answer to
+   the last. */
 #define _GNU_SOURCE
 #include "../ingest/failure.h"
 #include "../ingest/stopwatch.h"
@@ -29,7 +29,7 @@ static void grow(struct buffer *buffer, size_t capacity) {
 
 static size_t inflate_into(struct buffer *plain, const unsigned char *bytes, size_t count) {
     z_stream stream = {.next_in = (unsigned char *)(uintptr_t)bytes, .avail_in = (unsigned)count};
-    if (inflateInit2(&stream, gzip_window) != Z_OK) fail("zlib does not start");
+    if (inflateInit2(&stream, gzip_window) != Z_OK) fail("zlib cannot be initialised");
     int result;
     do {
         grow(plain, stream.total_out + (1 << 20));
@@ -37,7 +37,7 @@ static size_t inflate_into(struct buffer *plain, const unsigned char *bytes, siz
         stream.avail_out = (unsigned)(plain->capacity - stream.total_out);
         result = inflate(&stream, Z_NO_FLUSH);
     } while (result == Z_OK);
-    if (result != Z_STREAM_END) fail("a body is no gzip: %s", stream.msg == NULL ? "it ends early" : stream.msg);
+    if (result != Z_STREAM_END) fail("a body is not gzip: %s", stream.msg == NULL ? "unexpected end" : stream.msg);
     size_t length = stream.total_out;
     inflateEnd(&stream);
     return length;
@@ -57,7 +57,7 @@ int main(int count, char **arguments) {
     if (file == NULL) fail("%s: %s", arguments[2], strerror(errno));
     z_stream stream = {0};
     if (deflateInit2(&stream, level, Z_DEFLATED, gzip_window, memory_level, Z_DEFAULT_STRATEGY) != Z_OK) {
-        fail("zlib does not start");
+        fail("zlib cannot be initialised");
     }
     struct buffer body = {0}, plain = {0}, packed = {0};
     struct stopwatch watch = {0};
@@ -66,7 +66,7 @@ int main(int count, char **arguments) {
     int64_t first_at = 0, last_at = 0;
     while (fread(&head, sizeof head, 1, file) == 1) {
         grow(&body, head.length);
-        if (fread(body.bytes, 1, head.length, file) != head.length) fail("a body is cut off");
+        if (fread(body.bytes, 1, head.length, file) != head.length) fail("%s: the last body is incomplete", arguments[2]);
         size_t length = head.length;
         if (head.is_compressed) {
             length = inflate_into(&plain, body.bytes, head.length);
@@ -89,7 +89,7 @@ int main(int count, char **arguments) {
         stream.avail_in = (unsigned)length;
         stream.next_out = packed.bytes;
         stream.avail_out = (unsigned)packed.capacity;
-        if (deflate(&stream, Z_FINISH) != Z_STREAM_END) fail("zlib did not come to an end");
+        if (deflate(&stream, Z_FINISH) != Z_STREAM_END) fail("zlib did not finish the stream");
         packed_bytes += stream.total_out;
         deflateReset(&stream);
         stopwatch_stop(&watch);

@@ -1,6 +1,6 @@
-/* Takes requests over TLS and answers each with 200, as cheaply as can be: bodies
-   go into a file as they came, compressed, with the time of the answer, for
-   `deflate_loop` to look into when all is over. One connection at a time. */
+/* Accepts requests over TLS and answers each with 200, as cheaply as possible. It
+   writes the bodies to a file as received, with the time of the answer;
+   `deflate_loop` reads that file afterwards. Serves one connection at a time. */
 #define _GNU_SOURCE
 #include "../ingest/failure.h"
 #include "../ingest/stopwatch.h"
@@ -37,14 +37,14 @@ static int listen_on_loopback(unsigned short *port) {
     socklen_t size = sizeof address;
     if (listener < 0 || bind(listener, (struct sockaddr *)&address, size) != 0 || listen(listener, 16) != 0 ||
         getsockname(listener, (struct sockaddr *)&address, &size) != 0) {
-        fail("no socket to listen on: %s", strerror(errno));
+        fail("cannot listen: %s", strerror(errno));
     }
     *port = ntohs(address.sin_port);
     return listener;
 }
 
-/* Reads until the head of a request is there; returns its length, or 0 where the
-   connection has ended. What came behind it is counted in `have`. */
+/* Reads until the head of a request is complete. Returns its length, or 0 if the
+   connection has ended. `have` is the number of bytes read, with any after the head. */
 static size_t read_head(SSL *connection, size_t *have) {
     *have = 0;
     while (true) {
@@ -60,22 +60,22 @@ static size_t read_head(SSL *connection, size_t *have) {
 
 static size_t content_length(void) {
     const char *line = strcasestr(head, "\r\nContent-Length:");
-    if (line == NULL) fail("a request does not say how long it is");
+    if (line == NULL) fail("a request has no Content-Length");
     return strtoull(line + strlen("\r\nContent-Length:"), NULL, 10);
 }
 
 static void write_all(FILE *file, const void *bytes, size_t count) {
-    if (fwrite(bytes, 1, count, file) != count) fail("a body was not written: %s", strerror(errno));
+    if (fwrite(bytes, 1, count, file) != count) fail("cannot write a body: %s", strerror(errno));
 }
 
-/* Reads a body, of which some may stand behind the head. */
+/* Reads a body. Its first `have` bytes were read with the head. */
 static bool read_body(SSL *connection, size_t length, const char *beginning, size_t have) {
     if (length > body_capacity) {
         body_capacity = length * 2;
         body = realloc(body, body_capacity);
         if (body == NULL) fail("no memory for a body of %zu bytes", length);
     }
-    if (have > length) fail("a request came before the answer to the last one");
+    if (have > length) fail("a request arrived before the answer to the previous one");
     memcpy(body, beginning, have);
     while (have < length) {
         int got = SSL_read(connection, body + have, (int)(length - have));
@@ -107,7 +107,7 @@ int main(int count, char **arguments) {
     SSL_CTX *context = SSL_CTX_new(TLS_server_method());
     if (context == NULL || SSL_CTX_use_certificate_chain_file(context, arguments[1]) != 1 ||
         SSL_CTX_use_PrivateKey_file(context, arguments[2], SSL_FILETYPE_PEM) != 1) {
-        fail("the certificate is of no use: %s", ERR_error_string(ERR_get_error(), NULL));
+        fail("cannot use the certificate: %s", ERR_error_string(ERR_get_error(), NULL));
     }
     FILE *bodies = fopen(arguments[3], "wb");
     if (bodies == NULL) fail("%s: %s", arguments[3], strerror(errno));
@@ -126,6 +126,6 @@ int main(int count, char **arguments) {
         SSL_free(connection);
         close(accepted);
     }
-    if (fclose(bodies) != 0) fail("the bodies were not written: %s", strerror(errno));
+    if (fclose(bodies) != 0) fail("cannot write the bodies: %s", strerror(errno));
     return 0;
 }

@@ -1,4 +1,4 @@
-"""What an application pays for linking the client library, and for each report."""
+"""The cost of the client library for an application: its size, and the time of each report."""
 
 import json
 import os
@@ -36,7 +36,7 @@ def _stripped(program, folder):
 
 
 def _code(binaries):
-    """Bytes of code for each call, the closure of its message included."""
+    """Returns the bytes of code per call, including the closure of its message."""
     sections = _run("size", "-A", f"{binaries}/calls.build/Calls.swift.o")
     found = re.findall(r"^\.text\S*\s+(\d+)", sections, re.MULTILINE)
     return sum(int(size) for size in found) / CALLS
@@ -51,7 +51,7 @@ def _allocations(program, folder):
 
 
 def measure(binary, folder, options, progress):
-    """Calls that are for nobody and for the daemon; sizes; memory."""
+    """Measures calls without a reporter and to the daemon, sizes and memory."""
     progress("client: build")
     binaries = _build()
     os.makedirs(folder, exist_ok=True)
@@ -68,8 +68,8 @@ def measure(binary, folder, options, progress):
         idle = cost("idle")
     shutil.rmtree(folder, ignore_errors=True)
     if not idle["is_stored"]:
-        raise Failure("the daemon did not take the one report of the idle client")
-    # What the clock takes is no part of the call.
+        raise Failure("the daemon did not store the single report of the idle client")
+    # The time to read the clock is not part of the call.
     for times in calls.values():
         times["p50"] = max(0, times["p50"] - clock["p50"])
     code = _code(binaries)
@@ -81,13 +81,13 @@ def measure(binary, folder, options, progress):
         "disabled_ns": disabled, "clock_ns": clock, "calls_ns": calls, "code_bytes": code, "sizes": sizes,
         "allocations": allocations, "idle": idle,
         "marks": [
-            marks.at_most("a report for nobody", disabled["plain"], 20, "ns"),
-            marks.at_most("a report with three keys", calls["three-keys"]["p50"], 1000, "ns"),
-            marks.at_most("99 of 100 such with 8 threads", calls["threads"]["p99"], 10_000, "ns"),
-            marks.at_most("code of a call", code, 120, "bytes"),
-            marks.at_most("a static hello-world grows by", growth, 1.5, "MB"),
-            marks.at_most("the same, beside one with tasks", own_growth, 1.5, "MB"),
-            marks.at_most("allocated before the first report", more, 0, "times"),
-            marks.at_most("memory of a client at rest", memory, 256, "KiB"),
+            marks.at_most("a report without a reporter", disabled["plain"], 20, "ns"),
+            marks.at_most("a report with three keys, p50", calls["three-keys"]["p50"], 1000, "ns"),
+            marks.at_most("a report with three keys from 8 threads, p99", calls["threads"]["p99"], 10_000, "ns"),
+            marks.at_most("code size of a call", code, 120, "bytes"),
+            marks.at_most("growth of a static hello-world", growth, 1.5, "MB"),
+            marks.at_most("growth of a static hello-world with tasks", own_growth, 1.5, "MB"),
+            marks.at_most("allocations before the first report", more, 0, "more"),
+            marks.at_most("memory of an idle client", memory, 256, "KiB"),
         ],
     }

@@ -1,4 +1,4 @@
-"""The daemon under measurement: started with a configuration of its own, looked at from outside, ended."""
+"""Starts the daemon with its own configuration, reads its resource use from /proc, and stops it."""
 
 import os
 import re
@@ -7,7 +7,7 @@ import socket
 import subprocess
 import time
 
-# A benchmark shows thousands of kinds of record at once, which the guard against floods would put into one.
+# The traffic has thousands of series. The limits on new series would put most of them into one, so they are off.
 CONFIGURATION = """\
 [Socket]
 Path={socket}
@@ -25,11 +25,11 @@ PATIENCE = 30
 
 
 class Failure(Exception):
-    """What ends the benchmark with a sentence."""
+    """An error that ends the benchmark with a message."""
 
 
 class Daemon:
-    """A running daemon; leaving the `with` ends it."""
+    """A running daemon. Leaving the `with` block stops it."""
 
     def __init__(self, binary, folder, configuration="", environment=None):
         self.binary = binary
@@ -73,14 +73,14 @@ class Daemon:
                     return
             except TimeoutError:
                 if self.process.poll() is not None:
-                    raise Failure(f"the daemon did not start; it said: {self.said()}") from None
+                    raise Failure(f"the daemon did not start; its log: {self.said()}") from None
                 if time.monotonic() > deadline:
-                    raise Failure(f"the daemon was not ready after {PATIENCE} s; it said: {self.said()}") from None
+                    raise Failure(f"the daemon was not ready after {PATIENCE} s; its log: {self.said()}") from None
 
     def __exit__(self, kind, *_):
         code = self._end()
         if kind is None and code != 0:
-            raise Failure(f"the daemon ended with code {code}; it said: {self.said()}")
+            raise Failure(f"the daemon ended with code {code}; its log: {self.said()}")
 
     def _end(self):
         self.process.send_signal(signal.SIGTERM)
@@ -89,7 +89,7 @@ class Daemon:
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
-            raise Failure(f"the daemon did not end within {PATIENCE} s; it said: {self.said()}") from None
+            raise Failure(f"the daemon did not end within {PATIENCE} s; its log: {self.said()}") from None
 
     def said(self):
         with open(self.log, errors="replace") as file:
@@ -100,12 +100,12 @@ class Daemon:
             return file.read()
 
     def cpu_seconds(self):
-        """Processor time of all its threads, in user and kernel mode."""
+        """Returns the processor time of all threads, in user and kernel mode."""
         fields = self._facts("stat").rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def processor_nanoseconds(self):
-        """The same, exactly, but without the threads that have ended."""
+        """Returns the processor time with full resolution, but without threads that have ended."""
         folder = f"/proc/{self.process.pid}/task"
         total = 0
         for thread in os.listdir(folder):
@@ -117,7 +117,7 @@ class Daemon:
         return total
 
     def memory(self):
-        """In MiB: the most that was ever resident, what is now, and how much of that is its own."""
+        """Returns, in MiB, the peak of resident memory, the current value, and its anonymous part."""
         facts = self._facts("status")
         names = {"peak": "VmHWM", "resident": "VmRSS", "anonymous": "RssAnon"}
         return {
@@ -126,14 +126,14 @@ class Daemon:
         }
 
     def bytes_written(self):
-        """Bytes that it caused to be sent to the disk."""
+        """Returns the bytes that the daemon caused the kernel to write to the disk."""
         return int(re.search(r"^write_bytes: (\d+)", self._facts("io"), re.MULTILINE)[1])
 
     def write_ahead_log(self):
-        """Bytes of the database's log."""
+        """Returns the size of the WAL in bytes."""
         return os.path.getsize(f"{self.database}-wal")
 
     def bytes_on_disk(self):
-        """Of the database and what stands beside it."""
+        """Returns the size in bytes of all files in the folder of the database."""
         folder = os.path.dirname(self.database)
         return sum(os.path.getsize(f"{folder}/{name}") for name in os.listdir(folder))

@@ -1,4 +1,4 @@
-"""What a quiet sender notices while another one floods."""
+"""The latency of a quiet client while another client floods the daemon."""
 
 import os
 import signal
@@ -11,7 +11,7 @@ from .throughput import Shape
 
 TIMES = 10
 STRANGER = 65_533
-# Until its series are known and its windows full.
+# Seconds until the daemon knows all series of the flood and its windows are full.
 RAMP = 2
 
 
@@ -21,13 +21,13 @@ def _quiet(daemon, records):
 
 
 def _during(daemon, shape, records, user, connections, window):
-    # More than it can send until it is ended.
+    # More records than the flood can send before it is stopped.
     flood = programs.flood(
         daemon, shape, 1_000_000_000, "--connections", connections, "--window", window, user=user)
     try:
         time.sleep(RAMP)
         if flood.poll() is not None:
-            raise Failure(f"the flood ended by itself: {flood.stderr.read()}")
+            raise Failure(f"the flood ended early: {flood.stderr.read()}")
         before, start = daemon.cpu_seconds(), time.monotonic()
         sent = _quiet(daemon, records)
         if flood.poll() is not None:
@@ -44,18 +44,18 @@ def _during(daemon, shape, records, user, connections, window):
 
 
 def measure(binary, folder, options, progress):
-    """A hundred single reports a second: alone, then beside floods of several kinds."""
+    """Measures a client with 100 single reports per second: alone, then during several kinds of flood."""
     records = 500 if options.is_quick else 2000
     floods = [
-        ("a flood of the same user", None, 1, 4, 16_000),
-        ("a flood of calls of 50", None, 50, 4, 16_000),
-        ("a flood over 256 connections", None, 1, 256, 16_000),
+        ("the same user", None, 1, 4, 16_000),
+        ("the same user, calls of 50", None, 50, 4, 16_000),
+        ("the same user, 256 connections", None, 1, 256, 16_000),
     ]
     if os.geteuid() == 0:
-        floods.insert(0, ("a flood of another user", STRANGER, 1, 4, 16_000))
+        floods.insert(0, ("another user", STRANGER, 1, 4, 16_000))
     results = []
     with Daemon(binary, folder) as daemon:
-        # So that another user comes to the socket.
+        # Lets another user reach the socket.
         os.chmod(folder, 0o711)
         progress("flood: none")
         alone = _quiet(daemon, records)
@@ -67,8 +67,8 @@ def measure(binary, folder, options, progress):
     return {
         "loads": [{"load": "alone", "daemon_load": None} | alone, *results],
         "marks": [
-            marks.at_most(f"p99 of one who reports 100 times a second, beside {one['load']}",
-                          one["p99_ms"] / alone["p99_ms"], TIMES, "times that alone")
+            marks.at_most(f"p99 at 100 reports per second during a flood: {one['load']}",
+                          one["p99_ms"] / alone["p99_ms"], TIMES, "× without a flood")
             for one in results
         ],
     }

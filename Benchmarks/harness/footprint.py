@@ -1,4 +1,4 @@
-"""What the daemon takes while it has nothing to do, and how long it takes to be there."""
+"""The memory of the daemon at rest, and its start time."""
 
 import resource
 import shutil
@@ -11,7 +11,7 @@ from .daemon import PATIENCE, Daemon, Failure
 from .throughput import SHAPES
 
 STARTS = 10
-# Long enough for timers of a second to have run.
+# Seconds; long enough for timers of one second to have run.
 REST = 3
 IDLE = 1000
 IDLE_MIB = 16
@@ -30,7 +30,7 @@ def _starts(binary, folder, is_empty):
 
 
 def _idle(binary, folder):
-    """What a thousand connections take that have each reported once and say nothing more."""
+    """Returns the memory before and with 1,000 connections that have each reported once and are idle since."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, max(soft, 4 * IDLE)), hard))
     clients = []
@@ -45,7 +45,7 @@ def _idle(binary, folder):
                 client.settimeout(PATIENCE)
                 client.sendall(REPORT)
                 if not client.recv(4096).endswith(b"\0"):
-                    raise Failure("a connection was closed that should have had its receipt")
+                    raise Failure("the daemon closed a connection without sending the receipt")
             time.sleep(REST)
             return {"before": before, "with": daemon.memory()}
         finally:
@@ -54,7 +54,7 @@ def _idle(binary, folder):
 
 
 def measure(binary, folder, options, progress):
-    """Memory before, under and after a load; starts with no file and with one that is not empty."""
+    """Measures memory before and after a load and with idle connections, and starts with and without a store."""
     progress("memory")
     shape = SHAPES[1]
     with Daemon(binary, folder) as daemon:

@@ -1,4 +1,4 @@
-"""How quick a backlog leaves over TLS with gzip, what that costs who reports meanwhile, and what it costs to hold back."""
+"""The rate of forwarding a backlog over TLS with gzip, its effect on ingest, and the cost of skipping records."""
 
 import json
 import os
@@ -19,10 +19,10 @@ RESIDENT_MIB = 32
 WALK_SHARE = 0.1
 LONGEST = 600
 POLL = 0.1
-# The share of a flood that the usual limits hold back at least; what is left leaves at their pace.
+# The default limits hold back at least this share of a flood. The rest is sent at the rate that they allow.
 MOST_HELD = 0.99
 
-# Everything goes, in the batches that a store of the team's own gets.
+# Everything is sent, in batches of the size used for self-hosted destinations.
 WITHOUT_LIMITS = """\
 [LogzIO]
 URL=https://127.0.0.1:{port}
@@ -39,7 +39,7 @@ BatchBytes=8M
 BatchDelay=0
 """
 
-# The usual limits, which hold a flood back.
+# The default limits, which hold back a flood.
 WITH_LIMITS = """\
 [LogzIO]
 URL=https://127.0.0.1:{port}
@@ -48,12 +48,12 @@ Credential={token}
 Backlog=all
 """
 
-# Of a flood there is not much that is new.
+# A flood: many records of few series.
 FLOOD = Shape("zipf ×50", "zipf", 300, 50)
 
 
 class Listener:
-    """A listener for one daemon; leaving the `with` ends it and looks into what it got."""
+    """An HTTPS listener for one daemon. Leaving the `with` block stops it."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -69,7 +69,7 @@ class Listener:
              "2", "-subj", "/CN=listener", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", self.key, "-out",
              self.certificate], capture_output=True, text=True)
         if made.returncode != 0:
-            raise Failure(f"openssl made no certificate:\n{made.stderr}")
+            raise Failure(f"openssl failed to create a certificate:\n{made.stderr}")
         with open(os.open(self.token, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
             file.write("a-token-of-this-benchmark\n")
         self.process = subprocess.Popen(
@@ -96,7 +96,7 @@ class Listener:
 
 
 def _fates(daemon):
-    """What became of the records, read beside the daemon, so that asking costs it nothing."""
+    """Returns the number of records per fate. Reads the database directly, so that the daemon does no work for it."""
     database = sqlite3.connect(f"file:{daemon.database}?mode=ro", uri=True)
     try:
         return dict(database.execute(
@@ -109,12 +109,12 @@ def _wait_until(daemon, is_so):
     deadline = time.monotonic() + LONGEST
     while not is_so(_fates(daemon)):
         if time.monotonic() > deadline:
-            raise Failure(f"after {LONGEST} s this is all: {_fates(daemon)}; the daemon said: {daemon.said()}")
+            raise Failure(f"not finished after {LONGEST} s: {_fates(daemon)}; log of the daemon: {daemon.said()}")
         time.sleep(POLL)
 
 
 def _backlog(binary, folder, shape, options):
-    """A store with records that nobody has asked for yet, and what it cost to take them in."""
+    """Creates a store without a destination, and returns the rate and the cost of storing its records."""
     with Daemon(binary, folder) as daemon:
         before = daemon.cpu_seconds()
         sent = programs.generate(
@@ -125,7 +125,7 @@ def _backlog(binary, folder, shape, options):
 
 
 def _check(daemon, stored, found=None):
-    """The ledger balances, and what was counted as delivered arrived."""
+    """Fails unless the ledger balances and the records counted as delivered have arrived."""
     fates = _fates(daemon)
     database = sqlite3.connect(f"file:{daemon.database}?mode=ro", uri=True)
     try:
@@ -133,14 +133,14 @@ def _check(daemon, stored, found=None):
     finally:
         database.close()
     if unbalanced != 0 or fates.get("received") != stored:
-        raise Failure(f"of {stored} records the ledger says {fates}, and {unbalanced} accounts do not balance")
+        raise Failure(f"{stored} records were stored; the ledger has {fates}, and {unbalanced} accounts do not balance")
     if found is not None and not fates.get("delivered", 0) == found == stored:
-        raise Failure(f"{stored} records were stored, {fates} is told, and {found} arrived")
+        raise Failure(f"{stored} records were stored; the ledger has {fates}, but {found} records arrived")
     return fates
 
 
 def _drain(binary, folder, stored, options, load=None):
-    """Forwards a backlog; with a load, while records come in."""
+    """Forwards a backlog and measures it. With a load, records are reported at the same time."""
     with Listener(f"{folder}/listener") as listener:
         with Daemon(binary, f"{folder}/daemon", listener.configuration(WITHOUT_LIMITS)) as daemon:
             cpu = daemon.cpu_seconds()
@@ -156,7 +156,7 @@ def _drain(binary, folder, stored, options, load=None):
     _check(daemon, stored, found["lines"])
     os.unlink(listener.bodies)
     seconds = found["seconds_from_first_to_last"]
-    # What was answered first had no beginning that could be seen.
+    # The time runs from the first answer, so the records of the first body do not count.
     portion = (found["lines"] - found["lines_of_the_first"]) / found["lines"]
     return found | {
         "ingest": sent, "memory": memory, "daemon_cpu": cpu / found["lines"] * 1e6,
@@ -167,7 +167,7 @@ def _drain(binary, folder, stored, options, load=None):
 
 
 def _suppressed(binary, folder, taken_in, options):
-    """What it costs to walk a flood that the usual limits hold back, beside what it cost to take it in."""
+    """Measures the cost of skipping a flood that the default limits hold back."""
     with Listener(f"{folder}/listener") as listener:
         with Daemon(binary, f"{folder}/daemon", listener.configuration(WITH_LIMITS)) as daemon:
             cpu = daemon.cpu_seconds()
@@ -197,7 +197,7 @@ def _round(binary, folder, options):
 
 
 def measure(binary, folder, options, progress):
-    """Rounds of a backlog that leaves, one that leaves while records come in, and one that is held back."""
+    """Measures a backlog that is forwarded alone, one that is forwarded during ingest, and one that is held back."""
     rounds = []
     for number in range(options.rounds):
         progress(f"forward: round {number + 1} of {options.rounds}")
@@ -223,10 +223,10 @@ def measure(binary, folder, options, progress):
         "walk_cpu": median("suppressed", "daemon_cpu"),
         "rounds": rounds,
         "marks": [
-            marks.at_least("forwarding a backlog", median("alone", "records_per_second"), RATE, "records a second"),
-            marks.at_most("forwarding a backlog", median("alone", "times_zlib"), TIMES_ZLIB, "times zlib alone"),
+            marks.at_least("forwarding a backlog", median("alone", "records_per_second"), RATE, "records per second"),
+            marks.at_most("forwarding a backlog", median("alone", "times_zlib"), TIMES_ZLIB, "× zlib alone"),
             marks.at_most("memory while forwarding", peak, RESIDENT_MIB, "MiB resident"),
-            marks.at_least("rate while forwarding", median("ingest_share"), INGEST_SHARE, "of that without"),
-            marks.at_most("walking what is held back", median("walk_share"), WALK_SHARE, "of taking it in"),
+            marks.at_least("ingest while forwarding", median("ingest_share"), INGEST_SHARE, "× without forwarding"),
+            marks.at_most("CPU to skip held-back records", median("walk_share"), WALK_SHARE, "× CPU to store them"),
         ],
     }

@@ -1,4 +1,4 @@
-"""Whether the daemon stays as quick as it was while its file grows."""
+"""The speed of the daemon in a small and in a large store."""
 
 import shutil
 import statistics
@@ -12,14 +12,14 @@ STEP = 2_000_000
 BYTES_PER_RECORD = 150
 SLOWER = 0.8
 LONGEST_MS = 20
-# What a start may differ by without having grown.
+# Differences of start times up to this value are noise.
 NOISE_MS = 20
-# Nothing is to be removed meanwhile.
+# No record is removed during the measurement.
 UNLIMITED = "[Store]\nMaxSize=1T\n"
 
 
 class Growth:
-    """A store that is filled, with the daemon ended and started between."""
+    """A store that is filled in steps. Each step and each measurement starts the daemon anew."""
 
     def __init__(self, binary, folder, options):
         self.binary, self.folder, self.options = binary, folder, options
@@ -39,7 +39,7 @@ class Growth:
         return sent
 
     def look(self):
-        """The rate, the start, and what is noticed of ranges that close, at the present size."""
+        """Measures the rate, the start time, and the latency while ranges close, at the current size."""
         at = self.stored
         ready = []
         for _ in range(STARTS):
@@ -52,7 +52,7 @@ class Growth:
                 for _ in range(self.options.rounds)
             ]
             cpu = (daemon.cpu_seconds() - before) / sum(run["stored_in_all"] for run in runs) * 1e6
-            # Three ranges close meanwhile.
+            # Three ranges close during these records.
             paced = self._send(daemon, 200_000, "--rate", 20_000, *self.options.numbering)
         return {
             "records": at,
@@ -65,15 +65,15 @@ class Growth:
 
 
 def measure(binary, folder, options, progress):
-    """At a million records and at as many as asked for."""
-    most = options.growth
-    needed = (most + 4 * options.rounds * options.records) * BYTES_PER_RECORD
+    """Measures at one million records and at the number given by --growth."""
+    largest = options.growth
+    needed = (largest + 4 * options.rounds * options.records) * BYTES_PER_RECORD
     parent = folder.rpartition("/")[0]
     if shutil.disk_usage(parent).free < 2 * needed:
-        raise Failure(f"{most:,} records need {2 * needed / 1e9:.0f} GB of free disk; choose fewer with --growth")
+        raise Failure(f"{largest:,} records need {2 * needed / 1e9:.0f} GB of free disk; choose fewer with --growth")
     growth = Growth(binary, folder, options)
     looks = []
-    for records in (min(1_000_000, most // 2), most):
+    for records in (min(1_000_000, largest // 2), largest):
         growth.fill(records, progress)
         progress(f"growth: measuring at {growth.stored:,} records")
         looks.append(growth.look())
@@ -87,7 +87,7 @@ def measure(binary, folder, options, progress):
         "looks": looks,
         "marks": [
             marks.at_least(f"rate at {size}", large["per_second"] / small["per_second"], SLOWER,
-                           f"of that at {before}"),
+                           f"× that at {before}"),
             marks.at_most(f"start to READY at {size}", large["ready_ms"], small["ready_ms"] + NOISE_MS,
                           f"ms ({NOISE_MS} ms more than at {before})"),
             marks.at_most(f"p99 of a receipt while ranges close at {size}", large["paced_p99_ms"], LONGEST_MS, "ms"),

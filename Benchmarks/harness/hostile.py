@@ -17,17 +17,17 @@ from .throughput import Shape
 
 QUIET = 200_500
 HOSTILE = 200_001
-# The quiet user's p99 under a load, as a multiple of the p99 without one.
+# The p99 of the quiet user under a load may be this many times the p99 without one.
 TIMES = 10
 STATUS_SECONDS = 1
 HALVES_MIB = 128
 COST_RATIO = 4
-# Until the load is under way.
+# Seconds until the load runs at full speed.
 RAMP = 2
 RECORD_BYTES = 250_000
-# What a message holds where it varies from one sending to the next.
+# Placeholder in a message, replaced by other letters each time it is sent.
 VARIES = "@@@@@@@@"
-# The guards against floods of names, which are off elsewhere, as they are by default.
+# Sets the limits on new groups and series, which are off in the other parts, to their defaults.
 GUARDS = "[Limits]\nNewGroupsPerApplication=\nNewSeriesPerApplication=\n"
 STATUS = b'{"method":"org.issued.Collector.Status","parameters":{}}\0'
 
@@ -41,17 +41,17 @@ def _words(count, length, seed=1):
     return " ".join("".join(choice.choices("abcdefghijklmnopqrstuvwxyz", k=length)) for _ in range(count))
 
 
-def _questions():
-    """The most expensive valid questions, and some above the limits, by name."""
+def _queries():
+    """Returns the most expensive valid queries, and some above the limits, by name."""
     frequent = " ".join(["order", "failed", "of"] * 5)
     unknown = [f"/no/such/file/{number}" for number in range(256)]
     return {
-        "a text of 30,000 words": _call("List", filter={"text": _words(30_000, 3)}),
-        "a list of 50,000 files": _call("List", filter={"files": [f"f{number}" for number in range(50_000)]}),
-        "a list of 256 files": _call("List", filter={"files": unknown}, order="most", limit=1000, sparkline=100),
-        "a text of 15 frequent words": _call("Records", filter={"text": frequent}, order="oldest", limit=1000),
+        "text filter with 30,000 terms": _call("List", filter={"text": _words(30_000, 3)}),
+        "filter with 50,000 files": _call("List", filter={"files": [f"f{number}" for number in range(50_000)]}),
+        "filter with 256 files": _call("List", filter={"files": unknown}, order="most", limit=1000, sparkline=100),
+        "text filter with 15 frequent terms": _call("Records", filter={"text": frequent}, order="oldest", limit=1000),
         "all records, page after page": _call("Records", filter={"severity": "debug"}, limit=1000),
-        "a histogram of each second minute": _call(
+        "histogram with buckets of two minutes": _call(
             "Histogram", bucket=120_000, by="group", filter={"files": unknown, "severity": "debug"}),
     }
 
@@ -61,19 +61,19 @@ def _report(message="x", **more):
 
 
 def _fill(unit):
-    """A unit again and again, to the size of a record."""
+    """Repeats a unit up to the size of a record."""
     return (unit * (RECORD_BYTES // len(unit) + 1))[:RECORD_BYTES]
 
 
 def _reports():
-    """Reports that are expensive to read or to store, by name; all of one size but for their frame."""
+    """Returns reports that are expensive to decode or to store, by name. All have about the same size."""
     texts = {
-        "hexadecimal without end": "g" + _fill("a1"),
+        "long hexadecimal number": "g" + _fill("a1"),
         "hexadecimal after 0x": "0x" + _fill("f0"),
         "digits": _fill("7"),
         "numbers": _fill("1 "),
         "decimal points": _fill("1."),
-        "halves of addresses": _fill("a@"),
+        "partial e-mail addresses": _fill("a@"),
         "dots": _fill("a."),
         "paths": _fill("/a"),
         "schemes": _fill("http://"),
@@ -87,7 +87,7 @@ def _reports():
         "equals signs": _fill("a="),
         "short words": _fill("a "),
         "distinct words": _words(RECORD_BYTES // 5, 4),
-        "three bytes each": "\u4e00" * (RECORD_BYTES // 3),
+        "characters of three bytes": "\u4e00" * (RECORD_BYTES // 3),
     }
     found = {name: _report(text).replace("\\u4e00", "\u4e00") for name, text in texts.items()}
     # Six bytes of JSON for one character.
@@ -107,7 +107,10 @@ def _reports():
 
 
 def _issues():
-    """Calls of 1,000 records that the guards put together, by name; the first three are of other series each time."""
+    """Returns calls of 1,000 records that exceed the limits on new series, by name.
+
+    In the first three, the series differ each time the call is sent.
+    """
     def records(**more):
         return [{"message": _words(1, 200, number)} | {key: value(number) for key, value in more.items()}
                 for number in range(1000)]
@@ -123,7 +126,7 @@ def _issues():
 
 
 class _Status:
-    """Root asks for the status again and again, over a new connection each time."""
+    """Asks for the status as root, repeatedly, each time over a new connection."""
 
     def __init__(self, daemon):
         self.daemon = daemon
@@ -160,13 +163,13 @@ class _Status:
                     answer += piece
         except OSError:
             pass
-        # An error is not the status, however soon it comes.
+        # An error reply does not count as the status.
         return time.monotonic() - began if b'"parameters"' in answer and b'"error"' not in answer else float("inf")
 
 
 @contextlib.contextmanager
 def _load(daemon, attackers):
-    """Runs `hostile` for each user and its arguments; yields a list to which their results come."""
+    """Runs `hostile` for each pair of user and arguments. Yields a list that receives their results at the end."""
     running, results = [], []
     try:
         for user, arguments in attackers:
@@ -193,11 +196,11 @@ def _quiet(daemon, records):
         return programs.generate(
             daemon, one, records, "--connections", 1, "--window", 100, "--rate", 100, user=QUIET)
     except Failure as failure:
-        # Refused, closed, or left without a receipt: no latency can say that.
+        # The user was refused, disconnected or left without a receipt, so there is no finite latency.
         return {"p50_ms": float("inf"), "p99_ms": float("inf"), "max_ms": float("inf"), "failure": str(failure)}
 
 
-def _beside(daemon, name, records, attackers):
+def _measure(daemon, name, records, attackers):
     with _load(daemon, attackers) as results:
         time.sleep(RAMP)
         before, began = daemon.processor_nanoseconds(), time.monotonic()
@@ -217,7 +220,7 @@ def _varying(text):
 
 
 def _cost(daemon, name, path, calls, user, *more):
-    """Processor time of the daemon for a call, in milliseconds."""
+    """Returns the processor time of the daemon per call, in milliseconds."""
     before = daemon.processor_nanoseconds()
     process = programs.start_hostile(daemon, "--message", path, "--times", calls, *more, user=user)
     try:
@@ -243,7 +246,7 @@ def _costs(binary, folder, options, write):
         found, plains = [], []
         for name, text in (_reports() | _issues()).items():
             path = write("message", text)
-            # A user of its own for each, so that no limit of one slows down the next.
+            # Each message has its own user, so that the limits of one do not slow down the next.
             found.append(_cost(daemon, name, path, calls, HOSTILE + 1 + len(found), *_varying(text)))
             if len(found) % 8 == 0:
                 plains.append(_cost(daemon, "plain text", plain, calls, HOSTILE)["ms"])
@@ -254,7 +257,7 @@ def _costs(binary, folder, options, write):
 
 
 def _halves(binary, folder, write):
-    """Memory that 60 users take who have each sent the better part of some messages of 1 MB."""
+    """Returns the memory for 60 users, each with eight unfinished messages of 1 MB."""
     half = write("half", _report("x" * 1_000_000)[:1_000_000])
     with Daemon(binary, folder) as daemon:
         time.sleep(1)
@@ -262,17 +265,17 @@ def _halves(binary, folder, write):
         attackers = [(HOSTILE + number, ["--message", half, "--unfinished", "--connections", 8]) for number in range(60)]
         with _load(daemon, attackers) as results, _Status(daemon) as status:
             time.sleep(5)
-        most = daemon.memory()["peak"]
+        peak = daemon.memory()["peak"]
     return {
-        "mib": most - before, "status_s": max(status.seconds),
+        "mib": peak - before, "status_s": max(status.seconds),
         "open": sum(one.get("open", 0) for one in results),
     }
 
 
 def measure(binary, folder, options, progress):
-    """Loads of hostile users, each together with a quiet user and root; then the cost of messages."""
+    """Measures a quiet user and root during the loads of hostile users, then the cost of messages."""
     if os.geteuid() != 0:
-        raise Failure("the part hostile needs root, to act as many users; leave it out with --part")
+        raise Failure("the part hostile must run as root to act as several users; select other parts with --part")
     records = 500 if options.is_quick else 2000
     scratch = f"{folder}.messages"
     os.makedirs(scratch, mode=0o755, exist_ok=True)
@@ -298,50 +301,50 @@ def measure(binary, folder, options, progress):
         if "failure" in alone:
             raise Failure(alone["failure"])
 
-        def beside(name, attackers, daemon=daemon):
+        def during(name, attackers, daemon=daemon):
             progress(f"hostile: {name}")
-            results.append(_beside(daemon, name, records, attackers))
+            results.append(_measure(daemon, name, records, attackers))
 
-        for name, text in _questions().items():
-            beside(name, [(HOSTILE, ["--message", write("question", text), "--connections", 32])])
+        for name, text in _queries().items():
+            during(name, [(HOSTILE, ["--message", write("query", text), "--connections", 32])])
         text = _call("List", filter={"text": _words(150, 3)})
-        beside("questions without waiting", [
-            (HOSTILE, ["--message", write("question", text), "--connections", 32, "--hang-up"])])
-        # Each record of the quiet user is news for all of them.
+        during("queries without waiting for replies", [
+            (HOSTILE, ["--message", write("query", text), "--connections", 32, "--hang-up"])])
+        # Each record of the quiet user is matched against all of them.
         text = json.dumps({
             "method": "org.issued.Collector.Records", "more": True,
             "parameters": {"follow": True, "filter": {"text": "none of them", "files": ["f"] * 256}}})
-        beside("1,000 followers", [(HOSTILE, ["--message", write("question", text), "--connections", 1000])])
-        costly = write("message", _reports()["hexadecimal without end"])
-        beside("expensive messages", [(HOSTILE, ["--message", costly, "--connections", 6])])
+        during("1,000 followers", [(HOSTILE, ["--message", write("query", text), "--connections", 1000])])
+        costly = write("message", _reports()["long hexadecimal number"])
+        during("expensive messages", [(HOSTILE, ["--message", costly, "--connections", 6])])
         small = write("small", _report("Once more"))
-        beside("1,000 connections", [(HOSTILE, ["--message", small, "--connections", 1000])])
-        beside("connections without end", [
+        during("1,000 connections", [(HOSTILE, ["--message", small, "--connections", 1000])])
+        during("connections opened and closed repeatedly", [
             (HOSTILE, ["--message", small, "--connections", 200, "--hang-up"])])
-        beside("6 users, 1,100 connections each", [
+        during("6 users, 1,100 connections each", [
             (HOSTILE + number, ["--connections", 1100]) for number in range(6)])
     with Daemon(binary, f"{folder}/issues", GUARDS) as daemon:
         os.chmod(f"{folder}/issues", 0o711)
         for number, (name, text) in enumerate(_issues().items()):
-            # A user of its own for each: the limits of one would make the next one cheaper.
+            # Each has its own user, because the limits of one would make the next one cheaper.
             path = write("issues", text)
-            beside(f"calls of {name}", [
+            during(f"calls of {name}", [
                 (HOSTILE + number, ["--message", path, "--connections", 6, *_varying(text)])], daemon)
     progress("hostile: half messages")
     halves = _halves(binary, f"{folder}/halves", write)
-    progress("hostile: what messages cost")
+    progress("hostile: cost of messages")
     costs = _costs(binary, f"{folder}/costs", options, write)
     issues = [one for one in costs["messages"] if one["message"] in _issues()]
     worst = next(one for one in costs["messages"] if one not in issues)
     found = []
     for one in results:
         found.append(marks.at_most(
-            f"p99 of a quiet user, beside {one['load']}", one["p99_ms"] / alone["p99_ms"], TIMES, "times that alone"))
-        found.append(marks.at_most(f"status for root, beside {one['load']}", one["status_s"], STATUS_SECONDS, "s"))
+            f"p99 of a quiet user: {one['load']}", one["p99_ms"] / alone["p99_ms"], TIMES, "× without a load"))
+        found.append(marks.at_most(f"status for root: {one['load']}", one["status_s"], STATUS_SECONDS, "s"))
     found.append(marks.at_most("memory for 60 users with half messages", halves["mib"], HALVES_MIB, "MiB"))
-    found.append(marks.at_most("status for root, beside half messages", halves["status_s"], STATUS_SECONDS, "s"))
+    found.append(marks.at_most("status for root: half messages", halves["status_s"], STATUS_SECONDS, "s"))
     found.append(marks.at_most(
-        f"the most expensive record ({worst['message']})", worst["ratio"], COST_RATIO, "times a plain text"))
+        f"the most expensive record ({worst['message']})", worst["ratio"], COST_RATIO, "× plain text"))
     for one in issues:
-        found.append(marks.at_most(f"a call of {one['message']}", one["ratio"], COST_RATIO, "times a plain text"))
+        found.append(marks.at_most(f"a call of {one['message']}", one["ratio"], COST_RATIO, "× plain text"))
     return {"loads": [{"load": "alone"} | alone, *results], "halves": halves, "costs": costs, "marks": found}

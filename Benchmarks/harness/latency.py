@@ -1,4 +1,4 @@
-"""How long a receipt takes at loads that are not the most that is possible."""
+"""The latency of receipts at loads below the maximum."""
 
 import os
 import statistics
@@ -10,7 +10,7 @@ from .throughput import Shape
 
 
 def sync_milliseconds(folder, times=200):
-    """What the disk itself takes to make a page durable: median and 99th percentile."""
+    """Returns how long the disk takes to sync a page, in milliseconds: median and 99th percentile."""
     path = f"{folder}/sync"
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT, 0o600)
     taken = []
@@ -28,19 +28,19 @@ def sync_milliseconds(folder, times=200):
 
 
 def measure(binary, folder, options, progress):
-    """One daemon, one load after the other."""
+    """Measures one daemon under each load in turn."""
     scale = 1 if options.is_quick else 3
     single = Shape("zipf ×1", "zipf", 300, 1)
     loads = [
         ("4,000 in flight", 200_000 * scale, ["--window", 4000]),
-        ("10,000 a second", 20_000 * scale, ["--rate", 10_000]),
-        ("1,000 a second", 2_000 * scale, ["--rate", 1_000]),
+        ("10,000 per second", 20_000 * scale, ["--rate", 10_000]),
+        ("1,000 per second", 2_000 * scale, ["--rate", 1_000]),
         ("one at a time", 300 * scale, ["--connections", 1, "--window", 1]),
         ("64 clients, each one at a time", 5_000 * scale, ["--connections", 64, "--window", 64]),
     ]
     results = []
     stored = 0
-    # The disk as it is in these minutes.
+    # The targets depend on the speed of the disk at the time of the measurement.
     sync = sync_milliseconds(os.path.dirname(folder))
     with Daemon(binary, folder) as daemon:
         for name, records, arguments in loads:
@@ -65,9 +65,9 @@ def _marks(results, sync):
     full, fixed, _, one, many = results
     return [
         marks.at_most(f"p99, {full['load']}", full["p99_ms"], 25, "ms"),
-        marks.at_most(f"p99, {fixed['load']}", fixed["p99_ms"], sync["p99_ms"] + 3, "ms (a sync, p99, and 3 ms)"),
-        marks.at_most(f"bytes written, {fixed['load']}", fixed["bytes_written_per_record"], 4096, "for each record"),
-        marks.at_most(f"p99, {one['load']}", one["p99_ms"], sync["p99_ms"] + 2, "ms (a sync, p99, and 2 ms)"),
+        marks.at_most(f"p99, {fixed['load']}", fixed["p99_ms"], sync["p99_ms"] + 3, "ms (p99 of a sync + 3 ms)"),
+        marks.at_most(f"bytes written, {fixed['load']}", fixed["bytes_written_per_record"], 4096, "per record"),
+        marks.at_most(f"p99, {one['load']}", one["p99_ms"], sync["p99_ms"] + 2, "ms (p99 of a sync + 2 ms)"),
         marks.at_least(
-            f"rate, {many['load']}", many["per_second"] / one["per_second"], 20, "times that of one"),
+            f"rate, {many['load']}", many["per_second"] / one["per_second"], 20, "× that of one client"),
     ]

@@ -1,4 +1,4 @@
-"""What the daemon is to reach, and whether it did."""
+"""Comparisons of measured values with their targets."""
 
 
 def at_most(what, value, limit, unit):

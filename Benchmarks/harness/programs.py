@@ -1,4 +1,4 @@
-"""The C programs, and what they print."""
+"""Builds and runs the C programs, and returns their results."""
 
 import json
 import os
@@ -21,7 +21,7 @@ def path(program):
 
 
 def slow_sync(milliseconds):
-    """The environment in which each sync of a program takes so much longer."""
+    """Returns the environment variables that make each sync of a program take this much longer."""
     return {"LD_PRELOAD": path("slow_sync.so"), "SLOW_SYNC_MICROSECONDS": str(int(milliseconds * 1000))}
 
 
@@ -47,7 +47,7 @@ def _measured(program, *arguments, environment=None, user=None):
 
 
 def deflate(level, bodies):
-    """Looks into what a listener got, and has zlib alone deflate it once more."""
+    """Runs `deflate_loop` on the bodies that a listener received, and returns its result."""
     return _measured("deflate_loop", level, bodies)
 
 
@@ -56,7 +56,7 @@ def _traffic(shape):
 
 
 def loop(name, database, shape, records, warm_up, environment=None):
-    """Runs `insert_loop` or `raw_loop` into a new file."""
+    """Runs `insert_loop` or `raw_loop` with a new file, and returns its result."""
     return _measured(
         name, "--database", database, "--records", records, "--warm-up", warm_up, *_traffic(shape),
         environment=environment)
@@ -67,7 +67,7 @@ def _reports(daemon, shape, records, *more):
 
 
 def flood(daemon, shape, records, *more, user=None):
-    """Begins to report, as another user where one is named; whoever calls ends it."""
+    """Starts to report, as another user if one is given, and returns the process. The caller ends it."""
     command = [path("generate"), *(str(argument) for argument in _reports(daemon, shape, records, *more))]
     return subprocess.Popen(
         command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
@@ -75,7 +75,10 @@ def flood(daemon, shape, records, *more, user=None):
 
 
 def start_hostile(daemon, *arguments, user):
-    """Starts `hostile` as a user and returns it; the caller ends it. It prints a line when all connections were tried."""
+    """Starts `hostile` as a user and returns the process. The caller ends it.
+
+    It prints a line as soon as it has tried to open all connections.
+    """
     command = [path("hostile"), "--socket", daemon.socket, *(str(argument) for argument in arguments)]
     return subprocess.Popen(
         command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -83,15 +86,15 @@ def start_hostile(daemon, *arguments, user):
 
 
 def generate(daemon, shape, records, *more, user=None):
-    """Reports to a daemon; what it answers with anything but a receipt is a failure."""
+    """Reports to a daemon and returns the result. Raises Failure unless every record has its receipt."""
     try:
         return _measured("generate", *_reports(daemon, shape, records, *more), user=user)
     except Failure as failure:
-        raise Failure(f"{failure}\nThe daemon said: {daemon.said()}") from None
+        raise Failure(f"{failure}\nLog of the daemon: {daemon.said()}") from None
 
 
 def check(daemon, records, series, loop_database=None):
-    """Fails where the database of a daemon that has ended does not hold exactly what it acknowledged."""
+    """Raises Failure unless the database of a stopped daemon has exactly the acknowledged records."""
     run = _run("check", daemon.database, records, series, *([loop_database] if loop_database else []))
     if run.returncode != 0:
-        raise Failure(f"the database is not as it should be:\n{run.stdout}{run.stderr}")
+        raise Failure(f"the database failed the check:\n{run.stdout}{run.stderr}")

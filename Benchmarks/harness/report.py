@@ -1,4 +1,4 @@
-"""What was measured, as people read it."""
+"""Formats the results as tables."""
 
 
 def _table(heads, rows):
@@ -18,7 +18,7 @@ def _thousands(number):
 
 def _throughput(shapes):
     speed = _table(
-        ["thousands a second", "C loop", "daemon", "ratio", "of rounds", "raw loop", "ratio", "p50 ms", "p99 ms",
+        ["thousands per second", "C loop", "daemon", "ratio", "range", "raw loop", "ratio", "p50 ms", "p99 ms",
          "max ms"],
         [[
             shape["shape"], _thousands(shape["loop_per_second"]), _thousands(shape["daemon_per_second"]),
@@ -27,7 +27,7 @@ def _throughput(shapes):
             f"{shape['p50_ms']:.1f}", f"{shape['p99_ms']:.1f}", f"{shape['max_ms']:.1f}",
         ] for shape in shapes])
     cost = _table(
-        ["CPU seconds a million", "daemon", "generator", "C loop", "bytes a record", "C loop", "raw loop", "peak MiB"],
+        ["CPU seconds per million", "daemon", "generator", "C loop", "bytes per record", "C loop", "raw loop", "peak MiB"],
         [[
             shape["shape"], f"{shape['daemon_cpu']:.2f}", f"{shape['generator_cpu']:.2f}", f"{shape['loop_cpu']:.2f}",
             f"{shape['bytes_per_record']:.0f}", f"{shape['loop_bytes_per_record']:.0f}",
@@ -38,7 +38,7 @@ def _throughput(shapes):
 
 def _latency(loads):
     return _table(
-        ["receipts", "a second", "p50 ms", "p99 ms", "max ms", "CPU s/million", "bytes written/record"],
+        ["receipts", "per second", "p50 ms", "p99 ms", "max ms", "CPU s/million", "bytes written/record"],
         [[
             load["load"], f"{load['per_second']:,.0f}", f"{load['p50_ms']:.2f}", f"{load['p99_ms']:.2f}",
             f"{load['max_ms']:.2f}", f"{load['daemon_cpu']:.2f}", f"{load['bytes_written_per_record']:,.0f}",
@@ -50,7 +50,7 @@ def _footprint(footprint):
     memory = _table(
         ["memory, MiB", "anonymous", "resident", "peak"],
         [[name, *(f"{memory[part]:.1f}" for part in ("anonymous", "resident", "peak"))]
-         for name, memory in (("at rest after the start", footprint["memory_after_start_mib"]),
+         for name, memory in (("at rest after a start", footprint["memory_after_start_mib"]),
                               ("at rest after a load", footprint["memory_after_load_mib"]),
                               (f"with {idle['connections']:,} idle connections", idle["with"]))])
     filled = footprint["start_of_a_filled_store"]
@@ -64,7 +64,7 @@ def _footprint(footprint):
 
 def _flood(flood):
     return _table(
-        ["beside a flood", "p50 ms", "p99 ms", "max ms", "daemon's load"],
+        ["during a flood", "p50 ms", "p99 ms", "max ms", "daemon's load"],
         [[
             load["load"], f"{load['p50_ms']:.2f}", f"{load['p99_ms']:.2f}", f"{load['max_ms']:.2f}",
             "" if load["daemon_load"] is None else f"{load['daemon_load']:.2f}",
@@ -72,8 +72,8 @@ def _flood(flood):
 
 
 def _hostile(hostile):
-    beside = _table(
-        ["beside a hostile user", "p50 ms", "p99 ms", "max ms", "status s", "daemon's load", "log MiB", "calls", "errors"],
+    loads = _table(
+        ["with a hostile user", "p50 ms", "p99 ms", "max ms", "status s", "daemon's load", "WAL MiB", "calls", "errors"],
         [[
             load["load"], f"{load['p50_ms']:.2f}", f"{load['p99_ms']:.2f}", f"{load['max_ms']:.2f}",
             *(["", "", "", "", ""] if "hostile" not in load else [
@@ -82,53 +82,53 @@ def _hostile(hostile):
         ] for load in hostile["loads"]])
     costs = hostile["costs"]
     messages = _table(
-        ["CPU for a message of 250 kB", "ms", "times a plain text", "is"],
+        ["CPU for a message of 250 kB", "ms", "× plain text", "result"],
         [["plain text", f"{costs['plain_ms']:.2f}", "", ""],
          *([one["message"], f"{one['ms']:.2f}", f"{one['ratio']:.1f}", "refused" if one["is_refused"] else "stored"]
            for one in costs["messages"])])
-    return f"{beside}\n\n{messages}"
+    return f"{loads}\n\n{messages}"
 
 
 def _slow_sync(slow):
     return _table(
-        [f"thousands a second, {slow['shape']}", "C loop", "daemon", "p99 ms"],
+        [f"slow sync, {slow['shape']}, thousands per second", "C loop", "daemon", "p99 ms"],
         [[name, _thousands(rates["loop"]), _thousands(rates["daemon"]), f"{rates['p99_ms']:.1f}"]
-         for name, rates in (("the disk as it is", slow["rates"]["usual"]),
-                             (f"{slow['added_ms']} ms more for each sync", slow["rates"]["slower"]))]
+         for name, rates in (("normal disk", slow["rates"]["usual"]),
+                             (f"{slow['added_ms']} ms more per sync", slow["rates"]["slower"]))]
         + [["ratio", f"{slow['ratios']['loop']:.2f}", f"{slow['ratios']['daemon']:.2f}", ""]])
 
 
 def _retention(retention):
     return _table(
-        [f"retention, {retention['shape']}", "thousands a second", "p99 ms", "max ms", "CPU s/million", "MiB on disk"],
+        [f"retention, {retention['shape']}", "thousands per second", "p99 ms", "max ms", "CPU s/million", "MiB on disk"],
         [[
             name, _thousands(rates["records_per_second"]), f"{rates['p99_ms']:.1f}", f"{rates['max_ms']:.1f}",
             f"{rates['daemon_cpu']:.2f}", f"{rates['mib']:.0f}",
-        ] for name, rates in (("nothing is removed", retention["rates"]["without"]),
+        ] for name, rates in (("no limit", retention["rates"]["without"]),
                               (f"MaxSize={retention['limit_mib']}M", retention["rates"]["with"]))])
 
 
 def _forward(forward):
     table = _table(
-        [f"forwarding, {forward['shape']}", "thousands a second", "zlib alone", "times zlib", "CPU s/million", "peak MiB"],
+        [f"forwarding, {forward['shape']}", "thousands per second", "zlib alone", "× zlib", "CPU s/million", "peak MiB"],
         [[
             name, _thousands(rates["records_per_second"]), _thousands(rates["zlib_per_second"]),
             f"{rates['times_zlib']:.2f}", f"{rates['daemon_cpu']:.2f}", f"{rates['peak_mib']:.1f}",
-        ] for name, rates in (("a backlog", forward["rates"]["alone"]),
-                              ("while records come in", forward["rates"]["busy"]))])
-    beside = _table(
-        ["beside it", "thousands a second", "CPU s/million"],
-        [["taken in, nothing forwarded", _thousands(forward["taken_in"]["records_per_second"]),
+        ] for name, rates in (("backlog", forward["rates"]["alone"]),
+                              ("backlog during ingest", forward["rates"]["busy"]))])
+    costs = _table(
+        ["cost of forwarding", "thousands per second", "CPU s/million"],
+        [["ingest without forwarding", _thousands(forward["taken_in"]["records_per_second"]),
           f"{forward['taken_in']['daemon_cpu']:.2f}"],
-         ["taken in while a backlog leaves", _thousands(forward["ingest_per_second"]), ""],
-         ["walked and held back", "", f"{forward['walk_cpu']:.2f}"]])
-    return f"{table}\n\n{beside}"
+         ["ingest while a backlog is forwarded", _thousands(forward["ingest_per_second"]), ""],
+         ["skipping held-back records", "", f"{forward['walk_cpu']:.2f}"]])
+    return f"{table}\n\n{costs}"
 
 
 def _growth(growth):
     return _table(
-        ["growth", "thousands a second", "CPU s/million", "start to READY, ms", "p50 ms", "p99 ms", "max ms",
-         "bytes a record"],
+        ["growth", "thousands per second", "CPU s/million", "start to READY, ms", "p50 ms", "p99 ms", "max ms",
+         "bytes per record"],
         [[
             f"at {look['records']:,} records", _thousands(look["per_second"]), f"{look['daemon_cpu']:.2f}",
             f"{look['ready_ms']:.1f}", f"{look['paced_p50_ms']:.2f}", f"{look['paced_p99_ms']:.2f}",
@@ -140,17 +140,17 @@ def _client(client):
     calls = client["calls_ns"]
     return _table(
         ["client library", "p50 ns", "p99 ns", "max ns"],
-        [["for nobody", f"{client['disabled_ns']['plain']:.1f}", "", ""],
-         ["for nobody, three keys", f"{client['disabled_ns']['three_keys']:.1f}", "", ""],
+        [["no reporter", f"{client['disabled_ns']['plain']:.1f}", "", ""],
+         ["no reporter, three keys", f"{client['disabled_ns']['three_keys']:.1f}", "", ""],
          *([name, f"{times['p50']:,}", f"{times['p99']:,}", f"{times['max']:,}"] for name, times in (
              ("to the daemon", calls["plain"]), ("to the daemon, three keys", calls["three-keys"]),
-             ("the same from 8 threads", calls["threads"])))])
+             ("to the daemon, three keys, 8 threads", calls["threads"])))])
 
 
 def _marks(results):
     found = [mark for part in TEXTS if part in results for mark in results[part]["marks"]]
     return _table(
-        ["mark", "measured", "", "wanted", "is"],
+        ["target", "measured", "", "wanted", "result"],
         [[
             mark["what"], f"{mark['value']:,.2f}", mark["sense"], f"{mark['limit']:,.2f} {mark['unit']}",
             "met" if mark["is_met"] else "NOT MET",
@@ -172,13 +172,13 @@ TEXTS = {
 
 
 def text(results):
-    """All parts that were measured."""
+    """Returns the tables of all parts that were measured."""
     machine = results["machine"]
     sync = machine["sync"]
     parts = [
         f"{machine['processors']} processors, {machine['system']}, SQLite {machine['sqlite']}; "
         f"a sync of a page takes {sync['p50_ms']:.2f} ms (p99 {sync['p99_ms']:.2f} ms).\n"
-        f"{results['records']:,} records a run, {results['rounds']} rounds, medians; 4 connections, "
+        f"{results['records']:,} records per run, {results['rounds']} rounds, medians; 4 connections, "
         f"{results['window']:,} records in flight, "
         f"{'numbered' if results['is_numbered'] else 'not numbered'}."
     ]

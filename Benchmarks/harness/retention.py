@@ -1,4 +1,4 @@
-"""What is left of the speed where the oldest records are removed as new ones come."""
+"""The speed of ingest while the oldest records are removed."""
 
 import os
 import shutil
@@ -11,7 +11,7 @@ from .throughput import SHAPES, fresh
 
 SHARE = 0.7
 MIB = 1 << 20
-# What is removed at a time, the newest range, which stays, and what the log may hold beside the file.
+# The store may exceed its limit by the unit of removal, the newest range, which is never removed, and the WAL.
 SLACK_MIB = 16 + 16 + 8
 
 
@@ -33,7 +33,7 @@ def _rate(binary, folder, shape, options, limit):
 
 
 def _check(daemon, stored):
-    """Every record is there or counted as removed, and the newest is there."""
+    """Fails unless each record is stored or counted as removed, and the newest one is stored."""
     database = sqlite3.connect(f"file:{daemon.database}?mode=ro", uri=True)
     try:
         kept, newest = database.execute("SELECT count(*), max(id) FROM records").fetchone()
@@ -42,17 +42,17 @@ def _check(daemon, stored):
     finally:
         database.close()
     if received != stored or unbalanced != 0 or newest != stored:
-        raise Failure(f"after the oldest were removed, {received} of {stored} records are in the ledger, "
+        raise Failure(f"after the oldest records were removed, {received} of {stored} are in the ledger, "
                       f"the newest is {newest}, and {unbalanced} accounts do not balance")
     if kept == stored:
-        raise Failure("no record was removed, so nothing was measured; run it with more --records")
+        raise Failure("no record was removed, so nothing was measured; use a higher --records")
     return kept
 
 
 def measure(binary, folder, options, progress):
-    """Rounds without a limit and at one that is reached early."""
+    """Measures rounds without a size limit and with one that is reached early."""
     shape = SHAPES[1]
-    # A quarter of what the file would grow to.
+    # A quarter of the size without a limit.
     limit = max(8, options.records * 110 // 4 // MIB)
     rounds = []
     for number in range(options.rounds):
@@ -76,7 +76,7 @@ def measure(binary, folder, options, progress):
         "ratio": ratio,
         "kept": rounds[-1]["with"]["kept"],
         "marks": [
-            marks.at_least("rate at the size limit", ratio, SHARE, "of that without one"),
+            marks.at_least("rate at the size limit", ratio, SHARE, "× without a limit"),
             marks.at_most(f"store with MaxSize={limit}M", size, limit + SLACK_MIB, "MiB"),
         ],
     }

@@ -1,4 +1,4 @@
-"""What is left of the speed where each sync of the disk takes longer."""
+"""The speed of ingest when each sync of the disk takes longer."""
 
 import os
 import shutil
@@ -26,7 +26,7 @@ def _rates(binary, folder, shape, options, environment):
 
 
 def measure(binary, folder, options, progress):
-    """Rounds of the usual disk and a slower one; the ratio is made within a round."""
+    """Measures rounds with the normal disk and with slower syncs. Ratios are computed within a round."""
     shape = SHAPES[1]
     slower = programs.slow_sync(ADDED_MS)
     rounds = []
@@ -48,6 +48,6 @@ def measure(binary, folder, options, progress):
         },
         "ratios": ratios,
         "marks": [
-            marks.at_least(f"rate with {ADDED_MS} ms more for each sync", ratios["daemon"], SHARE, "of that without"),
+            marks.at_least(f"rate with {ADDED_MS} ms more per sync", ratios["daemon"], SHARE, "× without"),
         ],
     }

@@ -1,4 +1,4 @@
-"""How many records a second, against loops that insert the same rows; one after the other in each round."""
+"""Records per second, compared with loops that insert the same rows. Each round runs all of them in turn."""
 
 import os
 import shutil
@@ -11,7 +11,7 @@ from .daemon import Daemon
 
 @dataclass(frozen=True)
 class Shape:
-    """What the traffic looks like."""
+    """The distribution of the series, their number, and the records per call."""
 
     name: str
     distribution: str
@@ -28,7 +28,7 @@ SHAPES = [
 
 
 def fresh(folder):
-    """An empty folder, and a disk that has nothing left to write of what came before."""
+    """Returns an empty folder, after all earlier writes have reached the disk."""
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder, mode=0o700)
     os.sync()
@@ -37,7 +37,7 @@ def fresh(folder):
 
 def _measure_daemon(binary, folder, shape, options, loop_database):
     with Daemon(binary, folder) as daemon:
-        # The generator's own part is not measured, but the daemon is looked at before and after all of it.
+        # The processor time of the daemon includes the warm-up, which the rate excludes.
         before = daemon.cpu_seconds()
         sent = programs.generate(
             daemon, shape, options.records, "--warm-up", options.warm_up, "--window", options.window,
@@ -110,11 +110,11 @@ BYTES_PER_RECORD = 150
 
 
 def measure(binary, folder, options, progress):
-    """All shapes that were asked for, one summary each, and what is wanted of them."""
+    """Measures the selected shapes and returns a summary of each and the targets."""
     summaries = []
     raw_rounds = {}
     for shape in options.shapes:
-        # A raw loop knows no calls, so once for each distribution is enough.
+        # The raw loop has no calls, so one run per distribution is enough.
         with_raw = shape.distribution not in raw_rounds
         rounds = []
         for number in range(options.rounds):
@@ -127,9 +127,9 @@ def measure(binary, folder, options, progress):
         "shapes": summaries,
         "marks": [
             mark for one in summaries for mark in (
-                marks.at_least(f"rate, {one['shape']}", one["ratio"], RATIO_TO_LOOP, "times the C loop"),
-                marks.at_least(f"rate, {one['shape']}", one["ratio_to_raw"], RATIO_TO_RAW, "times the raw loop"),
-                marks.at_most(f"file, {one['shape']}", one["bytes_per_record"], BYTES_PER_RECORD, "bytes a record"),
+                marks.at_least(f"rate, {one['shape']}", one["ratio"], RATIO_TO_LOOP, "× C loop"),
+                marks.at_least(f"rate, {one['shape']}", one["ratio_to_raw"], RATIO_TO_RAW, "× raw loop"),
+                marks.at_most(f"file, {one['shape']}", one["bytes_per_record"], BYTES_PER_RECORD, "bytes per record"),
             )
         ],
     }

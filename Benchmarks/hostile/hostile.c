@@ -1,6 +1,6 @@
-/* Sends one message again and again over many connections, or stops half-way in
-   it, or only holds the connections; as a user who means harm would. Prints as
-   JSON what came of it. See the README. */
+/* Acts as a hostile user: sends one message repeatedly over many connections, or
+   sends only a part of it, or only holds the connections. Prints the result as
+   JSON. See the README. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +20,7 @@
 #include "../ingest/failure.h"
 #include "../ingest/stopwatch.h"
 
-/* A connection that was closed is opened anew after so long. */
+/* A closed connection is reopened after this time. */
 static const int64_t pause_nanoseconds = 10000000;
 
 struct options {
@@ -34,7 +34,7 @@ struct options {
 };
 
 struct connection {
-    /* Negative while there is none. */
+    /* Negative while the connection is closed. */
     int descriptor;
     size_t sent;
     int64_t opens_at;
@@ -45,9 +45,9 @@ struct sender {
     struct options options;
     char *message;
     size_t length;
-    /* Where the message varies, and by how much it has varied. */
-    size_t *places;
-    size_t place_count;
+    /* The offsets of the placeholders, and a counter for their replacements. */
+    size_t *placeholders;
+    size_t placeholder_count;
     uint64_t variations;
     struct sockaddr_un address;
     int readiness;
@@ -60,11 +60,11 @@ static const char usage[] =
     "usage: hostile --socket PATH [--message FILE] [--connections N] [--times N] [--hang-up] [--unfinished]\n"
     "               [--vary]\n"
     "\n"
-    "  --message FILE   what each connection sends, without its final NUL; nothing if it is left out\n"
-    "  --times N        end after so many answers, instead of at SIGTERM\n"
-    "  --hang-up        close the connection when the message is sent, without waiting for the answer\n"
-    "  --unfinished     leave out the NUL, and wait\n"
-    "  --vary           replace each @@@@@@@@ by eight letters, others each time the message is sent\n";
+    "  --message FILE   the message that each connection sends, without the final NUL; default: none\n"
+    "  --times N        stop after N replies, instead of at SIGTERM\n"
+    "  --hang-up        close the connection after sending the message, without waiting for the reply\n"
+    "  --unfinished     omit the final NUL and wait\n"
+    "  --vary           replace each @@@@@@@@ by eight letters that differ each time the message is sent\n";
 
 static volatile sig_atomic_t is_ending;
 
@@ -77,7 +77,7 @@ static uint64_t number(const char *text) {
     char *rest;
     errno = 0;
     unsigned long long value = strtoull(text, &rest, 10);
-    if (errno != 0 || *rest != '\0' || *text < '0' || *text > '9') fail("%s is no number\n%s", text, usage);
+    if (errno != 0 || *rest != '\0' || *text < '0' || *text > '9') fail("%s is not a number\n%s", text, usage);
     return value;
 }
 
@@ -112,35 +112,36 @@ static void read_message(struct sender *sender) {
     if (sender->options.message == NULL) return;
     FILE *file = fopen(sender->options.message, "rb");
     if (file == NULL) fail("%s: %s", sender->options.message, strerror(errno));
-    enum { MOST = 16 << 20 };
-    sender->message = malloc(MOST + 1);
-    if (sender->message == NULL) fail("there is no memory for the message");
-    sender->length = fread(sender->message, 1, MOST, file);
+    enum { MAX_LENGTH = 16 << 20 };
+    sender->message = malloc(MAX_LENGTH + 1);
+    if (sender->message == NULL) fail("out of memory for the message");
+    sender->length = fread(sender->message, 1, MAX_LENGTH, file);
     fclose(file);
     if (!sender->options.is_unfinished) sender->message[sender->length++] = '\0';
 }
 
 enum { LETTERS = 8 };
 
-/* Finds each place at which the message varies. */
-static void find_places(struct sender *sender) {
+/* Finds the placeholders in the message. */
+static void find_placeholders(struct sender *sender) {
     static const char mark[] = "@@@@@@@@";
     if (!sender->options.varies) return;
-    sender->places = malloc((sender->length / LETTERS + 1) * sizeof *sender->places);
-    if (sender->places == NULL) fail("there is no memory for the places at which the message varies");
+    sender->placeholders = malloc((sender->length / LETTERS + 1) * sizeof *sender->placeholders);
+    if (sender->placeholders == NULL) fail("out of memory for the placeholders");
     const char *end = sender->message + sender->length;
     for (char *at = sender->message; (at = memmem(at, (size_t)(end - at), mark, LETTERS)) != NULL; at += LETTERS) {
-        sender->places[sender->place_count++] = (size_t)(at - sender->message);
+        sender->placeholders[sender->placeholder_count++] = (size_t)(at - sender->message);
     }
-    if (sender->place_count == 0) fail("the message has no place at which it could vary");
+    if (sender->placeholder_count == 0) fail("--vary: the message has no @@@@@@@@");
 }
 
-/* Connections that are in the middle of the message send some of the new letters, which harms nothing. */
+/* Replaces the placeholders by new letters. A connection that has sent half of the
+   message continues with the new letters, which does no harm. */
 static void vary(struct sender *sender) {
-    for (size_t index = 0; index < sender->place_count; index++) {
+    for (size_t index = 0; index < sender->placeholder_count; index++) {
         uint64_t rest = sender->variations++;
         for (size_t letter = LETTERS; letter-- > 0; rest /= 26) {
-            sender->message[sender->places[index] + letter] = (char)('a' + rest % 26);
+            sender->message[sender->placeholders[index] + letter] = (char)('a' + rest % 26);
         }
     }
 }
@@ -162,8 +163,8 @@ static void open_connection(struct sender *sender, struct connection *connection
     if (epoll_ctl(sender->readiness, EPOLL_CTL_ADD, descriptor, &event) != 0) fail("epoll: %s", strerror(errno));
 }
 
-/* Sends what is left of the message. */
-static void send_on(struct sender *sender, struct connection *connection, int64_t now) {
+/* Sends the rest of the message, as far as the kernel accepts it. */
+static void send_rest(struct sender *sender, struct connection *connection, int64_t now) {
     while (connection->descriptor >= 0 && connection->sent < sender->length) {
         if (connection->sent == 0) vary(sender);
         ssize_t count = send(
@@ -188,7 +189,7 @@ static bool has(const char *input, ssize_t count, const char *text) {
     return memmem(input, (size_t)count, text, strlen(text)) != NULL;
 }
 
-/* Keeps the beginning of an answer, as part of a JSON string. */
+/* Saves the beginning of a reply with an error, in a form that fits into a JSON string. */
 static void keep_error(struct sender *sender, const char *input, size_t count) {
     size_t length = 0;
     while (length < count && length + 1 < sizeof sender->first_error && input[length] != '\0') {
@@ -197,7 +198,7 @@ static void keep_error(struct sender *sender, const char *input, size_t count) {
     }
 }
 
-/* Reads what has come; each NUL ends an answer, after which the message goes out once more. */
+/* Reads the replies. Each ends with a NUL, and the message is then sent again. */
 static void receive(struct sender *sender, struct connection *connection, int64_t now) {
     static char input[256 << 10];
     while (connection->descriptor >= 0) {
@@ -213,31 +214,31 @@ static void receive(struct sender *sender, struct connection *connection, int64_
             connection->has_error = true;
             if (sender->errors == 0) keep_error(sender, input, (size_t)count);
         }
-        // Of a stream of answers, only the last one lets the message go out once more.
+        // In a stream of replies, only the last one makes this connection send the message again.
         if (memchr(input, '\0', (size_t)count) == NULL || has(input, count, "\"continues\":true")) continue;
         sender->answers++;
         if (connection->has_error) sender->errors++;
         connection->has_error = false;
         if (connection->sent == sender->length) connection->sent = 0;
         if (sender->options.times > 0 && sender->answers >= sender->options.times) return;
-        send_on(sender, connection, now);
+        send_rest(sender, connection, now);
     }
 }
 
 static void run(struct sender *sender) {
     uint32_t count = sender->options.connections;
-    bool is_told = false;
+    bool is_ready = false;
     while (!is_ending && (sender->options.times == 0 || sender->answers < sender->options.times)) {
         int64_t now = monotonic_now();
         for (uint32_t index = 0; index < count; index++) {
             struct connection *connection = &sender->connections[index];
             if (connection->descriptor < 0 && connection->opens_at <= now) open_connection(sender, connection, now);
         }
-        if (!is_told) {
-            // Each has been tried once.
+        if (!is_ready) {
+            // Each connection has been tried once.
             puts("ready");
             fflush(stdout);
-            is_told = true;
+            is_ready = true;
         }
         struct epoll_event events[256];
         int ready = epoll_wait(sender->readiness, events, 256, 10);
@@ -245,7 +246,7 @@ static void run(struct sender *sender) {
         now = monotonic_now();
         for (int index = 0; index < ready; index++) {
             struct connection *connection = events[index].data.ptr;
-            if (events[index].events & EPOLLOUT) send_on(sender, connection, now);
+            if (events[index].events & EPOLLOUT) send_rest(sender, connection, now);
             if (events[index].events & (EPOLLIN | EPOLLHUP | EPOLLERR)) receive(sender, connection, now);
         }
     }
@@ -258,7 +259,7 @@ int main(int argument_count, char **arguments) {
     if (strlen(path) >= sizeof sender.address.sun_path) fail("%s: the path is too long for a socket", path);
     memcpy(sender.address.sun_path, path, strlen(path));
     read_message(&sender);
-    find_places(&sender);
+    find_placeholders(&sender);
 
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {

@@ -1,6 +1,6 @@
-/* Looks into the daemon's database after a run: whether it holds what was
-   acknowledged, whether its sums agree with its rows, and whether the loop that
-   it is compared with wrote the same tables. Prints what is wrong, or nothing. */
+/* Checks the daemon's database after a run: that it has the acknowledged records,
+   that its sums match its rows, and that the loop's tables have the same columns.
+   Prints each difference, and nothing if there is none. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ static void expect(const char *what, int64_t found, int64_t wanted) {
     faults++;
 }
 
-/* What was acknowledged is there, and nothing else. */
+/* Expects exactly the acknowledged records. */
 static void check_records(sqlite3 *database, int64_t records, int64_t series) {
     expect("records", integer(database, "SELECT count(*) FROM records"), records);
     expect("series", integer(database, "SELECT count(*) FROM series"), series);
@@ -36,7 +36,7 @@ static void check_records(sqlite3 *database, int64_t records, int64_t series) {
     expect("accounts that do not balance", integer(database, "SELECT count(*) FROM ledger_check"), 0);
 }
 
-/* What is counted when a range closes says of its rows what they say. */
+/* Expects the sums written when a range closes to match its rows. */
 static void check_ranges(sqlite3 *database) {
     int64_t closed = integer(database, "SELECT coalesce(max(last_id), 0) FROM ranges");
     int64_t rows = integer(
@@ -56,12 +56,12 @@ static void check_ranges(sqlite3 *database) {
            0);
 }
 
-/* The columns of the loop's tables are the daemon's. */
+/* Expects the loop's tables to have the same columns as the daemon's. */
 static void check_tables(sqlite3 *database, const char *other) {
     sqlite3_stmt *attach = prepare(database, "ATTACH ?1 AS other");
     sqlite3_bind_text(attach, 1, other, -1, SQLITE_STATIC);
     run_statement(attach);
-    expect("tables and columns that the loop has and the daemon has not, or the other way round",
+    expect("tables and columns that only the loop or only the daemon has",
            integer(
                database,
                "WITH ours AS (SELECT m.name AS t, c.*"

@@ -17,20 +17,20 @@
 #define HEAD "{\"method\":\"org.issued.Collector.Report\",\"parameters\":{\"records\":["
 #define TAIL "]}}"
 
-/* As much as one system call should move. */
+/* OUTPUT_CAPACITY and INPUT_CAPACITY are suitable sizes for one system call. */
 enum { OUTPUT_CAPACITY = 128 << 10, INPUT_CAPACITY = 256 << 10, TAIL_CAPACITY = 128 };
 
 static void *allocate(size_t size) {
     void *memory = malloc(size);
-    if (memory == NULL) fail("there is no memory for a connection");
+    if (memory == NULL) fail("out of memory for a connection");
     return memory;
 }
 
-/* What stands behind the records of a numbered call, up to its number: with a
-   UUID that no earlier run has used, or its records were duplicates. */
+/* Makes the text that follows the records of a numbered call, up to the number.
+   The producer is a new UUID, because the records would be duplicates otherwise. */
 static void name_producer(struct connection *connection) {
     unsigned char bytes[16];
-    if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes) fail("there is no randomness");
+    if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes) fail("getrandom failed");
     bytes[6] = (bytes[6] & 0x0F) | 0x40;
     bytes[8] = (bytes[8] & 0x3F) | 0x80;
     char *position = connection->numbered_tail;
@@ -75,7 +75,7 @@ void connection_open(struct connection *connection, const char *path, uint32_t w
     name_producer(connection);
 }
 
-bool connection_has_room(const struct connection *connection, const struct load *load) {
+bool connection_can_send(const struct connection *connection, const struct load *load) {
     if (connection->prepared != NULL) {
         return connection->next_prepared < connection->prepared_count
             && connection->output_end - connection->output_start < OUTPUT_CAPACITY
@@ -90,7 +90,7 @@ static uint32_t series_to_send(struct load *load) {
     return next_series(&load->traffic);
 }
 
-/* Writes a call, and answers where it ends. */
+/* Writes a call and returns its end. */
 static char *write_call(struct connection *connection, struct load *load, uint32_t records, char *position) {
     memcpy(position, HEAD, sizeof HEAD - 1);
     position += sizeof HEAD - 1;
@@ -119,8 +119,8 @@ void connection_prepare(struct connection *connection, struct load *load, uint64
     connection->prepared = allocate((calls + 1) * sizeof *connection->prepared);
     free(connection->output);
     connection->output = mmap(NULL, capacity, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (connection->output == MAP_FAILED) fail("there is no memory for the calls");
-    // What is read only once should not be slow to look up.
+    if (connection->output == MAP_FAILED) fail("out of memory for the calls");
+    // Huge pages save TLB misses: each byte is read only once.
     madvise(connection->output, capacity, MADV_HUGEPAGE);
     char *position = connection->output;
     for (size_t index = 0; index < calls; index++) {
@@ -144,9 +144,9 @@ void connection_compose(struct connection *connection, struct load *load, int64_
         connection->output_end = (size_t)(end - connection->output);
     }
 
-    uint32_t place = connection->first_call + connection->call_count++;
-    if (place >= connection->call_capacity) place -= connection->call_capacity;
-    connection->calls[place] = (struct call){started, records};
+    uint32_t slot = connection->first_call + connection->call_count++;
+    if (slot >= connection->call_capacity) slot -= connection->call_capacity;
+    connection->calls[slot] = (struct call){started, records};
     connection->in_flight += records;
     load->in_flight += records;
     load->unsent -= records;
@@ -170,9 +170,9 @@ void connection_flush(struct connection *connection, struct load *load) {
     connection->is_blocked = false;
 }
 
-static void take_reply(
+static void handle_reply(
     struct connection *connection, struct load *load, const char *bytes, size_t length, int64_t now) {
-    if (connection->call_count == 0) fail("a reply came that no call asked for: %.200s", bytes);
+    if (connection->call_count == 0) fail("unexpected reply: %.200s", bytes);
     struct call call = connection->calls[connection->first_call];
     if (++connection->first_call == connection->call_capacity) connection->first_call = 0;
     connection->call_count--;
@@ -207,11 +207,11 @@ void connection_receive(struct connection *connection, struct load *load) {
 
         char *position = connection->input, *end = unread + received;
         for (char *nul; (nul = memchr(unread, '\0', (size_t)(end - unread))) != NULL; position = unread = nul + 1) {
-            take_reply(connection, load, position, (size_t)(nul - position), now);
+            handle_reply(connection, load, position, (size_t)(nul - position), now);
         }
         connection->input_length = (size_t)(end - position);
         memmove(connection->input, position, connection->input_length);
-        // Less than asked for means that there was no more.
+        // A short read means that the socket is empty.
         if ((size_t)received < room) return;
     }
 }

@@ -7,34 +7,34 @@
 
 #include "load.h"
 
-/* A call whose reply has not come yet. */
+/* A call whose reply is outstanding. */
 struct call {
     int64_t started;
     uint32_t records;
 };
 
-/* A call that was written before it is sent: where it ends, and what it carries. */
+/* A call prepared in memory: the offset of its end, and the number of its records. */
 struct prepared_call {
     size_t end;
     uint32_t records;
 };
 
-/* One client: sends calls without waiting for the replies, which come in the
-   order of the calls. */
+/* One client. It sends calls without waiting for the replies. The replies arrive in
+   the order of the calls. */
 struct connection {
     int descriptor;
     uint32_t window;
     uint32_t in_flight;
-    /* Whether the kernel takes no more bytes for now. */
+    /* True while the send buffer of the kernel is full. */
     bool is_blocked;
     uint64_t sequence;
-    /* What stands behind the records of a call, up to its number. */
+    /* The text after the records of a numbered call, up to the number. */
     char numbered_tail[96];
     size_t numbered_tail_length;
 
     char *output;
     size_t output_start, output_end, output_capacity, longest_call;
-    /* What stands ready in place of the output, if anything does. */
+    /* The calls in `output` that were prepared in advance; NULL if calls are written when they are sent. */
     struct prepared_call *prepared;
     size_t prepared_count, next_prepared;
     char *input;
@@ -45,22 +45,22 @@ struct connection {
     uint32_t first_call, call_count, call_capacity;
 };
 
-/* Connects to a socket; up to so many records may wait for their receipts. */
+/* Connects to a socket. At most `window` records may be in flight. */
 void connection_open(struct connection *connection, const char *path, uint32_t window, const struct load *load);
 
-/* Whether the next call fits into the window and into memory. */
-bool connection_has_room(const struct connection *connection, const struct load *load);
+/* Returns whether there is a call left that fits into the window and the output buffer. */
+bool connection_can_send(const struct connection *connection, const struct load *load);
 
-/* Writes so many records' calls before they are sent, so that writing them takes nothing of the processor then. */
+/* Prepares the calls for `records` records, so that writing them takes no processor time while they are sent. */
 void connection_prepare(struct connection *connection, struct load *load, uint64_t records);
 
-/* Adds a call to what is to be sent; its latency counts from a time on. */
+/* Adds a call to the output. Its latency counts from `started`. */
 void connection_compose(struct connection *connection, struct load *load, int64_t started);
 
-/* Sends what the kernel takes now. */
+/* Sends as much of the output as the kernel accepts. */
 void connection_flush(struct connection *connection, struct load *load);
 
-/* Reads the replies that are there, and counts what they say. */
+/* Reads the replies that have arrived, and counts their receipts. */
 void connection_receive(struct connection *connection, struct load *load);
 
 #endif

@@ -6,15 +6,15 @@
 /* Opens a new database with the pragmas that the daemon sets. */
 sqlite3 *make_database(const char *path);
 
-/* Opens a database that is there, to read it. */
+/* Opens an existing database for reading. */
 sqlite3 *open_database(const char *path);
 
-/* Each ends the program where SQLite says no. */
+/* Each ends the program if SQLite returns an error. */
 void run_sql(sqlite3 *database, const char *sql);
 sqlite3_stmt *prepare(sqlite3 *database, const char *sql);
 void run_statement(sqlite3_stmt *statement);
 
-/* Copies the log into the file, and closes. */
+/* Finalizes all statements and closes the database, which checkpoints the WAL. */
 void close_database(sqlite3 *database);
 
 #endif

@@ -1,7 +1,7 @@
 #ifndef FAILURE_H
 #define FAILURE_H
 
-/* Says on standard error what went wrong, and ends the program. */
+/* Prints a message to standard error and exits with status 1. */
 _Noreturn void fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

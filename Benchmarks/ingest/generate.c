@@ -1,5 +1,5 @@
-/* Reports records to an issue daemon as quickly as it answers, or at a fixed
-   rate, and prints as JSON how quickly that was. See the README. */
+/* Reports records to an issue daemon, as fast as it replies or at a fixed rate,
+   and prints the rate and the latency as JSON. See the README. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <getopt.h>
@@ -34,8 +34,8 @@ struct generator {
     uint32_t connection_count;
     int readiness;
     int timeout_milliseconds;
-    /* Whose turn it is where calls go out one at a time. */
-    uint32_t turn;
+    /* The index of the connection that sends the next call at a fixed rate. */
+    uint32_t next_connection;
 };
 
 static const char usage[] =
@@ -47,13 +47,13 @@ static uint64_t number(const char *text) {
     char *end;
     errno = 0;
     unsigned long long value = strtoull(text, &end, 10);
-    if (errno != 0 || *end != '\0' || *text < '0' || *text > '9') fail("%s is no number\n%s", text, usage);
+    if (errno != 0 || *end != '\0' || *text < '0' || *text > '9') fail("%s is not a number\n%s", text, usage);
     return value;
 }
 
-static uint32_t count(const char *text, uint32_t most) {
+static uint32_t count(const char *text, uint32_t maximum) {
     uint64_t value = number(text);
-    if (value == 0 || value > most) fail("%s does not lie between 1 and %u", text, most);
+    if (value == 0 || value > maximum) fail("%s is not between 1 and %u", text, maximum);
     return (uint32_t)value;
 }
 
@@ -78,7 +78,7 @@ static struct options read_options(int argument_count, char **arguments) {
         case 'r': options.records_a_call = count(optarg, 1000); break;
         case 'c': options.connections = count(optarg, 4096); break;
         case 'w': options.window = count(optarg, 10000000); break;
-        case 'k': options.series = count(optarg, MOST_SERIES); break;
+        case 'k': options.series = count(optarg, MAX_SERIES); break;
         case 'q': options.rate = (double)number(optarg); break;
         case 'd': options.distribution = optarg; break;
         case 'x': options.seed = number(optarg); break;
@@ -104,7 +104,7 @@ static void open_connections(struct generator *generator, const struct options *
     for (uint32_t index = 0; index < options->connections; index++) {
         struct connection *connection = &generator->connections[index];
         connection_open(connection, options->socket, options->window / options->connections, &generator->load);
-        // Edges, since what has not been read or written is remembered here.
+        // Edge-triggered: the connection itself remembers whether it can read or write.
         struct epoll_event event = {.events = EPOLLIN | EPOLLOUT | EPOLLET, .data.ptr = connection};
         if (epoll_ctl(generator->readiness, EPOLL_CTL_ADD, connection->descriptor, &event) != 0) {
             fail("epoll: %s", strerror(errno));
@@ -112,7 +112,7 @@ static void open_connections(struct generator *generator, const struct options *
     }
 }
 
-static void tell_time(struct load *load) {
+static void update_time(struct load *load) {
     int64_t milliseconds = nanoseconds_of(CLOCK_REALTIME) / 1000000;
     if (milliseconds == load->time_milliseconds) return;
     load->time_milliseconds = milliseconds;
@@ -122,24 +122,24 @@ static void tell_time(struct load *load) {
 /* Fills a connection's window. */
 static void send_all(struct connection *connection, struct load *load) {
     connection_flush(connection, load);
-    while (!connection->is_blocked && connection_has_room(connection, load)) {
-        tell_time(load);
+    while (!connection->is_blocked && connection_can_send(connection, load)) {
+        update_time(load);
         int64_t now = monotonic_now();
-        while (connection_has_room(connection, load)) connection_compose(connection, load, now);
+        while (connection_can_send(connection, load)) connection_compose(connection, load, now);
         connection_flush(connection, load);
     }
 }
 
-/* Sends the calls that are due, on one connection after the other. A call that
-   finds no room waits, and its latency counts from when it was due. */
+/* Sends the calls that are due, on each connection in turn. A call that does not fit
+   into any window waits; its latency still counts from the time at which it was due. */
 static void send_due(struct generator *generator, int64_t *due, double interval) {
     struct load *load = &generator->load;
     int64_t now = monotonic_now();
-    tell_time(load);
+    update_time(load);
     for (uint32_t tried = 0; *due <= now && load->unsent > 0 && tried < generator->connection_count;) {
-        struct connection *connection = &generator->connections[generator->turn];
-        generator->turn = (generator->turn + 1) % generator->connection_count;
-        if (!connection_has_room(connection, load)) {
+        struct connection *connection = &generator->connections[generator->next_connection];
+        generator->next_connection = (generator->next_connection + 1) % generator->connection_count;
+        if (!connection_can_send(connection, load)) {
             tried++;
             continue;
         }
@@ -158,13 +158,13 @@ static int wait_for_events(struct generator *generator, struct epoll_event *even
     return ready < 0 ? 0 : ready;
 }
 
-/* What is sent as quickly as it is taken stands ready, as far as there is memory for it. */
+/* Prepares the calls for a run without a fixed rate, if they fit into memory. */
 static void prepare(struct generator *generator, uint64_t records) {
-    enum { MOST_PREPARED = 4000000 };
+    enum { MAX_PREPARED = 4000000 };
     struct load *load = &generator->load;
-    if (records > MOST_PREPARED) return;
-    tell_time(load);
-    // Each connection has its share, in whole calls but for the last of all.
+    if (records > MAX_PREPARED) return;
+    update_time(load);
+    // Each connection gets an equal share of whole calls. Only the very last call may have fewer records.
     uint64_t calls = (records + load->records_a_call - 1) / load->records_a_call;
     for (uint32_t index = 0; index < generator->connection_count; index++) {
         uint64_t left = generator->connection_count - index;
@@ -176,8 +176,8 @@ static void prepare(struct generator *generator, uint64_t records) {
     }
 }
 
-/* Sends so many records and waits for all their receipts. Without an interval
-   they go out as quickly as the windows allow. */
+/* Sends `records` records and waits for all receipts. `interval` is the time between
+   two records in nanoseconds; with 0 they are sent as fast as the windows allow. */
 static void run(struct generator *generator, uint64_t records, double interval) {
     struct load *load = &generator->load;
     load->unsent = records;
@@ -206,7 +206,7 @@ static void run(struct generator *generator, uint64_t records, double interval) 
             else connection_flush(connection, load);
         }
         if (ready == 0 && load->in_flight > 0 && monotonic_now() - last_answer > patience) {
-            fail("no receipt came for %d seconds; %llu records wait for theirs", generator->timeout_milliseconds / 1000,
+            fail("no receipt for %d seconds; %llu records are in flight", generator->timeout_milliseconds / 1000,
                  (unsigned long long)load->in_flight);
         }
     }
@@ -228,7 +228,7 @@ static void print_report(
 
 int main(int argument_count, char **arguments) {
     struct options options = read_options(argument_count, arguments);
-    // The kernel's usual slack of 50 microseconds would count as latency.
+    // The default timer slack of 50 microseconds would count as latency.
     prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
     static struct generator generator;
     struct load *load = &generator.load;
@@ -238,7 +238,7 @@ int main(int argument_count, char **arguments) {
     generator.timeout_milliseconds = options.timeout * 1000;
     open_connections(&generator, &options);
 
-    // Each series once, and what else shall not be measured.
+    // Not measured: each series once, then the warm-up.
     run(&generator, options.series + options.warm_up, 0);
     uint64_t stored_before = load->stored;
     load->latency = (struct histogram){0};
@@ -251,7 +251,7 @@ int main(int argument_count, char **arguments) {
     stopwatch_stop(&watch);
     print_report(load, &options, watch, stored_before);
     if (load->refused + load->rejected + load->duplicates > 0) {
-        fail("not all was stored; the first: %s", load->first_refusal);
+        fail("not all records were stored; the first such reply: %s", load->first_refusal);
     }
     return 0;
 }

@@ -1,7 +1,7 @@
 #include "histogram.h"
 
-/* The first buckets are one wide; from there on each power of two is cut into
-   as many steps. */
+/* The first HISTOGRAM_STEPS buckets have a width of 1. After them, each power of two
+   is divided into HISTOGRAM_STEPS buckets. */
 static uint32_t bucket_of(uint64_t value) {
     if (value < HISTOGRAM_STEPS) return (uint32_t)value;
     uint32_t shift = 63 - (uint32_t)__builtin_clzll(value) - 6;

@@ -5,17 +5,17 @@
 
 enum { HISTOGRAM_STEPS = 64, HISTOGRAM_BUCKETS = 58 * HISTOGRAM_STEPS + HISTOGRAM_STEPS };
 
-/* How often which latency was seen, to within two parts in a hundred. */
+/* A histogram of latencies, accurate to 2 %. */
 struct histogram {
     uint64_t counts[HISTOGRAM_BUCKETS];
     uint64_t total;
     int64_t longest;
 };
 
-/* Counts a latency in nanoseconds, for so many receipts. */
+/* Counts a latency in nanoseconds for `receipts` receipts. */
 void histogram_add(struct histogram *histogram, int64_t nanoseconds, uint32_t receipts);
 
-/* The latency in milliseconds that this share of all receipts did not exceed. */
+/* Returns the latency in milliseconds that this share of all receipts did not exceed. */
 double histogram_milliseconds(const struct histogram *histogram, double share);
 
 #endif

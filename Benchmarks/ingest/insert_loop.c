@@ -1,6 +1,6 @@
-/* The loop that the daemon is compared with: inserts the daemon's own rows as
-   quickly as one thread can with a bind and a step for each, and nothing else.
-   No socket, no JSON, no look-up, no receipt. */
+/* The loop that the daemon is compared with. One thread inserts the daemon's own rows
+   as fast as it can, with one bind and one step each. No socket, no JSON, no series
+   lookup, no receipt. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,8 @@
 #include "open_range.h"
 #include "rows.h"
 
-/* What the daemon adds to a row's text to estimate its size. */
+/* ROW_OVERHEAD is what the daemon adds to the text of a row to estimate its size;
+   RECEIVED is the fate of a received record. */
 enum { ROW_OVERHEAD = 32, RECEIVED = 7 };
 
 static const char tables[] =
@@ -93,14 +94,14 @@ int main(int argument_count, char **arguments) {
     sqlite3 *database = make_database(options.database);
     struct inserter inserter = make_inserter(database, options.series);
     struct row *rows = malloc(options.batch * sizeof *rows);
-    if (rows == NULL) fail("there is no memory for the rows");
+    if (rows == NULL) fail("out of memory for the rows");
 
     uint64_t unmeasured = options.series + options.warm_up, all = unmeasured + options.records;
     struct stopwatch watch = {0};
     for (uint64_t made = 0; made < all;) {
         uint64_t left = (made < unmeasured ? unmeasured : all) - made;
         uint32_t count = left < options.batch ? (uint32_t)left : options.batch;
-        // What the rows say costs the loop nothing.
+        // Making the rows is not measured.
         make_rows(rows, count, &traffic, made);
         if (made >= unmeasured) stopwatch_start(&watch);
         insert_batch(&inserter, rows, count);

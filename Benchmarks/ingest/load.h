@@ -7,12 +7,12 @@
 #include "histogram.h"
 #include "traffic.h"
 
-/* What is to be sent, and what was answered, over all connections. */
+/* The records to send and the results so far, over all connections. */
 struct load {
     struct traffic traffic;
     uint32_t records_a_call;
     bool is_numbered;
-    /* The series that each came once; from then on they come by chance. */
+    /* The number of series that were sent once. After all of them, series are chosen at random. */
     uint32_t introduced;
 
     uint64_t unsent;
@@ -21,18 +21,18 @@ struct load {
     uint64_t stored;
     uint64_t rejected;
     uint64_t duplicates;
-    /* Records of calls that were answered with an error, or not as agreed. */
+    /* Records of calls whose reply was an error or had the wrong number of receipts. */
     uint64_t refused;
     char first_refusal[256];
     uint64_t bytes_sent;
     struct histogram latency;
 
-    /* The wall clock, written once for each time that it has moved on. */
+    /* The time of the wall clock as text; updated when its milliseconds change. */
     char time[TIME_WIDTH];
     int64_t time_milliseconds;
 };
 
-/* How many records the next call carries. */
+/* Returns the number of records in the next call. */
 static inline uint32_t next_call_size(const struct load *load) {
     return load->unsent < load->records_a_call ? (uint32_t)load->unsent : load->records_a_call;
 }

@@ -14,7 +14,7 @@ static const char usage[] =
 static uint64_t number(const char *text) {
     char *end;
     unsigned long long value = strtoull(text, &end, 10);
-    if (*end != '\0' || *text < '0' || *text > '9') fail("%s is no number", text);
+    if (*end != '\0' || *text < '0' || *text > '9') fail("%s is not a number", text);
     return value;
 }
 

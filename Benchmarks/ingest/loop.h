@@ -5,7 +5,7 @@
 
 #include "stopwatch.h"
 
-/* What the loops that insert without a daemon are told. */
+/* The options of the loops that insert without a daemon. */
 struct loop_options {
     const char *database;
     const char *distribution;
@@ -18,7 +18,7 @@ struct loop_options {
 
 struct loop_options read_loop_options(int argument_count, char **arguments);
 
-/* Prints what was measured, as JSON. */
+/* Prints the results as JSON. */
 void print_loop_report(const struct loop_options *options, struct stopwatch watch);
 
 #endif

@@ -6,8 +6,7 @@
 #include "database.h"
 #include "failure.h"
 
-/* As in Sources/IssueStore/Schema (Schema+Log.swift, Schema+Shares.swift); `check` compares them with
-   the daemon's. */
+/* As in Sources/IssueStore/Schema/Schema.swift; `check` compares them with the daemon's. */
 static const char tables[] =
     "CREATE TABLE ranges (id INTEGER PRIMARY KEY, first_id INTEGER NOT NULL, last_id INTEGER NOT NULL,"
     " first_at INTEGER NOT NULL, last_at INTEGER NOT NULL, records INTEGER NOT NULL, bytes INTEGER NOT NULL) STRICT;"
@@ -21,16 +20,16 @@ static const char tables[] =
     "CREATE TABLE counts (minute INTEGER NOT NULL, series INTEGER NOT NULL, records INTEGER NOT NULL,"
     " occurrences INTEGER NOT NULL, PRIMARY KEY (minute, series)) STRICT, WITHOUT ROWID;";
 
-/* A difference of two ids in a range takes at most three bytes. */
+/* The difference of two ids in a range takes at most three bytes. */
 enum { ID_BYTES = 3 };
 
 struct open_range *make_open_range(sqlite3 *database, uint32_t series_count) {
     run_sql(database, tables);
     struct open_range *range = calloc(1, sizeof *range);
-    if (range == NULL) fail("there is no memory for the open range");
+    if (range == NULL) fail("out of memory for the open range");
     range->postings = calloc(series_count + 1, sizeof *range->postings);
     range->ids = malloc((size_t)RANGE_CAPACITY * ID_BYTES);
-    if (range->postings == NULL || range->ids == NULL) fail("there is no memory for the open range");
+    if (range->postings == NULL || range->ids == NULL) fail("out of memory for the open range");
     range->id = 1;
     range->first_id = 1;
     range->series_count = series_count;
@@ -67,7 +66,7 @@ static void add_minute(struct posting *posting, int64_t minute, int64_t count) {
     last->occurrences += count;
 }
 
-/* Gives each series a stretch of the ids' bytes, as long as it can need. */
+/* Assigns each series a part of `ids` that is large enough for its records. */
 static void reserve_bytes(struct open_range *range) {
     memset(range->postings, 0, (range->series_count + 1) * sizeof *range->postings);
     for (uint32_t index = 0; index < range->count; index++) range->postings[range->series[index]].records++;

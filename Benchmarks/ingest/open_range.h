@@ -7,14 +7,14 @@
 
 enum { RANGE_RECORDS = 65536, RANGE_CAPACITY = 2 * RANGE_RECORDS, MINUTES = 16 };
 
-/* A minute's share of a series in a range. */
+/* The counts of one series in one minute of a range. */
 struct minute {
     int64_t minute;
     int64_t records;
     int64_t occurrences;
 };
 
-/* A series' share of a range. */
+/* The posting list and counts of one series in a range. */
 struct posting {
     int64_t records;
     int64_t occurrences;
@@ -28,8 +28,8 @@ struct posting {
     struct minute minutes[MINUTES];
 };
 
-/* The range of ids that is being filled, as the daemon keeps it (OpenRange):
-   posting lists and counts are written once, when it is full. */
+/* The range of ids that is being filled, as in the daemon (OpenRange). Posting lists
+   and counts are written once, when the range is full. */
 struct open_range {
     int64_t id;
     int64_t first_id;
@@ -45,14 +45,14 @@ struct open_range {
     sqlite3_stmt *insert_range, *insert_posting, *insert_share, *add_to_total, *add_to_count;
 };
 
-/* Makes the tables of ranges, and an empty range. */
+/* Creates the tables for ranges, and an empty range. */
 struct open_range *make_open_range(sqlite3 *database, uint32_t series_count);
 
 static inline int64_t next_id(const struct open_range *range) {
     return range->first_id + range->count;
 }
 
-/* Takes note of the record with the next id. */
+/* Adds the record with the next id to the range. */
 static inline void range_append(
     struct open_range *range, uint32_t series, int64_t received_at, int64_t count, int64_t bytes) {
     range->series[range->count] = series;
@@ -67,7 +67,7 @@ static inline bool range_is_full(const struct open_range *range) {
     return range->count >= RANGE_RECORDS || range->byte_count >= 16 << 20;
 }
 
-/* Writes the range and goes on with the next, in the open transaction. */
+/* Writes the range within the open transaction, and begins the next one. */
 void close_range(struct open_range *range);
 
 #endif

@@ -1,6 +1,6 @@
-/* What one would write first: each record's JSON as it came, with an index to
-   find it by its id and one to list a group. In batches, by one thread, with no
-   socket; for scale. */
+/* The obvious simple implementation, for comparison: one thread stores the JSON of
+   each record as received, in batches, with an index by id and one by group. No
+   socket. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -24,8 +24,8 @@ struct raw_row {
     char *record;
 };
 
-/* A UUID of version 7, which begins with the time and so lands at the right
-   edge of its index. */
+/* Makes a UUID of version 7. It begins with the time, so each new one is appended at
+   the end of its index. */
 static void make_event_id(unsigned char id[EVENT_ID_BYTES], int64_t milliseconds, struct randomness *randomness) {
     for (int index = 0; index < 6; index++) id[index] = (unsigned char)(milliseconds >> (40 - 8 * index));
     uint64_t first = next_random(randomness), second = next_random(randomness);
@@ -60,7 +60,7 @@ int main(int argument_count, char **arguments) {
     uint32_t longest = longest_record(&traffic);
     struct raw_row *rows = calloc(options.batch, sizeof *rows);
     char *records = malloc((size_t)options.batch * longest);
-    if (rows == NULL || records == NULL) fail("there is no memory for the rows");
+    if (rows == NULL || records == NULL) fail("out of memory for the rows");
     for (uint32_t index = 0; index < options.batch; index++) rows[index].record = records + (size_t)index * longest;
 
     uint64_t unmeasured = options.series + options.warm_up, all = unmeasured + options.records;

@@ -1,13 +1,13 @@
 #include "rows.h"
 
-/* As many as the generator has connections. */
+/* The number of connections of the generator. */
 enum { PROCESSES = 4 };
 
 static void make_row(struct row *row, uint32_t number, struct traffic *traffic) {
     uint64_t random = next_random(&traffic->randomness);
     row->series = (int64_t)number + 1;
     row->process = (int64_t)(random % PROCESSES) + 1;
-    // How long a record is under way, in milliseconds.
+    // The time from the occurrence of a record to its receipt, negated, in milliseconds.
     row->occurred = -(int64_t)(random >> 60);
     row->count = 1;
     row->application = traffic->series[number].application;

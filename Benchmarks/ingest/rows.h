@@ -7,8 +7,7 @@
 
 enum { PARTS_CAPACITY = 32, METADATA_CAPACITY = 128 };
 
-/* What a row of the daemon's table of records holds, but for its id and the
-   time of its commit. */
+/* A row of the daemon's table of records, without its id and the time of its commit. */
 struct row {
     int64_t series;
     int64_t process;
@@ -21,7 +20,7 @@ struct row {
     char metadata[METADATA_CAPACITY];
 };
 
-/* Makes the next rows of the traffic. The first ones show each series once. */
+/* Makes the next rows of the traffic. The first ones have each series once. */
 void make_rows(struct row *rows, uint32_t count, struct traffic *traffic, uint64_t made_before);
 
 #endif

@@ -1,5 +1,5 @@
-/* Preloaded into a program, it makes each of its syncs take longer, as on a
-   slower disk: by as many microseconds as SLOW_SYNC_MICROSECONDS says. */
+/* A library to preload. It makes each sync of a program take longer, as on a slower
+   disk, by the number of microseconds in SLOW_SYNC_MICROSECONDS. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -20,7 +20,7 @@ static void wait_longer(void) {
 }
 
 static int sync_with(const char *name, int descriptor) {
-    // POSIX has no other way from an address of data to one of code.
+    // ISO C cannot convert an object pointer to a function pointer; POSIX suggests this assignment.
     sync_function *real;
     *(void **)&real = dlsym(RTLD_NEXT, name);
     if (real == NULL) {

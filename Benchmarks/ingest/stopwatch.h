@@ -4,8 +4,8 @@
 #include <stdint.h>
 #include <time.h>
 
-/* The time that passed, and the processor time that this program took of it,
-   over all the stretches between a start and a stop; in nanoseconds. */
+/* Elapsed time and processor time of this program, in nanoseconds, summed over all
+   intervals between a start and a stop. */
 struct stopwatch {
     int64_t wall;
     int64_t processor;

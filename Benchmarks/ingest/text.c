@@ -7,8 +7,8 @@
 
 #include "failure.h"
 
-/* Two characters for each value of a byte, so that eight bits of randomness
-   make two digits with one look-up. */
+/* Two characters for each value of a byte, so that one lookup turns eight random bits
+   into two digits. */
 static char pairs[3][256][2];
 
 static void make_pairs(void) {
@@ -23,7 +23,7 @@ static void make_pairs(void) {
 struct text text_from(const char *pattern) {
     if (pairs[DIGIT_HOLE][0][0] == 0) make_pairs();
     struct text text = {.bytes = strdup(pattern), .length = (uint32_t)strlen(pattern)};
-    if (text.bytes == NULL) fail("there is no memory for the texts");
+    if (text.bytes == NULL) fail("out of memory for the texts");
     for (uint32_t index = 0; index < text.length;) {
         char kind = pattern[index];
         uint32_t end = index + 1;
@@ -42,15 +42,17 @@ char *write_text(char *output, const struct text *text, const char *time, struct
     memcpy(output, text->bytes, text->length);
     for (uint32_t index = 0; index < text->hole_count; index++) {
         const struct hole *hole = &text->holes[index];
-        char *place = output + hole->offset;
+        char *position = output + hole->offset;
         if (hole->kind == TIME_HOLE) {
-            memcpy(place, time, TIME_WIDTH);
+            memcpy(position, time, TIME_WIDTH);
             continue;
         }
         uint64_t random = next_random(randomness);
         int width = hole->width;
-        for (; width >= 2; width -= 2, place += 2, random >>= 8) memcpy(place, pairs[hole->kind][random & 0xFF], 2);
-        if (width == 1) *place = pairs[hole->kind][random & 0xFF][1];
+        for (; width >= 2; width -= 2, position += 2, random >>= 8) {
+            memcpy(position, pairs[hole->kind][random & 0xFF], 2);
+        }
+        if (width == 1) *position = pairs[hole->kind][random & 0xFF][1];
     }
     return output + text->length;
 }

@@ -4,8 +4,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* How places that differ from record to record are marked in a pattern: a
-   decimal digit, a hexadecimal digit, a character of the time. */
+/* The characters that stand in a pattern for parts that differ from record to record:
+   a decimal digit, a hexadecimal digit, a character of the time. */
 #define DIGIT "\001"
 #define HEX "\002"
 #define TIME "\003"
@@ -14,14 +14,14 @@ enum { DIGIT_HOLE = 1, HEX_HOLE = 2, TIME_HOLE = 3 };
 
 enum { TEXT_HOLES = 12, TIME_WIDTH = 24 };
 
-/* A place in a text that differs from record to record. */
+/* A part of a text that differs from record to record. */
 struct hole {
     uint16_t offset;
     uint8_t width;
     uint8_t kind;
 };
 
-/* A text that is made once, and then copied with its holes filled. */
+/* A text that is made once. Each copy of it gets its holes filled. */
 struct text {
     char *bytes;
     uint32_t length;
@@ -29,7 +29,8 @@ struct text {
     struct hole holes[TEXT_HOLES];
 };
 
-/* A generator of random numbers: small, quick, and the same on each machine. */
+/* A small and fast generator of random numbers (SplitMix64). Equal seeds give equal
+   numbers on each machine. */
 struct randomness {
     uint64_t state;
 };
@@ -41,14 +42,14 @@ static inline uint64_t next_random(struct randomness *randomness) {
     return number ^ (number >> 31);
 }
 
-/* Makes a text of a pattern. */
+/* Makes a text from a pattern. */
 struct text text_from(const char *pattern);
 
-/* Writes a text with random digits, and with a time of TIME_WIDTH characters
-   (or NULL where the text has no place for one). Returns where it ends. */
+/* Writes a text with random digits and with a time of TIME_WIDTH characters (NULL if
+   the text has no hole for one). Returns the end of the text. */
 char *write_text(char *output, const struct text *text, const char *time, struct randomness *randomness);
 
-/* Writes the wall clock's time as RFC 3339 has it, and no NUL behind it. */
+/* Writes a time in the format of RFC 3339, without a final NUL. */
 void write_time(char output[TIME_WIDTH], int64_t milliseconds);
 
 #endif

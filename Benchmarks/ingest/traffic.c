@@ -29,8 +29,8 @@ static const char *const severities[] = {"error", "error", "warning", "error", "
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
-/* An id begins with a letter and a figure, as hexadecimal numbers in messages
-   mostly have both; one that is all letters would be taken for a word. */
+/* An id begins with a letter and a digit. Most hexadecimal numbers in messages have
+   both, and the daemon would treat one without digits as a word. */
 #define ORDER DIGIT DIGIT DIGIT DIGIT DIGIT DIGIT
 #define SHORT_ID "e4" HEX HEX HEX HEX HEX HEX
 #define LONG_ID SHORT_ID HEX HEX HEX HEX HEX HEX HEX HEX
@@ -41,7 +41,7 @@ static const char metadata[] =
     "{\"request\":\"" LONG_ID "\",\"tenant\":\"t-" DIGIT DIGIT DIGIT DIGIT "\",\"attempt\":" DIGIT
     ",\"elapsed\":0." DIGIT DIGIT DIGIT DIGIT ",\"cache\":false}";
 
-/* Any two series differ in the words of their messages. */
+/* Any two series have different message texts. */
 static struct series make_series(uint32_t number) {
     const char *action = actions[number % COUNT(actions)];
     const char *thing = things[number / COUNT(actions) % COUNT(things)];
@@ -66,26 +66,27 @@ static struct series make_series(uint32_t number) {
     return (struct series){.record = text_from(pattern), .application = application};
 }
 
-/* Of a table's places, each series gets its share, and at least one. */
+/* Makes the lookup table of Zipf's distribution. Each series has a number of entries in
+   proportion to its frequency, at least one. */
 static uint16_t *make_ranks(uint32_t series_count) {
-    enum { PLACES = 1 << 16 };
-    uint16_t *ranks = malloc(PLACES * sizeof *ranks);
-    if (ranks == NULL) fail("there is no memory for the ranks");
+    enum { RANK_COUNT = 1 << 16 };
+    uint16_t *ranks = malloc(RANK_COUNT * sizeof *ranks);
+    if (ranks == NULL) fail("out of memory for the ranks");
     double total = 0;
     for (uint32_t rank = 1; rank <= series_count; rank++) total += 1.0 / rank;
     double sum = 0;
-    uint32_t place = 0;
+    uint32_t index = 0;
     for (uint32_t rank = 1; rank <= series_count; rank++) {
         sum += 1.0 / rank;
-        uint32_t end = rank == series_count ? PLACES : (uint32_t)(sum / total * PLACES);
-        if (end <= place) end = place + 1;
-        while (place < end && place < PLACES) ranks[place++] = (uint16_t)(rank - 1);
+        uint32_t end = rank == series_count ? RANK_COUNT : (uint32_t)(sum / total * RANK_COUNT);
+        if (end <= index) end = index + 1;
+        while (index < end && index < RANK_COUNT) ranks[index++] = (uint16_t)(rank - 1);
     }
     return ranks;
 }
 
 struct traffic make_traffic(uint32_t series_count, const char *distribution, uint64_t seed) {
-    if (series_count == 0 || series_count > MOST_SERIES) fail("there are 1 to %d series", MOST_SERIES);
+    if (series_count == 0 || series_count > MAX_SERIES) fail("--series must be 1 to %d", MAX_SERIES);
     struct traffic traffic = {
         .series_count = series_count,
         .parts = text_from(ORDER "\037" SHORT_ID),
@@ -95,10 +96,10 @@ struct traffic make_traffic(uint32_t series_count, const char *distribution, uin
     if (strcmp(distribution, "zipf") == 0) {
         traffic.ranks = make_ranks(series_count);
     } else if (strcmp(distribution, "uniform") != 0) {
-        fail("a distribution is zipf or uniform, not %s", distribution);
+        fail("--distribution must be zipf or uniform, not %s", distribution);
     }
     traffic.series = calloc(series_count, sizeof *traffic.series);
-    if (traffic.series == NULL) fail("there is no memory for the series");
+    if (traffic.series == NULL) fail("out of memory for the series");
     for (uint32_t number = 0; number < series_count; number++) traffic.series[number] = make_series(number);
     return traffic;
 }

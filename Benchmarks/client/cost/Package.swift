@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// What an application pays for linking the client library. Measured by ../run --part client.
+// Programs that measure the cost of the client library for an application. Run by ../../run --part client.
 let package = Package(
     name: "client-benchmark",
     dependencies: [.package(name: "issued", path: "../../..")],

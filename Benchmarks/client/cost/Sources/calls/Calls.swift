@@ -1,6 +1,6 @@
 import Issues
 
-/// Fifty calls, for who counts their code.
+/// Fifty calls, whose code size is measured.
 public func calls() {
     reportIssue("Shelf 1 is empty")
     reportIssue("Shelf 2 is empty")

@@ -1,6 +1,6 @@
 import Issues
 
-/// The calls that are measured, none inlined into its loop.
+/// The calls that are measured. None is inlined into its loop.
 enum Reports {
     @inline(never)
     static func plain(_ number: Int) {

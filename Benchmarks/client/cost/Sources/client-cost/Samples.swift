@@ -1,6 +1,6 @@
 import Glibc
 
-/// The time that each call took.
+/// The time of each call, in nanoseconds.
 struct Samples: Sendable {
     private var nanoseconds: [Int64] = []
 
@@ -16,13 +16,14 @@ struct Samples: Sendable {
         nanoseconds += others.nanoseconds
     }
 
-    /// So much of the calls took this long or less.
+    /// Returns the time in nanoseconds that this share of the calls did not exceed, or 0 without calls.
     func quantile(_ share: Double) -> Int64 {
         guard !nanoseconds.isEmpty else { return 0 }
         return nanoseconds.sorted()[min(nanoseconds.count - 1, Int(Double(nanoseconds.count) * share))]
     }
 }
 
+/// Returns the time of the monotonic clock, in nanoseconds.
 func nanoseconds() -> Int64 {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Runs the same on several threads at once, and waits for all of them.
+/// Runs a closure on several threads at the same time, and waits for all of them.
 enum Threads {
     static func run(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) {
         let handles = (0..<count).map { index -> pthread_t in

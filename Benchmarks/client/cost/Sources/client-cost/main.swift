@@ -2,23 +2,24 @@ import Glibc
 import Issues
 import Synchronization
 
-// Which report costs the caller how much; ISSUED_SOCKET says where the daemon is.
+// Measures the time that reports take the caller. ISSUED_SOCKET is the path of the daemon's socket.
 //
-//   client-cost disabled|plain|three-keys|threads|idle
+//   client-cost disabled|clock|plain|three-keys|threads|idle
 //
 // Prints one JSON object.
 
-/// Fewer than the buffer holds, so that none is dropped.
+/// Reports per burst: fewer than the buffer holds, so that none is dropped.
 let burst = 500
 let rounds = 40
 
+/// Returns the mean time of a call, in nanoseconds.
 func perCall(_ calls: Int, _ body: (Int) -> Void) -> Double {
     let start = nanoseconds()
     for number in 0..<calls { body(number) }
     return Double(nanoseconds() - start) / Double(calls)
 }
 
-/// Bursts that the daemon has taken before the next begins, each call timed.
+/// Times each call of many bursts. A burst begins when the daemon has stored the one before it.
 func bursts(_ body: (Int) -> Void) -> Samples {
     var samples = Samples(reserving: burst * rounds)
     for round in 0..<rounds + 3 {
@@ -26,7 +27,7 @@ func bursts(_ body: (Int) -> Void) -> Samples {
             let start = nanoseconds()
             body(number)
             let time = nanoseconds() - start
-            // The first rounds make what is kept.
+            // The first three rounds warm up memory and caches.
             if round >= 3 { samples.add(time) }
         }
         flushIssues(timeout: .seconds(20))
@@ -34,6 +35,7 @@ func bursts(_ body: (Int) -> Void) -> Samples {
     return samples
 }
 
+/// Returns the anonymous memory of this process, in KiB.
 func privateKiB() -> Int {
     guard let file = fopen("/proc/self/smaps_rollup", "r") else { return 0 }
     defer { fclose(file) }
@@ -44,7 +46,7 @@ func privateKiB() -> Int {
         .compactMap { Int($0.split(separator: " ")[1]) }.reduce(0, +)
 }
 
-func say(_ samples: Samples) {
+func printQuantiles(_ samples: Samples) {
     print("{\"p50\": \(samples.quantile(0.5)), \"p99\": \(samples.quantile(0.99)), \"max\": \(samples.quantile(1))}")
 }
 
@@ -58,13 +60,13 @@ case "disabled":
     )
     print("{\"empty\": \(empty), \"plain\": \(plain), \"three_keys\": \(threeKeys)}")
 case "clock":
-    say(bursts(Reports.nothing))
+    printQuantiles(bursts(Reports.nothing))
 case "plain":
     IssueReporters.current = [.daemon]
-    say(bursts(Reports.plain))
+    printQuantiles(bursts(Reports.plain))
 case "three-keys":
     IssueReporters.current = [.daemon]
-    say(bursts(Reports.threeKeys))
+    printQuantiles(bursts(Reports.threeKeys))
 case "threads":
     IssueReporters.current = [.daemon]
     let all = Mutex(Samples(reserving: 0))
@@ -80,14 +82,14 @@ case "threads":
         }
         flushIssues(timeout: .seconds(20))
     }
-    say(all.withLock { $0 })
+    printQuantiles(all.withLock { $0 })
 case "idle":
     IssueReporters.current = [.daemon]
     print("")
     let before = privateKiB()
     Reports.threeKeys(0)
     let isStored = flushIssues(timeout: .seconds(20))
-    // Its thread is at rest soon after.
+    // The sender thread is idle by then.
     usleep(500_000)
     print("{\"before_kib\": \(before), \"with_kib\": \(privateKiB()), \"is_stored\": \(isStored)}")
 default:

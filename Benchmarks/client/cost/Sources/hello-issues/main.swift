@@ -1,5 +1,5 @@
 import Issues
 
 print("Hello")
-// Never here; a call that the compiler can't leave out.
-if CommandLine.arguments.count > 100 { reportIssue("Too many words", level: .warning, metadata: ["words": 100]) }
+// Never true. The compiler cannot know that and must keep the call.
+if CommandLine.arguments.count > 100 { reportIssue("Too many arguments", level: .warning, metadata: ["arguments": 100]) }

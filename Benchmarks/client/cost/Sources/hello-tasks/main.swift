@@ -1,7 +1,7 @@
-// The same, with one value that belongs to a task: all that it takes to have Swift's concurrency linked.
-enum Words {
+// `hello` with one task-local value, which is enough to link the runtime of Swift concurrency.
+enum Arguments {
     @TaskLocal static var limit = 100
 }
 
 print("Hello")
-if CommandLine.arguments.count > Words.limit { print("Too many words") }
+if CommandLine.arguments.count > Arguments.limit { print("Too many arguments") }

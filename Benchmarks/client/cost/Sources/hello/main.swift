@@ -1,2 +1,2 @@
 print("Hello")
-if CommandLine.arguments.count > 100 { print("Too many words") }
+if CommandLine.arguments.count > 100 { print("Too many arguments") }
