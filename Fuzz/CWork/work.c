@@ -1,8 +1,9 @@
 /*
- * Counts the comparisons that instrumented code executes, which the compiler
- * reports to the fuzzing engine one by one: the linker's --wrap leads each
- * report through here (see .ci/fuzz). A loop makes at least one a turn, so
- * that the count grows as the work does, whatever else the machine is doing.
+* Counts the comparisons that instrumented code executes. The compiler makes the
+ * code call the fuzzing engine for each comparison, and the linker option --wrap
+ * redirects these calls to this file (see .ci/fuzz). Each iteration of a loop has
+ * at least one comparison, so the count is proportional to the work and does not
+ * depend on the load of the machine.
  */
 #include "work.h"
 #include <sqlite3.h>
@@ -11,7 +12,7 @@ static uint64_t work;
 
 uint64_t fuzz_work(void) { return work; }
 
-/* The engine keys its tables by the return address, so the call has to be a jump. */
+/* The engine identifies the comparison by the return address, so this must be a tail call. */
 #define WRAP(name, type) \
     void __real_##name(type, type); \
     void __wrap_##name(type left, type right); \
@@ -37,9 +38,9 @@ void __wrap___sanitizer_cov_trace_switch(uint64_t value, uint64_t *cases) {
 }
 
 /*
- * Of each statement that ends: the steps of SQLite's machine, and the pages
- * that it has looked at. The statements that the full-text index runs itself
- * are among them; what that does within a page is not counted.
+* Called at the end of each statement. Adds the steps of SQLite's virtual machine
+ * and the pages that were read. Statements that the full-text index runs itself
+ * are included, but its work within a page is not counted.
  */
 static int add_statement(unsigned kind, void *database, void *statement, void *nanoseconds) {
     (void)kind, (void)nanoseconds;

@@ -2,7 +2,7 @@ import Destinations
 import IssueCore
 import IssueProtocol
 
-/// Whatever a listener answers has a meaning, and words that show neither the token nor anything that a terminal obeys.
+/// Any response of the Logz.io listener is classified, and its summary has neither the token nor control characters.
 ///
 /// Input: the status as two bytes, a `Retry-After` header up to a line feed, and the body.
 enum AnswerHarness {
@@ -18,9 +18,9 @@ enum AnswerHarness {
             if case .partial(let partial) = answer.verdict {
                 require(
                     partial.invalidLines.allSatisfy { $0 == 1 },
-                    "A good line is suspected: \(partial.invalidLines)")
+                    "A valid line is reported as invalid: \(partial.invalidLines)")
             }
-            require(answer.verdict != .unconfirmed, "Logz.io says what it has taken")
+            require(answer.verdict != .unconfirmed, "A response of Logz.io is classified as unconfirmed")
         }
     }
 }

@@ -3,8 +3,8 @@ import UnixIO
 
 @testable import IssueDaemon
 
-/// Any file is a configuration, which printed and read again is the same, or all that is wrong with it is said, each
-/// with its line.
+/// Any file is either a configuration that is unchanged after printing and reading it again, or all its problems are
+/// reported, each with its line.
 ///
 /// Input: the file.
 enum ConfigurationHarness {
@@ -17,15 +17,15 @@ enum ConfigurationHarness {
         case .success(let configuration):
             let text = configuration.text
             switch read(Array(text.utf8)) {
-            case .failure(let invalid): fatalError("It was printed as this, which is wrong: \(text)\n\(invalid)")
+            case .failure(let invalid): fatalError("The printed configuration is invalid: \(text)\n\(invalid)")
             case .success(let again):
-                require(again == configuration, "It was printed as this, which says something else: \(text)")
-                require(again.text == text, "Printed a second time it is another text: \(text)\n\(again.text)")
+                require(again == configuration, "The printed configuration has another meaning: \(text)")
+                require(again.text == text, "The second printed text differs: \(text)\n\(again.text)")
             }
         }
     }
 
-    /// What the reader does with a single file, which here lies in memory.
+    /// Reads a single file from memory, as the product's reader does.
     private static func read(_ content: [UInt8]) -> Result<Configuration, InvalidConfiguration> {
         var merger = ConfigurationMerger()
         merger.take(ConfigurationFile(path: path, content: content))
@@ -36,20 +36,22 @@ enum ConfigurationHarness {
     }
 
     private static func checkProblems(_ problems: [ConfigurationProblem], of content: [UInt8]) {
-        require(!problems.isEmpty, "Something is wrong, and nothing is said")
+        require(!problems.isEmpty, "The file was refused without a problem")
         let lines = content.count { $0 == UInt8(ascii: "\n") } + 1
         for problem in problems {
-            require(problem.place.file == path, "\(problem) is about another file")
+            require(problem.place.file == path, "\(problem) refers to another file")
             guard let line = problem.place.line else { fatalError("\(problem) has no line") }
-            require((1...lines).contains(line), "\(problem) is about one of \(lines) lines")
-            require(!problem.message.isEmpty && !problem.message.contains("\n"), "\(problem) is no sentence")
+            require((1...lines).contains(line), "\(problem) refers to a line beyond the last one, \(lines)")
+            require(
+                !problem.message.isEmpty && !problem.message.contains("\n"),
+                "The message of \(problem) is empty or has several lines")
         }
     }
 
-    /// A service whose token lies beside the fuzzers.
+    /// The environment of a service. Its token is in the folder `Credentials` of the fuzzers.
     private static let surroundings: HostEnvironment = {
-        let place = #filePath.split(separator: "/").dropLast(2).joined(separator: "/")
+        let folder = #filePath.split(separator: "/").dropLast(2).joined(separator: "/")
         return HostEnvironment(
-            userID: 0, variables: ["CREDENTIALS_DIRECTORY": "/\(place)/Credentials"], homeFolder: nil)
+            userID: 0, variables: ["CREDENTIALS_DIRECTORY": "/\(folder)/Credentials"], homeFolder: nil)
     }()
 }

@@ -1,7 +1,6 @@
-// The seam to the fuzzing engine, which has a `main` of its own and calls us with each input. The bytes lie in a piece
-// of memory of exactly their size, so that the address sanitizer sees whoever reads beside them.
-
-/// What the engine calls with each input.
+/// The entry point of libFuzzer, which has its own `main` and calls this function with each input.
+///
+/// The input is in a heap block of exactly its size, so the address sanitizer detects reads outside of it.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func testOneInput(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
     let input = unsafe Span(_unsafeStart: start, count: count)

@@ -6,13 +6,13 @@ import UnixIO
 
 @testable import IssueStore
 
-/// A question with any filter, run by SQLite and its full-text index on a real store, finds what a plain scan finds, or
-/// is refused with the part that means nothing; and its work has a bound.
+/// A query with any filter finds the same as a plain scan, or is refused with the name of the invalid part. Its work is
+/// limited. Queries are run by SQLite and its full-text index on a real store.
 ///
-/// Input: who asks and in which order, and the filter's JSON.
+/// Input: a byte that selects the viewer and the order, and the filter's JSON.
 final class FilterHarness {
-    /// Three times the most that a question took on this store when it was measured, in steps of SQLite's machine,
-    /// pages that it looked at, and comparisons of our own.
+    /// Three times the maximum measured for a query on this store: steps of SQLite's virtual machine, pages read, and
+    /// comparisons of our own code.
     private static let maxWork: UInt64 = 2_000_000
 
     static func run(_ input: Span<UInt8>) {
@@ -24,12 +24,12 @@ final class FilterHarness {
                 shared = harness
                 harness.ask(filter, how)
             } catch {
-                fatalError("The sample can't be made: \(error)")
+                fatalError("The sample store can't be created: \(error)")
             }
         }
     }
 
-    /// Made with the first input.
+    /// Created with the first input.
     private static let shared = Mutex<FilterHarness?>(nil)
 
     private func ask(_ filter: IssueFilter, _ how: UInt8) {
@@ -40,7 +40,7 @@ final class FilterHarness {
         askHistogram(filter, viewer, matching)
     }
 
-    // MARK: Asking
+    // MARK: Queries
 
     private func askRecords(
         _ filter: IssueFilter, _ viewer: Viewer, isAscending: Bool, _ matching: [Row]
@@ -56,7 +56,7 @@ final class FilterHarness {
                     repeat {
                         let page = try reader.records(
                             .init(filter: filter, isAscending: isAscending, limit: 90, after: after), viewer: viewer)
-                        require(page.records.count <= 90, "A page is too long")
+                        require(page.records.count <= 90, "A page has more than 90 records")
                         ids += page.records.map(\.id)
                         after = page.next
                     } while after != nil
@@ -66,9 +66,9 @@ final class FilterHarness {
         let expected = matching.filter { $0.isWithin(filter) && $0.hasFate(filter) }.map(\.entry.id)
         let inOrder = isAscending ? expected : expected.reversed()
         guard Self.isComparable(filter) else {
-            return require(Set(ids).isSubset(of: expected), "\(filter) finds more than it would without a text")
+            return require(Set(ids).isSubset(of: expected), "\(filter) finds more than the same filter without text")
         }
-        require(ids == inOrder, "\(filter) finds \(ids) and not \(inOrder)")
+        require(ids == inOrder, "\(filter) finds \(ids) instead of \(inOrder)")
     }
 
     private func askGroups(
@@ -87,14 +87,15 @@ final class FilterHarness {
                 })
         else { return }
         let found = Set(page.groups.map(\.id))
-        require(found.count == page.groups.count && page.next == nil, "A group is there twice")
+        require(
+            found.count == page.groups.count && page.next == nil, "A group is listed twice, or there is a second page")
         let (least, most) = counts(filter, matching)
-        require(found.isSubset(of: most.keys), "\(filter) finds groups that have no such record")
+        require(found.isSubset(of: most.keys), "\(filter) finds groups without a matching record")
         guard Self.isComparable(filter) else { return }
-        require(found.isSuperset(of: least.keys), "\(filter) finds \(found) and not \(least)")
+        require(found.isSuperset(of: least.keys), "\(filter) finds \(found) instead of \(least)")
         for group in page.groups {
             let range = (least[group.id] ?? 0)...(most[group.id] ?? 0)
-            require(range.contains(group.records), "\(group.id) has \(group.records) records and not \(range)")
+            require(range.contains(group.records), "\(group.id) has \(group.records) records instead of \(range)")
         }
     }
 
@@ -110,34 +111,38 @@ final class FilterHarness {
         else { return }
         let counted = series.reduce(0) { $0 + $1.counts.reduce(0, +) }
         let (least, most) = counts(filter, matching)
-        // A minute that is the last of all counts although the filter ends before it.
-        require(counted <= most.values.reduce(0, +), "\(filter) counts \(counted) records of \(most)")
+        // The last minute counts as a whole, even if the filter ends within it.
+        require(counted <= most.values.reduce(0, +), "\(filter) counts \(counted) records; at most \(most) match")
         guard Self.isComparable(filter), filter.until.map({ $0 >= filter.since ?? SampleStore.start }) ?? true else {
             return
         }
-        require(counted >= least.values.reduce(0, +), "\(filter) counts \(counted) records of \(least)")
+        require(counted >= least.values.reduce(0, +), "\(filter) counts \(counted) records; at least \(least) match")
     }
 
-    /// Answers one question, which may be refused only for one of some reasons, and must be where there is one.
+    /// Runs a query and returns its result, or nil if it was refused.
+    ///
+    /// - Parameter refusals: The invalid fields. The query must be refused for one of them, or succeed if there are
+    ///   none.
     private func answer<Answer>(_ refusals: Set<String>, _ ask: () throws -> Answer) -> Answer? {
         let before = fuzz_work()
         let result = Result(catching: ask)
         let work = fuzz_work() - before
-        require(work <= Self.maxWork, "A question takes \(work) steps")
+        require(work <= Self.maxWork, "A query takes \(work) steps")
         switch result {
         case .success(let answer):
-            require(refusals.isEmpty, "A question is answered in spite of \(refusals)")
+            require(refusals.isEmpty, "A query with invalid fields was not refused: \(refusals)")
             return answer
         case .failure(QueryFailure.invalidFilter(let field, let reason)):
-            require(refusals.contains(field), "A question is refused for \(field): \(reason)")
+            require(refusals.contains(field), "A query was wrongly refused for \(field): \(reason)")
             return nil
-        case .failure(let error): fatalError("A question failed: \(error)")
+        case .failure(let error): fatalError("A query failed: \(error)")
         }
     }
 
-    // MARK: What is to be found
+    // MARK: Expected results
 
-    /// In closed ranges times count to the minute.
+    /// Returns the minimum and maximum number of records per group. Closed ranges have counts per minute, so records
+    /// within the first and last minute of the filter may count or not.
     private func counts(
         _ filter: IssueFilter, _ matching: [Row]
     ) -> (least: [String: Int64], most: [String: Int64]) {
@@ -151,12 +156,13 @@ final class FilterHarness {
         return (count(filter), count(wide))
     }
 
-    /// Whether the plain reader parts the text as the index does, which knows what a letter of any script is.
+    /// Whether the plain scan splits the text as the index does. The index knows the letters of all scripts, the plain
+    /// scan only those of ASCII.
     private static func isComparable(_ filter: IssueFilter) -> Bool {
         filter.text?.utf8.allSatisfy { $0 < 0x80 } ?? true
     }
 
-    /// Keeps the file open, and with it its log.
+    /// Keeps the database and its WAL open.
     private let writer: StoreWriter
     let reader: StoreReader
     private var rows: [Row] = []
@@ -167,7 +173,7 @@ final class FilterHarness {
         var group: String
         var state: GroupState
         var fates: [DestinationFate]
-        /// The words of its group's title, and of its domain.
+        /// The terms of the group's title, and those of its domain.
         var columns: [[String]]
 
         func isWithin(_ filter: IssueFilter) -> Bool {
@@ -208,11 +214,11 @@ final class FilterHarness {
         }
         require(Set(rows.map(\.state)) == [.open, .muted], "No group is muted")
         require(Set(rows.map(\.fates.count)) == [0, 1], "No record has a fate")
-        // They stay open, and are gone with this process.
+        // The files stay open, so their data exists until this process ends.
         for ending in ["", "-wal", "-shm"] { try FileSystem.remove(path + ending) }
     }
 
-    /// The rows that match, apart from times and fates.
+    /// Returns the rows that match all of the filter except times and fates.
     func matching(_ filter: IssueFilter, _ viewer: Viewer) -> [Row] {
         rows.filter { row in
             let record = row.entry.record
@@ -233,12 +239,13 @@ final class FilterHarness {
         }
     }
 
-    /// Each part of the text is one or more adjacent terms of one column. The last term may be longer there.
+    /// Returns whether the row matches the filter's text. Each word of the text is one or more adjacent terms
+    /// of one column, and the last of these may be the beginning of a longer term.
     private func hasWords(_ filter: IssueFilter, _ row: Row) -> Bool {
         guard let text = filter.text, Self.isComparable(filter) else { return true }
         let words = text.utf8.split { $0 <= 0x20 }
         guard !words.isEmpty else { return true }
-        // The index ignores a word that holds no letter, unless there is nothing else.
+        // The index ignores a word without letters and digits, unless the text has no other word.
         let phrases = words.map { Self.words(String(decoding: $0, as: UTF8.self)) }.filter { !$0.isEmpty }
         return !phrases.isEmpty && phrases.allSatisfy { phrase in row.columns.contains { Self.has($0, phrase) } }
     }
@@ -257,7 +264,7 @@ final class FilterHarness {
             .map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// The parts for which a question must be refused.
+    /// Returns the fields of the filter for which a query must be refused.
     func refusals(_ filter: IssueFilter) -> Set<String> {
         var fields: Set<String> = []
         let counts: KeyValuePairs<String, Int?> = [

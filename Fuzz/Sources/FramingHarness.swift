@@ -1,10 +1,10 @@
 import IssueProtocol
 
-/// A stream of messages comes out the same however it is cut, and as a plain search for NUL bytes parts it.
+/// However a stream is split, it yields the same messages as a plain search for NUL bytes.
 ///
-/// Input: the limit, how many cuts there are, a byte for each, and the stream.
+/// Input: the limit, the number of cuts, the size of each piece as a byte, and the stream.
 enum FramingHarness {
-    /// What a decoder says in turn.
+    /// A result of the decoder.
     enum Event: Equatable {
         case message([UInt8])
         case tooLarge
@@ -16,17 +16,17 @@ enum FramingHarness {
         let cuts = input.array(from: 2).prefix(Int(input[1] % 32)).map { Int($0) }
         let stream = input.array(from: 2 + cuts.count)
 
-        let expected = parted(stream, limit: limit)
+        let expected = expectedEvents(of: stream, limit: limit)
         let whole = received([stream], limit: limit, exactly: true)
-        require(whole == expected, "Fed whole, \(whole) came out instead of \(expected)")
+        require(whole == expected, "The whole stream yields \(whole) instead of \(expected)")
         for exactly in [true, false] {
             let pieces = received(pieces(of: stream, cuts), limit: limit, exactly: exactly)
-            require(pieces == expected, "Fed in pieces, \(pieces) came out instead of \(expected)")
+            require(pieces == expected, "The stream in pieces yields \(pieces) instead of \(expected)")
         }
     }
 
-    /// What must come out.
-    private static func parted(_ stream: [UInt8], limit: Int) -> [Event] {
+    /// Returns the expected events.
+    private static func expectedEvents(of stream: [UInt8], limit: Int) -> [Event] {
         var events: [Event] = []
         var rest = stream[...]
         while let end = rest.firstIndex(of: 0) {
@@ -42,7 +42,7 @@ enum FramingHarness {
         var rest = stream[...]
         var turn = 0
         while !rest.isEmpty {
-            // A piece of nothing is a read that was for nothing.
+            // An empty piece is a read that returned no bytes.
             let size = cuts.isEmpty || turn > 100 ? rest.count : cuts[turn % cuts.count]
             turn += 1
             pieces.append(Array(rest.prefix(size)))
@@ -51,7 +51,8 @@ enum FramingHarness {
         return pieces
     }
 
-    /// - Parameter exactly: Whether each piece is announced with its size, or with more than comes, as a socket does.
+    /// - Parameter exactly: Whether the decoder is given each piece with its exact size. Otherwise it offers more space
+    ///   than the piece needs, as for a read from a socket.
     private static func received(_ pieces: [[UInt8]], limit: Int, exactly: Bool) -> [Event] {
         var decoder = FrameDecoder(limit: limit)
         var events: [Event] = []
@@ -67,12 +68,14 @@ enum FramingHarness {
             do throws(FrameError) {
                 while let message = try decoder.next() { events.append(.message(decoder[message].array())) }
             } catch {
-                require(nextFails(&decoder), "After an error there was another message")
+                require(nextFails(&decoder), "A message follows an error")
                 return events + [.tooLarge]
             }
-            require(decoder.wantsBytes, "All messages were asked for, and no bytes are wanted")
-            require(decoder.hasPartialFrame == (decoder.pendingCount > 0), "What is held is no part of a message")
-            require(decoder.pendingCount <= limit, "More is held than a message may be long")
+            require(decoder.wantsBytes, "All messages were taken, but the decoder does not want bytes")
+            require(
+                decoder.hasPartialFrame == (decoder.pendingCount > 0),
+                "hasPartialFrame does not agree with pendingCount")
+            require(decoder.pendingCount <= limit, "The decoder holds more bytes than the limit")
             decoder.releaseMemory()
         }
         return events

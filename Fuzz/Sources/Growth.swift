@@ -1,19 +1,20 @@
 import CWork
 import UnixIO
 
-/// Demands of a harness that its work grows as its input does.
+/// Checks that the work of a harness is at most proportional to the length of its input.
 ///
 /// Parts of an input are repeated until it is `size` bytes long, and then twice
 /// and four times as long. Work is counted in comparisons, not in time, so that
 /// the same input always gives the same result.
 enum Growth {
-    /// How long the first of three inputs is; by the environment, so that a long run may come near the real limits.
+    /// The length of the first of three inputs in bytes, or nil if growth is not tested. It is set in the environment,
+    /// so that a long run can come near the real limits.
     static let size: Int? = Environment["ISSUED_FUZZ_GROWTH"].flatMap { Int($0) }
 
-    /// Where twice as much input may take a little more than twice the work, and a constant.
+    /// An input of twice the length may take this many times the work, plus the constant.
     private static let factor = 2.5
     private static let constant: UInt64 = 20_000
-    /// How many parts of each input are grown.
+    /// The number of parts of each input that are repeated.
     private static let parts = Environment["ISSUED_FUZZ_PARTS"].flatMap { Int($0) } ?? 3
 
     static func work(of input: [UInt8], in harness: Harness) -> UInt64 {
@@ -24,7 +25,7 @@ enum Growth {
 
     static func check(_ seed: [UInt8], in harness: Harness, size: Int) {
         guard seed.count > 1 else { return }
-        // The same parts for the same seed.
+        // The parts are chosen by a generator whose seed is the input, so each run chooses the same ones.
         var state = seed.reduce(UInt64(seed.count)) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01B3 }
         func next(below bound: Int) -> Int {
             state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407

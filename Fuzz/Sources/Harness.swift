@@ -1,4 +1,4 @@
-/// What can be fuzzed; the program does what it is called.
+/// The harnesses. The program runs the one whose name it was started by.
 enum Harness: String, CaseIterable {
     case framing
     case json
@@ -21,7 +21,7 @@ enum Harness: String, CaseIterable {
     case planted
     case plantedGrowth = "planted-growth"
 
-    /// The one that the program was started as: it is there under each of these names.
+    /// The harness with the name of the program file, which has a link for each harness.
     static let chosen: Harness = {
         let name = CommandLine.arguments.first?.split(separator: "/").last ?? ""
         guard let harness = Harness(rawValue: String(name)) else {
@@ -55,7 +55,7 @@ enum Harness: String, CaseIterable {
         }
     }
 
-    /// How many comparisons the harness may make for each byte of a large input, its own and those of its plain reader
-    /// included: about three times the most that any input of the corpus took when it was measured.
+    /// The maximum of comparisons per byte of a large input, including those of the harness and its plain reader: about
+    /// three times the maximum measured for the corpus.
     var maxWorkPerByte: Double { 3000 }
 }

@@ -1,6 +1,7 @@
 import IssueProtocol
 
-/// The scanner takes what a plain reader takes and finds the same in it, and what was written is read as it was.
+/// The scanner accepts, rejects and interprets JSON as a plain reader does. Values are unchanged after writing and
+/// reading.
 enum JSONHarness {
     private static let maximumDepth = 32
 
@@ -12,17 +13,17 @@ enum JSONHarness {
             if plain.depth <= maximumDepth {
                 require(scanned == plain.value, "\(String(describing: scanned)) was read instead of \(plain.value)")
             } else {
-                require(scanned == nil, "What nests \(plain.depth) deep was read")
+                require(scanned == nil, "JSON with a depth of \(plain.depth) was accepted")
             }
-            require(passesAnySize(input), "What is JSON was not passed")
+            require(passesAnySize(input), "skipValueOfAnySize rejects valid JSON")
         } catch {
-            require(scanned == nil, "What is no JSON was read as \(String(describing: scanned))")
-            if error == .malformed { require(!passesAnySize(input), "What is no JSON was passed") }
+            require(scanned == nil, "Invalid JSON was read as \(String(describing: scanned))")
+            if error == .malformed { require(!passesAnySize(input), "skipValueOfAnySize accepts invalid JSON") }
         }
-        require(passes(input) == (scanned != nil), "Passing and reading disagree")
-        // What follows a value lets the scanner look at more bytes at once.
+        require(passes(input) == (scanned != nil), "Skipping and reading a value disagree")
+        // The scanner reads several bytes at once if enough bytes follow.
         let padded = bytes + [UInt8](repeating: 0x20, count: 16)
-        require(value(in: padded.span) == scanned, "Blanks behind a value make a difference")
+        require(value(in: padded.span) == scanned, "Blanks after a value change the result")
         if let scanned { check(scanned) }
         checkKeys(input)
     }
@@ -39,7 +40,9 @@ enum JSONHarness {
         do throws(JSONError) {
             var scanner = JSONScanner(bytes, maximumDepth: maximumDepth)
             let range = try scanner.skipValue()
-            require(range.upperBound == scanner.position, "A value was passed to another place than its end")
+            require(
+                range.upperBound == scanner.position,
+                "The range of a skipped value does not end at the scanner's position")
             try scanner.end()
             return true
         } catch {
@@ -60,12 +63,12 @@ enum JSONHarness {
 
     private static func check(_ value: JSONValue) {
         let written = value.json
-        require(!written.contains { $0 < 0x20 }, "A control character was written as it is")
-        require(Self.value(in: written.span) == value, "\(written.shown) was written and is not \(value)")
-        require(UTF8Validation.holds(for: written.span), "What was written is no UTF-8")
+        require(!written.contains { $0 < 0x20 }, "A control character was written without escaping")
+        require(Self.value(in: written.span) == value, "\(written.shown) was written for \(value)")
+        require(UTF8Validation.holds(for: written.span), "The written JSON is not UTF-8")
     }
 
-    /// A key in the form for comparing is the same whether it is made of the text or of what the text means.
+    /// The comparable form of a key is the same for its JSON text and for the unescaped string.
     private static func checkKeys(_ bytes: Span<UInt8>) {
         var scanner = JSONScanner(bytes)
         do throws(JSONError) {
@@ -73,14 +76,20 @@ enum JSONHarness {
             while let text = try scanner.nextMember() {
                 let meant = Array(scanner.string(text).utf8)
                 let key = scanner.key(text)
-                require(key == JSONKey(meant.span, from: 0, to: meant.count), "Two forms of the key \(meant.shown)")
+                require(
+                    key == JSONKey(meant.span, from: 0, to: meant.count),
+                    "The key \(meant.shown) has two comparable forms")
                 let longer = meant + Array("xxxxxxxx".utf8)
-                require(key == JSONKey(longer.span, from: 0, to: meant.count), "What follows a key is part of it")
+                require(
+                    key == JSONKey(longer.span, from: 0, to: meant.count),
+                    "The bytes after a key change its comparable form")
                 if !meant.isEmpty {
                     var other = meant
                     let index = meant.count <= 16 ? meant.count / 2 : 0
                     other[index] ^= 1
-                    require(key != JSONKey(other.span, from: 0, to: other.count), "Another key is the same")
+                    require(
+                        key != JSONKey(other.span, from: 0, to: other.count),
+                        "Different keys have the same comparable form")
                 }
                 _ = try scanner.skipValue()
             }

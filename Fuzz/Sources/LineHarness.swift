@@ -2,7 +2,7 @@ import Destinations
 import IssueCore
 import IssueProtocol
 
-/// Whatever record was taken, its line for Logz.io is one that Logz.io takes.
+/// The line of any accepted record is one that Logz.io accepts.
 ///
 /// Input: the record.
 enum LineHarness {
@@ -15,19 +15,20 @@ enum LineHarness {
         check(line)
         let value = value(of: line)
         require(value["message"] == .string(record.message), "The message is \(String(describing: value["message"]))")
-        require(value["event_id"]?.asString == outbound.stored.id, "The line has another id")
+        require(value["event_id"]?.asString == outbound.stored.id, "The line has the wrong id")
 
-        // The types are fixed now, and whatever fitted them fits again.
+        // The field types are fixed now, and the same record must fit them again.
         var again = types
         check(payload.line(of: outbound, types: &again))
-        require(again == types, "The same record fixes types twice")
+        require(again == types, "The same record changed the field types")
         var fresh = FieldTypes()
-        require(payload.line(of: outbound, types: &fresh) == line, "The same record has two lines")
+        require(payload.line(of: outbound, types: &fresh) == line, "The same record has two different lines")
 
         if let cut = payload.cut(line) {
             check(cut)
-            require(cut.count < line.count, "A cut line is no shorter")
-            require(self.value(of: cut)["event_id"]?.asString == outbound.stored.id, "A cut line has another id")
+            require(cut.count < line.count, "A shortened line is not shorter")
+            require(
+                self.value(of: cut)["event_id"]?.asString == outbound.stored.id, "A shortened line has the wrong id")
         }
     }
 
@@ -46,19 +47,19 @@ enum LineHarness {
         do throws(PlainJSON.Failure) {
             return try PlainJSON.value(line).value
         } catch {
-            fatalError("A line is no JSON: \(line.shown)")
+            fatalError("A line is not JSON: \(line.shown)")
         }
     }
 
     private static func check(_ line: [UInt8]) {
         let value = value(of: line)
-        guard let members = value.asObject else { fatalError("A line is no object: \(line.shown)") }
-        require(!line.contains { $0 < 0x20 }, "A line has a control character in it: \(line.shown)")
+        guard let members = value.asObject else { fatalError("A line is not an object: \(line.shown)") }
+        require(!line.contains { $0 < 0x20 }, "A line has a control character: \(line.shown)")
         require(value.json == line, "A line is not minified: \(line.shown)")
         require(line.count < 500_000, "A line has \(line.count) bytes")
         require(Set(members.map(\.key)).count == members.count, "A line has a field twice: \(line.shown)")
         require(fields(in: value) <= 1000, "A line has more than 1000 fields")
-        require(depth(of: value) <= 20, "A line nests too deep")
+        require(depth(of: value) <= 20, "A line is nested more than 20 levels deep")
     }
 
     private static func fields(in value: JSONValue) -> Int {

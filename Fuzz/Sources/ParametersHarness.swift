@@ -1,8 +1,8 @@
 import IssueProtocol
 
-/// What a call or a reply carries is written as it was read.
+/// The parameters of calls and replies are unchanged after reading, writing and reading them again.
 ///
-/// Input: which type it is, and its JSON.
+/// Input: a letter that selects the type, and its JSON.
 enum ParametersHarness {
     static func run(_ input: Span<UInt8>) {
         guard input.count > 1 else { return }
@@ -36,10 +36,10 @@ enum ParametersHarness {
         } catch {
             require(!error.reason.isEmpty, "A value was refused without a reason")
             let refusal = CollectorError(refusing: error)
-            require(CollectorError(refusal.reply) == refusal, "\(refusal) is not what its reply says")
+            require(CollectorError(refusal.reply) == refusal, "\(refusal) has changed in its reply")
             return
         }
-        require((try? PlainJSON.value(json.array())) != nil, "\(Value.self) was read from what is no JSON")
+        require((try? PlainJSON.value(json.array())) != nil, "\(Value.self) was read from invalid JSON")
         let written = value.json
         do throws(FieldError) {
             let again = try Value(json: written)

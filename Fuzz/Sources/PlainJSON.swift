@@ -1,22 +1,22 @@
 import IssueProtocol
 
-/// A reader of JSON that shares nothing with the product's but the type of its result: one grammar rule after another,
-/// on text that was checked as a whole before.
+/// A simple reader of JSON with one function per grammar rule. It shares no code with the product except the type of
+/// its result, and checks the encoding of the whole text first.
 struct PlainJSON {
     enum Failure: Error {
         case malformed
-        /// Deeper than this reader goes.
+        /// The text is nested deeper than this reader supports.
         case tooDeep
     }
 
     private let bytes: [UInt8]
     private var index = 0
-    /// How deep the containers nest.
+    /// The maximum depth of nested containers so far.
     private(set) var depth = 0
     private(set) var keys = 0
-    private static let deepest = 300
+    private static let maxDepth = 300
 
-    /// The value that all of the bytes are, how deep it nests, and how many keys are in it.
+    /// Returns the value of the text, its depth, and the number of its keys.
     static func value(_ bytes: [UInt8]) throws(Failure) -> (value: JSONValue, depth: Int, keys: Int) {
         guard String(validating: bytes, as: UTF8.self) != nil else { throw .malformed }
         var reader = PlainJSON(bytes: bytes)
@@ -45,7 +45,7 @@ struct PlainJSON {
     }
 
     private mutating func enter(_ depth: Int) throws(Failure) {
-        guard depth <= Self.deepest else { throw .tooDeep }
+        guard depth <= Self.maxDepth else { throw .tooDeep }
         self.depth = max(self.depth, depth)
         index += 1
         blanks()

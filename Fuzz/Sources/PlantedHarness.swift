@@ -1,22 +1,24 @@
 import IssueProtocol
 
-/// A fault that is there to be found: who looks for faults and misses this one would miss any other.
+/// A fault that each run must find. A run that misses it would miss other faults, too.
 ///
-/// It takes an engine that sees which branches an input has taken in the scanner, and a guard of memory that sees a
-/// read beside the input.
+/// To find it, the engine must follow the branches that an input takes in the scanner, and the address sanitizer must
+/// detect a read after the end of the input.
 enum PlantedHarness {
     static func run(_ input: Span<UInt8>) {
         guard let elements = (try? JSONValue(json: input))?.asArray, !elements.isEmpty else { return }
-        require(unsafe input[unchecked: input.count] == 0 || elements.isEmpty, "Nobody saw the read beside the input")
+        require(
+            unsafe input[unchecked: input.count] == 0 || elements.isEmpty,
+            "The read after the end of the input was not detected")
     }
 }
 
-/// Work that grows with the square of its input, to be found in the same way.
+/// Work that grows with the square of its input. Each run must find it, too.
 enum PlantedGrowthHarness {
     static func run(_ input: Span<UInt8>) {
         guard let elements = (try? JSONValue(json: input))?.asArray else { return }
         var repeated = 0
         for element in elements { for other in elements where element == other { repeated += 1 } }
-        require(repeated >= elements.count, "Each element is there once at least")
+        require(repeated >= elements.count, "An element is not equal to itself")
     }
 }

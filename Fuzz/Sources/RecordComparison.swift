@@ -1,7 +1,7 @@
 import IssueCore
 import IssueProtocol
 
-/// One decoded record beside the same record as a value.
+/// Compares a decoded record with the same record as an `IssueRecord`.
 struct RecordComparison {
     private let decoded: DecodedRecord
     private let batch: RecordBatch
@@ -16,7 +16,7 @@ struct RecordComparison {
     }
 
     func check(against record: IssueRecord) {
-        checkPlaces()
+        checkRanges()
         checkNumbers(record)
         checkSeries(record)
         checkMessage(record)
@@ -26,24 +26,24 @@ struct RecordComparison {
 
     private func bytes(_ range: ByteRange) -> [UInt8] { batch.bytes[range.lower..<range.upper] }
 
-    /// The parts of a record lie one behind the other, and nothing lies between them.
-    private func checkPlaces() {
-        var place = start
+    /// The parts of a record follow each other without a gap.
+    private func checkRanges() {
+        var offset = start
         let parts = [decoded.message, decoded.metadata, decoded.details]
         for part in parts where part != .empty {
-            require(part.lower == place, "A part of a record begins at \(part.lower) and not at \(place)")
-            place = part.upper
+            require(part.lower == offset, "A part of a record begins at \(part.lower) instead of \(offset)")
+            offset = part.upper
         }
-        require(place == end, "The parts of a record end at \(place) and not at \(end)")
+        require(offset == end, "The parts of a record end at \(offset) instead of \(end)")
     }
 
     private func checkNumbers(_ record: IssueRecord) {
         let occurredAt = record.occurredAt?.milliseconds ?? DecodedRecord.absent
         let firstOccurredAt = record.firstOccurredAt?.milliseconds ?? DecodedRecord.absent
-        require(decoded.occurredAt == occurredAt, "occurred_at is \(decoded.occurredAt) and not \(occurredAt)")
+        require(decoded.occurredAt == occurredAt, "occurred_at is \(decoded.occurredAt) instead of \(occurredAt)")
         require(
             decoded.firstOccurredAt == firstOccurredAt,
-            "first_occurred_at is \(decoded.firstOccurredAt) and not \(firstOccurredAt)")
+            "first_occurred_at is \(decoded.firstOccurredAt) instead of \(firstOccurredAt)")
         require(decoded.count == record.count ?? 1, "count is \(decoded.count)")
         require((1...1_000_000_000).contains(decoded.count), "count is \(decoded.count)")
         require(decoded.severity == record.severity ?? .error, "severity is \(decoded.severity)")
@@ -52,7 +52,7 @@ struct RecordComparison {
 
     private func checkSeries(_ record: IssueRecord) {
         let key = batch.seriesKey(of: decoded)
-        guard let series = SeriesKey.decode(key) else { fatalError("The series' key can't be read") }
+        guard let series = SeriesKey.decode(key) else { fatalError("The key of the series can't be decoded") }
         var expected = SeriesDescription()
         expected.severity = record.severity ?? .error
         expected.isReportable = record.reportable ?? true
@@ -63,7 +63,7 @@ struct RecordComparison {
         expected.fingerprint = record.fingerprint
         expected.template =
             TemplateHarness.cut(Array(record.message.utf8), limit: RecordHarness.limits.templateBytes).template
-        require(series == expected, "The series is \(series) and not \(expected)")
+        require(series == expected, "The series is \(series) instead of \(expected)")
         require(SeriesKey.encode(series) == key, "The same series has two keys")
     }
 
@@ -75,19 +75,19 @@ struct RecordComparison {
             case .template, .parts: MessageTemplate.message(template: template, parts: text)
             case .whole: text.shown
             }
-        require(message == record.message, "The message is given back as \(message)")
-        if decoded.messageForm == .template { require(text.isEmpty, "A template that says it all has parts") }
+        require(message == record.message, "The restored message is \(message)")
+        if decoded.messageForm == .template { require(text.isEmpty, "A complete template has parts") }
     }
 
     private func checkMetadata(_ record: IssueRecord) {
         let json = bytes(decoded.metadata)
-        guard let metadata = record.metadata else { return require(json.isEmpty, "There is metadata that nobody sent") }
+        guard let metadata = record.metadata else { return require(json.isEmpty, "A record without metadata has some") }
         require(
             (try? JSONValue(json: json)) == metadata,
-            "The metadata is kept as \(json.shown)")
+            "The stored metadata is \(json.shown)")
     }
 
-    /// Causes and backtrace are kept as the sender wrote them, and can be read.
+    /// Causes and backtrace are stored as sent, and can be read.
     private func checkDetails(_ record: IssueRecord) {
         let json = bytes(decoded.details)
         guard !json.isEmpty else {
@@ -97,10 +97,10 @@ struct RecordComparison {
         carrier += json.dropFirst()
         do throws(FieldError) {
             let read = try IssueRecord(json: carrier)
-            require(read.causes == record.causes, "The causes are \(read.causes) and not \(record.causes)")
-            require(read.backtrace == record.backtrace, "The backtrace is another one")
+            require(read.causes == record.causes, "The causes are \(read.causes) instead of \(record.causes)")
+            require(read.backtrace == record.backtrace, "The backtrace has changed")
         } catch {
-            fatalError("Causes and backtrace are kept as \(json.shown): \(error)")
+            fatalError("The stored causes and backtrace can't be read: \(json.shown): \(error)")
         }
     }
 }

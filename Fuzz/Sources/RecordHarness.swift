@@ -1,9 +1,9 @@
 import IssueCore
 import IssueProtocol
 
-/// A record that is decoded straight from its bytes says what the slow way over a value for each member says.
+/// A record decoded directly from its bytes has the same fields as one read by way of `IssueRecord`, which is slower.
 ///
-/// Input: the record. The limits are small, so that they are met.
+/// Input: the record. The limits are small, so that inputs reach them.
 enum RecordHarness {
     static let limits: RecordLimits = {
         var limits = RecordLimits()
@@ -27,23 +27,23 @@ enum RecordHarness {
         var decoder = RecordDecoder(limits: limits, seed: seed)
         var batch = RecordBatch()
         guard let first = decode(input, &decoder, &batch) else {
-            return require(!isJSON(input), "JSON was taken for none")
+            return require(!isJSON(input), "Valid JSON was refused")
         }
-        require(isJSON(input), "A record was found in what is no JSON")
-        // A second time behind the first, with the memory of the first.
+        require(isJSON(input), "Invalid JSON was accepted as a record")
+        // The same record again, with the caches that the first one has filled.
         let size = batch.bytes.count
         let second = decode(input, &decoder, &batch)
-        require(second == first, "The same record is decoded in two ways")
-        let slow = slowly(input)
+        require(second == first, "The second decoding of a record differs")
+        let slow = issueRecord(input)
         switch first {
         case .rejected(let rejection):
-            require(batch.records.isEmpty && batch.bytes.isEmpty, "A rejected record leaves something behind")
+            require(batch.records.isEmpty && batch.bytes.isEmpty, "A rejected record has left data in the batch")
             check(rejection)
-            if let slow, !isBeyondLimits(slow, input) { fatalError("Rejected: \(rejection), and nothing is wrong") }
+            if let slow, !isBeyondLimits(slow, input) { fatalError("A valid record was rejected: \(rejection)") }
         case .stored:
-            guard let slow else { fatalError("Something is wrong with a record that was taken") }
-            require(batch.records.count == 2, "Two records were stored, and not \(batch.records.count)")
-            require(batch.bytes.count == 2 * size, "The second record takes other bytes than the first")
+            guard let slow else { fatalError("An invalid record was accepted") }
+            require(batch.records.count == 2, "The batch has \(batch.records.count) records instead of two")
+            require(batch.bytes.count == 2 * size, "The second record has another size than the first")
             require(
                 batch.bytes[0..<size] == batch.bytes[size..<2 * size],
                 "The second record has other bytes than the first")
@@ -54,13 +54,13 @@ enum RecordHarness {
         }
     }
 
-    /// What came of a record.
+    /// The result of decoding a record.
     enum Outcome: Equatable {
         case stored
         case rejected(RecordRejection)
     }
 
-    /// Nothing where it is no JSON, or more than one value.
+    /// Decodes a record. Returns nil if the bytes are not one JSON value.
     private static func decode(
         _ bytes: Span<UInt8>, _ decoder: inout RecordDecoder, _ batch: inout RecordBatch
     ) -> Outcome? {
@@ -68,7 +68,9 @@ enum RecordHarness {
         var scanner = JSONScanner(bytes, maximumDepth: limits.depth, maximumKeys: limits.keys)
         do throws(JSONError) {
             let rejection = try decoder.decode(&scanner, into: &batch)
-            require(batch.records.count == (rejection == nil ? before + 1 : before), "One decoded, and another number")
+            require(
+                batch.records.count == (rejection == nil ? before + 1 : before),
+                "The number of records in the batch is wrong")
             try scanner.end()
             return rejection.map { .rejected($0) } ?? .stored
         } catch {
@@ -81,14 +83,14 @@ enum RecordHarness {
             _ = try PlainJSON.value(bytes.array())
             return true
         } catch {
-            // What is too deep for the plain reader may still be JSON.
+            // JSON that is too deep for the plain reader may still be valid.
             guard error == .tooDeep else { return false }
             var scanner = JSONScanner(bytes)
             return (try? scanner.skipValueOfAnySize()) != nil && (try? scanner.end()) != nil
         }
     }
 
-    private static func slowly(_ bytes: Span<UInt8>) -> IssueRecord? {
+    private static func issueRecord(_ bytes: Span<UInt8>) -> IssueRecord? {
         var scanner = JSONScanner(bytes, maximumDepth: limits.depth, maximumKeys: limits.keys)
         do throws(FieldError) {
             return try IssueRecord(from: &scanner)
@@ -97,8 +99,8 @@ enum RecordHarness {
         }
     }
 
-    /// Whether a record is one that is to be rejected though each of its members can be read. Of a count that comes
-    /// twice the first may be the wrong one.
+    /// Returns whether a record must be rejected although `IssueRecord` accepts it: it is too large, or a count is out
+    /// of range. If `count` occurs twice, `IssueRecord` may have checked only one of them.
     private static func isBeyondLimits(_ record: IssueRecord, _ bytes: Span<UInt8>) -> Bool {
         guard bytes.count <= limits.recordBytes else { return true }
         guard let value = try? JSONValue(json: bytes) else { return false }
@@ -109,11 +111,11 @@ enum RecordHarness {
     }
 
     private static func check(_ rejection: RecordRejection) {
-        require(rejection.field.map { fields.contains($0) } ?? true, "There is no field \(rejection.field ?? "")")
+        require(rejection.field.map { fields.contains($0) } ?? true, "Unknown field \(rejection.field ?? "")")
         require(!rejection.reason.isEmpty, "A record was rejected without a reason")
     }
 
-    /// What was read is written, and decoded again it is of the same series.
+    /// A record has the same series after writing it and decoding it again.
     private static func checkWritten(_ record: IssueRecord, as decoded: DecodedRecord, of batch: RecordBatch) {
         var generous = limits
         generous.recordBytes = .max
@@ -121,9 +123,9 @@ enum RecordHarness {
         var again = RecordBatch()
         let json = record.json
         let outcome = decode(json.span, &decoder, &again)
-        require(outcome == .stored, "\(json.shown) was written, and of it came \(String(describing: outcome))")
+        require(outcome == .stored, "\(json.shown) was written, and decoded as \(String(describing: outcome))")
         require(
             again.seriesKey(of: again.records[0]) == batch.seriesKey(of: decoded),
-            "Written again it is of another series")
+            "The record has another series after writing it")
     }
 }

@@ -3,10 +3,10 @@ import UnixIO
 
 @testable import Issues
 
-/// Whatever answers on the socket, the client reads the replies that a plain reader finds, understands each or refuses
-/// it, and answers each issue once.
+/// For any bytes of a server, the client reads the same replies as a plain reader, accepts or refuses each, and settles
+/// each issue once.
 ///
-/// Input: how much a read gives, and a stream of replies, each with its NUL.
+/// Input: the maximum size of a read, and a stream of replies, each with its NUL.
 enum ReplyHarness {
     static func run(_ input: Span<UInt8>) {
         guard input.count > 1 else { return }
@@ -16,7 +16,7 @@ enum ReplyHarness {
         require(replies.count <= messages.count, "There are more replies than messages")
         for (reply, message) in zip(replies, messages) {
             guard let plain = try? PlainJSON.value(Array(message)).value else {
-                fatalError("A reply was read from what is no JSON")
+                fatalError("A reply was read from invalid JSON")
             }
             check(ReportResult(reply), of: plain)
         }
@@ -27,7 +27,7 @@ enum ReplyHarness {
         drive(replies)
     }
 
-    /// The replies that a connection reads until the stream ends, or is no reply.
+    /// Returns the replies that a connection reads until the end of the stream or the first invalid reply.
     private static func read(_ stream: [UInt8], atMost count: Int) -> [VarlinkReply] {
         var reader = ReplyReader(limit: 1 << 20)
         var replies: [VarlinkReply] = []
@@ -35,7 +35,7 @@ enum ReplyHarness {
             let path = "\(SampleStore.folder)/replies"
             try FileDescriptor.open(path, [.writeOnly, .create, .truncate]).writeAll(stream)
             let file = try FileDescriptor.open(path)
-            // Many small reads of a large input would be all that is measured.
+            // Large inputs are read in large pieces. Otherwise the work would be mostly that of reading.
             while try reader.read(from: file, atMost: max(count, stream.count / 64)) > 0 {
                 do {
                     while let reply = try reader.next() { replies.append(reply) }
@@ -52,24 +52,26 @@ enum ReplyHarness {
 
     private static func check(_ answer: ReportResult, of plain: JSONValue) {
         guard case .receipts(let receipts) = answer else {
-            if case .success = answer.outcome(at: 0, path: "/s") { fatalError("An issue is stored by \(plain)") }
+            if case .success = answer.outcome(at: 0, path: "/s") {
+                fatalError("An issue counts as stored after \(plain)")
+            }
             return
         }
         let elements = plain["parameters"]?["receipts"]?.asArray ?? []
-        require(elements.count == receipts.count, "There are \(receipts.count) receipts in \(plain)")
+        require(elements.count == receipts.count, "\(receipts.count) receipts were read from \(plain)")
         for (index, element) in elements.enumerated() {
             switch answer.outcome(at: index, path: "/s") {
             case .success(let stored):
-                require(element["id"]?.asString == stored.id, "A record has got the id \(stored.id) by \(element)")
-                require(element["rejected"]?.isNull ?? true, "A record that was rejected is stored")
+                require(element["id"]?.asString == stored.id, "The id \(stored.id) was read from \(element)")
+                require(element["rejected"]?.isNull ?? true, "A rejected record counts as stored")
             case .failure(let error):
-                require(element["rejected"] != nil || element["duplicate"] != nil, "\(element) is a failure")
+                require(element["rejected"] != nil || element["duplicate"] != nil, "\(element) counts as a failure")
                 require(!"\(error)".isEmpty, "A failure has no description")
             }
         }
     }
 
-    /// Hands the replies to an outbox with some issues, as the delivery does.
+    /// Passes the replies to an outbox with some issues, as the delivery does.
     private static func drive(_ replies: [VarlinkReply]) {
         var limits = OutboxLimits()
         limits.callEntries = 2
@@ -101,9 +103,11 @@ enum ReplyHarness {
             answered += settled.map(\.payload)
             now = now.advanced(by: .seconds(1))
         }
-        require(Set(answered).count == answered.count, "An issue is answered twice: \(answered)")
+        require(Set(answered).count == answered.count, "An issue is settled twice: \(answered)")
         let left = outbox.takeAll().flatMap { $0.entries.map(\.payload) }
-        require((answered + left).sorted() == Array(0..<count), "Of the issues are left \(left), after \(answered)")
+        require(
+            (answered + left).sorted() == Array(0..<count),
+            "Issues are lost: \(answered) are settled and \(left) are left")
     }
 
     private static func send(_ outbox: inout Outbox<Int>, at now: KernelInstant) {

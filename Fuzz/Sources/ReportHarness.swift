@@ -4,9 +4,9 @@ import IssueStore
 
 @testable import IssueDaemon
 
-/// A report is read the same in one pass and in two, and a record of it as if it came alone.
+/// A report is read the same in one pass and in two, and its records have the same values as in `ReportParameters`.
 ///
-/// Input: what follows the beginning that most clients write, or a whole message that begins otherwise.
+/// Input: the rest of a message with the usual beginning, or a whole message that begins with a space.
 enum ReportHarness {
     private static let start = Array(#"{"method":"org.issued.Collector.Report","parameters":"#.utf8)
 
@@ -15,7 +15,7 @@ enum ReportHarness {
         let message = bytes.first == UInt8(ascii: " ") ? bytes : start + bytes
         let usual = ReportReader.beginsFast(message.span)
         let isObject = message.starts(with: start) && message.dropFirst(start.count).first == UInt8(ascii: "{")
-        require(usual == (isObject && message.count > start.count + 1), "A wrong beginning")
+        require(usual == (isObject && message.count > start.count + 1), "beginsFast is wrong")
         let slow = Outcome(message.span, isUsual: false)
         if usual {
             let quick = Outcome(message.span, isUsual: true)
@@ -27,11 +27,11 @@ enum ReportHarness {
         check(report, message.span.extracting(envelope.parameters ?? 0..<0).array())
     }
 
-    /// What became of a message.
+    /// The result of reading a message.
     private enum Outcome: Equatable {
         case read(Report)
         case refused(CollectorError)
-        /// It is no call, and the connection ends.
+        /// The message is not a call. The connection is closed.
         case noCall
 
         var shown: String {
@@ -42,15 +42,15 @@ enum ReportHarness {
             }
         }
 
-        /// As the socket's loop does it.
+        /// Reads a message as the socket loop does.
         init(_ message: Span<UInt8>, isUsual: Bool) {
             var reader = ReportReader(limits: RecordHarness.limits, seed: RecordHarness.seed)
-            // What stands in the batch already stays as it is.
+            // The batch already has a record, which must not change.
             var batch = RecordBatch()
             let before = Array(#"{"records":[{"message":"before 1"}]}"#.utf8)
             _ = try? reader.read(before.span, token: 1, into: &batch)
             let size = batch.bytes.count
-            require(batch.records.count == 1, "A plain call is read")
+            require(batch.records.count == 1, "A plain call was not read")
             let envelope = try? VarlinkCall.Envelope(scanning: message)
             do throws(CollectorError) {
                 if isUsual, let report = try reader.readFast(message, token: 7, into: &batch) {
@@ -58,7 +58,8 @@ enum ReportHarness {
                     return
                 }
                 require(
-                    batch.records.count == 1 && batch.bytes.count == size, "A reading in vain leaves something")
+                    batch.records.count == 1 && batch.bytes.count == size,
+                    "A failed fast read has left data in the batch")
                 guard let envelope else {
                     self = .noCall
                     return
@@ -67,13 +68,14 @@ enum ReportHarness {
                 let call = try reader.read(message.extracting(range), token: 7, into: &batch)
                 self = .read(Report(call, oneway: envelope.oneway, batch))
             } catch {
-                require(batch.records.count == 1 && batch.bytes.count == size, "A refused call leaves something")
+                require(
+                    batch.records.count == 1 && batch.bytes.count == size, "A refused call has left data in the batch")
                 self = envelope == nil ? .noCall : .refused(error)
             }
         }
     }
 
-    /// A report that was read, without the places of its records in the batch.
+    /// A report that was read, without the offsets of its records in the batch.
     private struct Report: Equatable {
         var oneway: Bool
         var rejected: [ReportCall.Rejected]
@@ -83,7 +85,7 @@ enum ReportHarness {
 
         init(_ call: ReportCall, oneway: Bool, _ batch: RecordBatch) {
             self.oneway = oneway
-            require(call.token == 7, "A call has another token")
+            require(call.token == 7, "A call has the wrong token")
             rejected = call.rejected
             numbering = call.numbering
             texts = batch.records[call.records].map { record in
@@ -97,21 +99,21 @@ enum ReportHarness {
     }
 
     private static func check(_ report: Report, _ parameters: [UInt8]) {
-        let places = report.rejected.map(\.index)
-        let count = report.texts.count + places.count
-        require(zip(places, places.dropFirst()).allSatisfy { $0 < $1 }, "The rejected are out of order: \(places)")
-        require(places.allSatisfy { (0..<count).contains($0) }, "A record was rejected that is not there: \(places)")
-        require((1...RecordHarness.limits.recordsPerCall).contains(count), "\(count) records in a call")
-        // Read slowly where that can be: with a record that is rejected, or too deep for it, it can't.
+        let indices = report.rejected.map(\.index)
+        let count = report.texts.count + indices.count
+        require(zip(indices, indices.dropFirst()).allSatisfy { $0 < $1 }, "The rejections are out of order: \(indices)")
+        require(indices.allSatisfy { (0..<count).contains($0) }, "The index of a rejection is out of range: \(indices)")
+        require((1...RecordHarness.limits.recordsPerCall).contains(count), "A call has \(count) records")
+        // `ReportParameters` can't read a call with a rejected record or with one that is too deep.
         guard let slow = try? ReportParameters(json: parameters), report.rejected.isEmpty else { return }
-        require(slow.records.count == count, "\(count) records were read of \(slow.records.count)")
+        require(slow.records.count == count, "\(count) of \(slow.records.count) records were read")
         let producer = slow.producer.flatMap { ProducerID($0) }
         require(report.numbering?.producer == producer, "The producer is \(String(describing: report.numbering))")
         if producer != nil {
             require(report.numbering?.sequence == slow.sequence, "The number is \(String(describing: slow.sequence))")
         }
         for (record, texts) in zip(slow.records, report.texts) {
-            require(texts[6] == "\(record.count ?? 1)", "A record has another count")
+            require(texts[6] == "\(record.count ?? 1)", "A record has the wrong count")
             require(record.metadata == nil || !texts[1].isEmpty, "Metadata is lost")
         }
     }

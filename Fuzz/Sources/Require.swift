@@ -1,10 +1,10 @@
-/// Ends the program where something does not hold, which the fuzzing engine takes for a crash and keeps the input of.
+/// Ends the program if a condition does not hold. The fuzzing engine treats this as a crash and keeps the input.
 func require(_ holds: Bool, _ message: @autoclosure () -> String) {
     if !holds { fatalError(message()) }
 }
 
 extension Span<UInt8> {
-    /// A copy of the bytes from an index on.
+    /// Returns a copy of the bytes from an index to the end.
     func array(from start: Int = 0) -> [UInt8] {
         var output: [UInt8] = []
         output.reserveCapacity(Swift.max(0, count - start))
@@ -18,6 +18,6 @@ extension Span<UInt8> {
 }
 
 extension [UInt8] {
-    /// The bytes as text for a sentence.
+    /// The bytes as text for a message.
     var shown: String { String(decoding: self, as: UTF8.self) }
 }

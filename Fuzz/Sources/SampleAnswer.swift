@@ -2,7 +2,7 @@ import Destinations
 import HTTPTransfer
 import IssueCore
 
-/// An answer that was made up, and what has to hold of its meaning whoever gave it.
+/// A generated response, and the conditions that hold for its classification for each kind of destination.
 ///
 /// Input: the status as two bytes, a header's value up to a line feed, and the body.
 struct SampleAnswer {
@@ -26,26 +26,26 @@ struct SampleAnswer {
 
     func check(_ answer: DeliveryResult) {
         let summary = answer.summary.text
-        require(summary.count <= ResponseSummary.maxCharacters, "An answer is told in \(summary.count) characters")
-        require(!summary.isEmpty, "Nothing is told of an answer")
-        for form in Self.forms { require(!summary.utf8Contains(form), "The token is told: \(summary)") }
+        require(summary.count <= ResponseSummary.maxCharacters, "A summary has \(summary.count) characters")
+        require(!summary.isEmpty, "A summary is empty")
+        for form in Self.forms { require(!summary.utf8Contains(form), "A summary has the token: \(summary)") }
         require(
             !summary.unicodeScalars.contains { $0.properties.generalCategory == .control },
-            "A control character is told")
+            "A summary has a control character")
         switch answer.verdict {
         case .accepted:
-            require((200..<300).contains(response.status), "\(response.status) is taken for success")
+            require((200..<300).contains(response.status), "\(response.status) counts as success")
         case .unconfirmed:
-            require((200..<300).contains(response.status), "\(response.status) is taken for half a success")
+            require((200..<300).contains(response.status), "\(response.status) counts as unconfirmed success")
         case .again(_, let delay?):
-            require(delay >= .zero && delay <= .seconds(366 * 86_400), "\(delay) is no time to wait")
+            require(delay >= .zero && delay <= .seconds(366 * 86_400), "\(delay) is not a valid delay")
         case .partial, .again, .paused, .tooLarge, .ambiguous: break
         }
     }
 }
 
 extension String {
-    /// Whether the bytes of another text stand in it, whatever characters they are part of.
+    /// Returns whether the bytes of another text occur in this one, even within characters.
     fileprivate func utf8Contains(_ other: String) -> Bool {
         let (bytes, wanted) = (Array(utf8), Array(other.utf8))
         guard bytes.count >= wanted.count else { return false }

@@ -3,12 +3,12 @@ import IssueProtocol
 import IssueStore
 import UnixIO
 
-/// A small store of some issues of two users, the same in every run, in a folder of its own.
+/// A small store with issues of two users. It is the same in every run, and has its own folder.
 enum SampleStore {
     /// The folder of this process, in memory if `.ci/fuzz` has started it.
     static let folder: String = {
-        let place = Environment["ISSUED_FUZZ_FOLDER"] ?? "/tmp"
-        let folder = "\(place)/issued-fuzz-\(Randomness.uint64())"
+        let parent = Environment["ISSUED_FUZZ_FOLDER"] ?? "/tmp"
+        let folder = "\(parent)/issued-fuzz-\(Randomness.uint64())"
         do { try FileSystem.makeFolders(folder, mode: 0o700) } catch { fatalError("\(folder): \(error)") }
         return folder
     }()
@@ -27,12 +27,12 @@ enum SampleStore {
 
     static func settings(_ path: String, code: UInt64) -> StoreSettings {
         var settings = StoreSettings(path: path, limits: LimitSettings(), randomBits: { code })
-        // Some ranges are closed, and one is open.
+        // So small that the store has several closed ranges and an open one.
         settings.rangeRecords = 37
         return settings
     }
 
-    /// Stores some calls of records.
+    /// Stores the calls with these numbers, and returns their records.
     static func fill(_ writer: StoreWriter, calls: Range<Int>) throws -> [Entry] {
         var entries: [Entry] = []
         var number = Int64(10 * calls.lowerBound)
@@ -90,7 +90,7 @@ enum SampleStore {
         for record in records {
             let json = record.json
             var scanner = JSONScanner(json.span, maximumDepth: 32, maximumKeys: 256)
-            require((try? decoder.decode(&scanner, into: &batch)) == .some(.none), "A record of the sample is refused")
+            require((try? decoder.decode(&scanner, into: &batch)) == .some(.none), "A record of the sample was refused")
         }
         return Submission(
             process: ReportingProcess(connection: UInt64(uid), sender: sender, startTime: 4711), batch: batch,

@@ -7,19 +7,18 @@ import UnixIO
 @testable import IssueDaemon
 @testable import IssueStore
 
-/// A database that was set aside, damaged in any way, is read to an end as `repair` reads it: the file stays
-/// unchanged, no row comes twice, and work and output have a limit. What is read can be stored, and the ledger
-/// balances.
+/// A quarantined database with any damage is read to its end, as by `repair`: the file stays unchanged, no row is read
+/// twice, and work and output are limited. The result can be stored, and the ledger balances.
 ///
-/// Input: edits of a real database of half a megabyte and its log, of six bytes each: what is done, at which
-/// place (three bytes), and a number.
+/// Input: edits of a real database of half a megabyte and its WAL, of six bytes each: the kind of edit, the offset
+/// (three bytes), and a number.
 enum SetAsideHarness {
-    /// Three times the work of a file in which no row is found: 131,072 lookups fail, and one for every eight bytes.
+    /// Three times the work for a file without a readable row: 131,072 failed lookups, and one for every eight bytes.
     private static let maxWork: UInt64 = 150_000_000
     private static let maxSteps = 2_000
 
     static func run(_ input: Span<UInt8>) {
-        do { try check(input.array()) } catch { fatalError("It could not be tried: \(error)") }
+        do { try check(input.array()) } catch { fatalError("The test could not be run: \(error)") }
     }
 
     private static func check(_ edits: [UInt8]) throws {
@@ -44,9 +43,9 @@ enum SetAsideHarness {
             }
         }
         if let store { try importSalvaged(store, to: new, atMost: database.count + log.count) }
-        require(fuzz_work() - work <= maxWork, "It takes \(fuzz_work() - work) steps")
+        require(fuzz_work() - work <= maxWork, "Reading takes \(fuzz_work() - work) steps")
         require(try FileSystem.read(old, limit: 1 << 24) == database, "The database has changed")
-        if !log.isEmpty { require(try FileSystem.read(old + "-wal", limit: 1 << 24) == log, "Its log has changed") }
+        if !log.isEmpty { require(try FileSystem.read(old + "-wal", limit: 1 << 24) == log, "The WAL has changed") }
     }
 
     private static func importSalvaged(_ store: QuarantinedStore, to path: String, atMost size: Int) throws {
@@ -57,25 +56,25 @@ enum SetAsideHarness {
         var recovered: Int64 = 0
         while let portion = store.step() {
             steps += 1
-            require(steps <= maxSteps, "It takes more than \(maxSteps) steps")
-            require(portion.unreadable >= 0, "Less than nothing can't be read")
+            require(steps <= maxSteps, "Reading takes more than \(maxSteps) steps")
+            require(portion.unreadable >= 0, "The number of unreadable rows is negative")
             for submission in portion.submissions {
                 bytes += submission.batch.bytes.count
                 for call in submission.calls {
-                    require(rows.insert(call.numbering?.sequence ?? 0).inserted, "A row comes twice")
+                    require(rows.insert(call.numbering?.sequence ?? 0).inserted, "A row was read twice")
                 }
             }
             guard !portion.submissions.isEmpty else { continue }
             recovered += try writer.importSalvaged(
                 portion.submissions, wall: SampleStore.start, monotonic: MonotonicInstant(sinceBoot: .seconds(9)))
         }
-        // Rows may share the pages that hold the rest of a long one, so that all of it can be more than the file.
-        require(bytes <= 64 * size, "\(bytes) bytes come out of \(size)")
-        require(recovered <= rows.count, "\(recovered) records were stored of \(rows.count)")
+        // In a damaged file, rows can share overflow pages, so the rows can be larger than the file.
+        require(bytes <= 64 * size, "\(bytes) bytes were read from a file of \(size)")
+        require(recovered <= rows.count, "\(recovered) records were stored, but only \(rows.count) were read")
         var last: Int64 = 0
         while let (notes, next) = store.notes(above: last) {
             steps += 1
-            require(steps <= maxSteps, "The states take more than \(maxSteps) steps")
+            require(steps <= maxSteps, "Reading the states takes more than \(maxSteps) steps")
             require(next > last, "The states don't advance")
             try writer.importSalvaged(notes)
             last = next
@@ -88,35 +87,35 @@ enum SetAsideHarness {
         let stored = try reader.connection.withStatement("SELECT count(*) FROM records") {
             try $0.first { $0.int64(0) } ?? 0
         }
-        require(stored == recovered, "\(recovered) records were stored, and \(stored) are there")
+        require(stored == recovered, "\(recovered) records were stored, but the store has \(stored)")
     }
 
     // MARK: The file
 
-    /// Changes the file as the edits say; their places count the log as what follows the database.
+    /// Applies the edits. An offset after the end of the database refers to the WAL.
     private static func edit(
         _ database: [UInt8], _ log: [UInt8], by edits: [UInt8]
     ) -> (database: [UInt8], log: [UInt8]) {
         var database = database
-        // Without its log it is a file that was closed, or copied without it.
+        // Without the WAL: a database that was closed, or that was copied without it.
         var log = edits.first.map { $0 & 0x80 == 0 } ?? true ? log : []
         for start in stride(from: 0, to: edits.count - 5, by: 6) {
             let edit = edits[start..<start + 6]
-            let place = edit[(start + 1)..<(start + 4)].reduce(0) { $0 << 8 | Int($1) }
+            let offset = edit[(start + 1)..<(start + 4)].reduce(0) { $0 << 8 | Int($1) }
             let number = edit[(start + 4)...].reduce(0) { $0 << 8 | Int($1) }
             let size = database.count
             guard size > 0 else { break }
-            if place >= size, !log.isEmpty {
-                let index = (place - size) % log.count
+            if offset >= size, !log.isEmpty {
+                let index = (offset - size) % log.count
                 if edit[start] & 1 == 0 { log[index] = UInt8(number & 0xFF) } else { log.removeLast(log.count - index) }
                 continue
             }
-            let index = place % size
+            let index = offset % size
             let page = index / pageBytes * pageBytes
             switch edit[start] & 7 {
             case 0: database[index] = UInt8(number & 0xFF)
             case 1: database[index] ^= UInt8(number & 0xFF)
-            // Larger than anything there: a length, a count, a page.
+            // A number larger than any length, count or page number in the file.
             case 2: for other in index..<min(index + 4, size) { database[other] = 0xFF }
             case 3: for other in index..<min(index + number % 64, size) { database[other] = UInt8(number >> 8) }
             case 4: for other in page..<min(page + pageBytes, size) { database[other] = UInt8(number & 0xFF) }
@@ -146,13 +145,13 @@ enum SetAsideHarness {
     private static let sample = Result { () throws -> Sample in
         fuzz_count_statements()
         let path = "\(SampleStore.folder)/sample.db"
-        // Each writer that is closed leaves one file.
+        // A writer that is closed leaves a single file, without a WAL.
         _ = try StoreWriter(SampleStore.settings(path, code: 42))
         let fresh = try FileSystem.read(path, limit: 1 << 24)
         _ = try SampleStore.fill(try StoreWriter(SampleStore.settings(path, code: 42)), calls: 0..<30)
         let writer = try StoreWriter(SampleStore.settings(path, code: 42))
         _ = try SampleStore.fill(writer, calls: 30..<34)
-        // The last calls are only in the log.
+        // The last calls are only in the WAL.
         return Sample(
             database: try FileSystem.read(path, limit: 1 << 24),
             log: try FileSystem.read(path + "-wal", limit: 1 << 24), fresh: fresh,

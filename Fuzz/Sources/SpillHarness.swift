@@ -3,17 +3,17 @@ import UnixIO
 
 @testable import Issues
 
-/// Among files that an earlier run has left behind one is damaged in any way, or the count of lost issues is: the
-/// others are sent all the same, each once, nothing is stored under numbers that its file's name does not have, and no
-/// damaged file keeps the next run busy.
+/// An earlier run has left files behind. One of them, or the file with the count of lost issues, has any damage. The
+/// others are still sent, once each. No call is stored under numbers that differ from the name of its file. The damaged
+/// file is not tried again in the next run.
 ///
-/// Input: what is damaged, and how: the content of the file or of the count, or edits of a good file, of four bytes
-/// each: what is done, at which place (two bytes), and a byte.
+/// Input: a byte that selects the damaged file, and its content or edits of a valid file, of four bytes each: the kind
+/// of edit, the offset (two bytes), and a byte.
 enum SpillHarness {
     static func run(_ input: Span<UInt8>) {
         guard input.count > 1 else { return }
         let rest = input.array(from: 1)
-        do { try check(damage: input[0], rest) } catch { fatalError("It could not be tried: \(error)") }
+        do { try check(damage: input[0], rest) } catch { fatalError("The test could not be run: \(error)") }
     }
 
     private static func check(damage: UInt8, _ bytes: [UInt8]) throws {
@@ -21,7 +21,7 @@ enum SpillHarness {
         daemon.state.withLock { $0 = Daemon.State() }
         let folder = SpillFolder(path: "\(SampleStore.folder)/unsent")
         for number in calls {
-            require(folder.keep(call(number), of: producer, from: number, issues: 1), "A call can't be kept")
+            require(folder.keep(call(number), of: producer, from: number, issues: 1), "A call can't be saved")
         }
         let damaged = "\(folder.path)/\(name(2))"
         switch damage & 3 {
@@ -35,11 +35,13 @@ enum SpillHarness {
         let (stored, requests) = daemon.state.withLock { ($0.stored, $0.requests) }
         require(requests <= calls.count, "\(requests) calls were sent")
         require(Set(stored).count == stored.count, "A call is stored twice: \(stored)")
-        require(Set(stored).isSubset(of: calls.map(name)), "\(stored) is stored under other numbers")
-        require(stored.contains(name(1)) && stored.contains(name(3)), "Only \(stored) is sent")
-        require(try FileSystem.names(in: folder.path).allSatisfy { $0 == "lost" || $0 == "lock" }, "A file is left")
+        require(Set(stored).isSubset(of: calls.map(name)), "A call is stored under other numbers: \(stored)")
+        require(
+            stored.contains(name(1)) && stored.contains(name(3)), "An undamaged file was not sent; stored: \(stored)")
+        require(
+            try FileSystem.names(in: folder.path).allSatisfy { $0 == "lost" || $0 == "lock" }, "A file was not removed")
         // A file that was not sent counts as lost.
-        require(requests == calls.count || lost > 0, "A damaged file is gone, and nobody is told: \(content.shown)")
+        require(requests == calls.count || lost > 0, "A damaged file does not count as lost: \(content.shown)")
         require(lost >= 0 && lost <= 10_000 * (bytes.count + 1), "\(lost) issues are lost")
         require(pickUp(folder, to: daemon.path) == 0, "Issues are lost again")
         require(daemon.state.withLock { $0.requests } == requests, "A call was sent again")
@@ -48,7 +50,7 @@ enum SpillHarness {
     private static func pickUp(_ folder: SpillFolder, to path: String) -> Int {
         let lost = Monitor(0)
         SpillSender(
-            // A call that is never answered leaves those behind it unsent, which is seen.
+            // If a call gets no reply, the calls after it are not sent, and a check fails.
             folder: folder, sockets: [path], trust: ServerTrust(isNamed: true), timeout: .seconds(2),
             isStopped: { false }, pause: { _ in false }, onLost: { count in lost.withLock { $0 += count } }
         ).run()
@@ -93,11 +95,11 @@ enum SpillHarness {
     }
 }
 
-/// A daemon in a thread of this process. It stores a number once, refuses what is no report, and hangs up on what is no
-/// call.
+/// A daemon in a thread of this process. It records the number of each report, refuses other calls, and closes the
+/// connection if a message is not a call.
 private final class Daemon: Sendable {
     struct State: Sendable {
-        /// The names that the files of the stored calls must have.
+        /// The file names that belong to the stored calls.
         var stored: [String] = []
         var requests = 0
     }

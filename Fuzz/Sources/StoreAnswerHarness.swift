@@ -3,11 +3,11 @@ import HTTPTransfer
 import IssueCore
 import IssueProtocol
 
-/// Whatever a store of the team's own answers has a meaning, and words that show neither the token nor anything that a
-/// terminal obeys; what it says of single lines is of lines that were sent.
+/// Any response of a self-hosted destination is classified, and its summary has neither the token nor control
+/// characters. Results for single lines refer to lines that were sent.
 ///
-/// Input: which store, the status as two bytes, a header up to a line feed (`Retry-After`, and the number of an
-/// exception), and the body.
+/// Input: a byte that selects the kind of destination, the status as two bytes, a header up to a line feed
+/// (`Retry-After`, and the number of a ClickHouse exception), and the body.
 enum StoreAnswerHarness {
     private static let lines = [#"{"message":"a"}"#, #"{"message":"b"}"#, "{}"].map { Array($0.utf8) }
 
@@ -27,13 +27,14 @@ enum StoreAnswerHarness {
             of: sample.response, to: RequestLines(lines), in: format, at: Timestamp(milliseconds: 1_795_255_200_123))
         sample.check(answer)
         guard case .partial(let partial) = answer.verdict else { return }
-        require(partial.invalidLines.allSatisfy(lines.indices.contains), "A line is suspected that was not sent")
-        require(Set(partial.invalidLines).count == partial.invalidLines.count, "A line is suspected twice")
+        require(
+            partial.invalidLines.allSatisfy(lines.indices.contains), "A line that was not sent is reported as invalid")
+        require(Set(partial.invalidLines).count == partial.invalidLines.count, "A line is reported as invalid twice")
         let successful = partial.successful ?? 0
-        require((0...lines.count).contains(successful), "\(successful) of \(lines.count) lines are taken")
-        require(successful + partial.invalidLines.count <= lines.count, "A line is taken and suspected")
+        require((0...lines.count).contains(successful), "\(successful) of \(lines.count) lines are accepted")
+        require(successful + partial.invalidLines.count <= lines.count, "A line is both accepted and invalid")
         require(
             partial.invalidLines.isEmpty || successful + partial.invalidLines.count == lines.count,
-            "A line is neither taken nor suspected")
+            "A line is neither accepted nor invalid")
     }
 }

@@ -1,9 +1,9 @@
 import IssueCore
 import IssueProtocol
 
-/// Bytes that came from the disk, damaged or not, are read or refused, and what was read can be worked with.
+/// Bytes from the disk, damaged or not, are read or rejected, and the result can be used.
 ///
-/// Input: which form it is, and the bytes.
+/// Input: a letter that selects the format, and the bytes.
 enum StoredHarness {
     static func run(_ input: Span<UInt8>) {
         guard input.count > 1 else { return }
@@ -38,7 +38,7 @@ enum StoredHarness {
         }
         for number in numbers {
             mark.stored(ProducerMark.Call(sequence: number, count: 3, firstRow: 8, rejected: [1]))
-            require(ProducerMark(bytes: mark.bytes) == mark, "A mark that went on has changed")
+            require(ProducerMark(bytes: mark.bytes) == mark, "A producer's mark has changed after storing a call")
         }
     }
 
@@ -58,12 +58,12 @@ enum StoredHarness {
 
     private static func checkTime(_ bytes: [UInt8]) {
         guard let time = Timestamp(bytes.span, from: 0, to: bytes.count) else { return }
-        require(time.text.utf8.count == 24, "\(time.text) has another form")
+        require(time.text.utf8.count == 24, "\(time.text) does not have 24 bytes")
         require(Timestamp(time.text) == time, "\(bytes.shown) became \(time.text)")
     }
 
     private static func checkProducer(_ text: String) {
         guard let producer = ProducerID(text) else { return }
-        require(producer.bytes.count == 16, "A producer has another length")
+        require(producer.bytes.count == 16, "A producer does not have 16 bytes")
     }
 }

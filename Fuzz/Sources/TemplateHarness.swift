@@ -1,9 +1,9 @@
 import IssueCore
 import IssueProtocol
 
-/// A message's template and parts give the message back, whatever its bytes are and wherever it stands.
+/// Template and parts restore the message, for any bytes and at any offset.
 ///
-/// Input: how much of the message its template looks at, and the message.
+/// Input: the limit of the template's length in units of four bytes, and the message.
 enum TemplateHarness {
     struct Cut: Equatable {
         var form: DecodedRecord.MessageForm
@@ -19,24 +19,24 @@ enum TemplateHarness {
         let between = [UInt8](repeating: UInt8(ascii: "7"), count: 9)
         require(
             cut == self.cut(between + message + between, from: 9, to: 9 + message.count, limit: limit),
-            "What stands around a message is part of its template")
+            "The bytes around a message change its template")
         switch cut.form {
         case .template: require(cut.template == message, "The template alone is not the message")
         case .parts:
             let text = MessageTemplate.message(template: cut.template, parts: cut.parts)
-            require(text == message.shown, "\(text) was given back of \(message.shown)")
+            require(text == message.shown, "\(message.shown) was restored as \(text)")
         case .whole:
             require(
                 message.count > limit || message.contains { $0 < 0x20 || $0 == 0x7F },
-                "A message is kept whole without need")
+                "A message was stored whole without a reason")
         }
-        // A hole is one byte, for at least one of the message.
+        // A placeholder has one byte and replaces at least one byte of the message.
         require(cut.template.count <= min(message.count, limit), "A template is longer than its message")
         if String(validating: message, as: UTF8.self) != nil {
-            require(String(validating: cut.template, as: UTF8.self) != nil, "A template is no text")
+            require(String(validating: cut.template, as: UTF8.self) != nil, "A template is not UTF-8")
         }
         let title = MessageTemplate.title(of: cut.template[...])
-        require(!title.utf8.contains { $0 < 0x20 }, "A title has a control character in it")
+        require(!title.utf8.contains { $0 < 0x20 }, "A title has a control character")
     }
 
     static func cut(_ bytes: [UInt8], from start: Int = 0, to end: Int? = nil, limit: Int) -> Cut {

@@ -3,8 +3,7 @@ import IssueCore
 import IssueDaemon
 import IssueProtocol
 
-/// Whatever somebody wrote comes out harmless: on a terminal, in a line of the log, in an entry of the journal, in
-/// JSON.
+/// Any text is harmless on a terminal, in a line of the log, in an entry of the journal and in JSON.
 ///
 /// Input: a text.
 enum TextHarness {
@@ -12,13 +11,15 @@ enum TextHarness {
         let bytes = input.array()
         let text = bytes.shown
         let line = TerminalSanitizer.line(text)
-        require(!line.unicodeScalars.contains(where: TerminalSanitizer.isActive), "A line holds what a terminal obeys")
-        // Not that the line stays the same when it is made harmless again: marks behind a character that was made
-        // visible join its last letter, and are one more with it.
-        require(longestPile(in: line) <= mostMarks, "Marks are piled up in a line")
+        require(!line.unicodeScalars.contains(where: TerminalSanitizer.isActive), "A line has a control sequence")
+        // Sanitizing the line again may change it: combining marks after an escaped character join the last letter of
+        // the escape, and then there may be one mark too many.
+        require(longestMarkRun(in: line) <= maxMarks, "A line has too many combining marks in a row")
         for line in TerminalSanitizer.lines(text) {
-            require(!line.unicodeScalars.contains(where: TerminalSanitizer.isActive), "A line of several does")
-            require(longestPile(in: line) <= mostMarks, "Marks are piled up in one of several lines")
+            require(
+                !line.unicodeScalars.contains(where: TerminalSanitizer.isActive),
+                "One of several lines has a control sequence")
+            require(longestMarkRun(in: line) <= maxMarks, "One of several lines has too many combining marks in a row")
         }
         checkLog(text)
         checkJournal(text)
@@ -27,17 +28,17 @@ enum TextHarness {
         require(summary.count <= ResponseSummary.maxCharacters, "A summary is too long")
     }
 
-    /// As many as the largest character may have.
-    private static let mostMarks = 16
+    /// The maximum of combining marks of one character.
+    private static let maxMarks = 16
 
-    /// Returns the most marks that follow each other.
-    private static func longestPile(in line: String) -> Int {
+    /// Returns the length of the longest sequence of combining marks.
+    private static func longestMarkRun(in line: String) -> Int {
         var longest = 0
-        var pile = 0
+        var run = 0
         for scalar in line.unicodeScalars {
             let category = scalar.properties.generalCategory
-            pile = category == .nonspacingMark || category == .enclosingMark ? pile + 1 : 0
-            longest = max(longest, pile)
+            run = category == .nonspacingMark || category == .enclosingMark ? run + 1 : 0
+            longest = max(longest, run)
         }
         return longest
     }
@@ -46,13 +47,15 @@ enum TextHarness {
         for form in [LogForm.journal, .plain, .bare] {
             let line = LogLine.text(.info, "Something happened", ["name": text], form: form)
             let body = form == .bare ? line[...] : line.dropLast()
-            require(form == .bare || line.hasSuffix("\n"), "A line has no end")
-            require(!body.unicodeScalars.contains { $0.value < 0x20 || $0.value == 0x7F }, "A line was broken into")
+            require(form == .bare || line.hasSuffix("\n"), "A line of the log has no line feed")
+            require(
+                !body.unicodeScalars.contains { $0.value < 0x20 || $0.value == 0x7F },
+                "A line of the log has a control character")
             require(line.unicodeScalars.count <= 13_000, "A line of the log is too long")
         }
     }
 
-    /// Reads the entry as journald does: the sender's text must not have become a field.
+    /// Reads the entry as journald does. The sender's text must not create a field.
     private static func checkJournal(_ text: String) {
         let entry = JournalEntry(.newIssue, .info, text, ["name": text])
         var rest = entry.bytes[...]
@@ -80,8 +83,8 @@ enum TextHarness {
         let safe = TerminalSafeJSON.escape(bytes)
         require(
             !safe.shown.unicodeScalars.contains { TerminalSanitizer.isActive($0) && $0 != "\n" && $0 != "\t" },
-            "JSON for a terminal holds what it obeys")
+            "JSON for a terminal has a control sequence")
         guard let value = try? JSONValue(json: bytes) else { return }
-        require((try? JSONValue(json: safe)) == value, "JSON has another meaning when it is safe")
+        require((try? JSONValue(json: safe)) == value, "JSON has another meaning after escaping")
     }
 }

@@ -1,8 +1,9 @@
 #pragma once
 #include <stdint.h>
 
-/* How many comparisons instrumented code has executed since the program began, with what fuzz_count_statements adds. */
+/* Returns the work since the start of the program: the comparisons executed by instrumented code, and the work of
+   SQLite if fuzz_count_statements was called. */
 uint64_t fuzz_work(void);
 
-/* From now on adds the work of SQLite, which is not instrumented, for each connection that is opened. */
+/* Also counts the work of SQLite, which is not instrumented, on each connection opened from now on. */
 void fuzz_count_statements(void);
