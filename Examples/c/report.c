@@ -84,7 +84,7 @@ int main(int count, char **arguments) {
 
     int daemon = connect_to_daemon();
     if (daemon < 0) {
-        fprintf(stderr, "report: no daemon answers\n");
+        fprintf(stderr, "report: cannot connect to the issue daemon\n");
         return 69;
     }
     for (size_t sent = 0; sent < size;) {
@@ -98,7 +98,7 @@ int main(int count, char **arguments) {
     }
     free(call);
 
-    /* So is the reply. It arrives when the record is on disk. */
+    /* The reply has the same form. It arrives when the record is on disk. */
     char reply[4096];
     size_t received = 0;
     while (received < sizeof reply && memchr(reply, '\0', received) == NULL) {

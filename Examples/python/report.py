@@ -39,7 +39,7 @@ def connect():
         except OSError:
             pass
         connection.close()
-    sys.exit("report.py: no daemon answers")
+    sys.exit("report.py: cannot connect to the issue daemon")
 
 
 def call(connection, method, parameters):

@@ -27,17 +27,17 @@ package struct IssueLogHandler: LogHandler {
         level: Logger.Level, message: Logger.Message, metadata: Logger.Metadata?, source: String, file: String,
         function: String, line: UInt
     ) {
-        var facts = IssueMetadata(self.metadata.merging(metadata ?? [:]) { _, call in call })
-        facts["logger"] = .init(label)
+        var reportMetadata = IssueMetadata(self.metadata.merging(metadata ?? [:]) { _, call in call })
+        reportMetadata["logger"] = .init(label)
         switch level {
         case .error, .critical:
             // A logger passes its source location as strings, but a report needs
             // static strings from the compiler. So the location goes into the metadata.
-            facts["logged_at"] = "\(file):\(line)"
-            facts["logged_in"] = .init(function)
-            reportIssue(message.description, level: level == .critical ? .critical : .error, metadata: facts)
+            reportMetadata["logged_at"] = "\(file):\(line)"
+            reportMetadata["logged_in"] = .init(function)
+            reportIssue(message.description, level: level == .critical ? .critical : .error, metadata: reportMetadata)
         case .trace, .debug, .info, .notice, .warning:
-            leaveBreadcrumb(message.description, metadata: facts)
+            leaveBreadcrumb(message.description, metadata: reportMetadata)
         }
     }
 }

@@ -1,6 +1,6 @@
 import Issues
 
-/// A shop in which a dozen different things go wrong.
+/// A shop that reports about a dozen different issues.
 struct Shop {
     func openForOneDay() {
         reportIssue("The shop opened late", level: .info, metadata: ["minutes": 7])

@@ -8,5 +8,5 @@ enum ShopError: Error {
 /// An error in the communication between the shop and its warehouse.
 struct WarehouseError: Error, CustomStringConvertible {
     var shelf: String
-    var description: String { "Shelf \(shelf) does not answer" }
+    var description: String { "Shelf \(shelf) does not respond" }
 }

@@ -1,7 +1,7 @@
 import Glibc
 import Issues
 
-/// A small shop on a bad day: it reports what goes wrong, and prints the receipt of each report.
+/// A small shop that reports its issues, and prints the receipt of each report.
 @main
 struct Storefront {
     static func main() async {
@@ -17,7 +17,7 @@ struct Storefront {
 
         // Receipts wait until the daemon is available. This program waits ten seconds.
         guard flushIssues(timeout: .seconds(10)) else {
-            fail("the issue daemon did not answer; is it running, and is ISSUED_SOCKET its socket?")
+            fail("no reply from the issue daemon; check that it runs and that ISSUED_SOCKET is its socket")
         }
         do {
             print(try await ReceiptTable(book.entries).text)

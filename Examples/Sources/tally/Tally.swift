@@ -19,14 +19,14 @@ struct Tally {
             let words = try TextFile(path: path).words
             print("\(words) words")
         } catch {
-            leaveBreadcrumb("no words", metadata: ["path": .init(path)])
+            leaveBreadcrumb("cannot count words", metadata: ["path": .init(path)])
             reportIssue(
                 Problem(
                     "\(path) can't be read.", source: .externalSystemUnavailable, message: "The file can't be read",
                     userInfo: ["path": .init(path)], cause: error,
                     recovery: .heal(
                         .retry { count(path) },
-                        HealingOption("Count nothing") { print("0 words") },
+                        HealingOption("Skip the file") { print("0 words") },
                         .cancel)))
         }
     }

@@ -7,7 +7,7 @@ struct TextFile {
     struct Unreadable: ReportableError {
         static let domain = "tally.file"
         var code: Int
-        var message: String { "The kernel says \(code)" }
+        var message: String { "open failed with errno \(code)" }
     }
 
     var path: String

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("A basket")
 struct BasketTests {
-    @Test("What was put in can be taken out, and nothing is reported")
+    @Test("Removing an article that was added reports nothing")
     func removal() {
         // No setup needed: a report would fail this test.
         var basket = Basket()
@@ -13,7 +13,7 @@ struct BasketTests {
         #expect(basket.articles.isEmpty)
     }
 
-    @Test("Taking out what is not in it is reported")
+    @Test("Removing an article that is not in the basket is reported")
     func absent() {
         var basket = Basket()
         expectReportsIssue {
@@ -23,22 +23,22 @@ struct BasketTests {
         }
     }
 
-    @Test("A report says which article it was")
+    @Test("The report has the article in its metadata")
     func facts() {
-        let heard = Heard()
+        let sink = CollectingSink()
         var basket = Basket()
-        withIssueReporters([heard]) { basket.remove("lamp") }
-        #expect(heard.reports.map(\.level) == [.error])
-        #expect(heard.reports.first?.metadata["article"] == "lamp")
+        withIssueReporters([sink]) { basket.remove("lamp") }
+        #expect(sink.reports.map(\.level) == [.error])
+        #expect(sink.reports.first?.metadata["article"] == "lamp")
     }
 
-    @Test("A fault that is known of doesn't fail the test")
+    @Test("A known issue doesn't fail the test")
     func known() {
         var basket = Basket()
         withExpectedIssue("the shop removes twice") { basket.remove("lamp") }
     }
 
-    @Test("What has no price costs nothing; a warning fails no test")
+    @Test("An article without a price counts as 0")
     func price() {
         var basket = Basket()
         basket.add("lamp")

@@ -2,7 +2,7 @@ import Issues
 import Synchronization
 
 /// Collects reports so that a test can check them.
-final class Heard: IssueSink {
+final class CollectingSink: IssueSink {
     private let kept = Mutex<[IssueReport]>([])
 
     var reports: [IssueReport] { kept.withLock { $0 } }

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("A log handler for reports")
 struct IssueLogHandlerTests {
-    private final class Heard: IssueSink {
+    private final class CollectingSink: IssueSink {
         let reports = Mutex<[IssueReport]>([])
 
         func receive(_ report: IssueReport) {
@@ -13,9 +13,10 @@ struct IssueLogHandlerTests {
         }
     }
 
-    @Test("Errors and worse are reported with their facts, what came before them goes along")
+    @Test(
+        "Messages of level error and above are reported with their metadata, and with earlier messages as breadcrumbs")
     func reported() throws {
-        let heard = Heard()
+        let sink = CollectingSink()
         var handler = IssueLogHandler(label: "shop")
         handler[metadataKey: "request"] = .string("r-7")
         func log(_ level: Logger.Level, _ message: Logger.Message, _ metadata: Logger.Metadata? = nil) {
@@ -23,14 +24,14 @@ struct IssueLogHandlerTests {
                 level: level, message: message, metadata: metadata, source: "Shop", file: "Shop/Till.swift",
                 function: "open()", line: 12)
         }
-        withIssueReporters([heard]) {
+        withIssueReporters([sink]) {
             withBreadcrumbs {
                 log(.info, "The till was opened")
                 log(.error, "The till is stuck", ["till": .stringConvertible(2), "drawers": .array([.string("left")])])
                 log(.critical, "The shop is on fire")
             }
         }
-        let reports = heard.reports.withLock { $0 }
+        let reports = sink.reports.withLock { $0 }
         #expect(reports.map(\.message) == ["The till is stuck", "The shop is on fire"])
         #expect(reports.map(\.level) == [.error, .critical])
         let first = try #require(reports.first)
