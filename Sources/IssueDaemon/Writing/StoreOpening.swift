@@ -22,10 +22,10 @@ struct StoreOpening: Sendable {
         try StoreLocation(path).check()
         guard lock.take(path) else { throw .inUse }
         setAsideOrphanedWAL(log)
-        let left = LeftoverWAL.finding(besides: path)
+        let isWALMissing = isWALMissing
         do throws(StoreFailure) {
             let writer = try openWithRetries()
-            tell(left, log)
+            if isWALMissing { log.warning("WAL of the database is missing; its commits are lost") }
             return writer
         } catch .foreign(let words) {
             log.error(
@@ -44,14 +44,12 @@ struct StoreOpening: Sendable {
         return try StoreWriter(settings(path))
     }
 
-    private func tell(_ finding: LeftoverWAL.Finding, _ log: Log) {
-        switch finding {
-        case .whole: break
-        case .brokenOff(let commits):
-            log.warning("WAL of the database is damaged; commits after the damage are lost", ["commits": "\(commits)"])
-        case .unreadable: log.warning("WAL of the database is unreadable; its commits are lost")
-        case .gone: log.warning("WAL of the database is missing; its commits are lost")
-        }
+    /// `true` if the last run did not close the database and its WAL was
+    /// removed since. Valid until SQLite opens the database.
+    private var isWALMissing: Bool {
+        func size(_ ending: String) -> Int64? { try? FileSystem.status(of: path + ending).size }
+        // SQLite removes the shared memory before the WAL.
+        return size("") ?? 0 > 0 && size("-shm") ?? 0 > 0 && size("-wal") == nil
     }
 
     /// The identity of the file at the store's path; nil if it can't be

@@ -121,6 +121,28 @@ struct StoreOpeningTests {
         }
     }
 
+    @Test("A missing WAL is logged, unless the last run removed it", arguments: [false, true])
+    func missingWAL(wasClosed: Bool) throws {
+        try inFolder { folder in
+            let path = folder + "/issues.db"
+            try inFolder { other in
+                _ = try opening(other + "/issues.db").open(log: .silent)
+                // As a killed run leaves it.
+                let writer = try opening(other + "/issues.db").open(log: .silent)
+                for ending in wasClosed ? [""] : ["", "-shm"] {
+                    try FileManager.default.copyItem(atPath: other + "/issues.db" + ending, toPath: path + ending)
+                }
+                #expect(writer.nextID == 1)
+            }
+            let lines = Mutex<[String]>([])
+            let log = Log(level: .notice, form: .plain) { line in lines.withLock { $0.append(line) } }
+            _ = try opening(path).open(log: log)
+            let count = lines.withLock { $0.count { $0.contains("WAL of the database is missing") } }
+            #expect(count == (wasClosed ? 0 : 1))
+            #expect(try names(folder).filter { $0.contains(".damaged-") } == [])
+        }
+    }
+
     @Test("A file is not moved if no new database could be created")
     func stays() throws {
         try inFolder { folder in
