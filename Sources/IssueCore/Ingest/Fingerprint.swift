@@ -134,12 +134,11 @@ package enum MessageTemplate {
         // What stands between two placeholders goes over in one piece.
         var plain = 0
         let bytes = template.span
+        // Vectors, because the comparison of a vector with a scalar is compiled byte by byte.
+        let lowest = ByteMask.Vector(repeating: Int8(Placeholder.number.rawValue))
+        let highest = ByteMask.Vector(repeating: Int8(Placeholder.address.rawValue))
         while true {
-            let index = bytes.scan(
-                from: plain, to: bytes.count,
-                for: {
-                    ($0 .>= Int8(Placeholder.number.rawValue)) .& ($0 .<= Int8(Placeholder.address.rawValue))
-                })
+            let index = bytes.scan(from: plain, to: bytes.count, for: { ($0 .>= lowest) .& ($0 .<= highest) })
             guard let next = template[index...].firstIndex(where: isPlaceholder) else { break }
             output.append(contentsOf: template[plain..<next])
             plain = next + 1
