@@ -41,7 +41,7 @@ struct AcceptanceTests {
         "Despite faults of the listener and kills of the daemon, each record arrives, and duplicates are marked",
         arguments: [40, 10])
     func everything(batch: Int) async throws {
-        var chance = Chance(Self.seed)
+        var chance = SeededGenerator(Self.seed)
         let (rounds, each) = Self.isLong ? (40, 250) : (6, 60)
         try await with("RequestTimeout=500ms\nConnectTimeout=500ms\nBatchRecords=\(batch)") { daemon, listener in
             var ids: [String] = []
@@ -181,7 +181,7 @@ struct AcceptanceTests {
     }
 
     /// A generator that repeats its sequence for the same seed.
-    private struct Chance: RandomNumberGenerator {
+    private struct SeededGenerator: RandomNumberGenerator {
         private var state: UInt64
 
         init(_ seed: UInt64) {

@@ -170,18 +170,18 @@ struct ClientFaultTests {
     }
 
     @Test("Reports of short-lived programs survive repeated kills of the daemon without loss or duplicates")
-    func siege() async throws {
-        var chance = Chance(7)
+    func tortureRun() async throws {
+        var chance = SeededGenerator(7)
         try await DaemonFixture.with { daemon in
             var wanted: [String] = []
             for round in 1...6 {
                 var programs: [ChildProcess] = []
                 for index in 1...3 {
-                    let name = "siege \(round) \(index)"
+                    let name = "tortureRun \(round) \(index)"
                     let count = Int.random(in: 50...900, using: &chance)
                     wanted += Self.expected(name, count)
                     programs.append(
-                        try Self.start(["return", "\(count)", name], daemon, named: "siege-\(round)-\(index)"))
+                        try Self.start(["return", "\(count)", name], daemon, named: "tortureRun-\(round)-\(index)"))
                 }
                 // In the middle of their reports. The wait is part of the
                 // fault.

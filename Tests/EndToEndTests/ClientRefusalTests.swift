@@ -32,7 +32,7 @@ struct ClientRefusalTests {
         mutating func report(until what: String, _ holds: () throws -> Bool) throws {
             let deadline = MonotonicClock.now.advanced(by: .seconds(60))
             while try !holds() {
-                guard MonotonicClock.now < deadline else { throw NeverHappened(description: what) }
+                guard MonotonicClock.now < deadline else { throw ConditionTimeout(description: what) }
                 if count < 5000 { report(20) }
                 _ = delivery.flush(timeout: .milliseconds(10))
             }
@@ -63,7 +63,7 @@ struct ClientRefusalTests {
         let control = try FaultControl(path: tools["faults"])
         let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
         defer { listener.stop() }
-        try await DaemonFixture.with(Siege.configuration(listener, control: control, library: library)) { daemon in
+        try await DaemonFixture.with(TortureRun.configuration(listener, control: control, library: library)) { daemon in
             func refused() -> Int {
                 daemon.log.split(separator: "\n").count { line in refusals.contains { line.contains($0) } }
             }
@@ -93,7 +93,7 @@ struct ClientRefusalTests {
         let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
         defer { listener.stop() }
         let table = try await DiskFullRun.run(
-            listener, control: control, library: library, seed: 1, times: 3, crew: ReporterStyle.programs)
+            listener, control: control, library: library, seed: 1, times: 3, styles: ReporterStyle.programs)
         #expect(table.unreached == [])
     }
 

@@ -17,7 +17,7 @@ struct ClientTortureTests {
         let control = try FaultControl(path: tools["faults"])
         let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
         defer { listener.stop() }
-        try await DaemonFixture.with(Siege.configuration(listener, control: control, library: library)) { daemon in
+        try await DaemonFixture.with(TortureRun.configuration(listener, control: control, library: library)) { daemon in
             let delivery = Delivery(paths: [daemon.socket])
             defer { delivery.stop() }
             let reporter = DaemonReporter(delivery: delivery)
@@ -61,20 +61,22 @@ struct ClientTortureTests {
         let control = try FaultControl(path: tools["faults"])
         let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
         defer { listener.stop() }
-        let configuration = Siege.configuration(listener, control: control, library: library)
+        let configuration = TortureRun.configuration(listener, control: control, library: library)
         try await DaemonFixture.with(configuration, starts: false) { daemon in
-            let siege = try Siege(daemon, listener, control: control, seed: 2, crew: ReporterStyle.programs)
-            defer { siege.end() }
-            for _ in 1...5 { try siege.killAtRandom() }
+            let tortureRun = try TortureRun(daemon, listener, control: control, seed: 2, styles: ReporterStyle.programs)
+            defer { tortureRun.end() }
+            for _ in 1...5 { try tortureRun.killAtRandom() }
             for (index, name) in try control.points.enumerated() where name.hasSuffix("receipt") {
-                try siege.kill(at: index + 1, name)
+                try tortureRun.kill(at: index + 1, name)
             }
-            try siege.stopAndContinue()
-            try siege.removeSocket()
-            for error in [Errno.inputOutput, .deviceFull] { try siege.failCall(3, count: 8, with: error, "failing") }
-            try siege.repair()
-            try siege.checkForwarding()
-            #expect(siege.table.unreached == [])
+            try tortureRun.stopAndContinue()
+            try tortureRun.removeSocket()
+            for error in [Errno.inputOutput, .deviceFull] {
+                try tortureRun.failCall(3, count: 8, with: error, "failing")
+            }
+            try tortureRun.repair()
+            try tortureRun.checkForwarding()
+            #expect(tortureRun.table.unreached == [])
         }
     }
 }

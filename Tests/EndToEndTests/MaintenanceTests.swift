@@ -134,7 +134,7 @@ struct MaintenanceTests {
     }
 
     /// The damage of a database.
-    enum Lost: CaseIterable {
+    enum DatabaseDamage: CaseIterable {
         case header, firstPage, schema
 
         /// The offset of the damage in the file, in bytes.
@@ -154,8 +154,8 @@ struct MaintenanceTests {
 
     @Test(
         "All records are recovered from a database without its header, first page or schema",
-        arguments: Lost.allCases)
-    func repairWithoutSchema(lost: Lost) async throws {
+        arguments: DatabaseDamage.allCases)
+    func repairWithoutSchema(lost: DatabaseDamage) async throws {
         try await DaemonFixture.with { daemon in
             var old: [String] = []
             for part in 0..<4 {

@@ -9,19 +9,19 @@ import UnixIO
 struct TortureTests {
     /// Runs a fault campaign with a fixed seed.
     private func besiege(
-        maxSize: String = "56M", asksDestination: Bool = true, _ body: (Siege) throws -> Void
+        maxSize: String = "56M", asksDestination: Bool = true, _ body: (TortureRun) throws -> Void
     ) async throws {
         let tools = try ScratchFolder(named: "issued-torture")
         let library = try FaultLibrary.build(in: tools)
         let control = try FaultControl(path: tools["faults"])
         let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
         defer { listener.stop() }
-        let configuration = Siege.configuration(listener, control: control, library: library, maxSize: maxSize)
+        let configuration = TortureRun.configuration(listener, control: control, library: library, maxSize: maxSize)
         try await DaemonFixture.with(configuration, starts: false) { daemon in
-            let siege = try Siege(daemon, listener, control: control, seed: 1)
-            defer { siege.end() }
-            try body(siege)
-            if asksDestination { try siege.checkForwarding() }
+            let tortureRun = try TortureRun(daemon, listener, control: control, seed: 1)
+            defer { tortureRun.end() }
+            try body(tortureRun)
+            if asksDestination { try tortureRun.checkForwarding() }
         }
     }
 
@@ -29,8 +29,8 @@ struct TortureTests {
         "Kills around commits, migrations and cursor updates cause neither loss nor duplicates"
     )
     func namedPoints() async throws {
-        try await besiege { siege in
-            let points = try siege.control.points
+        try await besiege { tortureRun in
+            let points = try tortureRun.control.points
             #expect(points.count > 50)
             let wanted = [
                 "commit: records", "commit", "cursor: commit", "settle: commit", "migration: commit", "log: sync",
@@ -42,42 +42,44 @@ struct TortureTests {
                 // Retention runs at random times, so this point may not be
                 // reached.
                 for _ in 1...3 {
-                    try siege.kill(at: index + 1, name)
-                    if !siege.table.unreached.contains("SIGKILL \(name)") { break }
+                    try tortureRun.kill(at: index + 1, name)
+                    if !tortureRun.table.unreached.contains("SIGKILL \(name)") { break }
                 }
             }
-            #expect(siege.table.unreached == [])
+            #expect(tortureRun.table.unreached == [])
         }
     }
 
     @Test("Kills, stops, restarts and reloads at any time cause neither loss nor duplicates")
     func anyMoment() async throws {
-        try await besiege { siege in
-            for _ in 1...6 { try siege.killAtRandom() }
-            try siege.stopAndContinue()
-            try siege.reload()
-            try siege.restart()
+        try await besiege { tortureRun in
+            for _ in 1...6 { try tortureRun.killAtRandom() }
+            try tortureRun.stopAndContinue()
+            try tortureRun.reload()
+            try tortureRun.restart()
         }
     }
 
     @Test("It continues and starts despite failing file system calls")
     func failingCalls() async throws {
-        try await besiege { siege in
+        try await besiege { tortureRun in
             for number in [1, 3, 10] {
-                try siege.failCall(number, count: 5, with: .inputOutput, "EIO")
-                try siege.failCall(number, count: 5, with: .deviceFull, "ENOSPC")
+                try tortureRun.failCall(number, count: 5, with: .inputOutput, "EIO")
+                try tortureRun.failCall(number, count: 5, with: .deviceFull, "ENOSPC")
             }
-            for number in [1, 4, 9] { _ = try siege.failCallAtStart(number, count: 2, with: .inputOutput, "EIO") }
+            for number in [1, 4, 9] { _ = try tortureRun.failCallAtStart(number, count: 2, with: .inputOutput, "EIO") }
         }
     }
 
     @Test("Repeated read errors of a page do not cause a sound database to be moved aside")
     func pagesNotGiven() async throws {
-        try await besiege { siege in
-            func lines(_ words: String) -> Int { siege.daemon.log.split(separator: "\n").count { $0.contains(words) } }
+        try await besiege { tortureRun in
+            func lines(_ words: String) -> Int {
+                tortureRun.daemon.log.split(separator: "\n").count { $0.contains(words) }
+            }
             // A new store would contradict the oracle, too.
             for number in 1...30 where lines("reopening it") < 3 {
-                try siege.failCall(number, count: 8, with: .inputOutput, "EIO")
+                try tortureRun.failCall(number, count: 8, with: .inputOutput, "EIO")
             }
             #expect(lines("reopening it") >= 3)
             #expect(lines("moving it aside") == 0)
@@ -86,10 +88,10 @@ struct TortureTests {
 
     @Test("A disk that fails completely for a while does not cause the database to be moved aside")
     func nothingGiven() async throws {
-        try await besiege { siege in
-            for _ in 1...2 { try siege.loseDisk() }
-            #expect(siege.daemon.log.contains("Could not open the database; retrying"))
-            #expect(!siege.daemon.log.contains("moving it aside"))
+        try await besiege { tortureRun in
+            for _ in 1...2 { try tortureRun.loseDisk() }
+            #expect(tortureRun.daemon.log.contains("Could not open the database; retrying"))
+            #expect(!tortureRun.daemon.log.contains("moving it aside"))
         }
     }
 
@@ -97,36 +99,36 @@ struct TortureTests {
     func power() async throws {
         let tools = try ScratchFolder(named: "issued-torture")
         let disk = try FaultLibrary.buildDisk(in: tools)
-        try await besiege { siege in
-            for cut in Siege.Cut.allCases { try siege.cutPower(cut, disk: disk) }
+        try await besiege { tortureRun in
+            for cut in TortureRun.Cut.allCases { try tortureRun.cutPower(cut, disk: disk) }
         }
     }
 
     @Test("Deliberate changes to its store, with kills meanwhile, never make it assign an id twice")
     func maintenance() async throws {
-        try await besiege { siege in
-            try siege.goBackToBackup()
-            try siege.purgeNewest()
-            try siege.repair()
+        try await besiege { tortureRun in
+            try tortureRun.goBackToBackup()
+            try tortureRun.purgeNewest()
+            try tortureRun.repair()
         }
     }
 
     @Test("The oracle detects a single missing row, even after retention has removed others")
     func oracle() async throws {
-        try await besiege(asksDestination: false) { siege in
-            let said = try siege.hideRow(.ofOpenRange)
+        try await besiege(asksDestination: false) { tortureRun in
+            let said = try tortureRun.hideRow(.ofOpenRange)
             #expect(said.contains("were seen"))
         }
-        try await besiege(maxSize: "20M", asksDestination: false) { siege in
-            let said = try siege.hideRow(.ofThinnedRange)
+        try await besiege(maxSize: "20M", asksDestination: false) { tortureRun in
+            let said = try tortureRun.hideRow(.ofThinnedRange)
             #expect(said.contains("claims"))
         }
     }
 
     @Test("Changes of the wall clock remove nothing and cause no error")
     func clock() async throws {
-        try await besiege { siege in
-            for days in [400, -400] { try siege.jump(by: .seconds(86_400 * days)) }
+        try await besiege { tortureRun in
+            for days in [400, -400] { try tortureRun.jump(by: .seconds(86_400 * days)) }
         }
     }
 

@@ -6,7 +6,7 @@ package import UnixIO
 /// test.
 package final class FakeLogz: Sendable {
     let control: ListenerControl
-    private let controlDoor: Door
+    private let controlDoor: ControlledPort
 
     /// Starts listening, and returns when both ports are open.
     package init(_ options: FakeLogzOptions = FakeLogzOptions()) throws(Errno) {
@@ -16,20 +16,21 @@ package final class FakeLogz: Sendable {
         let core = try ListenerCore(
             ListenerState(tokens: options.tokens, plan: FaultPlan(), ledger: ledger), rules: rules,
             isStrict: options.isStrict)
-        let door = try Door(port: options.port, name: "fake-logz") { door, socket, number in
-            let control = ListenerControl(core: core, door: door)
+        let controlledPort = try ControlledPort(port: options.port, name: "fake-logz") {
+            controlledPort, socket, number in
+            let control = ListenerControl(core: core, controlledPort: controlledPort)
             ConnectionService(control: control, socket: socket, number: number).run()
         }
-        let control = ListenerControl(core: core, door: door)
+        let control = ListenerControl(core: core, controlledPort: controlledPort)
         do throws(Errno) {
-            controlDoor = try Door(port: options.controlPort, name: "fake-control") { _, socket, _ in
+            controlDoor = try ControlledPort(port: options.controlPort, name: "fake-control") { _, socket, _ in
                 ControlService(control: control, socket: socket).run()
             }
             self.control = control
             if !options.plan.isEmpty { try control.plan(options.plan) }
         } catch {
             core.end()
-            door.end()
+            controlledPort.end()
             throw error
         }
     }
@@ -41,11 +42,11 @@ package final class FakeLogz: Sendable {
     /// Closes both ports and all connections, and joins all threads.
     package func stop() {
         control.core.end()
-        control.door.end()
+        control.controlledPort.end()
         controlDoor.end()
     }
 
-    package var port: UInt16 { control.door.port }
+    package var port: UInt16 { control.controlledPort.port }
     package var controlPort: UInt16 { controlDoor.port }
 
     // MARK: Faults

@@ -4,7 +4,7 @@ import UnixIO
 /// A program started by a test, with its output.
 final class ChildProcess {
     /// The program exceeded its time limit.
-    struct TooSlow: Error {}
+    struct TimeLimitExceeded: Error {}
 
     let process = Process()
     let input = Pipe()
@@ -38,7 +38,7 @@ final class ChildProcess {
 
     /// Waits for its end, and returns its exit code and the rest of its output.
     func end(within time: DispatchTimeInterval = .seconds(30)) throws -> (code: Int32, output: String) {
-        guard ended.wait(timeout: .now() + time) == .success else { throw TooSlow() }
+        guard ended.wait(timeout: .now() + time) == .success else { throw TimeLimitExceeded() }
         let rest = try output.fileHandleForReading.readToEnd() ?? Data()
         return (process.terminationStatus, String(decoding: rest, as: UTF8.self))
     }

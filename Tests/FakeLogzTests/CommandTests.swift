@@ -63,7 +63,7 @@ struct CommandTests {
         }
         try Self.run("--keep-running") { running in
             try running.child.input.fileHandleForWriting.close()
-            #expect(throws: ChildProcess.TooSlow.self) { try running.child.end(within: .milliseconds(200)) }
+            #expect(throws: ChildProcess.TimeLimitExceeded.self) { try running.child.end(within: .milliseconds(200)) }
             #expect(try RawClient(port: running.controlPort).rest(within: .zero).end == .nothing)
             running.child.process.terminate()
             #expect(try running.child.end().code == 0)

@@ -67,7 +67,7 @@ struct ProducerMarkTests {
 
     @Test("Every record gets one row, however a client resends and splits calls", arguments: 0..<20 as Range<UInt64>)
     func property(seed: UInt64) {
-        var traffic = Traffic(seed: seed)
+        var traffic = SeededGenerator(seed: seed)
         var mark = ProducerMark()
         var rows: [Int64: ProducerMark.PastResult] = [:]
         var nextRow: Int64 = 1
@@ -118,7 +118,7 @@ struct ProducerMarkTests {
         for length in bytes.indices { #expect(ProducerMark(bytes: Array(bytes[..<length])) == nil) }
         #expect(ProducerMark(bytes: bytes + [0]) == nil)
 
-        var traffic = Traffic(seed: 9)
+        var traffic = SeededGenerator(seed: 9)
         for _ in 0..<3000 {
             var damaged = bytes
             damaged[Int(traffic.number(below: Int64(bytes.count)))] = UInt8(traffic.number(below: 256))

@@ -90,7 +90,7 @@ struct RecordLogClockTests {
 
     @Test("Log time never goes backwards and is always stored wall time plus offset, whatever the wall clock does")
     func property() {
-        var traffic = Traffic(seed: 7)
+        var traffic = SeededGenerator(seed: 7)
         var clock = RecordLogClock()
         var monotonicTime: Int64 = 0
         var wallTime: Int64 = 0

@@ -7,7 +7,7 @@ import Testing
 @Suite("A batch")
 struct BatchTests {
     /// A store with one destination, and records that are sent, withheld and summarised in turn.
-    private struct Scene {
+    private struct Fixture {
         let store: TemporaryStore
         let writer: StoreWriter
         let reader: StoreReader
@@ -69,16 +69,17 @@ struct BatchTests {
     @Test("moves the cursor and sets the fate of each record in its span")
     func isStored() throws {
         try TemporaryStore.with { store in
-            let scene = try Scene(store)
-            let stored = try scene.writer.store(scene.batch(try scene.reader.walk(after: 0, limit: 6)))
+            let fixture = try Fixture(store)
+            let stored = try fixture.writer.store(fixture.batch(try fixture.reader.walk(after: 0, limit: 6)))
             #expect(stored.sent.map(\.row) == [1, 4])
-            #expect(try scene.fates() == Self.stored + [Fate](repeating: .pending, count: 6))
-            let ledger = try scene.reader.figures(viewer: .everything).ledgers[0].ledger
+            #expect(try fixture.fates() == Self.stored + [Fate](repeating: .pending, count: 6))
+            let ledger = try fixture.reader.figures(viewer: .everything).ledgers[0].ledger
             #expect(ledger.pending == 8)
             #expect(ledger.withheld == 2)
             #expect(ledger.summarised == 2)
             #expect(
-                try scene.writer.configure([.init(name: "d", kind: "k", takesBacklog: false)], at: store.wall)[0].cursor
+                try fixture.writer.configure([.init(name: "d", kind: "k", takesBacklog: false)], at: store.wall)[0]
+                    .cursor
                     == 6)
             try expectSound(store)
         }
@@ -87,16 +88,16 @@ struct BatchTests {
     @Test("sets the final fates of its records when it is settled, with attempts and response")
     func isSettled() throws {
         try TemporaryStore.with { store in
-            let scene = try Scene(store)
-            let stored = try scene.writer.store(scene.batch(try scene.reader.walk(after: 0, limit: 9)))
+            let fixture = try Fixture(store)
+            let stored = try fixture.writer.store(fixture.batch(try fixture.reader.walk(after: 0, limit: 9)))
             store.pass(.seconds(7))
-            try scene.writer.settle(
-                scene.settlement(stored, dead: [1: .refused], maybeDuplicate: true), destination: scene.destination)
+            try fixture.writer.settle(
+                fixture.settlement(stored, dead: [1: .refused], maybeDuplicate: true), destination: fixture.destination)
             let expected: [Fate] = [
                 .delivered, .withheld, .summarised, .deadLettered, .withheld, .summarised, .delivered,
             ]
-            #expect(try scene.fates().prefix(7) == expected[...])
-            let fate = try scene.reader.fates(of: scene.ids[0].text, viewer: .everything)[0]
+            #expect(try fixture.fates().prefix(7) == expected[...])
+            let fate = try fixture.reader.fates(of: fixture.ids[0].text, viewer: .everything)[0]
             #expect(
                 fate
                     == DestinationFate(
@@ -105,7 +106,7 @@ struct BatchTests {
             let letters = try store.shell().table(
                 "SELECT record, reason, answer, attempts, line FROM dead_letters", columns: 5)
             #expect(letters == [["4", "refused", "200 OK", "2", "line"]])
-            #expect(try scene.reader.unansweredBatch(of: scene.destination) == nil)
+            #expect(try fixture.reader.unansweredBatch(of: fixture.destination) == nil)
             try expectSound(store)
         }
     }
@@ -113,14 +114,14 @@ struct BatchTests {
     @Test("shows the refusal only with its dead letters, and each with its own response")
     func isSettledInPart() throws {
         try TemporaryStore.with { store in
-            let scene = try Scene(store)
-            let stored = try scene.writer.store(scene.batch(try scene.reader.walk(after: 0, limit: 9)))
-            var settlement = scene.settlement(stored, dead: [1: .refused, 2: .retriesExpired])
+            let fixture = try Fixture(store)
+            let stored = try fixture.writer.store(fixture.batch(try fixture.reader.walk(after: 0, limit: 9)))
+            var settlement = fixture.settlement(stored, dead: [1: .refused, 2: .retriesExpired])
             settlement.refusal = "400: malformed"
             settlement.state.lastAnswer = "503"
-            try scene.writer.settle(settlement, destination: scene.destination)
+            try fixture.writer.settle(settlement, destination: fixture.destination)
             func answer(_ index: Int) throws -> String? {
-                try scene.reader.fates(of: scene.ids[index].text, viewer: .everything)[0].answer
+                try fixture.reader.fates(of: fixture.ids[index].text, viewer: .everything)[0].answer
             }
             #expect(try [0, 3, 6].map(answer) == ["200 OK", "400: malformed", "503"])
         }
@@ -129,16 +130,16 @@ struct BatchTests {
     @Test("shows the number of attempts and the last response while it is in flight")
     func isTried() throws {
         try TemporaryStore.with { store in
-            let scene = try Scene(store)
-            _ = try scene.writer.store(scene.batch(try scene.reader.walk(after: 0, limit: 9)))
+            let fixture = try Fixture(store)
+            _ = try fixture.writer.store(fixture.batch(try fixture.reader.walk(after: 0, limit: 9)))
             func fate(_ index: Int) throws -> DestinationFate {
-                try scene.reader.fates(of: scene.ids[index].text, viewer: .everything)[0]
+                try fixture.reader.fates(of: fixture.ids[index].text, viewer: .everything)[0]
             }
             #expect(try fate(0).attempts == 0)
             var state = DestinationRow.State()
             state.batchAttempts = 72
             state.lastAnswer = "No connection"
-            try scene.writer.save(state, destination: scene.destination)
+            try fixture.writer.save(state, destination: fixture.destination)
             #expect(try fate(0).attempts == 72)
             #expect(try fate(0).answer == "No connection")
             // A record that is in no batch has no attempts.
@@ -150,31 +151,35 @@ struct BatchTests {
     @Test("that is settled in part leaves its other lines as a new batch with the same notes")
     func isLeft() throws {
         try TemporaryStore.with { store in
-            let scene = try Scene(store)
-            let stored = try scene.writer.store(scene.batch(try scene.reader.walk(after: 0, limit: 12)))
+            let fixture = try Fixture(store)
+            let stored = try fixture.writer.store(fixture.batch(try fixture.reader.walk(after: 0, limit: 12)))
             #expect(stored.sent.map(\.row) == [1, 4, 7, 10])
-            var settlement = scene.settlement(stored, dead: [2: .refused])
+            var settlement = fixture.settlement(stored, dead: [2: .refused])
             settlement.outcome.left = LineSet([1..<2, 3..<4])
             settlement.unacknowledgedOfRest = LineSet([1..<2])
-            let rest = try #require(try scene.writer.settle(settlement, destination: scene.destination))
+            let rest = try #require(try fixture.writer.settle(settlement, destination: fixture.destination))
             #expect(rest.sent == [stored.sent[1], stored.sent[3]])
-            #expect(try scene.reader.unansweredBatch(of: scene.destination) == rest)
-            #expect(try scene.reader.unansweredBatch(of: scene.destination, after: rest.id) == nil)
+            #expect(try fixture.reader.unansweredBatch(of: fixture.destination) == rest)
+            #expect(try fixture.reader.unansweredBatch(of: fixture.destination, after: rest.id) == nil)
             #expect(
-                try scene.reader.destination(scene.destination)?.state.unacknowledged == [rest.id: LineSet([1..<2])])
-            var fates = try scene.fates()
+                try fixture.reader.destination(fixture.destination)?.state.unacknowledged == [rest.id: LineSet([1..<2])]
+            )
+            var fates = try fixture.fates()
             #expect([fates[0], fates[3], fates[6], fates[9]] == [.delivered, .pending, .deadLettered, .pending])
             try expectSound(store)
             // One of them is erased in the meantime.
-            _ = try scene.writer.erase([4])
+            _ = try fixture.writer.erase([4])
             try expectSound(store)
             #expect(
-                try scene.writer.settle(scene.settlement(rest, maybeDuplicate: true), destination: scene.destination)
+                try fixture.writer.settle(
+                    fixture.settlement(rest, maybeDuplicate: true), destination: fixture.destination)
                     == nil)
-            fates = try [0, 6, 9].map { try scene.reader.fates(of: scene.ids[$0].text, viewer: .everything)[0].fate }
+            fates = try [0, 6, 9].map {
+                try fixture.reader.fates(of: fixture.ids[$0].text, viewer: .everything)[0].fate
+            }
             #expect(fates == [.delivered, .deadLettered, .delivered])
-            #expect(try scene.reader.fates(of: scene.ids[9].text, viewer: .everything)[0].maybeDuplicate)
-            #expect(try !scene.reader.fates(of: scene.ids[0].text, viewer: .everything)[0].maybeDuplicate)
+            #expect(try fixture.reader.fates(of: fixture.ids[9].text, viewer: .everything)[0].maybeDuplicate)
+            #expect(try !fixture.reader.fates(of: fixture.ids[0].text, viewer: .everything)[0].maybeDuplicate)
             try expectSound(store)
         }
     }
@@ -185,9 +190,9 @@ struct BatchTests {
             let stored: StoredBatch
             let destination: Int64
             do {
-                let scene = try Scene(store)
-                stored = try scene.writer.store(scene.batch(try scene.reader.walk(after: 0, limit: 12)))
-                destination = scene.destination
+                let fixture = try Fixture(store)
+                stored = try fixture.writer.store(fixture.batch(try fixture.reader.walk(after: 0, limit: 12)))
+                destination = fixture.destination
                 #expect(stored.sent.count == 4)
             }
             let found = try #require(try store.reader().unansweredBatch(of: destination))
@@ -210,14 +215,14 @@ struct BatchTests {
     @Test("without lines is settled when it is stored")
     func isEmpty() throws {
         try TemporaryStore.with { store in
-            let scene = try Scene(store)
-            var batch = scene.batch(try scene.reader.walk(after: 0, limit: 12))
+            let fixture = try Fixture(store)
+            var batch = fixture.batch(try fixture.reader.walk(after: 0, limit: 12))
             batch.withheld += batch.sent.map(\.row)
             batch.withheld.sort()
             batch.withheldTally += batch.sent.map { .init(account: $0.account, records: 1, occurrences: $0.count) }
             batch.sent = []
-            _ = try scene.writer.store(batch)
-            #expect(try scene.reader.unansweredBatch(of: scene.destination) == nil)
+            _ = try fixture.writer.store(batch)
+            #expect(try fixture.reader.unansweredBatch(of: fixture.destination) == nil)
             try expectSound(store)
         }
     }
@@ -226,37 +231,37 @@ struct BatchTests {
     func followsOn() throws {
         try TemporaryStore.with { store in
             store.settings.rangeRecords = 10
-            let scene = try Scene(store, records: 60)
+            let fixture = try Fixture(store, records: 60)
             var cursor: Int64 = 0
             var number = 0
             while true {
-                let walked = try scene.reader.walk(after: cursor, limit: 7)
+                let walked = try fixture.reader.walk(after: cursor, limit: 7)
                 guard let last = walked.last?.candidate.record else { break }
-                let stored = try scene.writer.store(scene.batch(walked))
+                let stored = try fixture.writer.store(fixture.batch(walked))
                 number += 1
                 if !number.isMultiple(of: 4) {
                     let dead: [Int: DeadLetterReason] = number.isMultiple(of: 3) ? [0: .tooLarge] : [:]
-                    try scene.writer.settle(scene.settlement(stored, dead: dead), destination: scene.destination)
+                    try fixture.writer.settle(fixture.settlement(stored, dead: dead), destination: fixture.destination)
                 }
                 try expectSound(store)
                 cursor = last
             }
             #expect(cursor == 60)
-            let fates = try scene.fates()
-            let ledger = try scene.reader.figures(viewer: .everything).ledgers[0].ledger
+            let fates = try fixture.fates()
+            let ledger = try fixture.reader.figures(viewer: .everything).ledgers[0].ledger
             for fate in Fate.allCases { #expect(ledger[fate] == Int64(fates.count { $0 == fate })) }
             #expect(ledger.deadLettered > 0)
             var filter = IssueFilter()
             filter.fates = [.deadLettered, .summarised]
             filter.destination = "d"
-            let page = try scene.reader.records(
+            let page = try fixture.reader.records(
                 .init(filter: filter, isAscending: true, limit: 100, after: nil), viewer: .everything)
             #expect(page.records.count == fates.count { $0 == .deadLettered || $0 == .summarised })
             filter.destination = "other"
             let unknown = QueryFailure.invalidFilter(
                 field: "destination", reason: "there is no destination 'other'")
             #expect(throws: unknown) {
-                try scene.reader.records(
+                try fixture.reader.records(
                     .init(filter: filter, isAscending: true, limit: 100, after: nil), viewer: .everything)
             }
         }
@@ -265,36 +270,36 @@ struct BatchTests {
     @Test("sends summaries byte for byte, and a summary that fails makes its records dead letters")
     func carriesSummaries() throws {
         try TemporaryStore.with { store in
-            let scene = try Scene(store)
-            let batch = scene.batch(try scene.reader.walk(after: 0, limit: 12))
-            _ = try scene.writer.settle(
-                scene.settlement(try scene.writer.store(batch)), destination: scene.destination)
+            let fixture = try Fixture(store)
+            let batch = fixture.batch(try fixture.reader.walk(after: 0, limit: 12))
+            _ = try fixture.writer.settle(
+                fixture.settlement(try fixture.writer.store(batch)), destination: fixture.destination)
             let lines = [Array("{\"a\":1}".utf8), Array("é🔥".utf8)]
             let summaries = zip(batch.summarised, lines).enumerated().map { number, pair in
                 StoreWriter.NewSummary(draft: Self.draft(pair.0, sequence: Int64(number + 1)), line: pair.1)
             }
-            try scene.writer.store(
-                summaries, changes: AdmissionChanges(), destination: scene.destination, at: store.wall)
-            let ids = try scene.reader.unsentSummaries(of: scene.destination, limit: 10)
+            try fixture.writer.store(
+                summaries, changes: AdmissionChanges(), destination: fixture.destination, at: store.wall)
+            let ids = try fixture.reader.unsentSummaries(of: fixture.destination, limit: 10)
             #expect(ids.count == 2)
-            #expect(try ids.map { try scene.reader.line(ofSummary: $0) } == lines)
-            #expect(try scene.reader.unsentSummaries(of: scene.destination, limit: 1) == [ids[0]])
-            #expect(try scene.reader.backlog(of: scene.destination, after: 12).unsentSummaries == 2)
+            #expect(try ids.map { try fixture.reader.line(ofSummary: $0) } == lines)
+            #expect(try fixture.reader.unsentSummaries(of: fixture.destination, limit: 1) == [ids[0]])
+            #expect(try fixture.reader.backlog(of: fixture.destination, after: 12).unsentSummaries == 2)
 
-            var carrying = NewBatch(destination: scene.destination, at: store.wall)
+            var carrying = NewBatch(destination: fixture.destination, at: store.wall)
             carrying.summaries = ids
-            let stored = try scene.writer.store(carrying)
-            #expect(try scene.reader.unansweredBatch(of: scene.destination) == stored)
-            try scene.writer.settle(
-                scene.settlement(stored, dead: [1: .retriesExpired]), destination: scene.destination)
-            #expect(try scene.reader.unsentSummaries(of: scene.destination, limit: 10).isEmpty)
-            let ledger = try scene.reader.figures(viewer: .everything).ledgers[0].ledger
+            let stored = try fixture.writer.store(carrying)
+            #expect(try fixture.reader.unansweredBatch(of: fixture.destination) == stored)
+            try fixture.writer.settle(
+                fixture.settlement(stored, dead: [1: .retriesExpired]), destination: fixture.destination)
+            #expect(try fixture.reader.unsentSummaries(of: fixture.destination, limit: 10).isEmpty)
+            let ledger = try fixture.reader.figures(viewer: .everything).ledgers[0].ledger
             #expect(ledger.deadLettered == 1)
             #expect(ledger.summarised == 3)
             try expectSound(store)
             // A batch of summaries spans no rows, so it does not affect the fate of any record.
-            let later = try store.store([IssueRecord(message: "later")], to: scene.writer)
-            #expect(try scene.reader.fates(of: later[0].text, viewer: .everything)[0].fate == .pending)
+            let later = try store.store([IssueRecord(message: "later")], to: fixture.writer)
+            #expect(try fixture.reader.fates(of: later[0].text, viewer: .everything)[0].fate == .pending)
         }
     }
 
@@ -335,16 +340,16 @@ struct BatchTests {
     @Test("fixes the type of a field once, and it is known after a restart")
     func fixesTypes() throws {
         try TemporaryStore.with { store in
-            let scene = try Scene(store)
-            var batch = scene.batch(try scene.reader.walk(after: 0, limit: 3))
+            let fixture = try Fixture(store)
+            var batch = fixture.batch(try fixture.reader.walk(after: 0, limit: 3))
             batch.fieldTypes = ["a.b": .integer, "é": .object, "": .bool]
-            _ = try scene.writer.store(batch)
-            batch = scene.batch(try scene.reader.walk(after: 3, limit: 3))
+            _ = try fixture.writer.store(batch)
+            batch = fixture.batch(try fixture.reader.walk(after: 3, limit: 3))
             batch.fieldTypes = ["a.b": .string, "new": .number]
-            _ = try scene.writer.store(batch)
+            _ = try fixture.writer.store(batch)
             let known: [String: FieldTypes.Kind] = ["a.b": .integer, "é": .object, "": .bool, "new": .number]
-            #expect(try store.reader().fieldTypes(of: scene.destination) == FieldTypes(known))
-            #expect(try store.reader().fieldTypes(of: scene.destination + 1) == FieldTypes())
+            #expect(try store.reader().fieldTypes(of: fixture.destination) == FieldTypes(known))
+            #expect(try store.reader().fieldTypes(of: fixture.destination + 1) == FieldTypes())
         }
     }
 }

@@ -146,7 +146,7 @@ struct ErasingTests {
 
     // MARK: Fates
 
-    private struct Scene {
+    private struct Fixture {
         let store: TemporaryStore
         let writer: StoreWriter
         let reader: StoreReader
@@ -204,19 +204,19 @@ struct ErasingTests {
     @Test("Subtracts each record from its own fate, and removes its dead letter")
     func fates() throws {
         try TemporaryStore.with { store in
-            let scene = try Scene(store)
-            let stored = try scene.writer.store(try scene.batch())
-            try scene.settle(stored, dead: [1])
+            let fixture = try Fixture(store)
+            let stored = try fixture.writer.store(try fixture.batch())
+            try fixture.settle(stored, dead: [1])
             try expectBooks(store)
             for toErase in [[1, 2], [6, 7], [9], [3, 4, 5, 8], [10]] {
-                try scene.writer.closeOpenRange()
-                let erasure = try scene.writer.erase(toErase.map { Int64($0) })
+                try fixture.writer.closeOpenRange()
+                let erasure = try fixture.writer.erase(toErase.map { Int64($0) })
                 #expect(erasure.records == Int64(toErase.count))
                 if toErase == [1, 2] {
                     #expect(erasure.delivered == ["d": 1])
                     #expect(try store.shell().number("SELECT count(*) FROM dead_letters") == 0)
                 }
-                try scene.writer.finishErasing(erasure.series.sorted(), isWhole: false)
+                try fixture.writer.finishErasing(erasure.series.sorted(), isWhole: false)
                 try expectBooks(store)
             }
             #expect(try store.shell().number("SELECT sum(abs(records)) FROM ledger") == 0)
@@ -227,17 +227,17 @@ struct ErasingTests {
     func underWay() throws {
         for isRestarted in [false, true] {
             try TemporaryStore.with { store in
-                let scene = try Scene(store)
-                var stored = try scene.writer.store(try scene.batch())
-                try scene.writer.closeOpenRange()
-                #expect(try scene.writer.erase([2, 4, 7, 10]).delivered == ["d": 2])
+                let fixture = try Fixture(store)
+                var stored = try fixture.writer.store(try fixture.batch())
+                try fixture.writer.closeOpenRange()
+                #expect(try fixture.writer.erase([2, 4, 7, 10]).delivered == ["d": 2])
                 try expectBooks(store, isFinished: false)
                 if isRestarted {
-                    stored = try #require(try scene.reader.unansweredBatch(of: scene.destination))
+                    stored = try #require(try fixture.reader.unansweredBatch(of: fixture.destination))
                     #expect(stored.sent.map(\.row) == [1, 3, 5])
                     #expect(stored.sent.map(\.occurrences) == [0, 2, 4])
                 }
-                try scene.settle(stored, dead: [1])
+                try fixture.settle(stored, dead: [1])
                 try expectBooks(store, isFinished: false)
             }
         }
@@ -246,14 +246,14 @@ struct ErasingTests {
     @Test("Rejects a batch that was planned before some of its records were erased, and accepts a new scan")
     func outdated() throws {
         try TemporaryStore.with { store in
-            let scene = try Scene(store)
-            let batch = try scene.batch()
-            try scene.writer.closeOpenRange()
-            _ = try scene.writer.erase([8])
-            #expect(throws: StoreFailure.outdated) { try scene.writer.store(batch) }
-            var next = try scene.batch()
+            let fixture = try Fixture(store)
+            let batch = try fixture.batch()
+            try fixture.writer.closeOpenRange()
+            _ = try fixture.writer.erase([8])
+            #expect(throws: StoreFailure.outdated) { try fixture.writer.store(batch) }
+            var next = try fixture.batch()
             next.span = 1...9
-            _ = try scene.writer.store(next)
+            _ = try fixture.writer.store(next)
             try expectBooks(store)
         }
     }
@@ -261,12 +261,12 @@ struct ErasingTests {
     @Test("A batch without remaining records does not await a response")
     func emptied() throws {
         try TemporaryStore.with { store in
-            let scene = try Scene(store)
-            let stored = try scene.writer.store(try scene.batch())
-            try scene.writer.closeOpenRange()
-            _ = try scene.writer.erase(Array(1...10))
-            #expect(try scene.reader.unansweredBatch(of: scene.destination) == nil)
-            try scene.settle(stored)
+            let fixture = try Fixture(store)
+            let stored = try fixture.writer.store(try fixture.batch())
+            try fixture.writer.closeOpenRange()
+            _ = try fixture.writer.erase(Array(1...10))
+            #expect(try fixture.reader.unansweredBatch(of: fixture.destination) == nil)
+            try fixture.settle(stored)
             try expectBooks(store)
         }
     }
@@ -360,8 +360,8 @@ struct ErasingTests {
     @Test("Erased records are in no line, answer or summary that forwarding keeps")
     func forwardedLines() throws {
         try TemporaryStore.with { store in
-            let scene = try Scene(store)
-            let stored = try scene.writer.store(try scene.batch())
+            let fixture = try Fixture(store)
+            let stored = try fixture.writer.store(try fixture.batch())
             func draft(_ group: Int64?, _ reason: SuppressionReason) -> SummaryDraft {
                 let at = RecordLogInstant(milliseconds: 1)
                 return SummaryDraft(
@@ -373,15 +373,15 @@ struct ErasingTests {
             let lines = [draft(1, .groupRate), draft(nil, .globalRate)].enumerated().map { number, draft in
                 StoreWriter.NewSummary(draft: draft, line: Array("{\"title\":\"zqsummaryx\(number)\"}".utf8))
             }
-            try scene.writer.store(
-                lines, changes: AdmissionChanges(), destination: scene.destination, at: store.wall)
-            try scene.settle(stored, dead: [1], line: "zqlinex1")
+            try fixture.writer.store(
+                lines, changes: AdmissionChanges(), destination: fixture.destination, at: store.wall)
+            try fixture.settle(stored, dead: [1], line: "zqlinex1")
             #expect(
                 Self.texts(beginningWith: "zq", in: store.path) == ["zqsummaryx0", "zqsummaryx1", "zqlinex1"])
-            try purge(filter { $0.apps = ["a"] }, store, scene.writer)
-            while try scene.writer.collectOwners() {}
-            try scene.writer.eraseNewestOwners(processes: [], seenThrough: 10)
-            try Self.eraseUnusedBytes(scene.writer)
+            try purge(filter { $0.apps = ["a"] }, store, fixture.writer)
+            while try fixture.writer.collectOwners() {}
+            try fixture.writer.eraseNewestOwners(processes: [], seenThrough: 10)
+            try Self.eraseUnusedBytes(fixture.writer)
             #expect(Self.texts(beginningWith: "zq", in: store.path) == [])
             try expectBooks(store)
         }

@@ -8,7 +8,7 @@ import Testing
 @Suite("Fair retention")
 struct FairRetentionTests {
     /// A noisy user with a frequent and a rare issue, and a quiet user, in ranges of 100 records.
-    private final class Scene {
+    private final class Fixture {
         let store: TemporaryStore
         var writer: StoreWriter
         let destination: Int64
@@ -140,15 +140,15 @@ struct FairRetentionTests {
     @Test("Removes the noisy user's frequent issue first, before their rare issue and the quiet user's records")
     func loudFirst() throws {
         try TemporaryStore.with { store in
-            let scene = try Scene(store)
-            try scene.expectBooks()
-            _ = try scene.squeeze(to: Int64(scene.total - 300))
-            #expect(try scene.left(of: scene.quiet) == scene.quiet.count)
-            #expect(try scene.left(of: scene.rare) == scene.rare.count)
-            #expect(try scene.left(of: scene.noisy) <= scene.noisy.count - 300)
+            let fixture = try Fixture(store)
+            try fixture.expectBooks()
+            _ = try fixture.squeeze(to: Int64(fixture.total - 300))
+            #expect(try fixture.left(of: fixture.quiet) == fixture.quiet.count)
+            #expect(try fixture.left(of: fixture.rare) == fixture.rare.count)
+            #expect(try fixture.left(of: fixture.noisy) <= fixture.noisy.count - 300)
             // The oldest records are gone, and all queries find the remaining ones.
-            let left = try scene.left()
-            #expect(!left.contains(scene.noisy[0].row) && left.contains(scene.noisy[scene.noisy.count - 1].row))
+            let left = try fixture.left()
+            #expect(!left.contains(fixture.noisy[0].row) && left.contains(fixture.noisy[fixture.noisy.count - 1].row))
             for isAscending in [true, false] {
                 for app in [["a"], ["b"], nil] {
                     var query = StoreReader.RecordQuery(
@@ -156,9 +156,9 @@ struct FairRetentionTests {
                     query.filter.apps = app
                     let own: [RecordID]
                     switch app {
-                    case ["a"]: own = scene.noisy + scene.rare
-                    case ["b"]: own = scene.quiet
-                    default: own = scene.noisy + scene.rare + scene.quiet
+                    case ["a"]: own = fixture.noisy + fixture.rare
+                    case ["b"]: own = fixture.quiet
+                    default: own = fixture.noisy + fixture.rare + fixture.quiet
                     }
                     let rows = own.map(\.row).filter { left.contains($0) }.sorted()
                     let found = try store.reader().records(query, viewer: .everything).records
@@ -171,58 +171,58 @@ struct FairRetentionTests {
     @Test("With less and less space, keeps the last record of each group until nothing else is left")
     func lastRecords() throws {
         try TemporaryStore.with { store in
-            let scene = try Scene(store)
+            let fixture = try Fixture(store)
             // A group without recent records.
             let once = try store.store(
-                [IssueRecord(message: "once"), IssueRecord(message: "once")], from: .of(uid: 1000), to: scene.writer)
-            scene.rare += once
+                [IssueRecord(message: "once"), IssueRecord(message: "once")], from: .of(uid: 1000), to: fixture.writer)
+            fixture.rare += once
             for _ in 0..<30 {
-                scene.noisy += try store.store(
+                fixture.noisy += try store.store(
                     [IssueRecord](repeating: IssueRecord(message: "loud", app: Application(name: "a")), count: 9),
-                    to: scene.writer)
+                    to: fixture.writer)
             }
-            try scene.writer.closeOpenRange()
-            _ = try scene.squeeze(to: 40) {
+            try fixture.writer.closeOpenRange()
+            _ = try fixture.squeeze(to: 40) {
                 let groups = try store.reader().groups(.all, viewer: .everything).groups
                 #expect(groups.count == 4)
                 for group in groups {
                     #expect(try store.reader().show(group.id, viewer: .everything).record != nil, "\(group.title)")
                 }
             }
-            #expect(try scene.left(of: [once[1]]) == 1)
+            #expect(try fixture.left(of: [once[1]]) == 1)
             // In the end all records are removed, and it terminates.
-            _ = try scene.squeeze(to: 0)
-            #expect(try scene.left().isEmpty)
-            try scene.expectBooks()
-            let next = try store.store([IssueRecord(message: "next")], to: scene.writer)[0]
-            #expect(!(scene.noisy + scene.rare + scene.quiet).contains(next))
+            _ = try fixture.squeeze(to: 0)
+            #expect(try fixture.left().isEmpty)
+            try fixture.expectBooks()
+            let next = try store.store([IssueRecord(message: "next")], to: fixture.writer)[0]
+            #expect(!(fixture.noisy + fixture.rare + fixture.quiet).contains(next))
         }
     }
 
     @Test("Removes settled records before pending ones; removed pending records expire, and the rest is still scanned")
     func pending() throws {
         try TemporaryStore.with { store in
-            let scene = try Scene(store)
+            let fixture = try Fixture(store)
             let reader = try store.reader()
-            var batch = NewBatch(destination: scene.destination, at: store.wall)
+            var batch = NewBatch(destination: fixture.destination, at: store.wall)
             let walked = try reader.walk(after: 0, limit: 90).map(\.candidate)
             batch.sent = walked.map {
                 SentRecord(row: $0.record, account: $0.account, count: 1, suppressedBefore: 0, occurrences: 1)
             }
             batch.span = 1...(walked.last?.record ?? 1)
-            let stored = try scene.writer.store(batch)
-            try scene.expectBooks()
-            let expired = try scene.squeeze(to: Int64(scene.total - 150))
+            let stored = try fixture.writer.store(batch)
+            try fixture.expectBooks()
+            let expired = try fixture.squeeze(to: Int64(fixture.total - 150))
             #expect(expired > 0)
-            #expect(try scene.left(of: scene.quiet) == scene.quiet.count)
-            #expect(try reader.destination(scene.destination)?.cursor == batch.span?.upperBound)
+            #expect(try fixture.left(of: fixture.quiet) == fixture.quiet.count)
+            #expect(try reader.destination(fixture.destination)?.cursor == batch.span?.upperBound)
             // Later the response shows that they were delivered.
-            try scene.writer.settle(
+            try fixture.writer.settle(
                 BatchSettlement(
                     batch: stored, outcome: BatchOutcome(delivered: [], dead: [], maybeDuplicate: false, requests: 1),
                     attempts: 1, answer: nil, deadLines: [:], at: store.wall, state: DestinationRow.State()),
-                destination: scene.destination)
-            try scene.expectBooks()
+                destination: fixture.destination)
+            try fixture.expectBooks()
             let ledger = try reader.figures(viewer: .everything).ledgers[0].ledger
             #expect(ledger.delivered == 90)
             var cursor = batch.span?.upperBound ?? 0
@@ -233,44 +233,45 @@ struct FairRetentionTests {
                 found += some
                 cursor = last
             }
-            #expect(found == (try scene.left()).filter { $0 > batch.span?.upperBound ?? 0 }.sorted())
+            #expect(found == (try fixture.left()).filter { $0 > batch.span?.upperBound ?? 0 }.sorted())
         }
     }
 
     @Test("Rejects a batch that was planned before some of its records were removed")
     func outdated() throws {
         try TemporaryStore.with { store in
-            let scene = try Scene(store)
-            var batch = NewBatch(destination: scene.destination, at: store.wall)
+            let fixture = try Fixture(store)
+            var batch = NewBatch(destination: fixture.destination, at: store.wall)
             let walked = try store.reader().walk(after: 0, limit: 50).map(\.candidate)
             batch.sent = walked.map {
                 SentRecord(row: $0.record, account: $0.account, count: 1, suppressedBefore: 0, occurrences: 1)
             }
             batch.span = 1...(walked.last?.record ?? 1)
-            _ = try scene.squeeze(to: Int64(scene.total - 400))
-            #expect(throws: StoreFailure.outdated) { try scene.writer.store(batch) }
-            try scene.expectBooks()
+            _ = try fixture.squeeze(to: Int64(fixture.total - 400))
+            #expect(throws: StoreFailure.outdated) { try fixture.writer.store(batch) }
+            try fixture.expectBooks()
         }
     }
 
     @Test("Continues after a crash, and all records are found in the meantime")
     func cutOff() throws {
         try TemporaryStore.with { store in
-            let scene = try Scene(store)
-            try scene.remember()
+            let fixture = try Fixture(store)
+            try fixture.remember()
             store.settings.retention.maxSize = 0
-            scene.writer.reload(LimitSettings(), store.settings.retention)
-            let facts = try scene.writer.retentionSnapshot(freeBytes: nil, wall: store.wall, monotonic: store.monotonic)
+            fixture.writer.reload(LimitSettings(), store.settings.retention)
+            let facts = try fixture.writer.retentionSnapshot(
+                freeBytes: nil, wall: store.wall, monotonic: store.monotonic)
             guard case .thin(let holding, .size) = Retention(settings: store.settings.retention).next(facts) else {
                 Issue.record("no user has records to remove")
                 return
             }
-            var thinning = try scene.writer.planThinning(of: holding.range, user: holding.user)
+            var thinning = try fixture.writer.planThinning(of: holding.range, user: holding.user)
             #expect(!thinning.isWhole)
-            #expect(try scene.writer.thin(&thinning).records > 0)
-            let left = try scene.left()
-            scene.writer = try store.writer()
-            _ = try scene.writer.configure([.init(name: "d", kind: "k", takesBacklog: false)], at: store.wall)
+            #expect(try fixture.writer.thin(&thinning).records > 0)
+            let left = try fixture.left()
+            fixture.writer = try store.writer()
+            _ = try fixture.writer.configure([.init(name: "d", kind: "k", takesBacklog: false)], at: store.wall)
             let query = StoreReader.RecordQuery(filter: .init(), isAscending: false, limit: 2000, after: nil)
             var own = query
             own.filter.apps = ["a", "b"]
@@ -278,27 +279,27 @@ struct FairRetentionTests {
                 let found = try store.reader().records(query, viewer: .everything).records
                 #expect(found.compactMap { RecordID($0.id)?.row } == left.sorted(by: >))
             }
-            _ = try scene.squeeze(to: 200)
-            try scene.expectBooks()
+            _ = try fixture.squeeze(to: 200)
+            try fixture.expectBooks()
         }
     }
 
     @Test("Works together with a purge")
     func purged() throws {
         try TemporaryStore.with { store in
-            let scene = try Scene(store)
-            try scene.writer.closeOpenRange()
+            let fixture = try Fixture(store)
+            try fixture.writer.closeOpenRange()
             var filter = IssueFilter()
             filter.apps = ["b"]
             let rows = try store.reader().rows(filter, above: 0, through: .max, limit: 1000).rows
-            let erasure = try scene.writer.erase(rows)
-            try scene.writer.finishErasing(erasure.series.sorted(), isWhole: true)
+            let erasure = try fixture.writer.erase(rows)
+            try fixture.writer.finishErasing(erasure.series.sorted(), isWhole: true)
             var minute: Int64? = 0
-            while let from = minute { minute = try scene.writer.collectCounts(from: from) }
-            scene.quiet = []
-            try scene.expectBooks()
-            _ = try scene.squeeze(to: 100)
-            try scene.expectBooks()
+            while let from = minute { minute = try fixture.writer.collectCounts(from: from) }
+            fixture.quiet = []
+            try fixture.expectBooks()
+            _ = try fixture.squeeze(to: 100)
+            try fixture.expectBooks()
         }
     }
 
@@ -306,8 +307,8 @@ struct FairRetentionTests {
     func migrates() throws {
         try TemporaryStore.with { store in
             do {
-                let scene = try Scene(store)
-                try scene.expectBooks()
+                let fixture = try Fixture(store)
+                try fixture.expectBooks()
             }
             do {
                 let shell = try store.shell()
@@ -340,40 +341,40 @@ struct FairRetentionTests {
     @Test("What thinning, retention and a purge have removed is in no byte of the file, whatever came between them")
     func bytes() throws {
         try TemporaryStore.with { store in
-            let scene = try Scene(store, isUnique: true)
+            let fixture = try Fixture(store, isUnique: true)
             func expectLeftAlone() throws {
-                try ErasingTests.eraseUnusedBytes(scene.writer)
-                let left = try scene.left()
-                let expected = scene.noisy.indices.filter { left.contains(scene.noisy[$0].row) }
+                try ErasingTests.eraseUnusedBytes(fixture.writer)
+                let left = try fixture.left()
+                let expected = fixture.noisy.indices.filter { left.contains(fixture.noisy[$0].row) }
                 #expect(
                     ErasingTests.texts(beginningWith: "zq", in: store.path)
                         == Set(expected.map { "zq\(1_000_000 + $0)" }))
             }
-            _ = try scene.squeeze(to: 700)
-            #expect(try scene.left(of: scene.rare) == scene.rare.count)
+            _ = try fixture.squeeze(to: 700)
+            #expect(try fixture.left(of: fixture.rare) == fixture.rare.count)
             try expectLeftAlone()
 
             var filter = IssueFilter()
             filter.severity = .error
             let rows = try store.reader().rows(filter, above: 0, through: .max, limit: 50).rows
-            try scene.writer.closeOpenRange()
-            let erasure = try scene.writer.erase(rows)
+            try fixture.writer.closeOpenRange()
+            let erasure = try fixture.writer.erase(rows)
             #expect(erasure.records > 20)
-            try scene.writer.finishErasing(erasure.series.sorted(), isWhole: false)
+            try fixture.writer.finishErasing(erasure.series.sorted(), isWhole: false)
             try expectLeftAlone()
 
             // The file grows again, and its pages move.
             for round in 0..<60 {
                 let more = IssueRecord(message: "more \(round)", app: Application(name: "c"))
-                try store.store([IssueRecord](repeating: more, count: 20), to: scene.writer)
+                try store.store([IssueRecord](repeating: more, count: 20), to: fixture.writer)
             }
-            try scene.writer.closeOpenRange()
+            try fixture.writer.closeOpenRange()
             try expectLeftAlone()
-            let facts = try scene.writer.retentionSnapshot(
+            let facts = try fixture.writer.retentionSnapshot(
                 freeBytes: nil, wall: store.wall, monotonic: store.monotonic)
             let oldest = try #require(facts.oldest)
-            while try !scene.writer.forget(oldest).isDone {}
-            while try scene.writer.shrink(pages: 1) > 0 {}
+            while try !fixture.writer.forget(oldest).isDone {}
+            while try fixture.writer.shrink(pages: 1) > 0 {}
             try expectLeftAlone()
         }
     }

@@ -8,7 +8,7 @@ import Testing
 @Suite("Retention in the store")
 struct RetentionTests {
     /// A store of small ranges of 20 records, some closed and one open, with a destination.
-    private final class Scene {
+    private final class Fixture {
         let store: TemporaryStore
         var writer: StoreWriter
         let reader: StoreReader
@@ -121,17 +121,17 @@ struct RetentionTests {
     @Test("Removes old records range by range; pending ones expire, and all counts stay")
     func age() throws {
         try TemporaryStore.with { store in
-            let scene = try Scene(store)
+            let fixture = try Fixture(store)
             // 30 calls a second each, 4 to a range: the first three ranges end 18 s or more before the last call.
-            scene.set { $0.maxAge = .seconds(18) }
-            let gone = try scene.retain()
+            fixture.set { $0.maxAge = .seconds(18) }
+            let gone = try fixture.retain()
             #expect(gone.map(\.reason) == [.age, .age, .age])
             #expect(gone.map(\.expired) == [20, 20, 20])
-            #expect(try scene.ledger.expired == 60)
-            #expect(try scene.reader.destination(scene.destination)?.cursor == 60)
-            try scene.expectSound(from: 61)
+            #expect(try fixture.ledger.expired == 60)
+            #expect(try fixture.reader.destination(fixture.destination)?.cursor == 60)
+            try fixture.expectSound(from: 61)
             #expect(throws: QueryFailure.self) {
-                try scene.reader.show(scene.log.entries[0].id, viewer: .everything)
+                try fixture.reader.show(fixture.log.entries[0].id, viewer: .everything)
             }
         }
     }
@@ -139,39 +139,39 @@ struct RetentionTests {
     @Test("A wrong wall clock makes no record old")
     func wrongClock() throws {
         try TemporaryStore.with { store in
-            let scene = try Scene(store)
-            scene.set { $0.maxAge = .seconds(3600) }
+            let fixture = try Fixture(store)
+            fixture.set { $0.maxAge = .seconds(3600) }
             store.wall = store.wall.advanced(by: .seconds(400 * 86_400))
-            #expect(try scene.retain().isEmpty)
-            try store.store([IssueRecord(message: "later")], to: scene.writer)
-            #expect(try scene.retain().isEmpty)
-            scene.writer = try store.writer()
+            #expect(try fixture.retain().isEmpty)
+            try store.store([IssueRecord(message: "later")], to: fixture.writer)
+            #expect(try fixture.retain().isEmpty)
+            fixture.writer = try store.writer()
             store.wall = store.wall.advanced(by: .seconds(-800 * 86_400))
-            #expect(try scene.retain().isEmpty)
+            #expect(try fixture.retain().isEmpty)
             store.wall = store.wall.advanced(by: .seconds(3601))
             store.monotonic = store.monotonic.advanced(by: .seconds(3601))
-            try store.store([IssueRecord(message: "much later")], to: scene.writer)
+            try store.store([IssueRecord(message: "much later")], to: fixture.writer)
             store.pass(.seconds(3601))
-            #expect(try scene.retain().count == 7)
+            #expect(try fixture.retain().count == 7)
         }
     }
 
     @Test("Removes the oldest records above the size limit, and the file shrinks")
     func size() throws {
         try TemporaryStore.with { store in
-            let scene = try Scene(store, calls: 0)
+            let fixture = try Fixture(store, calls: 0)
             let long = String(repeating: "x", count: 20_000)
             var record = IssueRecord(message: "m")
             record.metadata = ["x": .string(long)]
-            for _ in 0..<80 { try scene.log.send([record], to: scene.writer, of: store) }
-            let before = try scene.facts().usedBytes
-            scene.set { $0.maxSize = before - (600 << 10) }
-            let gone = try scene.retain()
+            for _ in 0..<80 { try fixture.log.send([record], to: fixture.writer, of: store) }
+            let before = try fixture.facts().usedBytes
+            fixture.set { $0.maxSize = before - (600 << 10) }
+            let gone = try fixture.retain()
             #expect(gone.map(\.reason) == [.size, .size])
-            try scene.expectSound(from: 41)
-            while try scene.writer.shrink(pages: 7) > 0 {}
-            try scene.writer.checkpoint()
-            let after = try scene.facts()
+            try fixture.expectSound(from: 41)
+            while try fixture.writer.shrink(pages: 7) > 0 {}
+            try fixture.writer.checkpoint()
+            let after = try fixture.facts()
             #expect(after.spareBytes == 0)
             #expect(after.usedBytes < before - (600 << 10))
             #expect(try store.shell().table("PRAGMA integrity_check", columns: 1) == [["ok"]])
@@ -181,23 +181,23 @@ struct RetentionTests {
     @Test("Assigns no id again after all records are gone, even after the store is reopened")
     func idsStay() throws {
         try TemporaryStore.with { store in
-            let scene = try Scene(store, calls: 4)
-            scene.set { $0.maxAge = .zero }
-            #expect(try scene.retain().count == 1)
-            #expect(try scene.facts().oldest == nil)
-            try scene.expectSound(from: 21)
-            let code = try scene.reader.figures(viewer: .everything).store.id
-            scene.writer = try store.writer()
-            _ = try scene.writer.configure([.init(name: "d", kind: "k", takesBacklog: false)], at: store.wall)
-            #expect(scene.writer.nextID == 21)
-            #expect(scene.writer.memory.values.rangeID == 2)
+            let fixture = try Fixture(store, calls: 4)
+            fixture.set { $0.maxAge = .zero }
+            #expect(try fixture.retain().count == 1)
+            #expect(try fixture.facts().oldest == nil)
+            try fixture.expectSound(from: 21)
+            let code = try fixture.reader.figures(viewer: .everything).store.id
+            fixture.writer = try store.writer()
+            _ = try fixture.writer.configure([.init(name: "d", kind: "k", takesBacklog: false)], at: store.wall)
+            #expect(fixture.writer.nextID == 21)
+            #expect(fixture.writer.memory.values.rangeID == 2)
             var samples = SampleRecords(seed: 6)
-            for _ in 0..<5 { try scene.log.send(samples.records(5), to: scene.writer, of: store) }
-            #expect(scene.log.entries.map(\.row) == Array(1...45))
-            try scene.expectSound(from: 21)
-            #expect(try scene.reader.figures(viewer: .everything).store.id == code)
-            #expect(try scene.retain().count == 1)
-            try scene.expectSound(from: 41)
+            for _ in 0..<5 { try fixture.log.send(samples.records(5), to: fixture.writer, of: store) }
+            #expect(fixture.log.entries.map(\.row) == Array(1...45))
+            try fixture.expectSound(from: 21)
+            #expect(try fixture.reader.figures(viewer: .everything).store.id == code)
+            #expect(try fixture.retain().count == 1)
+            try fixture.expectSound(from: 41)
             #expect(try store.shell().numbers("SELECT id FROM ranges") == [2])
         }
     }
@@ -205,71 +205,72 @@ struct RetentionTests {
     @Test("A half-removed range returns its remaining records, even after the store is reopened")
     func halfForgotten() throws {
         try TemporaryStore.with { store in
-            let scene = try Scene(store)
-            scene.set { $0.maxAge = .seconds(22) }
-            guard case .forget(let range, .age) = Retention(settings: scene.writer.retention).next(try scene.facts())
+            let fixture = try Fixture(store)
+            fixture.set { $0.maxAge = .seconds(22) }
+            guard
+                case .forget(let range, .age) = Retention(settings: fixture.writer.retention).next(try fixture.facts())
             else {
                 Issue.record("nothing is old")
                 return
             }
             // A slice has at least 16 records.
             try store.shell().execute("UPDATE ranges SET bytes = 1 << 30 WHERE id = 1")
-            #expect(try scene.writer.forget(range) == ExpiryProgress(records: 16, expired: 16, isDone: false))
-            try scene.expectSound(from: 17)
-            scene.writer = try store.writer()
-            try scene.expectSound(from: 17)
-            #expect(try scene.retain().map(\.expired).reduce(0, +) == 24)
-            #expect(try scene.ledger.expired == 40)
-            try scene.expectSound(from: 41)
+            #expect(try fixture.writer.forget(range) == ExpiryProgress(records: 16, expired: 16, isDone: false))
+            try fixture.expectSound(from: 17)
+            fixture.writer = try store.writer()
+            try fixture.expectSound(from: 17)
+            #expect(try fixture.retain().map(\.expired).reduce(0, +) == 24)
+            #expect(try fixture.ledger.expired == 40)
+            try fixture.expectSound(from: 41)
         }
     }
 
     @Test("Keeps a range while a batch of it is in flight, and removes a settled batch with its records")
     func batches() throws {
         try TemporaryStore.with { store in
-            let scene = try Scene(store)
-            let stored = try scene.writer.store(try scene.batch(10))
-            scene.set { $0.maxAge = .seconds(18) }
-            #expect(try scene.retain().isEmpty)
-            try scene.writer.settle(scene.settlement(stored), destination: scene.destination)
-            let open = try scene.writer.store(try scene.batch(200))
+            let fixture = try Fixture(store)
+            let stored = try fixture.writer.store(try fixture.batch(10))
+            fixture.set { $0.maxAge = .seconds(18) }
+            #expect(try fixture.retain().isEmpty)
+            try fixture.writer.settle(fixture.settlement(stored), destination: fixture.destination)
+            let open = try fixture.writer.store(try fixture.batch(200))
             #expect(open.sent.map(\.row) == Array(11...20))
-            try scene.writer.settle(scene.settlement(open), destination: scene.destination)
-            _ = try scene.writer.store(try scene.batch(200))
-            #expect(try scene.retain().map(\.expired) == [0])
-            #expect(try scene.ledger.delivered == 20)
+            try fixture.writer.settle(fixture.settlement(open), destination: fixture.destination)
+            _ = try fixture.writer.store(try fixture.batch(200))
+            #expect(try fixture.retain().map(\.expired) == [0])
+            #expect(try fixture.ledger.delivered == 20)
             #expect(try store.shell().numbers("SELECT last_id FROM batches") == [40])
-            try scene.expectSound(from: 21)
+            try fixture.expectSound(from: 21)
         }
     }
 
     @Test("A record that expired in flight becomes delivered when the response confirms it")
     func answeredLate() throws {
         try TemporaryStore.with { store in
-            let scene = try Scene(store)
-            let stored = try scene.writer.store(try scene.batch(10))
-            scene.set { $0.maxAge = .seconds(9) }
-            #expect(try scene.retain(atMost: 1).map(\.expired) == [20])
-            try scene.expectSound(from: 21)
-            #expect(try scene.reader.unansweredBatch(of: scene.destination) == nil)
-            try scene.writer.settle(scene.settlement(stored), destination: scene.destination)
-            #expect(try scene.ledger.expired == 10)
-            #expect(try scene.ledger.delivered == 10)
-            try scene.expectSound(from: 21)
+            let fixture = try Fixture(store)
+            let stored = try fixture.writer.store(try fixture.batch(10))
+            fixture.set { $0.maxAge = .seconds(9) }
+            #expect(try fixture.retain(atMost: 1).map(\.expired) == [20])
+            try fixture.expectSound(from: 21)
+            #expect(try fixture.reader.unansweredBatch(of: fixture.destination) == nil)
+            try fixture.writer.settle(fixture.settlement(stored), destination: fixture.destination)
+            #expect(try fixture.ledger.expired == 10)
+            #expect(try fixture.ledger.delivered == 10)
+            try fixture.expectSound(from: 21)
         }
     }
 
     @Test("Rejects a batch that was planned before its records were removed")
     func outdated() throws {
         try TemporaryStore.with { store in
-            let scene = try Scene(store)
-            let batch = try scene.batch(10)
-            scene.set { $0.maxAge = .seconds(22) }
-            #expect(try scene.retain().count == 2)
-            #expect(throws: StoreFailure.outdated) { try scene.writer.store(batch) }
-            #expect(try scene.reader.backlog(of: scene.destination, after: 0).records == 150)
-            try scene.expectSound(from: 41)
-            let next = try scene.writer.store(try scene.batch(10))
+            let fixture = try Fixture(store)
+            let batch = try fixture.batch(10)
+            fixture.set { $0.maxAge = .seconds(22) }
+            #expect(try fixture.retain().count == 2)
+            #expect(throws: StoreFailure.outdated) { try fixture.writer.store(batch) }
+            #expect(try fixture.reader.backlog(of: fixture.destination, after: 0).records == 150)
+            try fixture.expectSound(from: 41)
+            let next = try fixture.writer.store(try fixture.batch(10))
             #expect(next.sent.map(\.row) == Array(41...50))
         }
     }
@@ -277,17 +278,17 @@ struct RetentionTests {
     @Test("A destination that is no longer configured loses only the records that were queued for it")
     func inactive() throws {
         try TemporaryStore.with { store in
-            let scene = try Scene(store, calls: 6)
-            _ = try scene.writer.configure([], at: store.wall)
+            let fixture = try Fixture(store, calls: 6)
+            _ = try fixture.writer.configure([], at: store.wall)
             var samples = SampleRecords(seed: 9)
-            for _ in 0..<10 { try scene.log.send(samples.records(5), to: scene.writer, of: store) }
-            scene.set { $0.maxAge = .zero }
-            #expect(try scene.retain().map(\.expired) == [20, 10, 0, 0])
-            let ledger = try scene.ledger
+            for _ in 0..<10 { try fixture.log.send(samples.records(5), to: fixture.writer, of: store) }
+            fixture.set { $0.maxAge = .zero }
+            #expect(try fixture.retain().map(\.expired) == [20, 10, 0, 0])
+            let ledger = try fixture.ledger
             #expect(ledger.received == 30)
             #expect(ledger.expired == 30)
-            _ = try scene.writer.configure([.init(name: "d", kind: "k", takesBacklog: false)], at: store.wall)
-            #expect(try scene.ledger.received == 30)
+            _ = try fixture.writer.configure([.init(name: "d", kind: "k", takesBacklog: false)], at: store.wall)
+            #expect(try fixture.ledger.received == 30)
             #expect(try store.shell().table("SELECT * FROM ledger_check", columns: 2) == [])
         }
     }
@@ -295,18 +296,18 @@ struct RetentionTests {
     @Test("The open range can be closed before it is full")
     func closesEarly() throws {
         try TemporaryStore.with { store in
-            let scene = try Scene(store, calls: 1)
-            let since = try #require(try scene.facts().openSince)
-            #expect(since.duration(to: try scene.facts().now) == .zero)
-            try scene.writer.closeOpenRange()
-            #expect(try scene.facts().openSince == nil)
-            #expect(try scene.facts().oldest?.lastID == 5)
-            try scene.writer.closeOpenRange()
+            let fixture = try Fixture(store, calls: 1)
+            let since = try #require(try fixture.facts().openSince)
+            #expect(since.duration(to: try fixture.facts().now) == .zero)
+            try fixture.writer.closeOpenRange()
+            #expect(try fixture.facts().openSince == nil)
+            #expect(try fixture.facts().oldest?.lastID == 5)
+            try fixture.writer.closeOpenRange()
             var samples = SampleRecords(seed: 7)
-            for _ in 0..<5 { try scene.log.send(samples.records(5), to: scene.writer, of: store) }
+            for _ in 0..<5 { try fixture.log.send(samples.records(5), to: fixture.writer, of: store) }
             #expect(try store.shell().numbers("SELECT last_id FROM ranges") == [5, 25])
             #expect(try RangeAudit.faults(store.shell()) == [])
-            try scene.expectSound(from: 1)
+            try fixture.expectSound(from: 1)
         }
     }
 

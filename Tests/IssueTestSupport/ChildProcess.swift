@@ -11,7 +11,7 @@ package final class ChildProcess {
     }
 
     /// The program ran longer than allowed.
-    package struct TooSlow: Error, CustomStringConvertible {
+    package struct TimeLimitExceeded: Error, CustomStringConvertible {
         package let description: String
     }
 
@@ -74,7 +74,7 @@ package final class ChildProcess {
     @discardableResult
     package func end(within time: Duration = .seconds(30)) throws -> End {
         if let end = end.wait(deadline: MonotonicClock.now.advanced(by: time), until: { $0 }) { return end }
-        throw TooSlow(description: "\(name) was still running after \(time). Output: \(output) \(errors)")
+        throw TimeLimitExceeded(description: "\(name) was still running after \(time). Output: \(output) \(errors)")
     }
 
     /// Returns an environment without variables that could change what is tested.

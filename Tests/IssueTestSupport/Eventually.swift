@@ -1,7 +1,7 @@
 import UnixIO
 
 /// An expected condition did not become true in time.
-package struct NeverHappened: Error, CustomStringConvertible {
+package struct ConditionTimeout: Error, CustomStringConvertible {
     package let description: String
 
     package init(description: String) {
@@ -18,7 +18,7 @@ package func eventually(
     let deadline = MonotonicClock.now.advanced(by: time)
     while try !holds() {
         guard MonotonicClock.now < deadline else {
-            throw NeverHappened(description: "Not true after \(time): \(what)")
+            throw ConditionTimeout(description: "Not true after \(time): \(what)")
         }
         try await Task.sleep(for: .milliseconds(10))
     }

@@ -18,7 +18,7 @@ private struct Localized: LocalizedError {
     var recoverySuggestion: String? { "Rütteln" }
 }
 
-private final class Keeper: IssueSink {
+private final class CollectingSink: IssueSink {
     let reports = Mutex<[IssueReport]>([])
 
     var first: IssueReport? { reports.withLock { $0.first } }
@@ -28,7 +28,7 @@ private final class Keeper: IssueSink {
     }
 }
 
-private final class Asked: Presenter {
+private final class RecordingPresenter: Presenter {
     let prompts = Mutex<[Prompt]>([])
 
     func choose(_ prompt: Prompt) -> HealingOption {
@@ -50,7 +50,7 @@ struct LocalizedErrorTests {
 
     @Test("The user message of a reportable error is added as metadata, unless it equals the message")
     func reportable() throws {
-        let keeper = Keeper()
+        let keeper = CollectingSink()
         withIssueReporters([keeper]) {
             reportIssue(OutOfStock())
             reportIssue(Silent())
@@ -64,7 +64,7 @@ struct LocalizedErrorTests {
 
     @Test("The texts of a localized error are metadata, and its message is the same in all languages")
     func facts() throws {
-        let keeper = Keeper()
+        let keeper = CollectingSink()
         withIssueReporters([keeper]) { reportIssue(Localized()) }
 
         let report = try #require(keeper.first)
@@ -76,7 +76,7 @@ struct LocalizedErrorTests {
 
     @Test("A localized error is shown to users")
     func shown() {
-        let presenter = Asked()
+        let presenter = RecordingPresenter()
         withIssueReporters([]) {
             withErrorResponders(.present(on: presenter)) { reportIssue(Localized()) }
         }

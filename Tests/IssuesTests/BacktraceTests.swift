@@ -7,11 +7,11 @@ import UnixIO
 struct BacktraceTests {
     @Test("Reports of level error and above include a backtrace with images, build IDs and offsets; others do not")
     func levels() async throws {
-        try await Desk.with { desk in
+        try await CollectorFixture.with { fixture in
             for level in IssueLevel.allCases {
-                _ = try await desk.reporter.submit(IssueReport("m", level: level)).stored()
+                _ = try await fixture.reporter.submit(IssueReport("m", level: level)).stored()
             }
-            let records = desk.collector?.stored.map(\.record) ?? []
+            let records = fixture.collector?.stored.map(\.record) ?? []
             #expect(records.map { $0.backtrace.isEmpty } == [true, true, true, false, false])
             let frames = try #require(records.last?.backtrace)
             #expect(frames.count <= 16)
@@ -27,11 +27,11 @@ struct BacktraceTests {
 
     @Test("A backtrace starts at the caller of the reporting function, not inside the library")
     func beginning() async throws {
-        try await Desk.with { desk in
-            withIssueReporters([desk.reporter]) { Self.reportTwice() }
-            let receipt = desk.reporter.submit(IssueReport("last"))
+        try await CollectorFixture.with { fixture in
+            withIssueReporters([fixture.reporter]) { Self.reportTwice() }
+            let receipt = fixture.reporter.submit(IssueReport("last"))
             _ = try await receipt.stored()
-            let traces = (desk.collector?.stored ?? []).prefix(2).map { $0.record.backtrace.map(\.offset) }
+            let traces = (fixture.collector?.stored ?? []).prefix(2).map { $0.record.backtrace.map(\.offset) }
             try #require(traces.count == 2 && traces[0].count == traces[1].count)
             // Equal except for the location in the reporting function.
             let differing = traces[0].indices.filter { traces[0][$0] != traces[1][$0] }
@@ -53,13 +53,13 @@ struct BacktraceTests {
 
     @Test("A large record has fewer frames, so that it does not exceed the key limit")
     func onCardinalityOverflow() async throws {
-        try await Desk.with { desk in
+        try await CollectorFixture.with { fixture in
             for count in [1, 100, 155, 1000] {
                 let keys = Dictionary(uniqueKeysWithValues: (0..<count).map { (IssueMetadata.Key("key \($0)"), 1) })
                 let metadata = IssueMetadata(keys.mapValues { IssueMetadata.Value($0) })
-                _ = try await desk.reporter.submit(IssueReport("m", metadata: metadata)).stored()
+                _ = try await fixture.reporter.submit(IssueReport("m", metadata: metadata)).stored()
             }
-            for record in desk.collector?.stored.map(\.record) ?? [] {
+            for record in fixture.collector?.stored.map(\.record) ?? [] {
                 #expect(Self.keys(of: try JSONValue(json: record.json)) <= 256)
                 #expect(!record.backtrace.isEmpty)
             }

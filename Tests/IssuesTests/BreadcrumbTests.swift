@@ -59,13 +59,13 @@ struct BreadcrumbTests {
 
     @Test("The daemon receives breadcrumbs as metadata")
     func wire() async throws {
-        try await Desk.with { desk in
+        try await CollectorFixture.with { fixture in
             withBreadcrumbs {
                 leaveBreadcrumb("asked", metadata: ["key": "a"])
-                desk.reporter.receive(IssueReport("failed", metadata: ["till": 2]))
+                fixture.reporter.receive(IssueReport("failed", metadata: ["till": 2]))
             }
-            #expect(desk.delivery.flush(timeout: .seconds(20)))
-            let metadata = try #require(desk.collector?.stored.first?.record.metadata)
+            #expect(fixture.delivery.flush(timeout: .seconds(20)))
+            let metadata = try #require(fixture.collector?.stored.first?.record.metadata)
             let crumb = try #require(metadata["breadcrumbs"]?.asArray?.last)
             #expect(crumb["message"]?.asString == "asked")
             #expect(crumb["metadata"]?["key"]?.asString == "a")

@@ -7,14 +7,14 @@ import UnixIO
 struct CoalescingTests {
     @Test("Equal reports from the same location are sent as one, with a count and the first and last time")
     func coalesced() async throws {
-        try await Desk.with(faults: nil) { desk in
+        try await CollectorFixture.with(faults: nil) { fixture in
             for number in 1...300 {
-                desk.reporter.receive(IssueReport("again", metadata: ["shelf": 7]))
-                if number % 100 == 0 { desk.reporter.receive(IssueReport("mild", level: .info)) }
+                fixture.reporter.receive(IssueReport("again", metadata: ["shelf": 7]))
+                if number % 100 == 0 { fixture.reporter.receive(IssueReport("mild", level: .info)) }
             }
-            let collector = try FakeCollector(path: desk.path)
+            let collector = try FakeCollector(path: fixture.path)
             defer { collector.stop() }
-            #expect(desk.delivery.flush(timeout: .seconds(30)))
+            #expect(fixture.delivery.flush(timeout: .seconds(30)))
             let counts = Dictionary(grouping: collector.stored.map(\.record), by: \.message)
                 .mapValues { $0.reduce(0) { $0 + ($1.count ?? 1) } }
             #expect(counts == ["again": 300, "mild": 3])
@@ -29,9 +29,9 @@ struct CoalescingTests {
 
     @Test("Reports with another location, level, message, metadata, breadcrumb or a receipt are sent separately")
     func different() async throws {
-        try await Desk.with(faults: nil) { desk in
+        try await CollectorFixture.with(faults: nil) { fixture in
             let line: UInt = 7
-            func send(_ report: IssueReport) { desk.reporter.receive(report) }
+            func send(_ report: IssueReport) { fixture.reporter.receive(report) }
             send(IssueReport("a", line: line, column: 1))
             send(IssueReport("a", line: 8, column: 1))
             send(IssueReport("b", line: 8, column: 1))
@@ -43,8 +43,8 @@ struct CoalescingTests {
                 leaveBreadcrumb("before")
                 send(IssueReport("c", fileID: "M/b.swift", line: 8, column: 1))
             }
-            let receipts = (1...2).map { _ in desk.reporter.submit(IssueReport("d", line: 9, column: 1)) }
-            let collector = try FakeCollector(path: desk.path)
+            let receipts = (1...2).map { _ in fixture.reporter.submit(IssueReport("d", line: 9, column: 1)) }
+            let collector = try FakeCollector(path: fixture.path)
             defer { collector.stop() }
             let ids = [try await receipts[0].stored(), try await receipts[1].stored()]
             #expect(Set(ids).count == 2)

@@ -8,9 +8,9 @@ import UnixIO
 struct CollectorConnectionTests {
     @Test("A call returns its reply, and a refused call throws the daemon's error")
     func calls() async throws {
-        try await Desk.with { desk in
-            var connection = try CollectorConnection(paths: ["/nowhere/at.all", desk.path])
-            #expect(connection.path == desk.path)
+        try await CollectorFixture.with { fixture in
+            var connection = try CollectorConnection(paths: ["/nowhere/at.all", fixture.path])
+            #expect(connection.path == fixture.path)
 
             let reply: AwaitReply = try connection.call(.await, AwaitParameters(id: "x"))
             #expect(reply.fates.map(\.fate) == [.delivered])
@@ -26,8 +26,8 @@ struct CollectorConnectionTests {
 
     @Test("A stream passes each part to the caller until it ends or the caller stops it")
     func streams() async throws {
-        try await Desk.with { desk in
-            var connection = try CollectorConnection(paths: [desk.path])
+        try await CollectorFixture.with { fixture in
+            var connection = try CollectorConnection(paths: [fixture.path])
             var pages: [String?] = []
             try connection.stream(.records, RecordsParameters(), of: RecordsReply.self) { reply in
                 pages.append(reply.next)
@@ -46,8 +46,8 @@ struct CollectorConnectionTests {
 
     @Test("A missing reply causes a timeout")
     func deadline() async throws {
-        try await Desk.with { desk in
-            var connection = try CollectorConnection(paths: [desk.path])
+        try await CollectorFixture.with { fixture in
+            var connection = try CollectorConnection(paths: [fixture.path])
             do throws(CollectorConnectionError) {
                 _ = try connection.call(
                     .flush, FlushParameters(), returning: FlushReply.self, timeout: .milliseconds(30))

@@ -13,33 +13,33 @@ struct DeliveryTests {
             [.none, .busy(.milliseconds(1)), .closeUnread, .noSpace, .closeUnanswered, .none, .halfAnswer, .tooLarge],
         ] as [[FakeCollector.Fault]])
     func everyIssueOnce(faults: [FakeCollector.Fault]) async throws {
-        var limits = Desk.quickLimits
+        var limits = CollectorFixture.quickLimits
         limits.callEntries = 7
-        try await Desk.with(faults: faults, limits: limits) { desk in
-            let receipts = (1...100).map { desk.reporter.submit(IssueReport("issue \($0)")) }
+        try await CollectorFixture.with(faults: faults, limits: limits) { fixture in
+            let receipts = (1...100).map { fixture.reporter.submit(IssueReport("issue \($0)")) }
 
             var ids: [String] = []
             for receipt in receipts { ids.append(try await receipt.stored()) }
 
-            let stored = desk.collector?.stored ?? []
+            let stored = fixture.collector?.stored ?? []
             #expect(stored.map(\.record.message) == (1...100).map { "issue \($0)" })
             #expect(stored.map(\.id) == ids)
             #expect(Set(ids).count == 100)
-            #expect(Set(stored.map(\.producer)) == [desk.delivery.producer])
+            #expect(Set(stored.map(\.producer)) == [fixture.delivery.producer])
             #expect(stored.map(\.sequence) == Array(1...100))
-            #expect(desk.delivery.flush(timeout: .seconds(5)))
+            #expect(fixture.delivery.flush(timeout: .seconds(5)))
         }
     }
 
     @Test("Without a daemon, reporting does not block, and all issues arrive once it starts")
     func absence() async throws {
-        try await Desk.with(faults: nil) { desk in
+        try await CollectorFixture.with(faults: nil) { fixture in
             let start = MonotonicClock.now
-            let receipts = (1...200).map { desk.reporter.submit(IssueReport("issue \($0)")) }
+            let receipts = (1...200).map { fixture.reporter.submit(IssueReport("issue \($0)")) }
             #expect(start.duration(to: MonotonicClock.now) < .seconds(2))
-            #expect(!desk.delivery.flush(timeout: .milliseconds(30)))
+            #expect(!fixture.delivery.flush(timeout: .milliseconds(30)))
 
-            let collector = try FakeCollector(path: desk.path)
+            let collector = try FakeCollector(path: fixture.path)
             defer { collector.stop() }
             for receipt in receipts { _ = try await receipt.stored() }
 
@@ -49,16 +49,16 @@ struct DeliveryTests {
 
     @Test("A restart of the daemon neither loses nor duplicates issues")
     func restart() async throws {
-        try await Desk.with(faults: nil) { desk in
-            let first = try FakeCollector(path: desk.path)
-            let before = desk.reporter.submit(IssueReport("before"))
+        try await CollectorFixture.with(faults: nil) { fixture in
+            let first = try FakeCollector(path: fixture.path)
+            let before = fixture.reporter.submit(IssueReport("before"))
             _ = try await before.stored()
             first.stop()
             // The issue is needed because a connection that was idle for long may have been closed.
-            let during = desk.reporter.submit(IssueReport("during"))
-            #expect(desk.waitForFailure())
+            let during = fixture.reporter.submit(IssueReport("during"))
+            #expect(fixture.waitForFailure())
 
-            let second = try FakeCollector(path: desk.path)
+            let second = try FakeCollector(path: fixture.path)
             defer { second.stop() }
             _ = try await during.stored()
 
@@ -69,36 +69,36 @@ struct DeliveryTests {
 
     @Test("A flush respects its timeout and returns whether all issues arrived")
     func flushing() async throws {
-        try await Desk.with(faults: [.late]) { desk in
-            #expect(desk.delivery.flush(timeout: .zero))
-            desk.reporter.submit(IssueReport("slow"))
+        try await CollectorFixture.with(faults: [.late]) { fixture in
+            #expect(fixture.delivery.flush(timeout: .zero))
+            fixture.reporter.submit(IssueReport("slow"))
 
             let start = MonotonicClock.now
-            #expect(!desk.delivery.flush(timeout: .milliseconds(50)))
+            #expect(!fixture.delivery.flush(timeout: .milliseconds(50)))
             let waited = start.duration(to: MonotonicClock.now)
             #expect(waited >= .milliseconds(50))
             #expect(waited < .seconds(5))
 
-            desk.collector?.release()
-            #expect(desk.delivery.flush(timeout: .seconds(10)))
+            fixture.collector?.release()
+            #expect(fixture.delivery.flush(timeout: .seconds(10)))
         }
     }
 
     @Test("A flush that gives up early returns at the first failed connection")
     func hurry() async throws {
-        try await Desk.with(faults: nil) { desk in
-            desk.reporter.submit(IssueReport("nobody hears"))
+        try await CollectorFixture.with(faults: nil) { fixture in
+            fixture.reporter.submit(IssueReport("nobody hears"))
 
             let start = MonotonicClock.now
-            #expect(!desk.delivery.flush(timeout: .seconds(20), stopsAtFirstFailure: true))
+            #expect(!fixture.delivery.flush(timeout: .seconds(20), stopsAtFirstFailure: true))
             #expect(start.duration(to: MonotonicClock.now) < .seconds(10))
         }
     }
 
     @Test("The receipt of a rejected record fails, and the other records of the call are stored")
     func rejection() async throws {
-        try await Desk.with { desk in
-            let receipts = ["good", "bad", "better"].map { desk.reporter.submit(IssueReport($0)) }
+        try await CollectorFixture.with { fixture in
+            let receipts = ["good", "bad", "better"].map { fixture.reporter.submit(IssueReport($0)) }
 
             _ = try await receipts[0].stored()
             let error = await #expect(throws: DeliveryError.self) { try await receipts[1].stored() }
@@ -111,31 +111,31 @@ struct DeliveryTests {
 
     @Test("A call that the daemon cannot read is dropped, and the next one succeeds")
     func refusal() async throws {
-        var limits = Desk.quickLimits
+        var limits = CollectorFixture.quickLimits
         limits.callEntries = 1
-        try await Desk.with(faults: [.invalid], limits: limits) { desk in
-            let first = desk.reporter.submit(IssueReport("first"))
-            let second = desk.reporter.submit(IssueReport("second"))
+        try await CollectorFixture.with(faults: [.invalid], limits: limits) { fixture in
+            let first = fixture.reporter.submit(IssueReport("first"))
+            let second = fixture.reporter.submit(IssueReport("second"))
 
             let error = await #expect(throws: DeliveryError.self) { try await first.stored() }
             _ = try await second.stored()
 
             #expect(error?.code == .rejected)
-            #expect(desk.collector?.stored.map(\.sequence) == [2])
+            #expect(fixture.collector?.stored.map(\.sequence) == [2])
         }
     }
 
     @Test("If the buffer is full, the receipts of dropped issues fail, and the next record contains their number")
     func dropping() async throws {
-        var limits = Desk.quickLimits
+        var limits = CollectorFixture.quickLimits
         limits.entries = 2
-        try await Desk.with(faults: nil, limits: limits) { desk in
-            let mild = desk.reporter.submit(IssueReport("mild", level: .warning))
-            let kept = desk.reporter.submit(IssueReport("kept", level: .error))
-            let worst = desk.reporter.submit(IssueReport("worst", level: .critical))
+        try await CollectorFixture.with(faults: nil, limits: limits) { fixture in
+            let mild = fixture.reporter.submit(IssueReport("mild", level: .warning))
+            let kept = fixture.reporter.submit(IssueReport("kept", level: .error))
+            let worst = fixture.reporter.submit(IssueReport("worst", level: .critical))
             let error = await #expect(throws: DeliveryError.self) { try await mild.stored() }
 
-            let collector = try FakeCollector(path: desk.path)
+            let collector = try FakeCollector(path: fixture.path)
             defer { collector.stop() }
             _ = try await kept.stored()
             _ = try await worst.stored()
@@ -159,35 +159,35 @@ struct DeliveryTests {
 
     @Test("Waiting for a receipt can be cancelled without affecting other waiting tasks")
     func cancellation() async throws {
-        try await Desk.with(faults: [.late]) { desk in
-            let receipt = desk.reporter.submit(IssueReport("slow"))
+        try await CollectorFixture.with(faults: [.late]) { fixture in
+            let receipt = fixture.reporter.submit(IssueReport("slow"))
             let impatient = Task { try await receipt.stored() }
             let patient = Task { try await receipt.stored() }
 
             impatient.cancel()
             await #expect(throws: CancellationError.self) { try await impatient.value }
-            desk.collector?.release()
+            fixture.collector?.release()
 
             let id = try await patient.value
-            #expect(id == desk.collector?.stored.first?.id)
+            #expect(id == fixture.collector?.stored.first?.id)
         }
     }
 
     @Test("Fates are queried on a second connection")
     func fates() async throws {
-        try await Desk.with { desk in
-            let fates = try await desk.reporter.submit(IssueReport("m")).delivered(timeout: .seconds(10))
+        try await CollectorFixture.with { fixture in
+            let fates = try await fixture.reporter.submit(IssueReport("m")).delivered(timeout: .seconds(10))
 
             #expect(fates.map(\.destination) == ["LogzIO"])
             #expect(fates.map(\.outcome) == [.delivered])
-            #expect(desk.collector?.state.withLock { $0.connections } == 2)
+            #expect(fixture.collector?.state.withLock { $0.connections } == 2)
         }
     }
 
     @Test("A query for an unknown destination throws an error that names it")
     func fatesElsewhere() async throws {
-        try await Desk.with { desk in
-            let receipt = desk.reporter.submit(IssueReport("m"))
+        try await CollectorFixture.with { fixture in
+            let receipt = fixture.reporter.submit(IssueReport("m"))
             let fates = try await receipt.delivered(to: "LogzIO", timeout: .seconds(10))
             #expect(fates.map(\.outcome) == [.delivered])
 
@@ -201,8 +201,8 @@ struct DeliveryTests {
 
     @Test("An issue that is not stored in time has no fate and throws a timeout error")
     func fatesOfNothing() async throws {
-        try await Desk.with(faults: nil) { desk in
-            let receipt = desk.reporter.submit(IssueReport("m"))
+        try await CollectorFixture.with(faults: nil) { fixture in
+            let receipt = fixture.reporter.submit(IssueReport("m"))
 
             let error = await #expect(throws: DeliveryError.self) {
                 try await receipt.delivered(timeout: .milliseconds(20))
@@ -227,13 +227,13 @@ struct DeliveryTests {
 
     @Test("Several reporters with the same delivery send an issue once")
     func once() async throws {
-        try await Desk.with { desk in
-            withIssueReporters([desk.reporter, DaemonReporter(delivery: desk.delivery)]) {
+        try await CollectorFixture.with { fixture in
+            withIssueReporters([fixture.reporter, DaemonReporter(delivery: fixture.delivery)]) {
                 reportIssue("m")
             }
 
-            #expect(desk.delivery.flush(timeout: .seconds(10)))
-            #expect(desk.collector?.stored.map(\.record.message) == ["m"])
+            #expect(fixture.delivery.flush(timeout: .seconds(10)))
+            #expect(fixture.collector?.stored.map(\.record.message) == ["m"])
         }
     }
 }

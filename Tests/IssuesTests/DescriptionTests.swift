@@ -20,10 +20,10 @@ struct DescriptionTests {
 
     @Test("A receipt is described by its current state")
     func receipts() async throws {
-        try await Desk.with(faults: [.late]) { desk in
-            let receipt = desk.reporter.submit(IssueReport("m"))
+        try await CollectorFixture.with(faults: [.late]) { fixture in
+            let receipt = fixture.reporter.submit(IssueReport("m"))
             #expect("\(receipt)" == "waiting to be stored")
-            desk.collector?.release()
+            fixture.collector?.release()
             let id = try await receipt.stored()
             #expect("\(receipt)" == "stored as \(id)")
         }

@@ -32,8 +32,8 @@ private struct Silent: Encodable {
     func encode(to encoder: any Encoder) {}
 }
 
-private final class Snake: Encodable {
-    var tail: Snake { self }
+private final class SelfContainingObject: Encodable {
+    var tail: SelfContainingObject { self }
 
     enum Keys: CodingKey { case tail }
 
@@ -44,7 +44,7 @@ private final class Snake: Encodable {
 }
 
 /// Encodes itself recursively.
-private struct Knot: Encodable {
+private struct SelfEncodingValue: Encodable {
     func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(self)
@@ -96,7 +96,7 @@ struct MetadataEncodingTests {
 
     @Test("A value that is recursive or too large is truncated")
     func bounds() {
-        let snake = IssueMetadata.Value(Snake()).description
+        let snake = IssueMetadata.Value(SelfContainingObject()).description
         #expect(snake.hasSuffix(#""…""# + String(repeating: "}", count: 24)))
         let thousands: [[String: Int]] = Array(repeating: ["k": 1], count: 100_000)
         let many = IssueMetadata.Value(thousands).description
@@ -104,7 +104,7 @@ struct MetadataEncodingTests {
         #expect(many.hasSuffix(#"{"k":"…"}]"#))
         let bytes = IssueMetadata.Value(Data(repeating: 1, count: 1_000_000)).description
         #expect(bytes == #""1000000 bytes""#)
-        #expect(IssueMetadata.Value(Knot()).description == #""…""#)
+        #expect(IssueMetadata.Value(SelfEncodingValue()).description == #""…""#)
     }
 
     @Test("Plain values are not changed")

@@ -5,7 +5,7 @@ import Testing
 import UnixIO
 
 /// A program of `Tests/Failing` with its expected behavior.
-private struct Mishap: CustomTestStringConvertible, Sendable {
+private struct FailingProgram: CustomTestStringConvertible, Sendable {
     var name: String
     /// The text that it must report first.
     var reports: String
@@ -28,15 +28,17 @@ private struct Mishap: CustomTestStringConvertible, Sendable {
 }
 
 private let assertions = [
-    Mishap("assert", reports: "mishaps/main.swift:6: error: ", debug: true, release: false),
-    Mishap("assert-closure", reports: "mishaps/main.swift:8: error: ", debug: true, release: false),
-    Mishap("assert-no-reason", reports: "Assertion failed: no reason", debug: true, release: false),
-    Mishap("assertionFailure", reports: "Assertion failed: text of assertionFailure", debug: true, release: false),
-    Mishap("precondition", reports: "critical: Caught error: Precondition failed: text", debug: true, release: true),
-    Mishap(
+    FailingProgram("assert", reports: "mishaps/main.swift:6: error: ", debug: true, release: false),
+    FailingProgram("assert-closure", reports: "mishaps/main.swift:8: error: ", debug: true, release: false),
+    FailingProgram("assert-no-reason", reports: "Assertion failed: no reason", debug: true, release: false),
+    FailingProgram(
+        "assertionFailure", reports: "Assertion failed: text of assertionFailure", debug: true, release: false),
+    FailingProgram(
+        "precondition", reports: "critical: Caught error: Precondition failed: text", debug: true, release: true),
+    FailingProgram(
         "preconditionFailure", reports: "Precondition failed: text of preconditionFailure", debug: true, release: true),
-    Mishap("fatalError", reports: "Fatal error: text of fatalError", debug: true, release: true),
-    Mishap("trapUnhandled", reports: "error: text of unhandled", debug: true, release: false),
+    FailingProgram("fatalError", reports: "Fatal error: text of fatalError", debug: true, release: true),
+    FailingProgram("trapUnhandled", reports: "error: text of unhandled", debug: true, release: false),
 ]
 
 @Suite(
@@ -47,7 +49,7 @@ struct MishapTests {
     @Test(
         "A failed assertion is reported with its location, then traps if Swift's does",
         arguments: FailingPackage.Configuration.allCases, assertions)
-    fileprivate func assertion(configuration: FailingPackage.Configuration, mishap: Mishap) throws {
+    fileprivate func assertion(configuration: FailingPackage.Configuration, mishap: FailingProgram) throws {
         let result = try FailingPackage.start("mishaps", [mishap.name], configuration)
         #expect(result.text.contains(mishap.reports), "\(result.text)")
         #expect(result.hasTrapped == mishap.traps(configuration), "\(result.end) \(result.text)")
@@ -67,11 +69,11 @@ struct MishapTests {
 
     @Test("The daemon receives the report before the program traps", arguments: FailingPackage.Configuration.allCases)
     func flushed(configuration: FailingPackage.Configuration) async throws {
-        try await Desk.with { desk in
+        try await CollectorFixture.with { fixture in
             let result = try FailingPackage.start(
-                "mishaps", ["fatalError"], configuration, environment: ["ISSUED_SOCKET": desk.path])
+                "mishaps", ["fatalError"], configuration, environment: ["ISSUED_SOCKET": fixture.path])
             #expect(result.hasTrapped)
-            let record = try #require(desk.collector?.stored.first?.record)
+            let record = try #require(fixture.collector?.stored.first?.record)
             #expect(record.message == "text of fatalError")
             #expect(record.severity == .critical)
             #expect(record.source?.fileID == "mishaps/main.swift")
@@ -108,18 +110,18 @@ struct MishapTests {
         "A program that links a test library but runs no tests reports to the daemon",
         arguments: ["links-testing", "links-xctest"], FailingPackage.Configuration.allCases)
     func production(program: String, configuration: FailingPackage.Configuration) async throws {
-        try await Desk.with { desk in
+        try await CollectorFixture.with { fixture in
             let result = try FailingPackage.start(
-                program, ["Foo.xctest"], configuration, environment: ["ISSUED_SOCKET": desk.path])
+                program, ["Foo.xctest"], configuration, environment: ["ISSUED_SOCKET": fixture.path])
             #expect(result.text.contains("error: text from production\n"))
             #expect(result.text.hasSuffix("false true\n"))
-            #expect(desk.collector?.stored.map(\.record.message) == ["text from production"])
+            #expect(fixture.collector?.stored.map(\.record.message) == ["text from production"])
             // Neither the library nor the arguments alone make it a test.
             let asTest = try FailingPackage.start(
                 program, ["--testing-library", "swift-testing"], configuration,
-                environment: ["ISSUED_SOCKET": desk.path])
+                environment: ["ISSUED_SOCKET": fixture.path])
             #expect(asTest.text.hasSuffix("true true\n"))
-            #expect(desk.collector?.stored.count == 1)
+            #expect(fixture.collector?.stored.count == 1)
         }
     }
 

@@ -49,14 +49,14 @@ struct ProcessSettingsTests {
 
     @Test("Reports below the level are withheld and counted, unless they have a receipt")
     func level() async throws {
-        try await Desk.with { desk in
+        try await CollectorFixture.with { fixture in
             let delivery = Delivery(
-                paths: [desk.path], limits: Desk.quickLimits, gate: SendGate(level: .warning))
+                paths: [fixture.path], limits: CollectorFixture.quickLimits, gate: SendGate(level: .warning))
             defer { delivery.stop() }
             let reporter = DaemonReporter(delivery: delivery)
             for level in IssueLevel.allCases { reporter.receive(IssueReport("\(level)", level: level)) }
             _ = try await reporter.submit(IssueReport("waited for", level: .debug)).stored()
-            let records = desk.collector?.stored.map(\.record) ?? []
+            let records = fixture.collector?.stored.map(\.record) ?? []
             #expect(Set(records.map(\.message)) == ["warning", "error", "critical", "waited for"])
             #expect(records.compactMap { $0.metadata?["withheld_before"]?.asInteger } == [2])
         }

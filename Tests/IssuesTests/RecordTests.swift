@@ -10,16 +10,16 @@ private struct OutOfStock: Error {
 struct RecordTests {
     @Test("All properties of a report arrive")
     func whole() async throws {
-        try await Desk.with { desk in
-            withIssueReporters([desk.reporter]) {
+        try await CollectorFixture.with { fixture in
+            withIssueReporters([fixture.reporter]) {
                 withIssueMetadata(["request": "r1"]) {
                     reportIssue(OutOfStock(article: 7), "Ordering", level: .critical, metadata: ["attempt": 3])
                 }
                 reportIssue(CancellationError())
             }
-            #expect(desk.delivery.flush(timeout: .seconds(10)))
+            #expect(fixture.delivery.flush(timeout: .seconds(10)))
 
-            let records = desk.collector?.stored.map(\.record) ?? []
+            let records = fixture.collector?.stored.map(\.record) ?? []
             let record = try #require(records.first)
             #expect(record.message == "Ordering: OutOfStock(article: 7)")
             #expect(record.severity == .critical)
@@ -39,16 +39,16 @@ struct RecordTests {
 
     @Test("A record above the daemon's size limit is truncated, not lost", arguments: ["x", "\u{1}", "ä"])
     func oversize(letter: String) async throws {
-        try await Desk.with { desk in
+        try await CollectorFixture.with { fixture in
             let text = String(repeating: letter, count: 300_000)
-            let message = desk.reporter.submit(IssueReport(text))
-            let metadata = desk.reporter.submit(IssueReport("short", metadata: ["text": .init(text), "ok": 1]))
-            let beside = desk.reporter.submit(IssueReport("beside"))
+            let message = fixture.reporter.submit(IssueReport(text))
+            let metadata = fixture.reporter.submit(IssueReport("short", metadata: ["text": .init(text), "ok": 1]))
+            let beside = fixture.reporter.submit(IssueReport("beside"))
             _ = try await message.stored()
             _ = try await metadata.stored()
             _ = try await beside.stored()
 
-            let records = desk.collector?.stored.map(\.record) ?? []
+            let records = fixture.collector?.stored.map(\.record) ?? []
             #expect(records.count == 3)
             #expect(records.allSatisfy { $0.json.count <= 256 << 10 })
             #expect(records[0].message.count > 10_000)

@@ -71,7 +71,7 @@ struct ReporterScopeTests {
 
     @Test("Reports of a task that a reporter has started are handled normally", arguments: [true, false])
     func startedTask(waits: Bool) async {
-        final class Uploader: IssueSink {
+        final class UploadingSink: IssueSink {
             let task = Mutex<Task<Void, Never>?>(nil)
             let messages = Mutex<[String]>([])
             let gate = AsyncStream.makeStream(of: Void.self)
@@ -89,7 +89,7 @@ struct ReporterScopeTests {
                 task.withLock { $0 = begun }
             }
         }
-        let uploader = Uploader()
+        let uploader = UploadingSink()
 
         withIssueReporters([uploader]) {
             if !waits { uploader.gate.continuation.yield() }

@@ -117,7 +117,7 @@ struct ReportingTests {
 
     @Test("A reporter that reports an issue is not called for it")
     func recursion() {
-        final class Echo: IssueSink {
+        final class RecursiveSink: IssueSink {
             let count = Atomic(0)
 
             func receive(_ report: IssueReport) {
@@ -125,7 +125,7 @@ struct ReportingTests {
                 Issues.reportIssue("While receiving: \(report.message) (this line is expected)")
             }
         }
-        let echo = Echo()
+        let echo = RecursiveSink()
 
         withIssueReporters([echo]) { reportIssue("first") }
 

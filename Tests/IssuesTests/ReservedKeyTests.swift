@@ -6,13 +6,13 @@ import Testing
 struct ReservedKeyTests {
     @Test("An application's value for a reserved key is moved to another key, and repairs mentions it")
     func renamed() async throws {
-        try await Desk.with { desk in
+        try await CollectorFixture.with { fixture in
             let report = withBreadcrumbs {
                 leaveBreadcrumb("before")
                 return IssueReport("m", metadata: ["breadcrumbs": "of bread", "repairs": ["by hand"], "name": "x"])
             }
-            _ = try await desk.reporter.submit(report).stored()
-            let metadata = try #require(desk.collector?.stored.first?.record.metadata)
+            _ = try await fixture.reporter.submit(report).stored()
+            let metadata = try #require(fixture.collector?.stored.first?.record.metadata)
             #expect(metadata["metadata_breadcrumbs"]?.asString == "of bread")
             #expect(metadata["breadcrumbs"]?.asArray?.last?["message"]?.asString == "before")
             #expect(metadata["name"]?.asString == "x")
@@ -26,12 +26,12 @@ struct ReservedKeyTests {
 
     @Test("With too many keys, including the one for the rest, all values arrive")
     func rest() async throws {
-        try await Desk.with { desk in
+        try await CollectorFixture.with { fixture in
             var values = Dictionary(
                 uniqueKeysWithValues: (0..<300).map { (IssueMetadata.Key("z\($0)"), IssueMetadata.Value($0)) })
             values["more"] = "theirs"
-            _ = try await desk.reporter.submit(IssueReport("m", metadata: IssueMetadata(values))).stored()
-            let metadata = try #require(desk.collector?.stored.first?.record.metadata)
+            _ = try await fixture.reporter.submit(IssueReport("m", metadata: IssueMetadata(values))).stored()
+            let metadata = try #require(fixture.collector?.stored.first?.record.metadata)
             #expect(metadata["more"]?.asString == "theirs")
             #expect(metadata["more_"]?.asString?.contains("\"z99\":99") == true)
         }

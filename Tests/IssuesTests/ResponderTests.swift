@@ -8,8 +8,8 @@ private enum Shop: Error, Equatable {
 
 private struct Second: Error {}
 
-/// Notes of responders, in order.
-private final class Notes: Sendable {
+/// The notes of responders, in order.
+private final class ResponderLog: Sendable {
     private let kept = Mutex<[String]>([])
     var texts: [String] { kept.withLock { $0 } }
 
@@ -23,7 +23,7 @@ struct ResponderTests {
     @Test("A receive responder decides whether an error is handled: untyped, typed and without the error")
     func receive() {
         let collector = Collector()
-        let notes = Notes()
+        let notes = ResponderLog()
         withIssueReporters([collector]) {
             withErrorResponders(
                 .receive {
@@ -55,7 +55,7 @@ struct ResponderTests {
             var message: String { "The bank said no" }
         }
         struct Plain: ReportableError {}
-        let notes = Notes()
+        let notes = ResponderLog()
         withErrorResponders(
             .log { notes.add($0.split(separator: " ").dropFirst(2).joined(separator: " ")) }, .discard
         ) {
@@ -68,7 +68,7 @@ struct ResponderTests {
     @Test("In an asynchronous function, a synchronous operation needs no await, with any number of responders")
     func synchronousInAsynchronous() async {
         let collector = Collector()
-        let notes = Notes()
+        let notes = ResponderLog()
         withIssueReporters([collector]) {
             withErrorResponders(
                 .transform(Second.self) { _ in Shop.first },
@@ -90,7 +90,7 @@ struct ResponderTests {
     @Test("A handle responder stops the propagation: untyped, typed and without the error")
     func handle() {
         let collector = Collector()
-        let notes = Notes()
+        let notes = ResponderLog()
         withIssueReporters([collector]) {
             withErrorResponders(
                 .handle(Second.self) { notes.add("second") },
@@ -142,7 +142,7 @@ struct ResponderTests {
 
     @Test("In the scenario of ErrorHierarchy, each of six errors reaches the expected responder")
     func hierarchy() {
-        let notes = Notes()
+        let notes = ResponderLog()
         func run(_ error: any Error) {
             withErrorResponders(
                 .receive { _ in .notHandled },
@@ -165,7 +165,7 @@ struct ResponderTests {
     @Test("Responders receive a message as an error, and it is evaluated once")
     func message() {
         let collector = Collector()
-        let notes = Notes()
+        let notes = ResponderLog()
         let count = Atomic(0)
         func text() -> String {
             count.add(1, ordering: .relaxed)
@@ -189,7 +189,7 @@ struct ResponderTests {
 
     @Test("An issue that a responder reports goes only to the responders outside of it")
     func nested() {
-        let notes = Notes()
+        let notes = ResponderLog()
         withIssueReporters([]) {
             withErrorResponders(
                 .handle { error in
@@ -223,7 +223,7 @@ struct ResponderTests {
 
     @Test("Scopes persist across suspension points and extend to child tasks")
     func asynchronous() async {
-        let notes = Notes()
+        let notes = ResponderLog()
         await withErrorResponders(.handle { error in notes.add("\(error)") }) {
             await Task.yield()
             reportIssue(Shop.first)
@@ -257,7 +257,7 @@ struct ResponderTests {
     @Test("Captured responders can be used where their scopes do not extend")
     func carried() async {
         let collector = Collector()
-        let notes = Notes()
+        let notes = ResponderLog()
         let responders = withIssueReporters([collector]) {
             withIssueMetadata(["request": 7]) {
                 withErrorResponders(
@@ -281,7 +281,7 @@ struct ResponderTests {
     @Test("A log responder writes a line and does not handle the error")
     func log() {
         let collector = Collector()
-        let notes = Notes()
+        let notes = ResponderLog()
         withIssueReporters([collector]) {
             withErrorResponders(.log { line in notes.add(line) }) { reportIssue(Shop.first, "Paying") }
         }
@@ -292,7 +292,7 @@ struct ResponderTests {
     @Test("A discarded issue reaches no responder and no reporter")
     func discard() {
         let collector = Collector()
-        let notes = Notes()
+        let notes = ResponderLog()
         withIssueReporters([collector]) {
             withErrorResponders(.handle { notes.add("outer") }) {
                 withErrorResponders(.discard) {

@@ -7,12 +7,13 @@ import Testing
 struct SendingTests {
     /// Runs a body with a gate and a reporter that uses it.
     private func with(
-        _ gate: SendGate, limits: OutboxLimits = Desk.quickLimits, _ body: (Desk, Delivery) async throws -> Void
+        _ gate: SendGate, limits: OutboxLimits = CollectorFixture.quickLimits,
+        _ body: (CollectorFixture, Delivery) async throws -> Void
     ) async throws {
-        try await Desk.with { desk in
-            let delivery = Delivery(paths: [desk.path], limits: limits, gate: gate)
+        try await CollectorFixture.with { fixture in
+            let delivery = Delivery(paths: [fixture.path], limits: limits, gate: gate)
             defer { delivery.stop() }
-            try await body(desk, delivery)
+            try await body(fixture, delivery)
         }
     }
 
@@ -25,13 +26,13 @@ struct SendingTests {
             report.metadata["card"] = nil
             return report
         }
-        try await with(gate) { desk, delivery in
+        try await with(gate) { fixture, delivery in
             let reporter = DaemonReporter(delivery: delivery)
             for message in ["first", "secret", "secret", "second", "third"] {
                 reporter.receive(IssueReport(message, metadata: ["card": 17, "till": 2]))
             }
             #expect(delivery.flush(timeout: .seconds(20)))
-            let records = desk.collector?.stored.map(\.record) ?? []
+            let records = fixture.collector?.stored.map(\.record) ?? []
             #expect(records.map(\.message) == ["first", "second", "third"])
             #expect(records.allSatisfy { $0.metadata?["card"] == nil && $0.metadata?["till"]?.asInteger == 2 })
             #expect(records.map { $0.metadata?["withheld_before"]?.asInteger } == [nil, 2, nil])
@@ -78,12 +79,12 @@ struct SendingTests {
         #expect(gate.judge(IssueReport("m", level: .info), isSampled: false, chance: 0.99).isSent)
         #expect(gate.judge(IssueReport("m", level: .error), isSampled: true, chance: 0.99).isSent)
 
-        try await with(gate) { desk, delivery in
+        try await with(gate) { fixture, delivery in
             let reporter = DaemonReporter(delivery: delivery)
             for _ in 0..<5 { reporter.receive(IssueReport("detail", level: .debug)) }
             reporter.receive(IssueReport("failure"))
             #expect(delivery.flush(timeout: .seconds(20)))
-            let records = desk.collector?.stored.map(\.record) ?? []
+            let records = fixture.collector?.stored.map(\.record) ?? []
             #expect(records.map(\.message) == ["failure"])
             #expect(records.first?.metadata?["sampled_out_before"]?.asInteger == 5)
         }
@@ -93,14 +94,14 @@ struct SendingTests {
     func dropped() async throws {
         let gate = SendGate()
         gate.beforeSend = { $0.message == "secret" ? nil : $0 }
-        var limits = Desk.quickLimits
+        var limits = CollectorFixture.quickLimits
         limits.entries = 2
-        try await Desk.with(faults: nil) { desk in
-            let delivery = Delivery(paths: [desk.path], limits: limits, gate: gate)
+        try await CollectorFixture.with(faults: nil) { fixture in
+            let delivery = Delivery(paths: [fixture.path], limits: limits, gate: gate)
             defer { delivery.stop() }
             let reporter = DaemonReporter(delivery: delivery)
             for message in ["secret", "tells", "second", "third", "fourth"] { reporter.receive(IssueReport(message)) }
-            let collector = try FakeCollector(path: desk.path, faults: [])
+            let collector = try FakeCollector(path: fixture.path, faults: [])
             defer { collector.stop() }
             #expect(delivery.flush(timeout: .seconds(20)))
             let records = collector.stored.map(\.record)

@@ -91,14 +91,14 @@ struct ServerTrustTests {
 
     @Test("An untrusted socket is skipped")
     func next() async throws {
-        try await Desk.with { desk in
-            let folder = FileSystem.parentFolder(of: desk.path)
+        try await CollectorFixture.with { fixture in
+            let folder = FileSystem.parentFolder(of: fixture.path)
             try FileManager.default.createSymbolicLink(
-                atPath: "\(folder)/first.sock", withDestinationPath: desk.path)
+                atPath: "\(folder)/first.sock", withDestinationPath: fixture.path)
             defer { try? FileSystem.remove("\(folder)/first.sock") }
             let trust = ServerTrust(isNamed: false)
-            let connection = try CollectorConnection(paths: ["\(folder)/first.sock", desk.path], trust: trust)
-            #expect(connection.path == desk.path)
+            let connection = try CollectorConnection(paths: ["\(folder)/first.sock", fixture.path], trust: trust)
+            #expect(connection.path == fixture.path)
             #expect(
                 throws: CollectorConnectionError.untrusted(path: "\(folder)/first.sock", reason: "it is not a socket")
             ) {

@@ -6,8 +6,10 @@ import UnixIO
 @Suite("Saving unsent calls when the process ends")
 struct SpillTests {
     /// Runs an application that ends while its daemon is not running.
-    private static func endedRun(_ desk: Desk, _ folder: SpillFolder, _ messages: [String]) async throws -> String {
-        let run = Delivery(paths: [desk.path], limits: Desk.quickLimits, spillFolder: folder)
+    private static func endedRun(_ fixture: CollectorFixture, _ folder: SpillFolder, _ messages: [String]) async throws
+        -> String
+    {
+        let run = Delivery(paths: [fixture.path], limits: CollectorFixture.quickLimits, spillFolder: folder)
         let reporter = DaemonReporter(delivery: run)
         let receipts = messages.map { reporter.submit(IssueReport($0, level: .warning)) }
         run.spill()
@@ -37,16 +39,16 @@ struct SpillTests {
     @Test("The next run sends a saved call with its original producer and numbers and removes the file")
     func pickedUp() async throws {
         try await Self.withFolder { folder in
-            try await Desk.with(faults: nil) { desk in
-                let producer = try await Self.endedRun(desk, folder, (1...20).map { "old \($0)" })
+            try await CollectorFixture.with(faults: nil) { fixture in
+                let producer = try await Self.endedRun(fixture, folder, (1...20).map { "old \($0)" })
                 let name = "\(producer)-0000000000000000001.call"
                 #expect(Self.calls(in: folder) == [name])
                 let status = try FileSystem.status(of: "\(folder.path)/\(name)")
                 #expect(status.mode == 0o600)
 
-                let collector = try FakeCollector(path: desk.path, faults: [.none, .busy(.milliseconds(1))])
+                let collector = try FakeCollector(path: fixture.path, faults: [.none, .busy(.milliseconds(1))])
                 defer { collector.stop() }
-                let next = Delivery(paths: [desk.path], limits: Desk.quickLimits, spillFolder: folder)
+                let next = Delivery(paths: [fixture.path], limits: CollectorFixture.quickLimits, spillFolder: folder)
                 defer { next.stop() }
                 _ = try await DaemonReporter(delivery: next).submit(IssueReport("new")).stored()
                 #expect(collector.waits(forStored: 21))
@@ -64,16 +66,16 @@ struct SpillTests {
     @Test("Records that the daemon stored without answering are not stored again")
     func unanswered() async throws {
         try await Self.withFolder { folder in
-            try await Desk.with(faults: [.late]) { desk in
-                let collector = try #require(desk.collector)
-                let run = Delivery(paths: [desk.path], limits: Desk.quickLimits, spillFolder: folder)
+            try await CollectorFixture.with(faults: [.late]) { fixture in
+                let collector = try #require(fixture.collector)
+                let run = Delivery(paths: [fixture.path], limits: CollectorFixture.quickLimits, spillFolder: folder)
                 DaemonReporter(delivery: run).receive(IssueReport("stored already"))
                 #expect(collector.waits(forStored: 1))
                 run.spill()
                 #expect(Self.calls(in: folder).count == 1)
                 collector.release()
 
-                let next = Delivery(paths: [desk.path], limits: Desk.quickLimits, spillFolder: folder)
+                let next = Delivery(paths: [fixture.path], limits: CollectorFixture.quickLimits, spillFolder: folder)
                 defer { next.stop() }
                 _ = try await DaemonReporter(delivery: next).submit(IssueReport("new")).stored()
                 let deadline = MonotonicClock.now.advanced(by: .seconds(30))
@@ -89,21 +91,21 @@ struct SpillTests {
         .timeLimit(.minutes(1)), arguments: [.zero, .milliseconds(50)] as [Duration])
     func deadline(time: Duration) async throws {
         try await Self.withFolder { folder in
-            try await Desk.with(faults: nil) { desk in
-                _ = try await Self.endedRun(desk, folder, ["kept"])
+            try await CollectorFixture.with(faults: nil) { fixture in
+                _ = try await Self.endedRun(fixture, folder, ["kept"])
                 // For a stopped process the kernel accepts connections until the backlog is full, here with one.
-                let stopped = try Socket.listenUnix(at: .unix(desk.path), mode: 0o600, backlog: 0)
+                let stopped = try Socket.listenUnix(at: .unix(fixture.path), mode: 0o600, backlog: 0)
                 func pickUp() {
                     SpillSender(
-                        folder: folder, sockets: [desk.path, desk.path], trust: .socket(desk.path),
+                        folder: folder, sockets: [fixture.path, fixture.path], trust: .socket(fixture.path),
                         timeout: .seconds(3600), deadline: MonotonicClock.now.advanced(by: time),
                         isStopped: { false }, pause: { _ in true }
                     ).run()
                     #expect(Self.calls(in: folder).count == 1)
                 }
                 pickUp()
-                let accepted = try? Socket.connect(to: .unix(desk.path), timeout: .zero)
-                #expect(throws: Errno.wouldBlock) { _ = try Socket.connect(to: .unix(desk.path), timeout: .zero) }
+                let accepted = try? Socket.connect(to: .unix(fixture.path), timeout: .zero)
+                #expect(throws: Errno.wouldBlock) { _ = try Socket.connect(to: .unix(fixture.path), timeout: .zero) }
                 pickUp()
                 _ = consume accepted
                 _ = consume stopped
@@ -114,18 +116,18 @@ struct SpillTests {
     @Test("If the folder is full, the next run reports the number of lost issues")
     func full() async throws {
         try await Self.withFolder(6000) { folder in
-            try await Desk.with(faults: nil) { desk in
+            try await CollectorFixture.with(faults: nil) { fixture in
                 _ = try await Self.endedRun(
-                    desk, folder, (1...20).map { "old \($0) \(String(repeating: "x", count: 999))" })
+                    fixture, folder, (1...20).map { "old \($0) \(String(repeating: "x", count: 999))" })
                 _ = try await Self.endedRun(
-                    desk, folder, (1...3).map { "older \($0) \(String(repeating: "x", count: 3999))" })
+                    fixture, folder, (1...3).map { "older \($0) \(String(repeating: "x", count: 3999))" })
                 #expect(Self.calls(in: folder) == [])
                 // One saved file, since an empty folder is not opened.
-                _ = try await Self.endedRun(desk, folder, ["small"])
+                _ = try await Self.endedRun(fixture, folder, ["small"])
 
-                let collector = try FakeCollector(path: desk.path)
+                let collector = try FakeCollector(path: fixture.path)
                 defer { collector.stop() }
-                let next = Delivery(paths: [desk.path], limits: Desk.quickLimits, spillFolder: folder)
+                let next = Delivery(paths: [fixture.path], limits: CollectorFixture.quickLimits, spillFolder: folder)
                 defer { next.stop() }
                 let reporter = DaemonReporter(delivery: next)
                 _ = try await reporter.submit(IssueReport("first")).stored()
@@ -162,8 +164,8 @@ struct SpillTests {
         ])
     func damaged(how: String) async throws {
         try await Self.withFolder(16 << 20) { folder in
-            try await Desk.with(faults: []) { desk in
-                let collector = try #require(desk.collector)
+            try await CollectorFixture.with(faults: []) { fixture in
+                let collector = try #require(fixture.collector)
                 for number in 1...3 {
                     let parameters = ReportParameters(
                         records: [IssueRecord(message: "issue \(number)")], producer: "p", sequence: Int64(number))
@@ -186,7 +188,7 @@ struct SpillTests {
                     default: content = [UInt8](repeating: 0x20, count: 5 << 20)
                     }
                 }
-                #expect(Self.pickUp(folder, to: desk.path) == 1)
+                #expect(Self.pickUp(folder, to: fixture.path) == 1)
                 #expect(collector.stored.map(\.record.message) == ["issue 1", "issue 3"])
                 #expect(collector.stored.map(\.sequence) == [1, 3])
                 #expect(Self.calls(in: folder) == [])
@@ -197,13 +199,13 @@ struct SpillTests {
     @Test("Numbers of lost issues that can't be are passed over")
     func lostNumbers() async throws {
         try await Self.withFolder { folder in
-            try await Desk.with(faults: []) { desk in
+            try await CollectorFixture.with(faults: []) { fixture in
                 #expect(folder.keep([0], of: "p", from: 1, issues: 1))
                 try FileSystem.writeAtomically(
                     Array("3\n9223372036854775807\n-4\nx\n\n9223372036854775807\n5\n".utf8),
                     to: "\(folder.path)/lost")
                 // Those two numbers, and the file that is no call.
-                #expect(Self.pickUp(folder, to: desk.path) == 3 + 5 + 1)
+                #expect(Self.pickUp(folder, to: fixture.path) == 3 + 5 + 1)
             }
         }
     }
@@ -213,8 +215,8 @@ struct SpillTests {
         try await Self.withFolder { folder in
             try FileSystem.makeFolders(folder.path, mode: 0o700)
             try FileSystem.setMode(0o755, of: folder.path)
-            try await Desk.with(faults: nil) { desk in
-                _ = try await Self.endedRun(desk, folder, ["a"])
+            try await CollectorFixture.with(faults: nil) { fixture in
+                _ = try await Self.endedRun(fixture, folder, ["a"])
                 #expect(Self.calls(in: folder) == [])
             }
         }

@@ -1,12 +1,12 @@
 import UnixIO
 
 /// No connection arrived within a time that is long for any machine.
-struct NobodyCame: Error {}
+struct NoConnection: Error {}
 
 /// Waits for a connection that the test expects.
 func accept(_ listener: borrowing FileDescriptor) throws -> FileDescriptor {
     guard try Readiness.wait(listener, for: .read, timeout: .seconds(10)), let connection = try listener.accept()
-    else { throw NobodyCame() }
+    else { throw NoConnection() }
     return connection
 }
 

@@ -3,32 +3,32 @@ import UnixIO
 /// The operations of the control port, which tests can also call directly.
 struct ListenerControl: Sendable {
     let core: ListenerCore
-    let door: Door
+    let controlledPort: ControlledPort
 
     /// Replaces the plan, and reopens a port that an earlier plan has closed.
     func plan(_ steps: [FaultStep]) throws(Errno) {
         core.state.withLock { $0.plan = FaultPlan(steps) }
         if applyPortFaults() {
-            door.cutConnections()
+            controlledPort.cutConnections()
         } else {
-            try door.change(to: .open)
+            try controlledPort.change(to: .open)
         }
     }
 
     /// Applies the port faults of the plan that are due. Returns `true` if connections must end.
     func applyPortFaults() -> Bool {
         guard let change = core.state.withLock({ $0.plan.portFault() }) else { return false }
-        try? door.make(change)
+        try? controlledPort.make(change)
         return true
     }
 
     func down() throws(Errno) {
-        try door.change(to: .closed)
-        door.cutConnections()
+        try controlledPort.change(to: .closed)
+        controlledPort.cutConnections()
     }
 
     func up() throws(Errno) {
-        try door.change(to: .open)
+        try controlledPort.change(to: .open)
     }
 
     func reset() throws(Errno) {
@@ -44,7 +44,7 @@ struct ListenerControl: Sendable {
     }
 
     var stats: FakeLogzStats {
-        let connections = door.connectionCount
+        let connections = controlledPort.connectionCount
         return core.state.withLock { $0.stats(connections: connections) }
     }
 

@@ -73,12 +73,12 @@ package enum Fault: Hashable, Sendable {
     }
 
     /// The change of the port; nil for a fault that affects requests.
-    var ofPort: DoorChange? {
+    var ofPort: PortChange? {
         switch self {
-        case .down(let duration): DoorChange(to: .closed, for: duration)
-        case .blackhole(let duration): DoorChange(to: .blackhole, for: duration)
+        case .down(let duration): PortChange(to: .closed, for: duration)
+        case .blackhole(let duration): PortChange(to: .blackhole, for: duration)
         case .flap(let up, let down):
-            DoorChange(to: .closed, for: down, flapping: DoorChange.Flapping(up: up, down: down))
+            PortChange(to: .closed, for: down, flapping: PortChange.Flapping(up: up, down: down))
         case .acceptSilent, .readSilent, .slowAnswer, .slowRead, .drip, .status, .authFlip, .tooLargeLate,
             .tooLargeEarly,
             .tooLargeAbove, .poison, .allMalformed, .badRequestWithoutBody, .badRequestWithBadJSON, .resetMidBody,

@@ -37,7 +37,7 @@ struct FaultPlan: Hashable, Sendable {
     ///
     /// It comes from a step whose number has been reached, or from one without a number after all previous steps were
     /// used up.
-    mutating func portFault() -> DoorChange? {
+    mutating func portFault() -> PortChange? {
         let next = seen + 1
         let first = steps.indices.first { index in
             guard isLeft(index), steps[index].fault.ofPort != nil else { return false }

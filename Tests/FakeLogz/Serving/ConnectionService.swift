@@ -83,7 +83,7 @@ struct ConnectionService: Sendable {
         core.state.withLock { $0.answered(number, completely: isComplete) }
         core.state.broadcast()
         if isCut {
-            control.door.cutConnections()
+            control.controlledPort.cutConnections()
             return .close
         }
         return next

@@ -55,7 +55,7 @@ struct AdmissionPropertyTests {
         "Every record is admitted, withheld, or counted in exactly one summary",
         arguments: 0..<8 as Range<UInt64>)
     func nothingUncounted(seed: UInt64) throws {
-        var traffic = Traffic(seed: seed)
+        var traffic = SeededGenerator(seed: seed)
         let log = traffic.log(records: 3000, groups: 200, accounts: 7)
         var walk = OutboxScan(settings(seed), bounds(seed))
         for (index, (candidate, now)) in log.enumerated() {
@@ -84,7 +84,7 @@ struct AdmissionPropertyTests {
         "Stopped, stored and restored at any point, it makes the same decisions",
         arguments: 0..<8 as Range<UInt64>)
     func restoring(seed: UInt64) {
-        var traffic = Traffic(seed: seed &+ 100)
+        var traffic = SeededGenerator(seed: seed &+ 100)
         let log = traffic.log(records: 1500, groups: 150, accounts: 6)
         let bounds = bounds(seed)
         var straight = OutboxScan(settings(seed), bounds)
@@ -109,7 +109,7 @@ struct AdmissionPropertyTests {
 
     @Test("A crash loses the decisions since the last save, and evaluating the records again gives the same ones")
     func crashing() throws {
-        var traffic = Traffic(seed: 55)
+        var traffic = SeededGenerator(seed: 55)
         let log = traffic.log(records: 2000, groups: 60, accounts: 4)
         var straight = OutboxScan(settings(1), Admission.Bounds())
         for (candidate, now) in log { straight.walk(candidate, at: now) }
@@ -135,7 +135,7 @@ struct AdmissionPropertyTests {
 
     @Test("No period of log time admits more than burst and refill allow", arguments: 0..<4 as Range<UInt64>)
     func bound(seed: UInt64) {
-        var traffic = Traffic(seed: seed &+ 200)
+        var traffic = SeededGenerator(seed: seed &+ 200)
         let log = traffic.log(records: 5000, groups: 400, accounts: 3)
         let settings = settings(seed)
         var walk = OutboxScan(settings, Admission.Bounds())

@@ -80,7 +80,7 @@ struct FairBucketTests {
 
     @Test("Whatever users do, the bucket never gives more than burst and refill", arguments: 0..<8 as Range<UInt64>)
     func bound(seed: UInt64) {
-        var traffic = Traffic(seed: seed)
+        var traffic = SeededGenerator(seed: seed)
         var bucket = FairBucket(Self.limit, at: at(0))
         var (time, taken) = (Int64(0), Int64(0))
         for _ in 0..<20_000 {
@@ -97,7 +97,7 @@ struct FairBucketTests {
 
     @Test("Stored and restored at any time, it gives the same results", arguments: 0..<4 as Range<UInt64>)
     func restored(seed: UInt64) {
-        var traffic = Traffic(seed: seed)
+        var traffic = SeededGenerator(seed: seed)
         var bucket = FairBucket(Self.limit, at: at(0))
         var other = bucket
         var time: Int64 = 0
@@ -118,7 +118,7 @@ struct FairBucketTests {
 
     @Test("`whenNext` returns the earliest time at which the user can have a token", arguments: 0..<4 as Range<UInt64>)
     func next(seed: UInt64) {
-        var traffic = Traffic(seed: seed)
+        var traffic = SeededGenerator(seed: seed)
         var bucket = FairBucket(Self.limit, at: at(0))
         var time: Int64 = 0
         for _ in 0..<3000 {

@@ -8,7 +8,7 @@ struct LimitsSimulationTests {
 
     @Test("The picture in RateLimits.md matches the simulation")
     func picture() throws {
-        let drawn = LimitsPicture(LimitsSimulation()).svg
+        let drawn = LimitsChart(LimitsSimulation()).svg
         if ProcessInfo.processInfo.environment["ISSUED_DRAW"] != nil {
             try drawn.write(to: Self.picture, atomically: true, encoding: .utf8)
         }

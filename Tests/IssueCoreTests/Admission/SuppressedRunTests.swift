@@ -55,7 +55,7 @@ struct HeldRunTests {
     @Test(
         "Evaluated in runs or singly, records get the same decisions and counts", arguments: 0..<12 as Range<UInt64>)
     func same(seed: UInt64) {
-        var traffic = Traffic(seed: seed)
+        var traffic = SeededGenerator(seed: seed)
         let log = traffic.log(records: 4000, groups: seed % 3 == 0 ? 4 : 60, accounts: 3)
         var settings = LimitSettings()
         settings.applicationBurst = seed % 2 == 0 ? 20 : 100

@@ -83,7 +83,7 @@ struct TokenBucketTests {
 
     @Test("In any period, at most its burst and refill are taken")
     func bound() {
-        var traffic = Traffic(seed: 3)
+        var traffic = SeededGenerator(seed: 3)
         var bucket = TokenBucket(BucketLimit(burst: 20, refill: Rate(3, per: .seconds(7))), at: at(0))
         var time: Int64 = 0
         var taken: [Int64] = []

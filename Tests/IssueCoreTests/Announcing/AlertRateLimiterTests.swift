@@ -5,7 +5,7 @@ import Testing
 struct AlertRateLimiterTests {
     private typealias Event = (news: News, at: RecordLogInstant)
 
-    private func events(_ traffic: inout Traffic, count: Int, users: Int64) -> [Event] {
+    private func events(_ traffic: inout SeededGenerator, count: Int, users: Int64) -> [Event] {
         var time: Int64 = 0
         return (1...Int64(count)).map { record in
             if traffic.happens(oneIn: 10) { time += traffic.number(below: 3_000) }
@@ -23,7 +23,7 @@ struct AlertRateLimiterTests {
 
     @Test("A user's alerts depend only on their own reports while at most four users are noisy", arguments: 0..<8)
     func users(seed: UInt64) {
-        var traffic = Traffic(seed: seed)
+        var traffic = SeededGenerator(seed: seed)
         let all = events(&traffic, count: 4000, users: AlertRateLimiter.noisyUsers)
         let together = told(all)
         #expect(together.count < all.count)
@@ -35,7 +35,7 @@ struct AlertRateLimiterTests {
 
     @Test("New groups use none of the budget for critical and regressed records, and vice versa", arguments: 0..<8)
     func kinds(seed: UInt64) {
-        var traffic = Traffic(seed: seed)
+        var traffic = SeededGenerator(seed: seed)
         let all = events(&traffic, count: 4000, users: 40)
         let together = told(all)
         for isNew in [true, false] {
@@ -46,7 +46,7 @@ struct AlertRateLimiterTests {
 
     @Test("In any minute at most the common budget of alerts is logged, however many users there are", arguments: 0..<8)
     func bounded(seed: UInt64) {
-        var traffic = Traffic(seed: seed)
+        var traffic = SeededGenerator(seed: seed)
         let all = events(&traffic, count: 8000, users: 100_000)
         let together = told(all)
         let times = all.filter { together.contains($0.news.record) && $0.news.reason == .firstOfGroup }.map(\.at)
@@ -59,7 +59,7 @@ struct AlertRateLimiterTests {
 
     @Test("Each record gets an alert or is counted by its reason in a report within a minute", arguments: 0..<8)
     func nothingUncounted(seed: UInt64) {
-        var traffic = Traffic(seed: seed)
+        var traffic = SeededGenerator(seed: seed)
         var limit = AlertRateLimiter(at: RecordLogInstant(milliseconds: 0))
         var waiting = SuppressedAlerts()
         var since: RecordLogInstant?

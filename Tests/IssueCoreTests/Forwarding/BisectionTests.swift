@@ -48,7 +48,7 @@ struct BisectionTests {
 
     @Test("Each line is either delivered or dead, and only refused lines are dead", arguments: 0..<60 as Range<UInt64>)
     func property(seed: UInt64) {
-        var traffic = Traffic(seed: seed)
+        var traffic = SeededGenerator(seed: seed)
         let count = Int(traffic.number(below: 300)) + 1
         var destination = Destination()
         let (poisons, huges) = (traffic.number(below: 20), traffic.number(below: 4))

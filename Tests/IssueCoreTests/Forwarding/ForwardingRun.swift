@@ -3,7 +3,7 @@ import IssueProtocol
 
 /// Runs a forwarder in simulated time, with a store of line numbers and a configurable destination.
 struct ForwardingRun {
-    enum Mood: Equatable {
+    enum ServerBehaviour: Equatable {
         case takes
         case refuses
         case silent
@@ -29,12 +29,12 @@ struct ForwardingRun {
     private(set) var dead = 0
     /// The numbers of the lines that are always refused. Lines of the log are numbered from 0.
     var poison: Set<Int> = []
-    var mood: (Double) -> Mood = { _ in .takes }
+    var mood: (Double) -> ServerBehaviour = { _ in .takes }
     /// The times at which a critical record arrives while a request is in flight.
     var critical: [Double] = []
 
     private let settings: ForwardSettings
-    private var traffic: Traffic
+    private var traffic: SeededGenerator
     private var lastBatch: Int64 = 0
     private var deadline: Double?
     /// The pending lines: their numbers, and the times since when they wait.
@@ -46,7 +46,7 @@ struct ForwardingRun {
 
     init(_ settings: ForwardSettings = ForwardSettings(), seed: UInt64) {
         self.settings = settings
-        traffic = Traffic(seed: seed)
+        traffic = SeededGenerator(seed: seed)
         forwarding = Forwarding(settings: settings, at: Self.at(0))
     }
 

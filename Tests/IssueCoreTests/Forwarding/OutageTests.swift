@@ -4,16 +4,16 @@ import Testing
 
 @Suite("Outages of a destination")
 struct OutageTests {
-    static let moods: [ForwardingRun.Mood] = [
+    static let moods: [ForwardingRun.ServerBehaviour] = [
         .refuses, .silent, .answers(.overloaded), .answers(.serverError), .answers(.requestTimeout), .answers(.reset),
         .answers(.tls), .answers(.unreachable),
     ]
 
     /// Runs an outage, and returns the run and the time at which the outage ended.
     private func outage(
-        _ mood: ForwardingRun.Mood, seed: UInt64, restarts: Bool = false
+        _ mood: ForwardingRun.ServerBehaviour, seed: UInt64, restarts: Bool = false
     ) -> (run: ForwardingRun, end: Double, isHungInFull: Bool) {
-        var traffic = Traffic(seed: seed)
+        var traffic = SeededGenerator(seed: seed)
         var run = ForwardingRun(seed: seed &+ 1)
         // Seconds, minutes, or hours.
         let length = Double(traffic.number(below: [90, 900, 7200][Int(seed % 3)]) + 1)
@@ -39,7 +39,7 @@ struct OutageTests {
     @Test(
         "After an outage of any length, the first record is sent within five seconds, and critical records come first",
         arguments: moods)
-    func return5(mood: ForwardingRun.Mood) throws {
+    func return5(mood: ForwardingRun.ServerBehaviour) throws {
         var hung = 0
         for seed in 0..<36 as Range<UInt64> {
             let (run, end, isHungInFull) = outage(mood, seed: seed, restarts: seed % 4 == 0)

@@ -7,7 +7,7 @@ struct RandomResponseTests: ForwardingSteps {
         "Whatever a destination responds, every line of every batch has exactly one outcome",
         arguments: 0..<40 as Range<UInt64>)
     func property(seed: UInt64) {
-        var traffic = Traffic(seed: seed)
+        var traffic = SeededGenerator(seed: seed)
         var settings = ForwardSettings()
         settings.sendRate = .unlimited
         settings.retryFor = .seconds(3600)

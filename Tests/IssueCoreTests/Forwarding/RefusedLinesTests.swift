@@ -15,7 +15,7 @@ struct RefusedLinesTests {
         arguments: [1, 33, 40, 100, 200, 249])
     func partly(bad: Int) {
         for seed in 0..<10 as Range<UInt64> {
-            var traffic = Traffic(seed: seed)
+            var traffic = SeededGenerator(seed: seed)
             var run = ForwardingRun(Self.unlimited, seed: seed)
             while run.poison.count < bad { run.poison.insert(Int(traffic.number(below: 500))) }
             run.report(500)
@@ -95,7 +95,7 @@ struct RefusedLinesTests {
 struct LineSetTests {
     @Test("A set contains the lines inserted and renumbers them relative to others", arguments: 0..<20 as Range<UInt64>)
     func property(seed: UInt64) {
-        var traffic = Traffic(seed: seed)
+        var traffic = SeededGenerator(seed: seed)
         var (set, other) = (LineSet(), LineSet())
         var (plain, plainOther): (Set<Int>, Set<Int>) = ([], [])
         for _ in 0..<12 {

@@ -6,7 +6,7 @@ import Testing
 struct RowTimesTests {
     /// Rows with gaps, and times that often stay the same for a while.
     private func log(_ seed: UInt64) -> [RowTimes.Sample] {
-        var random = Traffic(seed: seed)
+        var random = SeededGenerator(seed: seed)
         var (row, at): (Int64, Int64) = (Int64(Int.random(in: 0..<50, using: &random)), 1000)
         return (0..<400).map { _ in
             row += Int.random(in: 0..<5, using: &random) == 0 ? Int64(Int.random(in: 0..<9, using: &random)) + 1 : 1
@@ -20,7 +20,7 @@ struct RowTimesTests {
         let log = log(seed)
         let rows = log[0].row...log[log.count - 1].row
         var times = RowTimes()
-        var random = Traffic(seed: seed &+ 100)
+        var random = SeededGenerator(seed: seed &+ 100)
         func look(_ row: Int64) -> RowTimes.Sample? { log.first { $0.row >= row } }
         for _ in 0..<300 {
             let sample = log[Int.random(in: 0..<log.count, using: &random)]
@@ -37,7 +37,7 @@ struct RowTimesTests {
     @Test("Few of the records with the same time are read")
     func few() {
         var times = RowTimes()
-        var random = Traffic(seed: 1)
+        var random = SeededGenerator(seed: 1)
         var looks = 0
         func look(_ row: Int64) -> RowTimes.Sample? {
             looks += 1

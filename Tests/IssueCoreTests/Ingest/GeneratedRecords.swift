@@ -2,10 +2,10 @@ import IssueProtocol
 
 /// Random records as clients might send them, with and without each field. Reproducible by seed.
 struct GeneratedRecords {
-    var traffic: Traffic
+    var traffic: SeededGenerator
 
     init(seed: UInt64) {
-        traffic = Traffic(seed: seed)
+        traffic = SeededGenerator(seed: seed)
     }
 
     mutating func next() -> IssueRecord {
@@ -42,7 +42,7 @@ struct GeneratedRecords {
         return record
     }
 
-    private mutating func maybe<Value>(_ make: (inout Traffic) -> Value?) -> Value? {
+    private mutating func maybe<Value>(_ make: (inout SeededGenerator) -> Value?) -> Value? {
         traffic.happens(oneIn: 2) ? make(&traffic) : nil
     }
 

@@ -17,7 +17,7 @@ struct GeneratedTexts {
     ]
 
     /// Returns a message of several pieces, sometimes longer than the template limit.
-    static func message(using traffic: inout Traffic) -> String {
+    static func message(using traffic: inout SeededGenerator) -> String {
         var pieces = Int(traffic.number(below: 12))
         if traffic.happens(oneIn: 25) { pieces += 200 }
         var text = ""
@@ -28,7 +28,7 @@ struct GeneratedTexts {
         return text
     }
 
-    private static func piece(using traffic: inout Traffic) -> String {
+    private static func piece(using traffic: inout SeededGenerator) -> String {
         switch traffic.number(below: 10) {
         case 0...2: return words[Int(traffic.number(below: Int64(words.count)))]
         case 3...4: return hostile[Int(traffic.number(below: Int64(hostile.count)))]

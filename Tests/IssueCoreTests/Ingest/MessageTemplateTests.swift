@@ -82,7 +82,7 @@ struct MessageTemplateTests {
 
     @Test("restores every message exactly, whatever it contains", arguments: 0..<8)
     func givesBack(seed: UInt64) {
-        var traffic = Traffic(seed: seed)
+        var traffic = SeededGenerator(seed: seed)
         var asParts = 0
         for _ in 0..<1000 {
             let message = GeneratedTexts.message(using: &traffic)
@@ -114,7 +114,7 @@ struct MessageTemplateTests {
 
     @Test("is made from bytes that are not valid text without trapping", arguments: 0..<4)
     func survivesBytes(seed: UInt64) {
-        var traffic = Traffic(seed: seed)
+        var traffic = SeededGenerator(seed: seed)
         for _ in 0..<500 {
             let bytes = (0..<Int(traffic.number(below: 80))).map { _ in UInt8(truncatingIfNeeded: traffic.next()) }
             for limit in [0, 1, 7, 1024] {

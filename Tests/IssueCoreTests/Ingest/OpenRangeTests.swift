@@ -10,7 +10,7 @@ struct OpenRangeTests {
         var count: Int64
     }
 
-    private func filled(_ range: inout OpenRange, records: Int, using traffic: inout Traffic) -> [Entry] {
+    private func filled(_ range: inout OpenRange, records: Int, using traffic: inout SeededGenerator) -> [Entry] {
         var entries: [Entry] = []
         var time: Int64 = 1_790_000_000_000
         for _ in 0..<records {
@@ -53,7 +53,7 @@ struct OpenRangeTests {
 
     @Test("has the same counts and lists as a simple recount", arguments: 0..<6)
     func recounts(seed: UInt64) {
-        var traffic = Traffic(seed: seed)
+        var traffic = SeededGenerator(seed: seed)
         var range = OpenRange(firstID: 1 + traffic.number(below: 1_000_000))
         let entries = filled(&range, records: 3000, using: &traffic)
         #expect(range.count == 3000)
@@ -63,7 +63,7 @@ struct OpenRangeTests {
 
     @Test("removes exactly the records after a given one")
     func truncates() {
-        var traffic = Traffic(seed: 3)
+        var traffic = SeededGenerator(seed: 3)
         var range = OpenRange(firstID: 10)
         let kept = filled(&range, records: 100, using: &traffic)
         let before = (range.count, range.byteCount)
@@ -82,7 +82,7 @@ struct OpenRangeTests {
 
     @Test("starts the next range empty")
     func resets() {
-        var traffic = Traffic(seed: 4)
+        var traffic = SeededGenerator(seed: 4)
         var range = OpenRange(firstID: 1)
         _ = filled(&range, records: 100, using: &traffic)
         range.reset(firstID: range.nextID)
@@ -94,7 +94,7 @@ struct OpenRangeTests {
 
     @Test("keeps thousands of series apart")
     func manySeries() {
-        var traffic = Traffic(seed: 5)
+        var traffic = SeededGenerator(seed: 5)
         var range = OpenRange(firstID: 1)
         var expected: [Int64: [Int64]] = [:]
         for _ in 0..<20_000 {

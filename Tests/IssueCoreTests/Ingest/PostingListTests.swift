@@ -5,7 +5,7 @@ import Testing
 struct PostingListTests {
     @Test("decodes to the ids it was made from", arguments: 0..<4)
     func givesBack(seed: UInt64) {
-        var traffic = Traffic(seed: seed)
+        var traffic = SeededGenerator(seed: seed)
         for _ in 0..<300 {
             let base = traffic.number(below: 1 << 40)
             var id = base
@@ -40,7 +40,7 @@ struct PostingListTests {
 
     @Test("is decoded from any bytes without trapping")
     func survives() {
-        var traffic = Traffic(seed: 9)
+        var traffic = SeededGenerator(seed: 9)
         for _ in 0..<2000 {
             let bytes = (0..<Int(traffic.number(below: 40))).map { _ in UInt8(truncatingIfNeeded: traffic.next()) }
             _ = PostingList.decode(bytes, base: Int64(bitPattern: traffic.next()))

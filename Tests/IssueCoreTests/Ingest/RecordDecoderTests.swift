@@ -165,7 +165,7 @@ struct RecordDecoderTests {
 
     @Test("survives any byte at any position", arguments: 0..<4)
     func survivesDamage(seed: UInt64) {
-        var traffic = Traffic(seed: seed)
+        var traffic = SeededGenerator(seed: seed)
         let json =
             #"[{"message":"a \"1\" \u00e9","code":-12,"app":{"name":"x"},"metadata":{"k":[1.5]},"causes":[{}]},{}]"#
         for _ in 0..<2000 {

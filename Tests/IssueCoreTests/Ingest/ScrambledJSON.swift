@@ -3,12 +3,12 @@ import IssueProtocol
 /// Writes a JSON value in unusual ways: with escapes, white space, unknown members and duplicate
 /// keys.
 struct ScrambledJSON {
-    var traffic: Traffic
+    var traffic: SeededGenerator
     /// `true` if values may sometimes have the wrong type.
     var isWrong = false
 
     init(seed: UInt64, isWrong: Bool = false) {
-        traffic = Traffic(seed: seed)
+        traffic = SeededGenerator(seed: seed)
         self.isWrong = isWrong
     }
 

@@ -84,7 +84,7 @@ struct SeriesKeyTests {
 
     @Test("is decoded from any bytes without trapping", arguments: 0..<4)
     func survives(seed: UInt64) {
-        var traffic = Traffic(seed: seed)
+        var traffic = SeededGenerator(seed: seed)
         let key = SeriesKey.encode(descriptions(3, seed: seed)[2])
         for _ in 0..<3000 {
             var bytes = key

@@ -36,7 +36,7 @@ struct FairnessTests {
 
     @Test("Only the largest user loses records, and never from a range below that user's average")
     func properties() {
-        var traffic = Traffic(seed: 17)
+        var traffic = SeededGenerator(seed: 17)
         for _ in 0..<500 {
             let holdings = (0..<Int(traffic.number(below: 40) + 1)).map { _ in
                 holding(
@@ -65,7 +65,7 @@ struct FairnessTests {
 
     @Test("The largest groups are at least as large as all others and make up seven eighths of the volume")
     func noisiest() {
-        var traffic = Traffic(seed: 18)
+        var traffic = SeededGenerator(seed: 18)
         for _ in 0..<500 {
             let pairs = (0..<Int64(traffic.number(below: 20) + 1)).map { ($0, Int64(traffic.number(below: 50) + 1)) }
             let groups = Dictionary(uniqueKeysWithValues: pairs)

@@ -4,7 +4,7 @@ import Testing
 @Suite("Connections of a user above the limit")
 struct UserLoadFairnessTests {
     /// Connections that always have more to send, and a store that answers in order.
-    private struct Crowd {
+    private struct ConnectionSimulation {
         static let window = 300
         var load = UserLoad(limits: UserLoad.Limits(calls: 1000, replies: 500, quantum: 100, little: 10))
         var own = [Int](repeating: 0, count: 5)
@@ -49,8 +49,8 @@ struct UserLoadFairnessTests {
 
     @Test("wait no longer than it takes to answer what is in flight, and progress equally", arguments: 0..<4)
     func alike(seed: UInt64) {
-        var traffic = Traffic(seed: seed)
-        var crowd = Crowd()
+        var traffic = SeededGenerator(seed: seed)
+        var crowd = ConnectionSimulation()
         for step in 0..<20_000 {
             // The first connections are always served first.
             for connection in crowd.own.indices where traffic.happens(oneIn: Int64(1 + connection)) {

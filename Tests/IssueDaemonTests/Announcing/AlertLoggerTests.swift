@@ -7,7 +7,7 @@ import UnixIO
 
 @Suite("The alert logger")
 struct AlertLoggerTests {
-    private final class Lines: Sendable {
+    private final class LineCollector: Sendable {
         private let lines = Monitor<[String]>([])
 
         func add(_ line: String) {
@@ -23,7 +23,7 @@ struct AlertLoggerTests {
         var all: [String] { lines.withLock { $0 } }
     }
 
-    private func alertLogger(timeout: Duration, _ lines: Lines) -> AlertLogger {
+    private func alertLogger(timeout: Duration, _ lines: LineCollector) -> AlertLogger {
         let log = Log(level: .notice, form: .plain) { lines.add($0) }
         return AlertLogger(path: "/nonexistent/issues.db", timeout: timeout, log: log)
     }
@@ -34,7 +34,7 @@ struct AlertLoggerTests {
 
     @Test("The number of suppressed alerts is logged after a while, even without further alerts")
     func untold() throws {
-        let lines = Lines()
+        let lines = LineCollector()
         let alertLogger = alertLogger(timeout: .milliseconds(20), lines)
         let thread = try Thread.start(name: "announcer") { alertLogger.run() }
         alertLogger.came(news(25, .firstOfGroup))
@@ -52,7 +52,7 @@ struct AlertLoggerTests {
 
     @Test("The number of suppressed alerts is logged at the end, without those of a failed commit")
     func end() throws {
-        let lines = Lines()
+        let lines = LineCollector()
         let alertLogger = alertLogger(timeout: .seconds(3600), lines)
         alertLogger.came(news(100, .critical))
         alertLogger.came(news(11, .critical))

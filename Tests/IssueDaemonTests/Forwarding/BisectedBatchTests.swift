@@ -12,10 +12,10 @@ struct BisectedBatchTests {
 
     /// Stores sixteen records. Returns their destination.
     private func store(_ path: String) throws -> DestinationRow {
-        let scene = try ScanScene(path, .withoutLimits, seed: 1)
-        try scene.commit((0..<16).map { IssueRecord(message: $0 == 9 ? Self.word : "line \($0 % 4)") })
-        try scene.writer.closeOpenRange()
-        return scene.destination
+        let fixture = try ScanFixture(path, .withoutLimits, seed: 1)
+        try fixture.commit((0..<16).map { IssueRecord(message: $0 == 9 ? Self.word : "line \($0 % 4)") })
+        try fixture.writer.closeOpenRange()
+        return fixture.destination
     }
 
     /// Forwards the records, and rejects one of them. `meanwhile` changes the
@@ -25,7 +25,7 @@ struct BisectedBatchTests {
     ) throws -> (requests: [[String]], ledger: Ledger) {
         let requests = Monitor<[[String]]>([])
         var ledger = Ledger()
-        try ScanScene.withPath { path in
+        try ScanFixture.withPath { path in
             let destination = try store(path)
             let writer = WriterService(
                 opening: StoreOpening(path: path, limits: .withoutLimits, retention: RetentionSettings()), log: .silent)

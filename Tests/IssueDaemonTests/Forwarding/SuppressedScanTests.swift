@@ -22,60 +22,60 @@ struct SuppressedScanTests {
 
     /// Reports a flood of a few groups of several applications, with critical,
     /// new, withheld and coalesced records and with jumps of the clock.
-    private func report(_ count: Int, to scene: ScanScene, seed: UInt64) throws {
+    private func report(_ count: Int, to fixture: ScanFixture, seed: UInt64) throws {
         var left = count
         while left > 0 {
-            let portion = min(left, Int(scene.below(60)) + 1)
+            let portion = min(left, Int(fixture.below(60)) + 1)
             left -= portion
-            try scene.commit(
+            try fixture.commit(
                 (0..<portion).map { _ in
-                    let group = scene.below(scene.below(9) + 1)
+                    let group = fixture.below(fixture.below(9) + 1)
                     var record = IssueRecord(message: "flood", code: group)
-                    record.app = Application(name: "app\(group % 3)", version: "1.\(scene.below(2))")
-                    record.severity = scene.below(400) == 0 ? .critical : .warning
-                    if scene.below(300) == 0 { record.reportable = false }
-                    if seed % 2 == 0, scene.below(20) == 0 { record.count = scene.below(9) + 1 }
+                    record.app = Application(name: "app\(group % 3)", version: "1.\(fixture.below(2))")
+                    record.severity = fixture.below(400) == 0 ? .critical : .warning
+                    if fixture.below(300) == 0 { record.reportable = false }
+                    if seed % 2 == 0, fixture.below(20) == 0 { record.count = fixture.below(9) + 1 }
                     return record
                 })
-            scene.pass(scene.below(40) == 0 ? 20_000 : scene.below(40))
-            if scene.below(150) == 0 { scene.pass(scene.below(100_000), wallToo: false) }
+            fixture.pass(fixture.below(40) == 0 ? 20_000 : fixture.below(40))
+            if fixture.below(150) == 0 { fixture.pass(fixture.below(100_000), wallToo: false) }
         }
     }
 
     /// Sends some priority records ahead. The others were refused.
-    private func sendAhead(_ scene: ScanScene) throws {
+    private func sendAhead(_ fixture: ScanFixture) throws {
         // Regardless of the reason for its priority, such a record may be
         // suppressed otherwise.
-        try scene.execute("INSERT OR IGNORE INTO express SELECT id, 1 FROM records WHERE id % 83 = 0")
-        var batch = NewBatch(destination: scene.destination.id, kind: .priority, at: Timestamp(milliseconds: 1))
-        for record in try scene.reader.priority(for: 0, above: 0, limit: 100) {
+        try fixture.execute("INSERT OR IGNORE INTO express SELECT id, 1 FROM records WHERE id % 83 = 0")
+        var batch = NewBatch(destination: fixture.destination.id, kind: .priority, at: Timestamp(milliseconds: 1))
+        for record in try fixture.reader.priority(for: 0, above: 0, limit: 100) {
             batch.priorityThrough = record.candidate.record
-            guard scene.below(2) == 0 else { continue }
+            guard fixture.below(2) == 0 else { continue }
             batch.sent.append(
                 SentRecord(
                     row: record.candidate.record, account: record.candidate.account, count: record.candidate.count,
                     suppressedBefore: 0, occurrences: 1))
         }
-        try scene.settle(try scene.writer.store(batch))
+        try fixture.settle(try fixture.writer.store(batch))
     }
 
     @Test(
         "Posting lists and individual records give the same decisions, counts and summaries, after any crash",
         arguments: 0..<6 as Range<UInt64>)
     func same(seed: UInt64) throws {
-        try ScanScene.with(Self.tight, seed: seed) { scene in
-            try report(12_000, to: scene, seed: seed)
+        try ScanFixture.with(Self.tight, seed: seed) { fixture in
+            try report(12_000, to: fixture, seed: seed)
             let muted = Int64(GroupState.muted.rawValue)
-            try scene.execute(
+            try fixture.execute(
                 """
                 UPDATE groups SET state = \(muted), muted_until = (SELECT received_at FROM records WHERE id = 7000)
                 WHERE id = 3
                 """)
-            _ = try scene.writer.erase(Set((0..<50).map { _ in scene.below(11_000) + 1 }).sorted())
-            try sendAhead(scene)
+            _ = try fixture.writer.erase(Set((0..<50).map { _ in fixture.below(11_000) + 1 }).sorted())
+            try sendAhead(fixture)
 
-            let (wanted, limiter) = try scene.judged()
-            let decisions = try scene.walk(BatchLimit(records: 40, bytes: 1 << 20))
+            let (wanted, limiter) = try fixture.judged()
+            let decisions = try fixture.walk(BatchLimit(records: 40, bytes: 1 << 20))
             #expect(decisions.sent == wanted.sent)
             #expect(decisions.withheld == wanted.withheld)
             #expect(decisions.held == wanted.held)
@@ -87,12 +87,12 @@ struct SuppressedScanTests {
             #expect(wanted.drafts.count > 3)
             #expect(wanted.gone > 5)
 
-            let stored = try scene.reader.admissionState(of: scene.destination.id)
+            let stored = try fixture.reader.admissionState(of: fixture.destination.id)
             #expect(stored.groups == limiter.groups)
             for window in limiter.windows { #expect(stored.windows.first { $0.key == window.key } == window) }
             #expect(stored.windows.count == limiter.windows.count)
             for bucket in limiter.buckets { #expect(stored.buckets.first { $0.key == bucket.key } == bucket) }
-            let ledger = try scene.reader.figures(viewer: .everything).ledgers[0].ledger
+            let ledger = try fixture.reader.figures(viewer: .everything).ledgers[0].ledger
             #expect(ledger.balances)
             #expect(ledger.pending == 0)
         }
@@ -100,11 +100,11 @@ struct SuppressedScanTests {
 
     @Test("Rows of suppressed records in a closed range are not read")
     func lists() throws {
-        try ScanScene.with(Self.tight, seed: 1) { scene in
-            for _ in 0..<60 { try scene.commit((0..<50).map { _ in IssueRecord(message: "flood") }) }
+        try ScanFixture.with(Self.tight, seed: 1) { fixture in
+            for _ in 0..<60 { try fixture.commit((0..<50).map { _ in IssueRecord(message: "flood") }) }
             // If the rows were read, their changed counts would be used.
-            try scene.execute("UPDATE records SET count = 100 WHERE id > 1200 AND id < 1900")
-            let batch = try scene.forwarder().walk(BatchLimit(records: 100, bytes: 1 << 20)).finished
+            try fixture.execute("UPDATE records SET count = 100 WHERE id > 1200 AND id < 1900")
+            let batch = try fixture.forwarder().walk(BatchLimit(records: 100, bytes: 1 << 20)).finished
             #expect(batch.span == 1...3000)
             #expect(batch.summarised.map(\.records) == [2997])
             #expect(batch.summarised.map(\.occurrences) == [2997])
@@ -113,13 +113,13 @@ struct SuppressedScanTests {
 
     @Test("A range that is partly removed is read row by row")
     func removed() throws {
-        try ScanScene.with(Self.tight, seed: 1) { scene in
-            for _ in 0..<60 { try scene.commit((0..<50).map { _ in IssueRecord(message: "flood") }) }
-            #expect(try scene.reader.lists(after: 1000)?.count == 1000)
-            try scene.execute("UPDATE ranges SET records = records - 100 WHERE id = 2")
-            try scene.execute("DELETE FROM records WHERE id BETWEEN 1101 AND 1200")
-            #expect(try scene.reader.lists(after: 1000) == nil)
-            let batch = try scene.forwarder().walk(BatchLimit(records: 100, bytes: 1 << 20)).finished
+        try ScanFixture.with(Self.tight, seed: 1) { fixture in
+            for _ in 0..<60 { try fixture.commit((0..<50).map { _ in IssueRecord(message: "flood") }) }
+            #expect(try fixture.reader.lists(after: 1000)?.count == 1000)
+            try fixture.execute("UPDATE ranges SET records = records - 100 WHERE id = 2")
+            try fixture.execute("DELETE FROM records WHERE id BETWEEN 1101 AND 1200")
+            #expect(try fixture.reader.lists(after: 1000) == nil)
+            let batch = try fixture.forwarder().walk(BatchLimit(records: 100, bytes: 1 << 20)).finished
             #expect(batch.summarised.map(\.records) == [2897])
         }
     }

@@ -5,12 +5,12 @@ import Testing
 
 @Suite("The diagnostic log")
 struct LogTests {
-    private final class Lines: Sendable {
+    private final class LineCollector: Sendable {
         let all = Mutex<[String]>([])
     }
 
-    private func log(_ level: LogLevel, _ form: LogForm) -> (Log, Lines) {
-        let lines = Lines()
+    private func log(_ level: LogLevel, _ form: LogForm) -> (Log, LineCollector) {
+        let lines = LineCollector()
         return (Log(level: level, form: form) { line in lines.all.withLock { $0.append(line) } }, lines)
     }
 

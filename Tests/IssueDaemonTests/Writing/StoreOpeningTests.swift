@@ -15,7 +15,7 @@ struct StoreOpeningTests {
     private static let schema = Int64(Schema.migrator.newestVersion)
 
     /// A kind of unusable file, and how to make it from a used store.
-    enum Lie: CaseIterable {
+    enum UnusableFile: CaseIterable {
         case damagedHeader, garbage, folder, newerVersion, olderVersionWithOurTables, foreign, readOnlyByItsHeader
         case newerFormat, emptyWithLog, goneButForItsLog, withoutTable, withoutColumn
 
@@ -72,8 +72,8 @@ struct StoreOpeningTests {
         try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0 != "issues.db.lock" }.sorted()
     }
 
-    @Test("An unusable file is moved aside unchanged, and a new database is opened", arguments: Lie.allCases)
-    func isSetAside(lie: Lie) throws {
+    @Test("An unusable file is moved aside unchanged, and a new database is opened", arguments: UnusableFile.allCases)
+    func isSetAside(lie: UnusableFile) throws {
         try inFolder { folder in
             let path = folder + "/issues.db"
             _ = try opening(path).open(log: .silent)

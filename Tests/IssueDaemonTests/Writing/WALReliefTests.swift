@@ -14,37 +14,37 @@ struct WALReliefTests {
         IssueRecord(message: "Number \($0)", metadata: ["text": .string(String(repeating: "x", count: 2000))])
     }
 
-    private func relief(_ gate: SnapshotGate, _ scene: ScanScene) -> WALRelief {
+    private func relief(_ gate: SnapshotGate, _ fixture: ScanFixture) -> WALRelief {
         WALRelief(
-            gate, usual: WALLimits(pageBytes: scene.writer.pageBytes, maxBytes: Self.maxBytes),
-            duringBackup: WALLimits(pageBytes: scene.writer.pageBytes, maxBytes: 2 * Self.maxBytes), log: .silent)
+            gate, usual: WALLimits(pageBytes: fixture.writer.pageBytes, maxBytes: Self.maxBytes),
+            duringBackup: WALLimits(pageBytes: fixture.writer.pageBytes, maxBytes: 2 * Self.maxBytes), log: .silent)
     }
 
     /// Commits as the writer does. Returns the number of refused commits and
     /// the maximum size of the WAL in bytes.
     private func commit(
-        _ count: Int, _ relief: inout WALRelief, _ scene: ScanScene
+        _ count: Int, _ relief: inout WALRelief, _ fixture: ScanFixture
     ) throws -> (refused: Int, walBytes: Int64) {
         var (refused, longest) = (0, Int64(0))
         for _ in 0..<count {
-            if relief.relieve(scene.writer, wantsCommit: true, { try? scene.writer.checkpoint(restarts: true) }) {
-                try scene.commit(Self.records)
+            if relief.relieve(fixture.writer, wantsCommit: true, { try? fixture.writer.checkpoint(restarts: true) }) {
+                try fixture.commit(Self.records)
             } else {
                 refused += 1
             }
-            longest = max(longest, scene.writer.walBytes)
+            longest = max(longest, fixture.writer.walBytes)
         }
         return (refused, longest)
     }
 
     @Test("A query is interrupted, the WAL stays below its limit, and no commit is refused")
     func question() throws {
-        try ScanScene.with(LimitSettings(), seed: 1) { scene in
+        try ScanFixture.with(LimitSettings(), seed: 1) { fixture in
             let gate = SnapshotGate()
-            var relief = relief(gate, scene)
+            var relief = relief(gate, fixture)
             let failure = Mutex<StoreFailure?>(nil)
             let hasBegun = Monitor(false)
-            let path = scene.path
+            let path = fixture.path
             let asking = try JoinableThread(name: "question") {
                 do {
                     let reader = try StoreReader(path: path, control: gate.control(.question))
@@ -60,7 +60,7 @@ struct WALReliefTests {
                 }
             }
             _ = hasBegun.wait { $0 ? true : nil }
-            let outcome = try commit(100, &relief, scene)
+            let outcome = try commit(100, &relief, fixture)
             asking.join()
             #expect(failure.withLock { $0 } == .walTooLarge)
             #expect(outcome.refused == 0)
@@ -73,39 +73,39 @@ struct WALReliefTests {
 
     @Test("While another program reads, the WAL stays below its limit because commits are refused")
     func otherProgram() throws {
-        try ScanScene.with(LimitSettings(), seed: 1) { scene in
+        try ScanFixture.with(LimitSettings(), seed: 1) { fixture in
             let gate = SnapshotGate()
-            var relief = relief(gate, scene)
-            let outcome = try scene.reader.snapshot {
-                _ = try scene.reader.newest()
-                return try commit(100, &relief, scene)
+            var relief = relief(gate, fixture)
+            let outcome = try fixture.reader.snapshot {
+                _ = try fixture.reader.newest()
+                return try commit(100, &relief, fixture)
             }
             #expect(outcome.refused > 0)
             #expect(outcome.walBytes < Self.maxBytes)
             // Queries are not the cause.
             #expect(!gate.isClosed)
             let deadline = MonotonicClock.now.advanced(by: .seconds(30))
-            while try commit(1, &relief, scene).refused > 0, MonotonicClock.now < deadline { CorruptionCheck.rest() }
-            #expect(try commit(50, &relief, scene).refused == 0)
+            while try commit(1, &relief, fixture).refused > 0, MonotonicClock.now < deadline { CorruptionCheck.rest() }
+            #expect(try commit(50, &relief, fixture).refused == 0)
         }
     }
 
     @Test("The WAL has a higher limit during a backup, after which the backup is ended")
     func backup() throws {
-        try ScanScene.with(LimitSettings(), seed: 1) { scene in
+        try ScanFixture.with(LimitSettings(), seed: 1) { fixture in
             let gate = SnapshotGate()
-            var relief = relief(gate, scene)
-            try scene.commit(Self.records)
-            let copy = try StoreCopy(of: scene.path, to: scene.path + ".copy", control: gate.control(.backup))
+            var relief = relief(gate, fixture)
+            try fixture.commit(Self.records)
+            let copy = try StoreCopy(of: fixture.path, to: fixture.path + ".copy", control: gate.control(.backup))
             #expect(gate.isBackingUp)
             var longest: Int64 = 0
             for _ in 0..<200 {
-                let outcome = try commit(1, &relief, scene)
+                let outcome = try commit(1, &relief, fixture)
                 longest = max(longest, outcome.walBytes)
                 if outcome.refused > 0 { break }
             }
             #expect(throws: StoreFailure.walTooLarge) { try copy.step() }
-            #expect(try commit(5, &relief, scene).refused == 0)
+            #expect(try commit(5, &relief, fixture).refused == 0)
             #expect(longest > Self.maxBytes)
             #expect(longest < 2 * Self.maxBytes)
             #expect(!gate.isBackingUp)
@@ -114,14 +114,14 @@ struct WALReliefTests {
 
     @Test("Maintenance does not write to a WAL that is at its limit, either")
     func frameLimit() throws {
-        try ScanScene.with(LimitSettings(), seed: 1) { scene in
-            try scene.commit(Self.records)
-            scene.writer.walFrameLimit = scene.writer.walPages
-            #expect(throws: StoreFailure.walTooLarge) { try scene.commit(Self.records) }
-            #expect(throws: StoreFailure.walTooLarge) { try scene.writer.closeOpenRange() }
-            try scene.writer.checkpoint(restarts: true)
-            try scene.commit(Self.records)
-            #expect(try scene.reader.newest() == 40)
+        try ScanFixture.with(LimitSettings(), seed: 1) { fixture in
+            try fixture.commit(Self.records)
+            fixture.writer.walFrameLimit = fixture.writer.walPages
+            #expect(throws: StoreFailure.walTooLarge) { try fixture.commit(Self.records) }
+            #expect(throws: StoreFailure.walTooLarge) { try fixture.writer.closeOpenRange() }
+            try fixture.writer.checkpoint(restarts: true)
+            try fixture.commit(Self.records)
+            #expect(try fixture.reader.newest() == 40)
         }
     }
 }

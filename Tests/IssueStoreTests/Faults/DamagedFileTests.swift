@@ -34,7 +34,7 @@ struct DamagedFileTests {
 
     private func use(_ writer: StoreWriter, of store: TemporaryStore, _ place: String) throws(StoreFailure) {
         do {
-            _ = try writer.configure(StoreScene.destinations, at: store.wall)
+            _ = try writer.configure(StoreFixture.destinations, at: store.wall)
             let known = try store.store([IssueRecord(message: "Issue a took 1 ms")], to: writer)
             var critical = IssueRecord(message: "never seen before", severity: .critical)
             critical.app = Application(name: "new")
@@ -158,16 +158,16 @@ struct DamagedFileTests {
             default: damaged.log += Data((0..<9000).map { _ in UInt8(truncatingIfNeeded: chance.next()) })
             }
             try damaged.with { store in
-                let scene = StoreScene(store, seed: 1)
-                try scene.open()
-                let empty = scene.model
+                let fixture = StoreFixture(store, seed: 1)
+                try fixture.open()
+                let empty = fixture.model
                 let history = [empty] + files.history
                 guard let found = try history.last(where: { try StoreOracle.obviousFaults(store, $0) == [] }) else {
                     Issue.record("round \(round): its state never existed")
                     return
                 }
                 if round % 4 == 3 { #expect(found.lastRow == files.history.last?.lastRow) }
-                let recovered = StoreScene(store, seed: 2, model: found)
+                let recovered = StoreFixture(store, seed: 2, model: found)
                 try recovered.open()
                 let faults = try recovered.faults() + recovered.faultsAfterContinuing()
                 #expect(faults == [], "round \(round)")

@@ -14,21 +14,21 @@ struct FailingCallTests {
 
     @Test(
         "a step is complete or leaves no trace, the next one works, and so does a restart",
-        arguments: StoreScene.Step.allCases, shifts)
-    func eachInTurn(step: StoreScene.Step, shift: Int) throws {
-        try StoreScene.with(seed: 11) { scene, disk in
-            try scene.open()
-            for _ in 0..<6 { try scene.take(.report) }
-            try scene.take(.reportNumbered)
+        arguments: StoreFixture.Step.allCases, shifts)
+    func eachInTurn(step: StoreFixture.Step, shift: Int) throws {
+        try StoreFixture.with(seed: 11) { fixture, disk in
+            try fixture.open()
+            for _ in 0..<6 { try fixture.take(.report) }
+            try fixture.take(.reportNumbered)
             var (nth, failures, hit) = (0, 0, true)
             while hit {
                 nth += Self.isLong || nth < 4 ? 1 : 4
                 let fault = FaultDisk.Fault.allCases[(nth + shift) % 3]
                 let place = "\(step), call \(nth), \(fault)"
-                try scene.prepare(step)
+                try fixture.prepare(step)
                 disk.fail(nth, with: fault, lasts: (nth + shift) / 3 % 2 == 1)
                 var failure: (any Error)?
-                do { try scene.take(step) } catch { failure = error }
+                do { try fixture.take(step) } catch { failure = error }
                 hit = disk.failed > 0
                 disk.stopFailing()
                 if let failure {
@@ -39,17 +39,17 @@ struct FailingCallTests {
                     default: Issue.record("\(place): \(failure)")
                     }
                 }
-                if scene.writer == nil { try scene.open() }
-                let doubtful = scene.doubtful
-                #expect(try scene.obviousFaults() == [], "\(place)")
+                if fixture.writer == nil { try fixture.open() }
+                let doubtful = fixture.doubtful
+                #expect(try fixture.obviousFaults() == [], "\(place)")
                 guard nth % (Self.isLong ? 8 : 16) == 0 || !hit else { continue }
-                #expect(try scene.faults() == [], "\(place)")
-                try scene.expectSound(image: disk.image(), or: doubtful, place)
+                #expect(try fixture.faults() == [], "\(place)")
+                try fixture.expectSound(image: disk.image(), or: doubtful, place)
             }
             #expect(failures > 0)
-            try scene.take(.restart)
-            #expect(try scene.faults() == [])
-            #expect(try scene.faultsAfterContinuing() == [])
+            try fixture.take(.restart)
+            #expect(try fixture.faults() == [])
+            #expect(try fixture.faultsAfterContinuing() == [])
         }
     }
 
@@ -59,25 +59,25 @@ struct FailingCallTests {
         while hit {
             nth += Self.isLong ? (nth < 20 ? 1 : 7) : nth < 4 ? 1 : 13
             let place = "version \(version), call \(nth)"
-            try StoreScene.with(seed: UInt64(nth)) { scene, disk in
+            try StoreFixture.with(seed: UInt64(nth)) { fixture, disk in
                 if version > 0 {
                     let steps = [Migration(Schema.log), Migration(Schema.forwarding)].prefix(version)
                     let older = Migrator(applicationID: Schema.applicationID, migrations: Array(steps))
-                    try older.migrate(try scene.store.shell())
+                    try older.migrate(try fixture.store.shell())
                 }
                 disk.fail(nth, with: FaultDisk.Fault.allCases[nth % 3], lasts: nth / 3 % 2 == 1)
                 do {
-                    try scene.open()
+                    try fixture.open()
                 } catch {
                     #expect(disk.failed > 0, "\(place): \(error)")
                 }
                 hit = disk.failed > 0
                 disk.stopFailing()
-                try scene.expectSound(image: disk.image(), or: nil, place)
-                scene.close()
-                try scene.open()
-                for _ in 0..<2 { try scene.take(.report) }
-                let faults = try scene.faults()
+                try fixture.expectSound(image: disk.image(), or: nil, place)
+                fixture.close()
+                try fixture.open()
+                for _ in 0..<2 { try fixture.take(.report) }
+                let faults = try fixture.faults()
                 #expect(faults == [], "\(place)")
             }
         }

@@ -14,16 +14,17 @@ struct PowerCutTests {
     static let isLong = rounds != nil
     static let seeds = (0..<(rounds ?? 1)).map { UInt64($0) + 1 }
 
-    private static let script: [StoreScene.Step] = [
+    private static let script: [StoreFixture.Step] = [
         .report, .reportNumbered, .report, .batch, .report, .settle, .reportNumbered, .checkpoint, .report, .forget,
     ]
 
     /// The steps of a run: all kinds, the common ones more often.
-    private func steps(_ count: Int, _ scene: StoreScene) -> [StoreScene.Step] {
+    private func steps(_ count: Int, _ fixture: StoreFixture) -> [StoreFixture.Step] {
         (0..<count).map { _ in
-            let rest = StoreScene.Step.allCases
-            return scene.below(2) == 0
-                ? Self.script[Int(scene.below(Int64(Self.script.count)))] : rest[Int(scene.below(Int64(rest.count)))]
+            let rest = StoreFixture.Step.allCases
+            return fixture.below(2) == 0
+                ? Self.script[Int(fixture.below(Int64(Self.script.count)))]
+                : rest[Int(fixture.below(Int64(rest.count)))]
         }
     }
 
@@ -39,20 +40,20 @@ struct PowerCutTests {
     }
 
     private func takeImages(seed: UInt64, before calls: FaultDisk.Calls, oneIn share: UInt32, steps count: Int) throws {
-        try StoreScene.with(seed: seed) { scene, disk in
+        try StoreFixture.with(seed: seed) { fixture, disk in
             disk.takeImages(before: calls, oneIn: share)
-            try scene.open()
+            try fixture.open()
             var looked = 0
-            for (number, step) in steps(count, scene).enumerated() {
-                let before = scene.model
-                try scene.take(step)
+            for (number, step) in steps(count, fixture).enumerated() {
+                let before = fixture.model
+                try fixture.take(step)
                 let place = "seed \(seed), step \(number) (\(step))"
-                let faults = try scene.faults()
+                let faults = try fixture.faults()
                 #expect(faults == [], "\(place)")
                 while looked < disk.images {
                     looked += 1
                     // The state before the step is valid, too.
-                    try scene.expectSound(
+                    try fixture.expectSound(
                         image: disk.folder(ofImage: looked), or: before, "\(place), image \(looked)")
                 }
             }
@@ -62,28 +63,28 @@ struct PowerCutTests {
 
     @Test("everything fails until the files are closed, and the next run finds acknowledged records", arguments: seeds)
     func cutsAndGoesOn(seed: UInt64) throws {
-        try StoreScene.with(seed: seed &+ 2000) { scene, disk in
-            try scene.open()
+        try StoreFixture.with(seed: seed &+ 2000) { fixture, disk in
+            try fixture.open()
             for round in 0..<(Self.isLong ? 25 : 12) {
-                disk.cut(before: 1 + Int(scene.below(60)), of: .changes)
-                var step = StoreScene.Step.report
+                disk.cut(before: 1 + Int(fixture.below(60)), of: .changes)
+                var step = StoreFixture.Step.report
                 while !disk.isCut {
-                    step = steps(1, scene)[0]
+                    step = steps(1, fixture)[0]
                     // The facts of rows must be known before they are removed.
-                    if step == .forget, scene.writer != nil { _ = try? scene.faults() }
-                    do { try scene.take(step) } catch { break }
+                    if step == .forget, fixture.writer != nil { _ = try? fixture.faults() }
+                    do { try fixture.take(step) } catch { break }
                 }
                 let place = "seed \(seed), round \(round), step \(step)"
                 #expect(disk.isCut, "\(place)")
-                if let writer = scene.writer {
+                if let writer = fixture.writer {
                     #expect(throws: StoreFailure.self, "\(place)") {
-                        try scene.store.store([IssueRecord(message: "into the dark")], to: writer)
+                        try fixture.store.store([IssueRecord(message: "into the dark")], to: writer)
                     }
                 }
-                scene.close()
+                fixture.close()
                 disk.restart()
-                #expect(try scene.recover() == [], "\(place)")
-                #expect(try scene.faultsAfterContinuing() == [], "\(place), continuing")
+                #expect(try fixture.recover() == [], "\(place)")
+                #expect(try fixture.faultsAfterContinuing() == [], "\(place), continuing")
             }
         }
     }
@@ -93,8 +94,8 @@ struct PowerCutTests {
         arguments: 1...8 as ClosedRange<UInt64>)
     func killedBeforeSync(seed: UInt64) throws {
         let call = SentCall([IssueRecord(message: "once")], producer: ProducerID(high: 1, low: 1), sequence: 1)
-        try StoreScene.with(seed: seed) { scene, disk in
-            let store = scene.store
+        try StoreFixture.with(seed: seed) { fixture, disk in
+            let store = fixture.store
             var writer: StoreWriter? = try store.writer()
             disk.fail(1, of: .sync, with: .error)
             if let writer { #expect(throws: StoreFailure.self) { try store.commit(Submission([call]), to: writer) } }

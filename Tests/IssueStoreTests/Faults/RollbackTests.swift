@@ -18,31 +18,31 @@ struct RollbackTests {
     func leavesMemory(kind: Kind) throws {
         try TemporaryStore.with { store in
             try FaultDisk.with(store.folder, seed: 3) { disk in
-                let scene = try RollbackScene(store)
-                let run = try scene.prepare(kind)
-                let before = text(of: scene.writer)
+                let fixture = try RollbackFixture(store)
+                let run = try fixture.prepare(kind)
+                let before = text(of: fixture.writer)
 
                 disk.fail(1, of: .changes, with: .error, lasts: true)
                 #expect(throws: StoreFailure.self, "at the end") { try run() }
                 disk.stopFailing()
-                #expect(text(of: scene.writer) == before, "at the end")
+                #expect(text(of: fixture.writer) == before, "at the end")
 
-                try scene.addFuse()
+                try fixture.addFuse()
                 var (changes, isDone) = (0, false)
                 while !isDone {
-                    try scene.setFuse(changes + 1)
+                    try fixture.setFuse(changes + 1)
                     do throws(StoreFailure) {
                         try run()
                         isDone = true
                     } catch {
                         changes += 1
-                        #expect(text(of: scene.writer) == before, "at change \(changes)")
+                        #expect(text(of: fixture.writer) == before, "at change \(changes)")
                     }
                 }
                 #expect(changes > 0)
-                try scene.removeFuse()
-                try store.store([IssueRecord(message: "afterwards")], to: scene.writer)
-                #expect(scene.writer.nextID - 1 == (try store.shell().number("SELECT max(id) FROM records")))
+                try fixture.removeFuse()
+                try store.store([IssueRecord(message: "afterwards")], to: fixture.writer)
+                #expect(fixture.writer.nextID - 1 == (try store.shell().number("SELECT max(id) FROM records")))
                 #expect(try store.shell().table("SELECT * FROM ledger_check", columns: 2) == [])
             }
         }
@@ -65,7 +65,7 @@ struct RollbackTests {
 }
 
 /// A store with closed ranges, a batch that awaits a response, dead letters, and a muted group.
-private final class RollbackScene {
+private final class RollbackFixture {
     let store: TemporaryStore
     let writer: StoreWriter
     private let reader: StoreReader

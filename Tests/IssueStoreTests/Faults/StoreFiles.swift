@@ -17,25 +17,25 @@ struct StoreFiles {
     /// - Parameter isClosed: `true` for a checkpointed and deleted WAL, as after a stop; `false` for a WAL that
     ///   contains everything, as after a crash.
     static func made(seed: UInt64, isClosed: Bool) throws -> StoreFiles {
-        try StoreScene.with(seed: seed) { scene, disk in
-            try scene.open()
-            try scene.take(.checkpoint)
+        try StoreFixture.with(seed: seed) { fixture, disk in
+            try fixture.open()
+            try fixture.take(.checkpoint)
             var history: [StoreModel] = []
-            let steps: [StoreScene.Step] = [
+            let steps: [StoreFixture.Step] = [
                 .report, .reportNumbered, .batch, .report, .settle, .report, .report, .batch,
             ]
             for step in steps + steps + steps {
-                try scene.take(step)
-                _ = try scene.faults()
-                history.append(scene.model)
+                try fixture.take(step)
+                _ = try fixture.faults()
+                history.append(fixture.model)
             }
             if isClosed {
-                scene.close()
-                return StoreFiles(database: try read(scene.store.path), history: history)
+                fixture.close()
+                return StoreFiles(database: try read(fixture.store.path), history: history)
             }
             // The WAL was synced, so it is in the real file as well.
             return StoreFiles(
-                database: try read(scene.store.path), log: try read(scene.store.path + "-wal"), history: history)
+                database: try read(fixture.store.path), log: try read(fixture.store.path + "-wal"), history: history)
         }
     }
 

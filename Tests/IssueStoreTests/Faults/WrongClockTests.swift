@@ -17,53 +17,55 @@ struct WrongClockTests {
         "never makes record log time go back, loses nothing, and counts correctly across restarts and cuts",
         arguments: PowerCutTests.seeds)
     func jumps(seed: UInt64) throws {
-        try StoreScene.with(seed: seed) { scene, disk in
-            try scene.open()
-            var newest = scene.now
+        try StoreFixture.with(seed: seed) { fixture, disk in
+            try fixture.open()
+            var newest = fixture.now
             for round in 0..<40 {
                 let place = "seed \(seed), round \(round)"
-                if scene.below(2) == 0 {
-                    let jump = Self.jumps[Int(scene.below(Int64(Self.jumps.count)))]
-                    scene.store.wall = scene.store.wall.advanced(by: .seconds(jump))
+                if fixture.below(2) == 0 {
+                    let jump = Self.jumps[Int(fixture.below(Int64(Self.jumps.count)))]
+                    fixture.store.wall = fixture.store.wall.advanced(by: .seconds(jump))
                 }
-                switch scene.below(8) {
-                case 0: try scene.take(.restart)
+                switch fixture.below(8) {
+                case 0: try fixture.take(.restart)
                 case 1:
-                    scene.close()
+                    fixture.close()
                     disk.restart()
-                    #expect(try scene.recover() == [], "\(place)")
-                case 2: try scene.take(.closeRange)
-                case 3: try scene.take(.forget)
-                default: try scene.take(scene.below(2) == 0 ? .report : .reportNumbered)
+                    #expect(try fixture.recover() == [], "\(place)")
+                case 2: try fixture.take(.closeRange)
+                case 3: try fixture.take(.forget)
+                default: try fixture.take(fixture.below(2) == 0 ? .report : .reportNumbered)
                 }
-                #expect(try scene.faults() == [], "\(place)")
+                #expect(try fixture.faults() == [], "\(place)")
                 // While the daemon is down there is only the wall clock, which is trusted for one day at most.
-                let now = scene.now
+                let now = fixture.now
                 #expect(newest.duration(to: now) <= RecordLogClock.maxGap + .seconds(200), "\(place)")
                 newest = now
             }
-            #expect(try scene.faultsAfterContinuing() == [])
+            #expect(try fixture.faultsAfterContinuing() == [])
         }
     }
 
     @Test("is not used as record log time when all records are gone")
     func afterAllIsGone() throws {
-        try StoreScene.with(seed: 4) { scene, _ in
-            try scene.open()
-            try scene.take(.report)
-            let before = scene.now
+        try StoreFixture.with(seed: 4) { fixture, _ in
+            try fixture.open()
+            try fixture.take(.report)
+            let before = fixture.now
             // Set back by ten years, with a record after it, so that the range contains both times.
-            scene.store.wall = scene.store.wall.advanced(by: .seconds(-3650 * Self.day))
-            try scene.take(.report)
-            try scene.take(.closeRange)
-            let writer = try #require(scene.writer)
+            fixture.store.wall = fixture.store.wall.advanced(by: .seconds(-3650 * Self.day))
+            try fixture.take(.report)
+            try fixture.take(.closeRange)
+            let writer = try #require(fixture.writer)
             let range = try #require(
-                try writer.retentionSnapshot(freeBytes: nil, wall: scene.store.wall, monotonic: scene.store.monotonic)
-                    .oldest)
+                try writer.retentionSnapshot(
+                    freeBytes: nil, wall: fixture.store.wall, monotonic: fixture.store.monotonic
+                )
+                .oldest)
             while try !writer.forget(range).isDone {}
-            try scene.take(.restart)
-            #expect(before.duration(to: scene.now) < .seconds(1000))
-            #expect(before <= scene.now)
+            try fixture.take(.restart)
+            #expect(before.duration(to: fixture.now) < .seconds(1000))
+            #expect(before <= fixture.now)
         }
     }
 }

@@ -57,26 +57,26 @@ package struct TortureCommand {
             table.add(
                 try await DiskFullRun.run(
                     listener, control: control, library: library, seed: parsed.seed,
-                    times: min(30, 3 + parsed.minutes), crew: styles))
+                    times: min(30, 3 + parsed.minutes), styles: styles))
             try listener.reset()
         }
         let others = table
-        let configuration = Siege.configuration(listener, control: control, library: library)
+        let configuration = TortureRun.configuration(listener, control: control, library: library)
         return try await DaemonFixture.with(configuration, starts: false) { daemon in
             if parsed.keeps { daemon.folder.keep() }
-            let siege = try Siege(
-                daemon, listener, control: control, seed: parsed.seed, crew: styles)
-            defer { siege.end() }
+            let tortureRun = try TortureRun(
+                daemon, listener, control: control, seed: parsed.seed, styles: styles)
+            defer { tortureRun.end() }
             do {
-                try campaign(siege, disk, parsed)
+                try campaign(tortureRun, disk, parsed)
             } catch {
                 daemon.folder.keep()
-                say("\n\(siege.table.text)\n")
+                say("\n\(tortureRun.table.text)\n")
                 say("Kept the folder: \(daemon.folder.path)")
                 say("To repeat: scripts/torture \(parsed.minutes) --seed \(parsed.seed)")
                 throw error
             }
-            var table = siege.table
+            var table = tortureRun.table
             table.add(others)
             say("\n\(table.text)\n")
             for name in table.unreached { say("Not reached: \(name)") }
@@ -85,25 +85,25 @@ package struct TortureCommand {
         }
     }
 
-    private func campaign(_ siege: Siege, _ disk: String, _ parsed: TortureArguments) throws {
+    private func campaign(_ tortureRun: TortureRun, _ disk: String, _ parsed: TortureArguments) throws {
         let end = MonotonicClock.now.advanced(by: .seconds(60 * parsed.minutes))
         var plan = TorturePlan(
-            points: try siege.control.points, only: parsed.faults, disk: disk, sweeps: parsed.sweeps)
+            points: try tortureRun.control.points, only: parsed.faults, disk: disk, sweeps: parsed.sweeps)
         repeat {
             let start = MonotonicClock.now
             var done = 0
-            for step in plan.cycle(using: &siege.chance) {
-                try step(siege)
+            for step in plan.cycle(using: &tortureRun.chance) {
+                try step(tortureRun)
                 done += 1
                 if done % 20 == 0 {
                     say(
-                        "  \(done) faults of cycle \(plan.cycles), \(siege.table.kills) kills, \(siege.oracle.sums.sent) records"
+                        "  \(done) faults of cycle \(plan.cycles), \(tortureRun.table.kills) kills, \(tortureRun.oracle.sums.sent) records"
                     )
                 }
             }
-            try siege.checkForwarding()
+            try tortureRun.checkForwarding()
             say("Cycle \(plan.cycles): \(done) faults in \(MonotonicClock.now.duration(to: start) * -1)")
-        } while MonotonicClock.now < end || siege.table.kills < parsed.kills
+        } while MonotonicClock.now < end || tortureRun.table.kills < parsed.kills
     }
 
     private func say(_ text: String) {

@@ -2,7 +2,7 @@ import UnixIO
 
 /// The order of faults, cycle by cycle: each named point once per cycle, the others several times, shuffled.
 struct TorturePlan {
-    typealias Step = (Siege) throws -> Void
+    typealias Step = (TortureRun) throws -> Void
 
     private typealias NamedStep = (name: String, step: Step)
 
@@ -28,7 +28,7 @@ struct TorturePlan {
         self.sweeps = sweeps
     }
 
-    mutating func cycle(using chance: inout Chance) -> [Step] {
+    mutating func cycle(using chance: inout SeededGenerator) -> [Step] {
         cycles += 1
         var steps: [NamedStep] = []
         for (index, name) in points.enumerated() {
@@ -47,7 +47,7 @@ struct TorturePlan {
         steps.append(("Socket file removed", { try $0.removeSocket() }))
         steps.append(("Descriptors exhausted", { try $0.exhaustDescriptors() }))
         let disk = disk
-        for cut in Siege.Cut.allCases {
+        for cut in TortureRun.Cut.allCases {
             for _ in 1...4 { steps.append(("Power cut", { try $0.cutPower(cut, disk: disk) })) }
         }
         for _ in 1...2 {
@@ -85,9 +85,9 @@ struct TorturePlan {
             steps.append(
                 (
                     "\(name) at the start, each call",
-                    { siege in
+                    { tortureRun in
                         var number = 1
-                        while try siege.failCallAtStart(number, count: 1, with: error, name) { number += 1 }
+                        while try tortureRun.failCallAtStart(number, count: 1, with: error, name) { number += 1 }
                     }
                 ))
             for number in 1...Self.callsUnderLoad {

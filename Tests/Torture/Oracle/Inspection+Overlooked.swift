@@ -30,10 +30,10 @@ extension Inspection {
     }
 
     /// Compares sums of the store with what was seen, except for the rows overlooked since the last look.
-    func compare<Key>(_ name: String, _ stored: [Key: Tally], with seen: inout [Key: Tally]) {
+    func compare<Key>(_ name: String, _ stored: [Key: RecordTotals], with seen: inout [Key: RecordTotals]) {
         var more: Int64 = 0
         for (key, tally) in seen {
-            let says = stored[key] ?? Tally()
+            let says = stored[key] ?? RecordTotals()
             more -= tally.records
             let isWell = overlooked > 0 ? says.holds(tally) : says == tally
             if !isWell { complaints.append("\(name) has \(says) for \(key), but the rows were \(tally)") }

@@ -31,8 +31,8 @@ extension Inspection {
         var ids: [Int64: [Int64]] = [:]
         for row in rows {
             ids[row.series, default: []].append(row.id)
-            closedTotals[row.series, default: Tally()].add(row.count)
-            closedCounts[HourKey(hour: row.hour, series: row.series), default: Tally()].add(row.count)
+            closedTotals[row.series, default: RecordTotals()].add(row.count)
+            closedCounts[HourKey(hour: row.hour, series: row.series), default: RecordTotals()].add(row.count)
         }
         lastRange = range.id
         lastClosedRow = range.last
@@ -69,7 +69,7 @@ extension Inspection {
     private func checkClosedTotals(_ connection: Connection) throws {
         let statement = try Statement(
             "SELECT series, records, occurrences FROM totals WHERE records > 0", on: connection)
-        let stored = try statement.all { ($0.int64(0), Tally(records: $0.int64(1), occurrences: $0.int64(2))) }
+        let stored = try statement.all { ($0.int64(0), RecordTotals(records: $0.int64(1), occurrences: $0.int64(2))) }
         compare("totals", Dictionary(stored) { first, _ in first }, with: &closedTotals)
     }
 
@@ -79,7 +79,7 @@ extension Inspection {
         let stored = try statement.all {
             (
                 HourKey(hour: $0.int64(0), series: $0.int64(1)),
-                Tally(records: $0.int64(2), occurrences: $0.int64(3))
+                RecordTotals(records: $0.int64(2), occurrences: $0.int64(3))
             )
         }
         compare("counts", Dictionary(stored) { first, _ in first }, with: &closedCounts)
@@ -89,13 +89,13 @@ extension Inspection {
     func checkSums(_ connection: Connection) throws {
         var statement = try Statement(
             "SELECT series, records, occurrences FROM series_totals WHERE records > 0", on: connection)
-        let series = try statement.all { ($0.int64(0), Tally(records: $0.int64(1), occurrences: $0.int64(2))) }
+        let series = try statement.all { ($0.int64(0), RecordTotals(records: $0.int64(1), occurrences: $0.int64(2))) }
         compare("series_totals", Dictionary(series) { first, _ in first }, with: &totals)
 
         statement = try Statement(
             "SELECT account, records, occurrences FROM ledger WHERE destination = 0 AND fate = 7 AND records > 0",
             on: connection)
-        let accounts = try statement.all { ($0.int64(0), Tally(records: $0.int64(1), occurrences: $0.int64(2))) }
+        let accounts = try statement.all { ($0.int64(0), RecordTotals(records: $0.int64(1), occurrences: $0.int64(2))) }
         compare("the ledger", Dictionary(accounts) { first, _ in first }, with: &received)
 
         statement = try Statement("SELECT count(*) FROM ledger_check", on: connection)

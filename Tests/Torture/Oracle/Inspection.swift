@@ -21,11 +21,11 @@ package final class Inspection {
     var gaps: [ClosedRange<Int64>] = []
     var overlooked: Int64 = 0
     /// Sums over all rows that were seen, in closed ranges and in the open one.
-    var totals: [Int64: Tally] = [:]
-    var received: [Int64: Tally] = [:]
+    var totals: [Int64: RecordTotals] = [:]
+    var received: [Int64: RecordTotals] = [:]
     /// The same for closed ranges only.
-    var closedTotals: [Int64: Tally] = [:]
-    var closedCounts: [HourKey: Tally] = [:]
+    var closedTotals: [Int64: RecordTotals] = [:]
+    var closedCounts: [HourKey: RecordTotals] = [:]
     /// The rows of the open range.
     var openRows: [(id: Int64, series: Int64, hour: Int64, count: Int64)] = []
     /// The number of rows that a closed range had when its posting lists were last compared with them.
@@ -99,8 +99,8 @@ package final class Inspection {
             complaints.append("row \(row.id) has the series \(row.series), which does not exist")
             return
         }
-        totals[row.series, default: Tally()].add(row.count)
-        received[series.account, default: Tally()].add(row.count)
+        totals[row.series, default: RecordTotals()].add(row.count)
+        received[series.account, default: RecordTotals()].add(row.count)
         openRows.append((row.id, row.series, row.receivedAt / 3_600_000, row.count))
         guard let source = Payload.source(of: row.message) else {
             complaints.append("row \(row.id) says “\(row.message)”, which was never sent")

@@ -21,7 +21,7 @@ package final class Oracle: Sendable {
         var complaints: [String] = []
         /// Rows that retention removed before they were read, of calls that are not judged yet.
         var overlooked: [ClosedRange<Int64>] = []
-        var given = GivenIDs()
+        var given = AssignedIDs()
 
         /// Stores the id that a receipt assigns to a record.
         mutating func stored(_ reporter: Int, _ number: Int, _ id: String) {

@@ -24,7 +24,7 @@ package struct Payload: Sendable {
                 app: Application(name: app, version: "1.0"),
                 metadata: .object([JSONValue.Member("number", .integer(Int64(number)))]))
         }
-        var chance = Chance(seed ^ UInt64(reporter) << 40 ^ UInt64(number))
+        var chance = SeededGenerator(seed ^ UInt64(reporter) << 40 ^ UInt64(number))
         let phrase = Self.phrases[Int(chance.next() % UInt64(Self.phrases.count))]
         let word = Int64(chance.next() % 7)
         var members: [JSONValue.Member] = [

@@ -1,13 +1,13 @@
 /// The current instruction to the reporters.
 struct Phase {
-    enum Doing {
+    enum Activity {
         case reporting
         /// Nothing new is begun, and open calls are finished.
         case settling
         case ended
     }
 
-    var doing = Doing.settling
+    var activity = Activity.settling
     /// The number of the settling, which distinguishes it from earlier ones.
     var number = 0
     /// `true` if ranges must be filled.

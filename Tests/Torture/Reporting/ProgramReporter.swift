@@ -11,40 +11,40 @@ struct ProgramReporter {
 
     private let number: Int
     private let app: String
-    private let crew: Crew
+    private let pool: ReporterPool
     private let folder: ScratchFolder
     private let socket: String
     private let program: String
-    private var chance: Chance
+    private var chance: SeededGenerator
     private var runs = 0
 
     init(
-        _ number: Int, app: String, _ crew: Crew, socket: String, in folder: ScratchFolder, seed: UInt64
+        _ number: Int, app: String, _ pool: ReporterPool, socket: String, in folder: ScratchFolder, seed: UInt64
     ) throws {
         self.number = number
         self.app = app
-        self.crew = crew
+        self.pool = pool
         self.socket = socket
         self.folder = folder
         program = try TestBinaries.path(of: Self.name)
-        chance = Chance(seed &+ UInt64(number) &* 104_729)
+        chance = SeededGenerator(seed &+ UInt64(number) &* 104_729)
     }
 
     mutating func run() {
         var settled = -1
         while true {
-            let phase = crew.phase.withLock { ($0.doing, $0.number) }
+            let phase = pool.phase.withLock { ($0.activity, $0.number) }
             switch phase.0 {
             case .ended:
-                crew.phase.withLock { $0.ended += 1 }
-                crew.phase.broadcast()
+                pool.phase.withLock { $0.ended += 1 }
+                pool.phase.broadcast()
                 return
             case .settling where settled == phase.1:
-                crew.waitForWork(after: phase.1)
+                pool.waitForWork(after: phase.1)
             case .settling where leftovers.isEmpty:
                 settled = phase.1
-                crew.phase.withLock { if $0.number == phase.1 { $0.settled += 1 } }
-                crew.phase.broadcast()
+                pool.phase.withLock { if $0.number == phase.1 { $0.settled += 1 } }
+                pool.phase.broadcast()
             case .settling:
                 // It sends what earlier programs have left, and one record of its own.
                 runProgram(count: 1, pause: 0, timeout: 5000)
@@ -67,7 +67,7 @@ struct ProgramReporter {
     private mutating func runProgram(count: Int, pause: Int, timeout: Int) {
         runs += 1
         let name = "program-\(number)-\(runs)"
-        let (call, first) = crew.oracle.began(number, count: count) { _ in false }
+        let (call, first) = pool.oracle.began(number, count: count) { _ in false }
         do {
             let process = try ChildProcess(
                 program, ["receipts", "\(count)", "\(number),\(first),\(pause),\(timeout)"], in: folder, name: name,
@@ -75,11 +75,11 @@ struct ProgramReporter {
                     "ISSUED_SOCKET": socket, "ISSUED_APP": app, "ISSUED_VERSION": "1.0", "XDG_STATE_HOME": state,
                 ])
             let end = try process.end(within: .seconds(90))
-            if end != .exit(0) { crew.oracle.complain("\(name) ended with \(end): \(process.errors)") }
-            crew.oracle.entrusted(number, call, ids: Self.ids(process.output))
+            if end != .exit(0) { pool.oracle.complain("\(name) ended with \(end): \(process.errors)") }
+            pool.oracle.entrusted(number, call, ids: Self.ids(process.output))
         } catch {
-            crew.oracle.complain("\(name): \(error)")
-            crew.oracle.lost(number, call)
+            pool.oracle.complain("\(name): \(error)")
+            pool.oracle.lost(number, call)
         }
         for suffix in ["out", "err"] { try? FileManager.default.removeItem(atPath: folder["\(name).\(suffix)"]) }
     }

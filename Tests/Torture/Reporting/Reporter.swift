@@ -15,9 +15,9 @@ struct Reporter {
     let number: Int
     let style: ReporterStyle
     let payload: Payload
-    let crew: Crew
+    let pool: ReporterPool
     private let producer: String
-    private var chance: Chance
+    private var chance: SeededGenerator
     private var client: RawClient?
     private var open: [OpenCall] = []
     /// A call was refused. Later calls are refused as well, and all are sent again after their replies have arrived.
@@ -26,12 +26,12 @@ struct Reporter {
     private static let timeout: Duration = .seconds(45)
     private static let method = "org.issued.Collector.Report"
 
-    init(_ number: Int, _ style: ReporterStyle, _ payload: Payload, _ crew: Crew, seed: UInt64) {
+    init(_ number: Int, _ style: ReporterStyle, _ payload: Payload, _ pool: ReporterPool, seed: UInt64) {
         self.number = number
         self.style = style
         self.payload = payload
-        self.crew = crew
-        chance = Chance(seed &+ UInt64(number) &* 7919)
+        self.pool = pool
+        chance = SeededGenerator(seed &+ UInt64(number) &* 7919)
         let low = chance.next() & 0xFFFF_FFFF_FFFF
         let digits = String(low, radix: 16)
         producer = "019aa3c5-0000-7000-8000-" + String(repeating: "0", count: 12 - digits.count) + digits
@@ -40,35 +40,35 @@ struct Reporter {
     mutating func run() {
         var settled = -1
         while true {
-            let phase = crew.phase.withLock { ($0.doing, $0.number, $0.fillsRanges) }
+            let phase = pool.phase.withLock { ($0.activity, $0.number, $0.fillsRanges) }
             switch phase.0 {
             case .ended:
-                crew.phase.withLock { $0.ended += 1 }
-                crew.phase.broadcast()
+                pool.phase.withLock { $0.ended += 1 }
+                pool.phase.broadcast()
                 return
             case .settling where settled == phase.1:
-                crew.waitForWork(after: phase.1)
+                pool.waitForWork(after: phase.1)
                 continue
             case .settling where open.isEmpty && endsQuietly():
                 settled = phase.1
-                crew.phase.withLock { if $0.number == phase.1 { $0.settled += 1 } }
-                crew.phase.broadcast()
+                pool.phase.withLock { if $0.number == phase.1 { $0.settled += 1 } }
+                pool.phase.broadcast()
                 continue
             case .settling, .reporting: break
             }
             let begins = phase.0 == .reporting && (!style.isOnlyForRanges || phase.2)
             if !begins, open.isEmpty, phase.0 == .reporting {
-                crew.rest(.milliseconds(10))
+                pool.rest(.milliseconds(10))
                 continue
             }
             do {
                 try step(begins: begins)
             } catch RawClient.NoReply.quiet {
-                crew.oracle.complain("reporter \(number) had no answer for \(Self.timeout)")
+                pool.oracle.complain("reporter \(number) had no answer for \(Self.timeout)")
                 disconnect()
             } catch {
                 disconnect()
-                crew.rest(.milliseconds(5))
+                pool.rest(.milliseconds(5))
             }
         }
     }
@@ -79,7 +79,7 @@ struct Reporter {
         if style.isNumbered {
             for index in open.indices { open[index].isSent = false }
         } else {
-            for call in open { crew.oracle.lost(number, call.call) }
+            for call in open { pool.oracle.lost(number, call.call) }
             open = []
         }
     }
@@ -91,7 +91,7 @@ struct Reporter {
             try client.begin("org.issued.Collector.Status")
             _ = try client.reply(within: Self.timeout)
         } catch RawClient.NoReply.quiet {
-            crew.oracle.complain("reporter \(number) had no answer for \(Self.timeout)")
+            pool.oracle.complain("reporter \(number) had no answer for \(Self.timeout)")
             disconnect()
         } catch {
             disconnect()
@@ -102,16 +102,16 @@ struct Reporter {
     // MARK: Sending
 
     private mutating func step(begins: Bool) throws {
-        if client == nil { client = try crew.connect(as: style.uid, reporter: number) }
+        if client == nil { client = try pool.connect(as: style.uid, reporter: number) }
         guard let client else { return }
         if !isHeld {
             if begins, open.count < style.pipelined { begin() }
             for index in open.indices where !open[index].isSent { try send(index, client) }
         }
         if style.isOneway {
-            for call in open { crew.oracle.lost(number, call.call) }
+            for call in open { pool.oracle.lost(number, call.call) }
             open = []
-            crew.rest(style.pause)
+            pool.rest(style.pause)
             return
         }
         let isFull = open.count >= style.pipelined || !begins || isHeld
@@ -120,16 +120,16 @@ struct Reporter {
             try receive(client, within: isFull ? Self.timeout : .zero)
         } else if isHeld {
             isHeld = false
-            crew.rest(.milliseconds(60))
+            pool.rest(.milliseconds(60))
         }
-        if begins { crew.rest(style.pause) }
+        if begins { pool.rest(style.pause) }
     }
 
     private mutating func begin() {
         let count = Int.random(in: style.recordsPerCall, using: &chance)
         let oneIn = style.badOneIn
         var chance = chance
-        let (call, first) = crew.oracle.began(number, count: count) { _ in
+        let (call, first) = pool.oracle.began(number, count: count) { _ in
             oneIn.map { chance.next() % $0 == 0 } ?? false
         }
         // The same numbers as stored in the oracle.
@@ -146,7 +146,7 @@ struct Reporter {
     }
 
     private mutating func send(_ index: Int, _ client: RawClient) throws {
-        if open[index].sendings > 0 { crew.oracle.resent(number, open[index].call) }
+        if open[index].sendings > 0 { pool.oracle.resent(number, open[index].call) }
         open[index].isSent = true
         open[index].sendings += 1
         try client.send(open[index].message)
@@ -162,7 +162,7 @@ struct Reporter {
             return
         }
         guard let index = open.firstIndex(where: \.isSent) else {
-            crew.oracle.complain("reporter \(number) got a reply without a call")
+            pool.oracle.complain("reporter \(number) got a reply without a call")
             return
         }
         let call = open[index]
@@ -172,7 +172,7 @@ struct Reporter {
         }
         open.remove(at: index)
         let receipts = try ReportReply(json: reply.parameters).receipts
-        crew.oracle.answered(number, call.call, receipts, isFirstSending: call.sendings == 1)
+        pool.oracle.answered(number, call.call, receipts, isFirstSending: call.sendings == 1)
     }
 
     private mutating func refuse(_ index: Int, _ error: CollectorError) {
@@ -180,16 +180,16 @@ struct Reporter {
         case .busy, .noSpace: break
         case .invalidRecord, .invalidFilter, .tooLarge, .notFound, .denied, .interfaceNotFound, .methodNotFound,
             .methodNotImplemented, .invalidParameter, .permissionDenied, .expectedMore, .unknown:
-            crew.oracle.complain("reporter \(number) was answered: \(error)")
+            pool.oracle.complain("reporter \(number) was answered: \(error)")
         }
-        crew.countRefusal()
+        pool.countRefusal()
         if style.isNumbered {
             open[index].isSent = false
             isHeld = true
         } else {
-            crew.oracle.refused(number, open[index].call)
+            pool.oracle.refused(number, open[index].call)
             open.remove(at: index)
-            crew.rest(.milliseconds(60))
+            pool.rest(.milliseconds(60))
         }
     }
 }

@@ -14,7 +14,8 @@ package enum DamageRun {
                     table.add(try runDamage(damage, daemon), to: "Damage: \(damage.name)")
                 } catch {
                     daemon.folder.keep()
-                    throw Siege.Broken(description: "Damage: \(damage.name): \(error) (\(daemon.folder.path))")
+                    throw TortureRun.GuaranteeViolation(
+                        description: "Damage: \(damage.name): \(error) (\(daemon.folder.path))")
                 }
             }
         }
@@ -38,9 +39,9 @@ package enum DamageRun {
         let log = String(daemon.log.dropFirst(before))
         let isSetAside = log.contains("moving it aside")
         guard isSetAside == damage.isSetAside ?? isSetAside else {
-            throw Siege.Broken(description: "The file was\(isSetAside ? "" : " not") quarantined.")
+            throw TortureRun.GuaranteeViolation(description: "The file was\(isSetAside ? "" : " not") quarantined.")
         }
-        row.lines = Siege.troubles(in: log)
+        row.lines = TortureRun.troubles(in: log)
         row.times = 1
         row.reached = 1
         return row
@@ -69,10 +70,10 @@ package enum DamageRun {
         try daemon.waits(for: "READY=1")
         let records = [IssueRecord(message: "Early")]
         guard case .busy = try RawClient(path: daemon.socket).refusal(of: .report, ReportParameters(records: records))
-        else { throw Siege.Broken(description: "A report did not get the error Busy.") }
+        else { throw TortureRun.GuaranteeViolation(description: "A report did not get the error Busy.") }
         try FileSystem.setMode(0o700, of: state)
         try report(2, daemon, &row)
-        row.lines = Siege.troubles(in: String(daemon.log.dropFirst(before)))
+        row.lines = TortureRun.troubles(in: String(daemon.log.dropFirst(before)))
         row.times = 1
         row.reached = 1
         return row

@@ -16,9 +16,9 @@ package enum DiskFullRun {
 
     package static func run(
         _ listener: FakeLogz, control: FaultControl, library: String, seed: UInt64, times: Int,
-        crew styles: [ReporterStyle] = ReporterStyle.usual(withOtherUsers: false)
+        styles: [ReporterStyle] = ReporterStyle.usual(withOtherUsers: false)
     ) async throws -> TortureTable {
-        let configuration = Siege.configuration(listener, control: control, library: library, maxSize: "16M")
+        let configuration = TortureRun.configuration(listener, control: control, library: library, maxSize: "16M")
         return try await DaemonFixture.with(configuration, starts: false) { daemon in
             guard let mount, let unmount else { throw CocoaError(.featureUnsupported) }
             let state = daemon.folder["state"]
@@ -28,26 +28,26 @@ package enum DiskFullRun {
                 daemon.process?.send(SIGKILL)
                 try? call(unmount, ["--lazy", state], daemon)
             }
-            let siege = try Siege(daemon, listener, control: control, seed: seed, crew: styles)
-            defer { siege.end() }
-            for time in 0..<times { try siege.fillDisk(state, restarts: time % 3 == 2) }
-            return siege.table
+            let tortureRun = try TortureRun(daemon, listener, control: control, seed: seed, styles: styles)
+            defer { tortureRun.end() }
+            for time in 0..<times { try tortureRun.fillDisk(state, restarts: time % 3 == 2) }
+            return tortureRun.table
         }
     }
 
     private static func call(_ program: String, _ arguments: [String], _ daemon: DaemonFixture) throws {
         let process = try ChildProcess(program, arguments, in: daemon.folder, name: "mount")
-        guard try process.end() == .exit(0) else { throw Siege.Broken(description: process.errors) }
+        guard try process.end() == .exit(0) else { throw TortureRun.GuaranteeViolation(description: process.errors) }
     }
 }
 
-extension Siege {
+extension TortureRun {
     /// Leaves no free space on the store's disk for a while.
     fileprivate func fillDisk(_ folder: String, restarts: Bool) throws {
         let filler = "\(folder)/filler"
         try round(restarts ? "Disk full, and a restart" : "Disk full", fillingRanges: !restarts) {
             load(for: 50...200)
-            let before = crew.refusals
+            let before = pool.refusals
             guard FileManager.default.createFile(atPath: filler, contents: nil),
                 let file = FileHandle(forWritingAtPath: filler)
             else { throw CocoaError(.fileWriteUnknown) }
@@ -58,7 +58,7 @@ extension Siege {
                 try daemon.start()
             }
             load(for: 200...400)
-            let hasRefused = crew.refusals > before
+            let hasRefused = pool.refusals > before
             try FileManager.default.removeItem(atPath: filler)
             return hasRefused
         }
@@ -70,7 +70,7 @@ extension Siege {
             for size in [1 << 20, 1 << 16, 4096] {
                 while (try? file.write(contentsOf: Data(count: size))) != nil {}
             }
-            crew.rest(.milliseconds(5))
+            pool.rest(.milliseconds(5))
         }
     }
 }

@@ -1,5 +1,5 @@
 /// How a port treats connections.
-enum DoorMode: Hashable, Sendable {
+enum PortMode: Hashable, Sendable {
     case open
     /// Connections are refused.
     case closed

@@ -2,7 +2,7 @@ import IssueCore
 import IssueProtocol
 
 /// A reproducible random number generator (SplitMix64) for test data.
-struct Traffic: RandomNumberGenerator {
+struct SeededGenerator: RandomNumberGenerator {
     private var state: UInt64
 
     init(seed: UInt64) {

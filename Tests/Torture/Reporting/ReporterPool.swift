@@ -3,7 +3,7 @@ import Synchronization
 import UnixIO
 
 /// All reporters of a run, and the instructions to them.
-final class Crew: Sendable {
+final class ReporterPool: Sendable {
     /// The reporters did not settle in time.
     struct Unsettled: Error, CustomStringConvertible {
         let description: String
@@ -61,7 +61,7 @@ final class Crew: Sendable {
 
     func report(fillingRanges: Bool = false) {
         change {
-            $0.doing = .reporting
+            $0.activity = .reporting
             $0.fillsRanges = fillingRanges
         }
     }
@@ -69,7 +69,7 @@ final class Crew: Sendable {
     /// Waits until everything that was begun has ended.
     func settle(within time: Duration = .seconds(120)) throws {
         change { phase in
-            phase.doing = .settling
+            phase.activity = .settling
             phase.number += 1
             phase.settled = 0
         }
@@ -83,7 +83,7 @@ final class Crew: Sendable {
     }
 
     func end() {
-        change { $0.doing = .ended }
+        change { $0.activity = .ended }
         let all = size.load(ordering: .relaxed)
         _ = phase.wait(deadline: MonotonicClock.now.advanced(by: .seconds(60))) { $0.ended == all ? true : nil }
     }
@@ -98,7 +98,7 @@ final class Crew: Sendable {
     /// Waits until the instruction is no longer to settle with this number.
     func waitForWork(after number: Int) {
         _ = phase.wait { phase -> Bool? in
-            if case .settling = phase.doing, phase.number == number { return nil }
+            if case .settling = phase.activity, phase.number == number { return nil }
             return true
         }
     }
@@ -107,7 +107,7 @@ final class Crew: Sendable {
     func rest(_ time: Duration) {
         guard time > .zero else { return }
         _ = phase.wait(deadline: MonotonicClock.now.advanced(by: time)) { phase -> Bool? in
-            if case .ended = phase.doing { return true }
+            if case .ended = phase.activity { return true }
             return nil
         }
     }

@@ -5,9 +5,9 @@ package import IssueTestSupport
 import UnixIO
 
 /// A daemon under load that suffers one fault after the other, and an oracle that examines its store after each.
-package final class Siege {
+package final class TortureRun {
     /// The daemon broke a promise.
-    package struct Broken: Error, CustomStringConvertible {
+    package struct GuaranteeViolation: Error, CustomStringConvertible {
         package let description: String
     }
 
@@ -16,8 +16,8 @@ package final class Siege {
     package let control: FaultControl
     package let oracle = Oracle()
     package private(set) var table = TortureTable()
-    package var chance: Chance
-    let crew: Crew
+    package var chance: SeededGenerator
+    let pool: ReporterPool
     var inspection: Inspection
     private static let betweenLooks = Duration.milliseconds(250)
     /// The number of rows found in stores that have since been replaced.
@@ -28,16 +28,16 @@ package final class Siege {
     /// Starts a daemon with the fault library, and reporters that wait.
     package init(
         _ daemon: DaemonFixture, _ listener: FakeLogz, control: FaultControl, seed: UInt64,
-        crew styles: [ReporterStyle] = ReporterStyle.usual(withOtherUsers: false)
+        styles: [ReporterStyle] = ReporterStyle.usual(withOtherUsers: false)
     ) throws {
         self.daemon = daemon
         self.listener = listener
         self.control = control
-        chance = Chance(seed)
-        crew = Crew(oracle, socket: daemon.socket, folder: daemon.folder)
+        chance = SeededGenerator(seed)
+        pool = ReporterPool(oracle, socket: daemon.socket, folder: daemon.folder)
         inspection = Inspection(daemon.database, oracle)
         try daemon.start()
-        try crew.start(styles, seed: seed)
+        try pool.start(styles, seed: seed)
     }
 
     /// Returns the daemon's configuration. It keeps little and forwards much, so that all parts are busy.
@@ -73,7 +73,7 @@ package final class Siege {
     }
 
     package func end() {
-        crew.end()
+        pool.end()
     }
 
     // MARK: Rounds
@@ -84,16 +84,16 @@ package final class Siege {
     package func round(_ fault: String, fillingRanges: Bool = false, _ body: () throws -> Bool) throws {
         let before = (oracle.sums, foundBefore + inspection.found, try logSize())
         try troubleListener()
-        crew.report(fillingRanges: fillingRanges)
+        pool.report(fillingRanges: fillingRanges)
         do {
             let cameToPass = try body()
             guard daemon.process?.isRunning == true else {
-                throw Broken(description: "The daemon is no longer running.")
+                throw GuaranteeViolation(description: "The daemon is no longer running.")
             }
-            try crew.settle()
+            try pool.settle()
             try inspection.look()
             if let line = try log(from: before.2).split(separator: "\n").first(where: { $0.contains("reason=age") }) {
-                throw Broken(description: "No record is old enough for this: \(line)")
+                throw GuaranteeViolation(description: "No record is old enough for this: \(line)")
             }
             var row = TortureTable.Row()
             row.times = 1
@@ -105,7 +105,7 @@ package final class Siege {
             row.lines = Self.troubles(in: try log(from: before.2))
             table.add(row, to: fault)
         } catch {
-            throw Broken(description: "After “\(fault)”: \(error)")
+            throw GuaranteeViolation(description: "After “\(fault)”: \(error)")
         }
     }
 
@@ -132,7 +132,7 @@ package final class Siege {
 
     /// Lets some time pass under load.
     func load(for time: ClosedRange<Int>) {
-        crew.rest(.milliseconds(Int.random(in: time, using: &chance)))
+        pool.rest(.milliseconds(Int.random(in: time, using: &chance)))
     }
 
     /// Waits until the daemon has ended on its own.
@@ -144,7 +144,7 @@ package final class Siege {
         var looksAt = MonotonicClock.now.advanced(by: Self.betweenLooks)
         while daemon.process?.isRunning == true {
             guard MonotonicClock.now < deadline else { return false }
-            crew.rest(.milliseconds(2))
+            pool.rest(.milliseconds(2))
             guard looks, MonotonicClock.now >= looksAt else { continue }
             try inspection.look(isQuiet: false)
             looksAt = MonotonicClock.now.advanced(by: Self.betweenLooks)
@@ -196,7 +196,7 @@ package final class Siege {
         let deadline = MonotonicClock.now.advanced(by: .seconds(120))
         while try client.destination().ledger.pending > 0 {
             guard MonotonicClock.now < deadline else {
-                throw Broken(
+                throw GuaranteeViolation(
                     description: "The destination is well, and records are pending: \(try client.destination())")
             }
             try client.begin(.flush, FlushParameters(timeout: .seconds(5)))
@@ -208,14 +208,14 @@ package final class Siege {
             $0["event_kind"]?.asString == "issue" && $0["app"]?.asString != Self.visitor
         }
         let rows = Set(records.compactMap { $0.eventID.flatMap { Oracle.row(of: $0) } })
-        guard ledger.balances else { throw Broken(description: "The ledger does not balance: \(ledger)") }
+        guard ledger.balances else { throw GuaranteeViolation(description: "The ledger does not balance: \(ledger)") }
         let difference = Int64(rows.count) - (ledger.delivered - deliveredBefore)
         guard difference >= 0, difference <= ledger.expired else {
-            throw Broken(
+            throw GuaranteeViolation(
                 description: "\(rows.count) records have arrived, and the ledger says delivered: \(ledger.delivered)")
         }
         if let newest = rows.max(), newest > inspection.lastRow {
-            throw Broken(description: "The record \(newest) has arrived, which is not in the store.")
+            throw GuaranteeViolation(description: "The record \(newest) has arrived, which is not in the store.")
         }
     }
 }

@@ -2,7 +2,7 @@ import Issues
 import UnixIO
 
 /// A folder with a socket, a reporter that sends to it, and optionally a collector.
-struct Desk: Sendable {
+struct CollectorFixture: Sendable {
     let path: String
     let delivery: Delivery
     let reporter: DaemonReporter
@@ -11,22 +11,22 @@ struct Desk: Sendable {
     /// Runs a test with a collector that has the given faults, or without one if `faults` is nil.
     static func with(
         faults: [FakeCollector.Fault]? = [], limits: OutboxLimits = quickLimits,
-        _ body: (Desk) async throws -> Void
+        _ body: (CollectorFixture) async throws -> Void
     ) async throws {
         let folder = "/tmp/issues-\(String(Randomness.uint64(), radix: 36))"
         try FileSystem.makeFolders(folder, mode: 0o700)
         let path = "\(folder)/issued.sock"
         let delivery = Delivery(paths: [path], limits: limits)
         let collector = try faults.map { try FakeCollector(path: path, faults: $0) }
-        let desk = Desk(
+        let fixture = CollectorFixture(
             path: path, delivery: delivery, reporter: DaemonReporter(delivery: delivery), collector: collector)
         do {
-            try await body(desk)
+            try await body(fixture)
         } catch {
-            desk.clear(folder)
+            fixture.clear(folder)
             throw error
         }
-        desk.clear(folder)
+        fixture.clear(folder)
     }
 
     /// Limits with short delays, so that tests are fast.

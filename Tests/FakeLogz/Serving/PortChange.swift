@@ -1,18 +1,18 @@
 /// A change of a port.
-struct DoorChange: Hashable, Sendable {
+struct PortChange: Hashable, Sendable {
     /// The durations for which the port is open and closed in turn.
     struct Flapping: Hashable, Sendable {
         var up: Duration
         var down: Duration
     }
 
-    var mode: DoorMode
+    var mode: PortMode
     /// The time after which the port reopens; nil for never.
     var duration: Duration?
     /// Makes the port close and reopen repeatedly.
     var flapping: Flapping?
 
-    init(to mode: DoorMode, for duration: Duration? = nil, flapping: Flapping? = nil) {
+    init(to mode: PortMode, for duration: Duration? = nil, flapping: Flapping? = nil) {
         self.mode = mode
         self.duration = duration
         self.flapping = flapping

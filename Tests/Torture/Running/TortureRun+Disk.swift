@@ -2,7 +2,7 @@ import Foundation
 import IssueTestSupport
 package import UnixIO
 
-extension Siege {
+extension TortureRun {
     /// Makes the nth call on the database's files fail, and some of the following ones.
     package func failCall(_ number: Int, count: Int, with error: Errno, _ name: String) throws {
         var kind = "none"

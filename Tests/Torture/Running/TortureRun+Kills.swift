@@ -2,7 +2,7 @@ import Foundation
 import IssueTestSupport
 import UnixIO
 
-extension Siege {
+extension TortureRun {
     /// The condition under which a point is passed.
     private enum Trigger {
         case load
@@ -51,24 +51,24 @@ extension Siege {
         case .fillingRanges: timeout = .seconds(30)
         case .rest:
             _ = try waitsForEnd(within: .seconds(3), looks: true)
-            try crew.settle()
+            try pool.settle()
             try inspection.look()
             timeout = .seconds(5)
         case .start:
             try daemon.terminate()
             pass = Int.random(in: 1...2, using: &chance)
         case .freshStore:
-            try crew.settle()
+            try pool.settle()
             try inspection.look()
             try daemon.terminate()
             try FileManager.default.removeItem(atPath: daemon.folder["state"])
             try forgetStore()
-            crew.report()
+            pool.report()
             pass = Int.random(in: 1...3, using: &chance)
         case .shrinkingStore:
             try waitForClosedRange()
             // Records that are removed this fast must be read before.
-            try crew.settle()
+            try pool.settle()
             try inspection.look()
             try daemon.terminate()
             var small = daemon.configuration
@@ -93,7 +93,7 @@ extension Siege {
     private func waitForClosedRange() throws {
         let deadline = MonotonicClock.now.advanced(by: .seconds(180))
         while try daemon.file.rows("SELECT id FROM ranges WHERE records > 0", columns: 1).isEmpty {
-            guard MonotonicClock.now < deadline else { throw Broken(description: "No range was closed.") }
+            guard MonotonicClock.now < deadline else { throw GuaranteeViolation(description: "No range was closed.") }
             load(for: 20...20)
         }
     }
@@ -120,7 +120,9 @@ extension Siege {
     package func restart() throws {
         try round("SIGTERM and start") {
             load(for: 50...300)
-            guard try daemon.terminate() == .exit(0) else { throw Broken(description: "It did not end with status 0.") }
+            guard try daemon.terminate() == .exit(0) else {
+                throw GuaranteeViolation(description: "It did not end with status 0.")
+            }
             try daemon.start()
             return true
         }

@@ -4,7 +4,7 @@ import IssueTestSupport
 import UnixIO
 
 /// Maintenance of the store. The oracle remembers all ids of receipts and checks that none is assigned twice.
-extension Siege {
+extension TortureRun {
     /// Replaces the store by a backup. Everything reported after the backup is gone.
     package func goBackToBackup() throws {
         try round("Back to a backup") {
@@ -13,9 +13,9 @@ extension Siege {
             try checkForwarding()
             let delivered = try RawClient(path: daemon.socket).destination().ledger.delivered
             let reply: BackupReply = try RawClient(path: daemon.socket).call(.backup, JSONValue.object([]))
-            guard let copy = reply.path else { throw Broken(description: "The backup has no path.") }
+            guard let copy = reply.path else { throw GuaranteeViolation(description: "The backup has no path.") }
             let then = Inspection(as: inspection)
-            crew.report()
+            pool.report()
             load(for: 100...300)
             try settleAndLook()
             if Bool.random(using: &chance) { try daemon.kill() } else { try daemon.terminate() }
@@ -23,7 +23,7 @@ extension Siege {
             try FileManager.default.moveItem(atPath: copy, toPath: daemon.database)
             try returnTo(then, delivered: delivered)
             try daemon.start()
-            crew.report()
+            pool.report()
             load(for: 50...200)
             return true
         }
@@ -50,7 +50,7 @@ extension Siege {
             if Bool.random(using: &chance) { try daemon.kill() } else { try daemon.terminate() }
             try daemon.start()
             try inspection.look()
-            crew.report()
+            pool.report()
             load(for: 50...200)
             return true
         }
@@ -71,7 +71,7 @@ extension Siege {
             large.text.replace(/MaxSize=\w+/, with: "MaxSize=1G")
             try daemon.configure(large)
             try daemon.start()
-            crew.report()
+            pool.report()
             load(for: 50...200)
             for _ in 1...3 {
                 try RawClient(path: daemon.socket).begin(.repair, RepairParameters())
@@ -82,11 +82,15 @@ extension Siege {
             let client = try RawClient(path: daemon.socket)
             try client.begin(.repair, RepairParameters())
             let reply: RepairReply = try client.answer(within: .seconds(120))
-            guard reply.unreadable == 0 else { throw Broken(description: "The old store could not be read: \(reply)") }
+            guard reply.unreadable == 0 else {
+                throw GuaranteeViolation(description: "The old store could not be read: \(reply)")
+            }
             try settleAndLook()
             let new = try daemon.file.rows(
                 #"SELECT count(*) FROM records WHERE details ->> '$.recovered.id' IS NOT NULL"#, columns: 1)
-            guard new == old else { throw Broken(description: "\(old) records were quarantined, \(new) imported.") }
+            guard new == old else {
+                throw GuaranteeViolation(description: "\(old) records were quarantined, \(new) imported.")
+            }
             try daemon.terminate()
             try daemon.configure(usual)
             try daemon.start()
@@ -99,7 +103,7 @@ extension Siege {
     }
 
     private func settleAndLook() throws {
-        try crew.settle()
+        try pool.settle()
         try inspection.look()
     }
 

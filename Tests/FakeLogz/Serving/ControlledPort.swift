@@ -1,17 +1,17 @@
 import UnixIO
 
 /// A port on the loopback interface that can be closed, reopened and made unresponsive.
-final class Door: Sendable {
+final class ControlledPort: Sendable {
     private struct State: Sendable {
         /// The first listener, until the keeper thread takes it over.
         var first: OpenSocket?
-        var wanted = DoorMode.open
-        var actual = DoorMode.open
+        var wanted = PortMode.open
+        var actual = PortMode.open
         /// The time at which the port reopens.
         var reopening: KernelInstant?
         /// The time at which it closes, and the durations of the two phases.
         var closing: KernelInstant?
-        var flapping: DoorChange.Flapping?
+        var flapping: PortChange.Flapping?
 
         /// Applies the changes that are due. Returns `true` if connections must end.
         mutating func turn(at now: KernelInstant) -> Bool {
@@ -34,7 +34,7 @@ final class Door: Sendable {
     }
 
     /// Serves a connection until it ends.
-    typealias Handler = @Sendable (Door, OpenSocket, _ number: Int) -> Void
+    typealias Handler = @Sendable (ControlledPort, OpenSocket, _ number: Int) -> Void
 
     private static let mostConnections = 64
 
@@ -42,8 +42,8 @@ final class Door: Sendable {
     private let state = Monitor(State())
     private let wake: EventCounter
     private let poller: Poller
-    private let crew = Crew()
-    private let keeper = Crew()
+    private let threadGroup = ThreadGroup()
+    private let keeper = ThreadGroup()
     private let handler: Handler
 
     init(port: UInt16, name: String, handler: @escaping Handler) throws(Errno) {
@@ -65,11 +65,11 @@ final class Door: Sendable {
     }
 
     /// Changes the mode and returns once it is in effect. Throws if another process has taken the port meanwhile.
-    func change(to mode: DoorMode) throws(Errno) {
-        try make(DoorChange(to: mode))
+    func change(to mode: PortMode) throws(Errno) {
+        try make(PortChange(to: mode))
     }
 
-    func make(_ change: DoorChange) throws(Errno) {
+    func make(_ change: PortChange) throws(Errno) {
         let (now, mode) = (MonotonicClock.now, change.mode)
         state.withLock { state in
             guard state.wanted != .ended else { return }
@@ -96,7 +96,7 @@ final class Door: Sendable {
         wake.signal()
         keeper.join()
         cutConnections()
-        crew.join()
+        threadGroup.join()
     }
 
     private func keep() {
@@ -104,7 +104,7 @@ final class Door: Sendable {
         // The connections that keep the queue of a blackhole full.
         var crowd: [OpenSocket] = []
         defer { extendLifetime(crowd) }
-        var mode = DoorMode.open
+        var mode = PortMode.open
         var events: [PollEvent] = []
 
         while true {
@@ -155,7 +155,7 @@ final class Door: Sendable {
             }
             guard let number else { continue }
             try? socket.descriptor.setNoDelay()
-            let isServed: Void? = try? crew.start(name: "fake-\(number)") { [self] in
+            let isServed: Void? = try? threadGroup.start(name: "fake-\(number)") { [self] in
                 handler(self, socket, number)
                 forget(number)
             }

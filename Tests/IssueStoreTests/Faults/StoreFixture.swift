@@ -6,7 +6,7 @@ import Testing
 @testable import IssueStore
 
 /// A store in use on a disk that fails, and the model of its expected contents.
-final class StoreScene {
+final class StoreFixture {
     /// The steps of a daemon that change its store.
     enum Step: CaseIterable {
         case report, reportNumbered, batch, settle, closeRange, forget, checkpoint, shrink, restart
@@ -35,11 +35,11 @@ final class StoreScene {
         store.settings.retention.maxSize = 1 << 40
     }
 
-    /// Runs `body` with a scene on a disk of its own.
-    static func with<Value>(seed: UInt64, _ body: (StoreScene, FaultDisk) throws -> Value) throws -> Value {
+    /// Runs `body` with a fixture on a disk of its own.
+    static func with<Value>(seed: UInt64, _ body: (StoreFixture, FaultDisk) throws -> Value) throws -> Value {
         try TemporaryStore.with { store in
             try FaultDisk.with(store.folder, seed: seed) { disk in
-                try body(StoreScene(store, seed: seed), disk)
+                try body(StoreFixture(store, seed: seed), disk)
             }
         }
     }
@@ -200,7 +200,7 @@ final class StoreScene {
 
     // MARK: Checks
 
-    /// Checks the image that a power cut leaves. It must contain the scene's model, or the model including the
+    /// Checks the image that a power cut leaves. It must contain the fixture's model, or the model including the
     /// interrupted step, and the store must continue from there.
     func expectSound(
         image folder: String, or doubtful: StoreModel?, _ place: String,
@@ -209,7 +209,7 @@ final class StoreScene {
         defer { try? FileManager.default.removeItem(atPath: folder) }
         // A disk of its own, so that its syncs take no time.
         try FaultDisk.with(folder, seed: 0) { _ in
-            let image = StoreScene(TemporaryStore(path: folder + "/issues.db"), seed: 77, model: model)
+            let image = StoreFixture(TemporaryStore(path: folder + "/issues.db"), seed: 77, model: model)
             (image.store.wall, image.store.monotonic) = (store.wall, store.monotonic)
             image.doubtful = doubtful
             let found = try image.recover()

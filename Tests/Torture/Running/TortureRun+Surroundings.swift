@@ -2,7 +2,7 @@ import Foundation
 import IssueTestSupport
 import UnixIO
 
-extension Siege {
+extension TortureRun {
     /// Shifts the wall clock for a while.
     package func jump(by duration: Duration) throws {
         try round(duration < .zero ? "Clock set back" : "Clock set forward") {
@@ -10,9 +10,9 @@ extension Siege {
             try control.setClock(off: duration)
             load(for: 60...200)
             if Bool.random(using: &chance) { try daemon.restart() }
-            try crew.settle()
+            try pool.settle()
             try inspection.look()
-            crew.report()
+            pool.report()
             try control.setClock(off: .zero)
             load(for: 20...60)
             return true
@@ -26,8 +26,10 @@ extension Siege {
             try FileManager.default.removeItem(atPath: daemon.socket)
             let deadline = MonotonicClock.now.advanced(by: .seconds(20))
             while (try? RawClient(path: daemon.socket).status()) == nil {
-                guard MonotonicClock.now < deadline else { throw Broken(description: "The socket did not reappear.") }
-                crew.rest(.milliseconds(10))
+                guard MonotonicClock.now < deadline else {
+                    throw GuaranteeViolation(description: "The socket did not reappear.")
+                }
+                pool.rest(.milliseconds(10))
             }
             return true
         }
@@ -52,7 +54,9 @@ extension Siege {
             let hasGoneOn = oracle.sums.acknowledged > before
             try limitDescriptors("\(limit):")
             for client in waiting { _ = try client.reply(within: .seconds(30)) }
-            guard hasGoneOn else { throw Broken(description: "No call was answered while descriptors were exhausted.") }
+            guard hasGoneOn else {
+                throw GuaranteeViolation(description: "No call was answered while descriptors were exhausted.")
+            }
             return true
         }
     }
@@ -68,6 +72,6 @@ extension Siege {
         guard let prlimit = TestBinaries.tool("/usr/bin/prlimit") else { throw CocoaError(.featureUnsupported) }
         let process = try ChildProcess(
             prlimit, ["--pid", "\(daemon.pid)", "--nofile=\(limit)"], in: daemon.folder, name: "prlimit")
-        guard try process.end() == .exit(0) else { throw Broken(description: "prlimit: \(process.errors)") }
+        guard try process.end() == .exit(0) else { throw GuaranteeViolation(description: "prlimit: \(process.errors)") }
     }
 }

@@ -1,5 +1,5 @@
 /// A reproducible random number generator: the same seed gives the same numbers (SplitMix64).
-package struct Chance: RandomNumberGenerator {
+package struct SeededGenerator: RandomNumberGenerator {
     private var state: UInt64
 
     package init(_ seed: UInt64) {

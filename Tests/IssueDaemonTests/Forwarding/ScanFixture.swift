@@ -8,7 +8,7 @@ import SQLiteKit
 
 /// A store with a destination, whose record log is scanned in portions,
 /// optionally by a new forwarding loop for each.
-final class ScanScene {
+final class ScanFixture {
     let path: String
     let writer: StoreWriter
     let reader: StoreReader
@@ -27,8 +27,8 @@ final class ScanScene {
         var drafts: [SummaryDraft] = []
     }
 
-    static func with(_ limits: LimitSettings, seed: UInt64, _ body: (ScanScene) throws -> Void) throws {
-        try withPath { try body(ScanScene($0, limits, seed: seed)) }
+    static func with(_ limits: LimitSettings, seed: UInt64, _ body: (ScanFixture) throws -> Void) throws {
+        try withPath { try body(ScanFixture($0, limits, seed: seed)) }
     }
 
     /// Calls `body` with the path of a database in a temporary folder.
@@ -153,7 +153,7 @@ final class ScanScene {
     }
 }
 
-extension ScanScene.Decisions {
+extension ScanFixture.Decisions {
     fileprivate mutating func add(_ batch: NewBatch) {
         sent += batch.sent.map { [$0.row, $0.count, $0.suppressedBefore, $0.occurrences] }
         withheld += batch.withheld

@@ -1,5 +1,5 @@
 /// Sums of records, counted by a plain scan.
-struct Tally: Equatable {
+struct RecordTotals: Equatable {
     var records: Int64 = 0
     var occurrences: Int64 = 0
 
@@ -9,7 +9,7 @@ struct Tally: Equatable {
     }
 
     /// Returns `true` if this can be the sum of the given records and others.
-    func holds(_ other: Tally) -> Bool {
+    func holds(_ other: RecordTotals) -> Bool {
         let more = records - other.records
         return more >= 0 && occurrences - other.occurrences >= more
     }

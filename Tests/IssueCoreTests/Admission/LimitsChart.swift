@@ -1,5 +1,5 @@
 /// Draws the simulation as an SVG bar chart with a logarithmic scale.
-struct LimitsPicture {
+struct LimitsChart {
     private let simulation: LimitsSimulation
 
     private static let column = 14

@@ -1,7 +1,7 @@
 import IssueTestSupport
 import UnixIO
 
-extension Siege {
+extension TortureRun {
     /// A row that is deleted without the bookkeeping of the daemon.
     package enum DeletedRow {
         case ofOpenRange
@@ -23,13 +23,13 @@ extension Siege {
     /// contradiction that the oracle finds. The run cannot be continued afterwards.
     package func hideRow(_ row: DeletedRow) throws -> String {
         let query = "SELECT id FROM records WHERE \(row.isChosen) LIMIT 1"
-        crew.report(fillingRanges: row == .ofThinnedRange)
+        pool.report(fillingRanges: row == .ofThinnedRange)
         let deadline = MonotonicClock.now.advanced(by: .seconds(180))
         while try daemon.file.rows(query, columns: 1).isEmpty {
-            guard MonotonicClock.now < deadline else { throw Broken(description: "No such row was found.") }
-            crew.rest(.milliseconds(10))
+            guard MonotonicClock.now < deadline else { throw GuaranteeViolation(description: "No such row was found.") }
+            pool.rest(.milliseconds(10))
         }
-        try crew.settle()
+        try pool.settle()
         try daemon.terminate()
         if row == .ofOpenRange { try inspection.look() }
         try DatabaseFile(daemon.database, writable: true).execute(

@@ -1,5 +1,5 @@
 /// The record of each id that a receipt has ever contained, whether or not the record still exists.
-struct GivenIDs {
+struct AssignedIDs {
     /// Keyed by the code of the store, then by row: a reporter and a record's number, packed.
     private var owners: [Substring: [Int64]] = [:]
 

@@ -2,7 +2,7 @@ import Foundation
 import IssueTestSupport
 import UnixIO
 
-extension Siege {
+extension TortureRun {
     /// When the power is cut.
     package enum Cut: String, CaseIterable, Sendable {
         /// Before a sync, or between writes.
@@ -22,11 +22,11 @@ extension Siege {
         let fills = Bool.random(using: &chance)
         try round("Power cut, \(cut == .moment ? "at any moment" : "at calls (\(cut.rawValue))")", fillingRanges: fills)
         {
-            try crew.settle()
+            try pool.settle()
             try inspection.look()
             try daemon.terminate()
             try daemon.configure(configuration(usual, cut, disk))
-            crew.report(fillingRanges: fills)
+            pool.report(fillingRanges: fills)
             try daemon.launch()
             if cut == .moment {
                 load(for: 0...1500)
