@@ -45,7 +45,7 @@ enum TextHarness {
 
     private static func checkLog(_ text: String) {
         for form in [LogForm.journal, .plain, .bare] {
-            let line = LogLine.text(.info, "Something happened", ["name": text], form: form)
+            let line = LogLine.text(.info, .daemonReady, ["name": text], form: form)
             let body = form == .bare ? line[...] : line.dropLast()
             require(form == .bare || line.hasSuffix("\n"), "A line of the log has no line feed")
             require(
@@ -57,7 +57,7 @@ enum TextHarness {
 
     /// Reads the entry as journald does. The sender's text must not create a field.
     private static func checkJournal(_ text: String) {
-        let entry = JournalEntry(.newIssue, .info, text, ["name": text])
+        guard let entry = JournalEntry(.issueNew, .info, ["name": text]) else { return require(false, "No entry") }
         var rest = entry.bytes[...]
         var names: [String] = []
         while let end = rest.firstIndex(where: { $0 == UInt8(ascii: "=") || $0 == UInt8(ascii: "\n") }) {
@@ -75,7 +75,7 @@ enum TextHarness {
             }
         }
         require(rest.isEmpty, "An entry ends within a field")
-        let expected = ["MESSAGE", "PRIORITY", "SYSLOG_IDENTIFIER", "MESSAGE_ID", "ISSUED_NAME"]
+        let expected = ["MESSAGE", "PRIORITY", "SYSLOG_IDENTIFIER", "MESSAGE_ID", "ISSUED_NAME", "ISSUED_ID"]
         require(names == expected, "An entry has the fields \(names)")
     }
 

@@ -54,17 +54,16 @@ package final class Daemon {
             report(effective, log)
             if let socket = surroundings.fallbackSocketPath {
                 log.warning(
-                    "Temporary folder belongs to another user; set ISSUED_SOCKET for programs that report",
-                    ["folder": surroundings.userTemporaryFolder, "socket": socket])
+                    .daemonTemporaryFolderTaken, ["folder": surroundings.userTemporaryFolder, "socket": socket])
             }
             do {
                 let daemon = try Daemon(effective, source, surroundings, log)
                 return try daemon.run().rawValue
             } catch let end as DaemonFailure {
-                log.error("Daemon failed; exiting", ["error": end.message])
+                log.error(.daemonFailed, ["error": end.message])
                 return end.code.rawValue
             } catch {
-                log.error("Daemon failed; exiting", ["error": "\(error)"])
+                log.error(.daemonFailed, ["error": "\(error)"])
                 return ExitCode.unavailable.rawValue
             }
         }
@@ -73,15 +72,13 @@ package final class Daemon {
     /// Logs all errors and warnings of the configuration.
     private static func report(_ effective: EffectiveConfiguration, _ log: Log) {
         for problem in effective.problems.prefix(EffectiveConfiguration.maxShownProblems) {
-            log.error("Configuration error", ["error": "\(problem)"])
+            log.error(.configError, ["error": "\(problem)"])
         }
         if !effective.problems.isEmpty {
-            log.error(
-                "Running despite configuration errors",
-                ["errors": "\(effective.problems.count)", "how": effective.explanation])
+            log.error(.configDegraded, ["errors": "\(effective.problems.count)", "how": effective.explanation])
         }
         for warning in effective.configuration.warnings {
-            log.warning("Configuration warning", ["warning": warning])
+            log.warning(.configWarning, ["warning": warning])
         }
     }
 
@@ -155,7 +152,7 @@ package final class Daemon {
     private func runOnce(_ socket: ListenerMonitor) throws -> DaemonRun.End {
         guard let run = try start(socket) else {
             try? notification.stopping(status: "Stopping")
-            log.notice("Stopped")
+            log.notice(.daemonStopped)
             return .stopped
         }
         if lifecycle.state == .starting { announce(lifecycle.started(), run.summary) }
@@ -212,7 +209,7 @@ package final class Daemon {
     private func announce(_ action: Lifecycle.StartAction, _ status: String) {
         switch action {
         case .announceReady, .announceReadyThenReload:
-            log.notice("Ready", ["socket": socketPath, "database": configuration.store.path])
+            log.notice(.daemonReady, ["socket": socketPath, "database": configuration.store.path])
             try? notification.ready(status: status)
         case .rest: break
         }
@@ -224,7 +221,7 @@ package final class Daemon {
         try? notification.reloading(at: MonotonicClock.now)
         let fresh = EffectiveConfiguration(source, in: surroundings, lastValid: lastValid, running: effective)
         log.setLevel(fresh.configuration.log.level)
-        if fresh.basis == .files { log.notice("Configuration reloaded") }
+        if fresh.basis == .files { log.notice(.configReloaded) }
         Self.report(fresh, log)
         effective = fresh
         if fresh.isValid { lastValid = fresh.configuration }
@@ -232,7 +229,7 @@ package final class Daemon {
             try run?.reload(fresh.configuration)
             if let run { configurationTakesEffect(run.board) }
         } catch {
-            log.error("Could not apply the configuration", ["error": "\(error)"])
+            log.error(.configApplyFailed, ["error": "\(error)"])
         }
         _ = lifecycle.reloaded()
         try? notification.ready(status: run?.summary ?? "Could not open the database")
@@ -246,13 +243,13 @@ package final class Daemon {
         do throws(Errno) {
             try LastValidConfiguration(of: source, in: surroundings).write(configuration)
         } catch {
-            log.warning("Could not save a copy of the valid configuration", ["error": "\(error)"])
+            log.warning(.configCopyFailed, ["error": "\(error)"])
         }
     }
 
     private func stop(_ run: DaemonRun) {
         try? notification.stopping(status: "Storing and answering the remaining reports")
-        log.notice("Stopping")
+        log.notice(.daemonStopping)
         var action = Lifecycle.StageAction.rest
         switch lifecycle.stopRequested() {
         case .perform(let stage): action = .perform(stage)
@@ -267,7 +264,7 @@ package final class Daemon {
             }
             action = lifecycle.finished(stage)
         }
-        log.notice("Stopped")
+        log.notice(.daemonStopped)
     }
 
     // MARK: Socket and folders
@@ -356,13 +353,11 @@ extension Daemon {
                     storeLock: storeLock, damaged: { wakeUp.storeDamaged() },
                     log: log)
                 configurationTakesEffect(run.board)
-                if told != nil { log.notice("Database opened", ["file": configuration.store.path]) }
+                if told != nil { log.notice(.storeOpened, ["file": configuration.store.path]) }
                 return run
             } catch let failure as StoreFailure {
                 if failure != told {
-                    log.error(
-                        "Could not open the database; retrying",
-                        ["file": configuration.store.path, "error": "\(failure)"])
+                    log.error(.storeOpenFailed, ["file": configuration.store.path, "error": "\(failure)"])
                     unavailableServer?.end(timeout: Self.retry)
                     unavailableServer = try UnavailableStoreServer(
                         effective, listener: socket.listener, reason: failure, log: log)

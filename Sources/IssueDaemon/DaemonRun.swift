@@ -123,7 +123,7 @@ final class DaemonRun {
             writer.onCardinalityOverflow = { onCardinalityOverflow in
                 guard crowding.withLock({ $0.came(onCardinalityOverflow, at: Clock.monotonic) }) else { return }
                 log.warning(
-                    "User reports too many different names; combining the rest",
+                    .limitsTooManyNames,
                     ["uid": "\(onCardinalityOverflow.uid)", "names": onCardinalityOverflow.kind.rawValue])
             }
         }
@@ -145,9 +145,7 @@ final class DaemonRun {
                                 queries.ask(job)
                             } catch {
                                 if let count = threadShortages.withLock({ $0.happened(at: Clock.monotonic) }) {
-                                    log.warning(
-                                        "The threads that answer questions can't be started, refusing questions",
-                                        ["refused": "\(count)", "error": "\(error)"])
+                                    log.warning(.queryThreadsFailed, ["refused": "\(count)", "error": "\(error)"])
                                 }
                                 socket.answered(
                                     Answer(
@@ -179,13 +177,13 @@ final class DaemonRun {
         let socket = socket
         do {
             try destinations.start(configuration, writer: writer, board: board, log: log) { socket.fatesMoved() }
-            if lacksForwarding { log.notice("Forwarding started") }
+            if lacksForwarding { log.notice(.forwardingStarted) }
             lacksForwarding = false
         } catch let damage as StoreFailure where damage.isDamage {
             writer.reportCorruption(damage)
         } catch {
             if !lacksForwarding {
-                log.error("Could not start forwarding; retrying", ["error": "\(error)"])
+                log.error(.forwardingStartFailed, ["error": "\(error)"])
             }
             lacksForwarding = true
         }
@@ -204,7 +202,7 @@ final class DaemonRun {
         board.forgetForwarders()
         startForwardingAgain(configuration)
         if configuration.socket != fixed.socket || configuration.store.path != fixed.path {
-            log.notice("Changes of [Socket] and of the database path take effect after a restart")
+            log.notice(.configNeedsRestart)
         }
     }
 
@@ -236,7 +234,7 @@ final class DaemonRun {
         if thread.wait(until: min(deadline, Clock.kernel(now.advanced(by: Self.queryStopTimeout)))) { return }
         queries.refuseAll()
         if !thread.wait(until: deadline) {
-            log.warning("Some senders do not read their receipts; stopping without them")
+            log.warning(.daemonSendersNotReading)
         }
     }
 
@@ -258,7 +256,7 @@ final class DaemonRun {
         writer.snapshots.end(timeout: Self.readerStopTimeout / 2)
         let left = readers.count { !$0.wait(until: deadline) } + questionThreads.wait(until: deadline)
         if left > 0 {
-            log.warning("Some threads still read the database; stopping without them", ["threads": "\(left)"])
+            log.warning(.daemonReadersLeft, ["threads": "\(left)"])
         }
         queries.finish()
         writer.stop()

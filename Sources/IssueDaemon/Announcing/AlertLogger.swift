@@ -115,11 +115,11 @@ final class AlertLogger: Sendable {
     /// failed, another record may have got its id.
     private func events(of row: RecordRow, _ reader: StoreReader) -> [LogEvent] {
         var events: [LogEvent] = []
-        if (try? reader.isRegression(row: row.row)) == true { events.append(.regressedIssue) }
+        if (try? reader.isRegression(row: row.row)) == true { events.append(.issueRegressed) }
         if row.stored.record.severity == .critical {
-            events.append(.criticalIssue)
+            events.append(.issueCritical)
         } else if row.isFirstOfGroup {
-            events.append(.newIssue)
+            events.append(.issueNew)
         }
         return events
     }
@@ -127,14 +127,8 @@ final class AlertLogger: Sendable {
     private func tell(_ row: RecordRow, _ event: LogEvent) {
         let stored = row.stored
         let title = String(stored.record.message.prefix(Self.titleCharacters))
-        let (level, words): (LogLevel, StaticString) =
-            switch event {
-            case .criticalIssue: (.warning, "Critical issue reported")
-            case .regressedIssue: (.warning, "Issue regressed")
-            case .newIssue, .alertsSuppressed, .destinationChanged: (.notice, "New issue reported")
-            }
-        log.event(
-            event, level, words,
+        log.log(
+            event == .issueNew ? .notice : .warning, event,
             [
                 "group": stored.group, "record": stored.id, "app": row.accountName, "uid": "\(stored.sender.uid)",
                 "version": stored.record.app?.version ?? "", "severity": (stored.record.severity ?? .error).name,
@@ -144,8 +138,8 @@ final class AlertLogger: Sendable {
 
     private func tell(_ untold: SuppressedAlerts) {
         guard !untold.isNothing else { return }
-        log.event(
-            .alertsSuppressed, untold.isUrgent ? .warning : .notice, "Too many issues to announce individually",
+        log.log(
+            untold.isUrgent ? .warning : .notice, .issueSuppressedAlerts,
             [
                 "new": "\(untold.new)", "critical": "\(untold.critical)", "regressed": "\(untold.regressed)",
                 "most_of_uid": untold.users.first.map { "\($0.uid)" } ?? "", "users": Self.text(of: untold),

@@ -24,7 +24,7 @@ extension ForwardingLoop where Destination: ~Copyable {
         if answer.verdict.isTaken { taking = answer.summary.text }
         if answer.rejected > 0 {
             service.log.warning(
-                "Destination rejected unnamed records; the whole request is unconfirmed",
+                .destinationPartiallyRejected,
                 [
                     "destination": service.destination.name, "count": "\(answer.rejected)",
                     "of": "\(shipment.range.count)", "answer": answer.summary.text,
@@ -175,7 +175,7 @@ extension ForwardingLoop where Destination: ~Copyable {
         let rest = try book(outcome, answer.summary.text, at: now)
         if ended {
             service.log.info(
-                "Batch finished",
+                .destinationBatchFinished,
                 ["destination": service.destination.name, "lines": "\(lines.count)", "answer": answer.summary.text])
         }
         if let rest {
@@ -216,7 +216,7 @@ extension ForwardingLoop where Destination: ~Copyable {
         if outcome.left.isEmpty { state.batchAttempts = 0 }
         if !dead.isEmpty {
             service.log.warning(
-                "Could not deliver records; they are kept as dead letters",
+                .destinationDeadLetters,
                 [
                     "destination": service.destination.name, "count": "\(dead.count)", "answer": words,
                 ])
@@ -274,9 +274,8 @@ extension ForwardingLoop where Destination: ~Copyable {
             let told = "paused: \(view.reason ?? "")"
             guard state.told != told else { return }
             state.told = told
-            service.log.event(
-                .destinationChanged, .warning,
-                "Destination paused; records are kept until it is fixed",
+            service.log.warning(
+                .destinationPaused,
                 [
                     "destination": name, "reason": view.reason ?? "", "answer": view.lastAnswer ?? "",
                     "advice": view.advice ?? "",
@@ -287,19 +286,17 @@ extension ForwardingLoop where Destination: ~Copyable {
             guard state.told != "away" else { return }
             state.told = "away"
             let isReached = view.reason.flatMap { FailureClass(rawValue: $0) }?.isReached ?? true
-            service.log.event(
-                .destinationChanged, .warning,
+            service.log.warning(
                 isReached
-                    ? "Destination unavailable; records are kept and retried"
-                    : "Destination unreachable; records are kept and retried",
+                    ? .destinationUnavailable
+                    : .destinationUnreachable,
                 [
                     "destination": name, "reason": view.reason ?? "", "answer": view.lastAnswer ?? "",
                 ])
         case .idle, .sending:
             guard machine.isAcceptingRecords, state.told != nil else { return }
             state.told = nil
-            service.log.event(
-                .destinationChanged, .notice, "Destination accepts records again", ["destination": name])
+            service.log.notice(.destinationAvailable, ["destination": name])
         }
     }
 }

@@ -140,7 +140,7 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
         guard shipper.lacksCredential, credentialCheck <= now else { return }
         credentialCheck = now.advanced(by: credentialCheckInterval)
         guard shipper.rereadCredential() else { return }
-        service.log.notice("Credential found", ["destination": service.destination.name])
+        service.log.notice(.destinationCredentialFound, ["destination": service.destination.name])
         try perform(step(machine.credentialReread(changed: true, at: now)))
     }
 
@@ -369,9 +369,7 @@ final class ForwardingService: Sendable {
                 // stored state.
                 break
             } catch {
-                log.error(
-                    "Forwarding failed; retrying",
-                    ["destination": destination.name, "error": "\(error)"])
+                log.error(.forwardingFailed, ["destination": destination.name, "error": "\(error)"])
             }
             let deadline = MonotonicClock.now.advanced(by: Self.recovery)
             if inbox.wait(deadline: deadline, until: { $0.isStopping ? true : nil }) == true { break }

@@ -232,7 +232,7 @@ extension SocketLoop {
         if let count = memoryCuts.happened(chosen.count, at: Clock.monotonic) {
             let owner = connections[chosen[0]]?.user.uid
             service.log.warning(
-                "Connections use too much memory; closing the largest",
+                .socketMemoryLimit,
                 ["closed": "\(count)", "held": kind, "uid": owner.map { "\($0)" } ?? "", "limit": "\(limit)"])
         }
         for id in chosen {

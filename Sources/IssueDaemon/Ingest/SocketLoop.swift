@@ -152,7 +152,7 @@ final class SocketLoop {
     }
 
     private func noteEmptyBacklog() {
-        if hasReportedShortage { service.log.notice("Accepting connections again") }
+        if hasReportedShortage { service.log.notice(.socketAccepting) }
         hasReportedShortage = false
     }
 
@@ -161,7 +161,7 @@ final class SocketLoop {
     private func pause(_ error: Errno) {
         if !hasReportedShortage {
             service.log.warning(
-                "Could not accept a connection; retrying", ["error": "\(error)"])
+                .socketAcceptFailed, ["error": "\(error)"])
         }
         hasReportedShortage = true
         acceptsAgain = Clock.monotonic.advanced(by: .seconds(1))
@@ -232,7 +232,7 @@ final class SocketLoop {
         if let count = refusals.happened(at: Clock.monotonic) {
             let largest = shares.largest
             service.log.warning(
-                "Too many connections; refusing new ones",
+                .socketTooManyConnections,
                 [
                     "refused": "\(count)", "connections": "\(connections.count)", "users": "\(shares.userCount)",
                     "largest_uid": largest.map { "\($0.owner)" } ?? "none",
@@ -265,7 +265,7 @@ final class SocketLoop {
         }
         if let count = replacements.happened(at: Clock.monotonic) {
             service.log.warning(
-                "Closing connections of the user with the most, to admit others",
+                .socketConnectionsClosed,
                 [
                     "closed": "\(count)", "uid": "\(owner)", "connections": "\(user.connections.count)",
                     "users": "\(shares.userCount)",
@@ -419,7 +419,7 @@ extension SocketLoop {
         do throws(Errno) {
             try poller.add(listener.descriptor, token: Self.listenerToken, for: [.read])
         } catch {
-            service.log.error("Could not serve the new socket", ["error": "\(error)"])
+            service.log.error(.socketListenFailed, ["error": "\(error)"])
         }
     }
 }

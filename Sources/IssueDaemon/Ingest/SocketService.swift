@@ -97,7 +97,7 @@ final class SocketService: Sendable {
             let loop = try SocketLoop(self, handlers)
             try loop.run()
         } catch {
-            log.error("Could not serve the socket; exiting", ["error": "\(error)"])
+            log.error(.socketFailed, ["error": "\(error)"])
         }
     }
 }
@@ -182,7 +182,7 @@ final class ListenerMonitor {
         guard let place, found?.inode != place.inode || found?.device != place.device else { return nil }
         guard let make else {
             if !hasReportedUnit {
-                log.warning("Socket file was removed; its unit must be restarted", ["path": path])
+                log.warning(.socketUnitRestartNeeded, ["path": path])
             }
             hasReportedUnit = true
             return nil
@@ -191,12 +191,12 @@ final class ListenerMonitor {
             listener = Listener(try make())
             remember()
             isMissing = false
-            log.warning("Socket file was removed; created it again", ["path": path])
+            log.warning(.socketRecreated, ["path": path])
             return listener
         } catch {
             if !isMissing {
                 log.error(
-                    "Socket file was removed and could not be created again; retrying",
+                    .socketRecreateFailed,
                     ["path": path, "error": "\(error)"])
             }
             isMissing = true

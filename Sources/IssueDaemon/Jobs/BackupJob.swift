@@ -38,7 +38,7 @@ struct BackupJob {
             throw error
         }
         run.log.notice(
-            "Backup finished",
+            .jobBackupFinished,
             [
                 "file": passesDescriptor ? "(handed over)" : path, "bytes": "\(reply.bytesTotal)",
                 "took": "\(began.duration(to: Clock.monotonic))",
@@ -79,9 +79,7 @@ struct BackupJob {
             do throws(Errno) {
                 try FileSystem.remove("\(folder)/\(name)")
             } catch {
-                log.warning(
-                    "Could not remove the files of an unfinished backup",
-                    ["file": "\(folder)/\(name)", "error": "\(error)"])
+                log.warning(.jobBackupLeftOver, ["file": "\(folder)/\(name)", "error": "\(error)"])
             }
         }
     }

@@ -134,7 +134,7 @@ final class JobService: Sendable {
         case let error as Errno where error == .deviceFull: return .noSpace
         case is JobRun.Stopped, is WriterClosed: return .busy(retryAfter: .seconds(1))
         default:
-            log.warning("Job failed; it can be requested again", ["error": "\(error)"])
+            log.warning(.jobFailed, ["error": "\(error)"])
             return .busy(retryAfter: .seconds(1))
         }
     }
@@ -262,8 +262,7 @@ struct JobRun {
         let keepFree = try writer.perform { $0.retention.keepFree }
         let free = Int64(clamping: try FileSystem.freeBytes(at: folder))
         guard free - bytes >= keepFree else {
-            log.warning(
-                "Not enough space for a copy of the database; making none", ["bytes": "\(bytes)", "free": "\(free)"])
+            log.warning(.jobNoSpace, ["bytes": "\(bytes)", "free": "\(free)"])
             throw CollectorError.noSpace
         }
     }

@@ -43,7 +43,7 @@ struct PurgeJob {
         try finish(erasure, run)
         // Always, because an earlier purge may have been interrupted here.
         let leftInFile = try eraseUnusedBytes(erasure, &run)
-        run.log.notice("Records erased on request", ["records": "\(erasure.records)"])
+        run.log.notice(.jobPurged, ["records": "\(erasure.records)"])
         return PurgeReply(
             count: erasure.records, unreachable: leftInFile + (try unreachable(erasure, reader, run)))
     }
@@ -157,7 +157,7 @@ struct RequeueJob {
             count += try run.writer.perform { try $0.requeue(some) }
             try run.progress(RequeueReply(count: count))
         }
-        if count > 0 { run.log.notice("Dead letters requeued on request", ["count": "\(count)"]) }
+        if count > 0 { run.log.notice(.jobRequeued, ["count": "\(count)"]) }
         return RequeueReply(count: count, left: Int64(letters.count) - count)
     }
 }

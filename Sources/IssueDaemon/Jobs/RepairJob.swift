@@ -45,7 +45,7 @@ struct RepairJob {
         guard !store.hasGivenUp, isReadable || reply.unreadable == before.unreadable else {
             reply.hopeless.append(name)
             run.log.warning(
-                "No records of a set-aside database are readable; leaving it unchanged",
+                .repairNoRecords,
                 [
                     "file": path, "records": "\(reply.recovered - before.recovered)",
                     "unreadable": "\(reply.unreadable - before.unreadable)",
@@ -55,7 +55,7 @@ struct RepairJob {
         }
         try markRepaired(name, run)
         run.log.notice(
-            "Recovered the readable records of a set-aside database",
+            .repairFinished,
             [
                 "file": path, "records": "\(reply.recovered - before.recovered)",
                 "unreadable": "\(reply.unreadable - before.unreadable)",
@@ -65,16 +65,14 @@ struct RepairJob {
     private func open(_ path: String, _ run: JobRun) throws -> QuarantinedStore? {
         // Opening a pipe could block forever.
         guard (try? FileSystem.status(of: path).kind) == .regular else {
-            run.log.warning("Set-aside object is not a regular file; leaving it unchanged", ["file": path])
+            run.log.warning(.repairNotAFile, ["file": path])
             return nil
         }
         do throws(StoreFailure) {
             return try QuarantinedStore(path: path, randomBits: Randomness.uint64())
         } catch {
             if error.mayAffectOnlySchema, let store = try openWithFreshSchema(path, run) { return store }
-            run.log.warning(
-                "Set-aside database is unreadable; leaving it unchanged",
-                ["file": path, "error": "\(error)"])
+            run.log.warning(.repairUnreadable, ["file": path, "error": "\(error)"])
             return nil
         }
     }
@@ -101,9 +99,7 @@ struct RepairJob {
         guard let store = try? QuarantinedStore(path: copy, original: path, randomBits: Randomness.uint64()) else {
             return nil
         }
-        run.log.notice(
-            "Table definitions of a set-aside database are lost; using those of a new one",
-            ["file": path])
+        run.log.notice(.repairSchemaReplaced, ["file": path])
         return store
     }
 

@@ -5,8 +5,9 @@ import UnixIO
 /// The diagnostic log of the daemon.
 ///
 /// An event is one line: a constant message, followed by fields for everything
-/// that varies. Operators read the log, so it contains nothing that an
-/// application reported unless the line can't be understood without it.
+/// that varies and the identifier of the event. Operators read the log, so it
+/// contains nothing that an application reported unless the line can't be
+/// understood without it.
 package struct Log: Sendable {
     private let threshold: LogThreshold
     private let form: LogForm
@@ -54,26 +55,21 @@ package struct Log: Sendable {
 
     /// Writes a line, unless its level is below the log's. The fields are
     /// evaluated only if the line is written.
-    package func log(
-        _ level: LogLevel, _ message: StaticString, _ fields: @autoclosure () -> KeyValuePairs<String, String> = [:]
-    ) {
-        guard threshold.admits(level) else { return }
-        write(LogLine.text(level, message, fields(), form: form))
-    }
-
-    /// Writes an event that operators can monitor.
     ///
-    /// In the journal it is an entry with a message id and fields of its own.
-    /// Elsewhere it is an ordinary line.
-    package func event(
-        _ event: LogEvent, _ level: LogLevel, _ message: StaticString, _ fields: KeyValuePairs<String, String>
+    /// In the journal, an event with a message id is an entry with fields of
+    /// its own. Elsewhere, and if the journal does not take it, it is an
+    /// ordinary line.
+    package func log(
+        _ level: LogLevel, _ event: LogEvent, _ fields: @autoclosure () -> KeyValuePairs<String, String> = [:]
     ) {
         guard threshold.admits(level) else { return }
-        let line = LogLine.text(level, message, fields, form: .bare)
-        if let journal, (try? Socket.sendDatagram(JournalEntry(event, level, line, fields).bytes, to: journal)) != nil {
+        let fields = fields()
+        if let journal, let entry = JournalEntry(event, level, fields),
+            (try? Socket.sendDatagram(entry.bytes, to: journal)) != nil
+        {
             return
         }
-        write(LogLine.text(level, message, fields, form: form))
+        write(LogLine.text(level, event, fields, form: form))
     }
 
     /// Writes to standard error. Errors are ignored, since there is nowhere to
@@ -84,37 +80,25 @@ package struct Log: Sendable {
 }
 
 extension Log {
-    package func debug(_ message: StaticString, _ fields: @autoclosure () -> KeyValuePairs<String, String> = [:]) {
-        log(.debug, message, fields())
+    package func debug(_ event: LogEvent, _ fields: @autoclosure () -> KeyValuePairs<String, String> = [:]) {
+        log(.debug, event, fields())
     }
 
-    package func info(_ message: StaticString, _ fields: @autoclosure () -> KeyValuePairs<String, String> = [:]) {
-        log(.info, message, fields())
+    package func info(_ event: LogEvent, _ fields: @autoclosure () -> KeyValuePairs<String, String> = [:]) {
+        log(.info, event, fields())
     }
 
-    package func notice(_ message: StaticString, _ fields: @autoclosure () -> KeyValuePairs<String, String> = [:]) {
-        log(.notice, message, fields())
+    package func notice(_ event: LogEvent, _ fields: @autoclosure () -> KeyValuePairs<String, String> = [:]) {
+        log(.notice, event, fields())
     }
 
-    package func warning(_ message: StaticString, _ fields: @autoclosure () -> KeyValuePairs<String, String> = [:]) {
-        log(.warning, message, fields())
+    package func warning(_ event: LogEvent, _ fields: @autoclosure () -> KeyValuePairs<String, String> = [:]) {
+        log(.warning, event, fields())
     }
 
-    package func error(_ message: StaticString, _ fields: @autoclosure () -> KeyValuePairs<String, String> = [:]) {
-        log(.error, message, fields())
+    package func error(_ event: LogEvent, _ fields: @autoclosure () -> KeyValuePairs<String, String> = [:]) {
+        log(.error, event, fields())
     }
-}
-
-/// The events that operators can monitor, with the message ids of their journal
-/// entries (`journalctl MESSAGE_ID=…`). Documentation/Operations.md lists them.
-package enum LogEvent: String, CaseIterable, Sendable {
-    case newIssue = "44e9b1ed9cb14818ac2f4c543c815253"
-    case criticalIssue = "028cbaba609d444e9eacaff93d7fc324"
-    case regressedIssue = "89cf0acd27954fb2a29f217da22b5afe"
-    case alertsSuppressed = "1a05aa5480d64bee8e8386fe8013454c"
-    case destinationChanged = "74e83562eb804ea88d96a96eca8b26af"
-
-    package var messageID: String { rawValue }
 }
 
 /// The severity of a log line, with journald's names.
@@ -169,7 +153,7 @@ package enum LogTarget: String, CaseIterable, Hashable, Sendable {
 extension Log {
     func began(_ request: String, by requester: Sender, _ parameters: String) {
         notice(
-            "Operator request started",
+            .auditRequestStarted,
             [
                 "request": request, "uid": "\(requester.uid)", "pid": "\(requester.pid)",
                 "command": requester.command ?? "", "parameters": parameters,
@@ -181,7 +165,7 @@ extension Log {
     /// - Parameter result: `done`, or the reason for the failure.
     func ended(_ request: String, by requester: Sender, result: String) {
         notice(
-            "Operator request finished",
+            .auditRequestFinished,
             [
                 "request": request, "uid": "\(requester.uid)", "pid": "\(requester.pid)",
                 "command": requester.command ?? "", "result": result,

@@ -7,8 +7,9 @@ package enum LogLine {
     private static let valueLimit = 1024
 
     package static func text(
-        _ level: LogLevel, _ message: StaticString, _ fields: KeyValuePairs<String, String>, form: LogForm
+        _ level: LogLevel, _ event: LogEvent, _ fields: KeyValuePairs<String, String>, form: LogForm
     ) -> String {
+        let message = event.entry.message
         var line =
             switch form {
             case .journal: "<\(level.priority)>\(message)"
@@ -16,6 +17,7 @@ package enum LogLine {
             case .bare: "\(message)"
             }
         for (name, value) in fields { line += " \(name)=\(quoted(value))" }
+        line += " id=\(event.rawValue)"
         return form == .bare ? line : line + "\n"
     }
 
@@ -105,12 +107,15 @@ package struct JournalEntry {
 
     package private(set) var bytes: [UInt8] = []
 
-    package init(_ event: LogEvent, _ level: LogLevel, _ line: String, _ fields: KeyValuePairs<String, String>) {
-        add("MESSAGE", line)
+    /// Creates the entry; returns nil if the event has no message id.
+    package init?(_ event: LogEvent, _ level: LogLevel, _ fields: KeyValuePairs<String, String>) {
+        guard let messageID = event.entry.messageID else { return nil }
+        add("MESSAGE", LogLine.text(level, event, fields, form: .bare))
         add("PRIORITY", "\(level.priority)")
         add("SYSLOG_IDENTIFIER", "issued")
-        add("MESSAGE_ID", event.messageID)
+        add("MESSAGE_ID", messageID)
         for (name, value) in fields { add("ISSUED_\(name.uppercased())", value) }
+        add("ISSUED_ID", event.rawValue)
     }
 
     private mutating func add(_ name: String, _ value: String) {

@@ -3,7 +3,7 @@ import IssueProtocol
 /// The parsed command line of `issued`.
 package struct DaemonOptions: Hashable, Sendable {
     package enum Action: Hashable, Sendable {
-        case run, check, printConfiguration, printVersion, printHelp
+        case run, check, printConfiguration, listMessages, printVersion, printHelp
     }
 
     package var action = Action.run
@@ -11,7 +11,9 @@ package struct DaemonOptions: Hashable, Sendable {
     /// The user as which `--check` checks the configuration.
     package var user: String?
 
-    private static let names = ["--config", "--check", "--user", "--print-config", "--version", "--help"]
+    private static let names = [
+        "--config", "--check", "--user", "--print-config", "--list-messages", "--version", "--help",
+    ]
 
     /// Parses the command line.
     ///
@@ -44,9 +46,10 @@ package struct DaemonOptions: Hashable, Sendable {
                 }
                 user = name
             case "--print-config" where value == nil: actions.append((.printConfiguration, name))
+            case "--list-messages" where value == nil: actions.append((.listMessages, name))
             case "--version" where value == nil: actions.append((.printVersion, name))
             case "--help" where value == nil, "-h" where value == nil: actions.append((.printHelp, name))
-            case "--print-config", "--version", "--help":
+            case "--print-config", "--list-messages", "--version", "--help":
                 throw UsageError(message: "\(name) takes no value.")
             case _ where name.hasPrefix("-"):
                 let nearest = NearestName.to(name, among: Self.names).map { " Did you mean \($0)?" } ?? ""
@@ -73,7 +76,7 @@ package struct DaemonOptions: Hashable, Sendable {
     }
 
     package static let help = """
-        issued [--config FILE] [--check [FILE] [--user USER]] [--print-config] [--version] [--help]
+        issued [--config FILE] [--check [FILE] [--user USER]] [--print-config] [--list-messages] [--version] [--help]
 
         Collects, groups and forwards the issues that applications report.
 
@@ -81,6 +84,7 @@ package struct DaemonOptions: Hashable, Sendable {
           --check [FILE]   list errors in the configuration, and the user as which files were checked
           --user USER      check files as USER instead of the unit's user (only for root)
           --print-config   print the effective configuration
+          --list-messages  print all messages of the log with their meaning, as Markdown
           --version        print the version
           --help           print this help
 
@@ -114,6 +118,8 @@ package enum DaemonStart: Sendable {
                 output(DaemonOptions.help)
             case .printVersion:
                 output("issued \(ProductVersion.text)\n")
+            case .listMessages:
+                output(MessagePage.text)
             case .check:
                 let unit = surroundings.unit
                 let subject = try CheckSubject(option: options.user, callerID: surroundings.userID, unit: unit)

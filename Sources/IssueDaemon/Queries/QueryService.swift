@@ -237,11 +237,11 @@ final class QueryService: Sendable {
     private func noteChange(_ parameters: SetStateParameters, by requester: Sender, isOperator: Bool) {
         if !isOperator {
             let (isLogged, leftOut) = changes.withLock { $0.changed(by: requester.uid, at: Clock.monotonic) }
-            if leftOut > 0 { log.notice("Users changed more issue states than are logged", ["left_out": "\(leftOut)"]) }
+            if leftOut > 0 { log.notice(.auditStatesOmitted, ["left_out": "\(leftOut)"]) }
             guard isLogged else { return }
         }
         log.notice(
-            "Issue state changed",
+            .auditStateChanged,
             [
                 "request": "set_state", "uid": "\(requester.uid)", "pid": "\(requester.pid)",
                 "command": requester.command ?? "", "group": parameters.group, "state": parameters.state.name,
@@ -269,10 +269,10 @@ final class QueryService: Sendable {
         case StoreFailure.walTooLarge: return .busy(retryAfter: .seconds(1))
         case StoreFailure.tooSlow where reason != nil && reason != .tooSlow: return .busy(retryAfter: .seconds(1))
         case StoreFailure.tooSlow:
-            log.warning("Query took too long; cancelled it", [:])
+            log.warning(.queryTimeout)
             return .busy(retryAfter: .seconds(1))
         default:
-            log.warning("Query failed; asking the client to retry", ["error": "\(error)"])
+            log.warning(.queryFailed, ["error": "\(error)"])
             return .busy(retryAfter: .seconds(1))
         }
     }

@@ -132,7 +132,7 @@ final class StatusService: Sendable {
                     damaged(failure)
                 }
                 if failure != .walTooLarge, failure != .tooSlow {
-                    log.warning("Could not read the figures for Status", ["error": "\(error)"])
+                    log.warning(.queryStatusFailed, ["error": "\(error)"])
                 }
                 settle(number) { $0.refusal = failure == .noSpace ? .noSpace : .busy(retryAfter: .seconds(1)) }
             }

@@ -220,16 +220,12 @@ struct WALRelief {
 
     private mutating func logReaders(_ writer: StoreWriter, _ now: MonotonicInstant) {
         guard mayLog(now) else { return }
-        log.notice(
-            "Interrupting queries that keep the WAL from being reset",
-            ["bytes": "\(writer.walBytes)"])
+        log.notice(.storeWALQueriesInterrupted, ["bytes": "\(writer.walBytes)"])
     }
 
     private mutating func logOthers(_ writer: StoreWriter, _ now: MonotonicInstant) {
         guard mayLog(now) else { return }
-        log.warning(
-            "Could not reset the WAL; another program may be reading the database, or the disk is full",
-            ["bytes": "\(writer.walBytes)"])
+        log.warning(.storeWALBlocked, ["bytes": "\(writer.walBytes)"])
     }
 
     private mutating func mayLog(_ now: MonotonicInstant) -> Bool {

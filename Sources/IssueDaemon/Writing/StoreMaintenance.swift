@@ -174,11 +174,11 @@ struct StoreMaintenance {
         switch forgotten.part {
         case .range:
             log.log(
-                level, "Removed the oldest records",
+                level, .storeRecordsExpired,
                 ["reason": forgotten.reason.rawValue, "records": "\(records)", "expired": "\(expired)"])
         case .noisiest(let thinning):
             log.log(
-                level, "Removed old records of the most frequent issues",
+                level, .storeRecordsThinned,
                 [
                     "reason": forgotten.reason.rawValue, "uid": "\(thinning.user)", "records": "\(records)",
                     "expired": "\(expired)",

@@ -25,19 +25,17 @@ struct StoreOpening: Sendable {
         let isWALMissing = isWALMissing
         do throws(StoreFailure) {
             let writer = try openWithRetries()
-            if isWALMissing { log.warning("WAL of the database is missing; its commits are lost") }
+            if isWALMissing { log.warning(.storeWALMissing) }
             return writer
         } catch .foreign(let words) {
-            log.error(
-                "Database belongs to another program or version; moving it aside and starting a new one",
-                ["error": words])
+            log.error(.storeForeign, ["error": words])
         } catch {
             let isOfTheFile = error.isDamage && !error.isUnreadable
             guard error.isFixedByNewFile, isOfTheFile || canCreateNewFile else { throw error }
             log.error(
                 error.isDamage
-                    ? "Database is damaged; moving it aside and starting a new one"
-                    : "Could not open the database; moving it aside and starting a new one",
+                    ? .storeDamaged
+                    : .storeUnusable,
                 ["error": "\(error)"])
         }
         setAside(log: log)
@@ -118,7 +116,7 @@ struct StoreOpening: Sendable {
         for ending in ["-shm", "-journal"] { move(ending, to: name, log) }
         let isLogAlone = isLogKept && (try? FileSystem.status(of: name)) == nil
         log.notice(
-            isLogAlone ? "Kept the old WAL" : "Kept the old database",
+            isLogAlone ? .storeKeptWAL : .storeKeptDatabase,
             ["file": isLogAlone ? name + "-wal" : name])
     }
 
@@ -128,7 +126,7 @@ struct StoreOpening: Sendable {
         } catch .noSuchFile {
             return
         } catch {
-            log.error("Could not move a file aside", ["file": path + ending, "error": "\(error)"])
+            log.error(.storeMoveFailed, ["file": path + ending, "error": "\(error)"])
         }
     }
 
@@ -138,7 +136,7 @@ struct StoreOpening: Sendable {
         guard (try? FileSystem.status(of: path).size) ?? 0 == 0,
             let size = try? FileSystem.status(of: path + "-wal").size, size > 0
         else { return }
-        log.error("Database is missing but its WAL is not; moving the WAL aside and starting a new database")
+        log.error(.storeWALOrphaned)
         setAside(log: log)
     }
 

@@ -192,7 +192,7 @@ final class WriterService: Sendable {
                 setAside(damage, listener)
                 isSetAside = true
             } else if !isSetAside, !work.submissions.isEmpty, !opening.isStillAtPath(file) {
-                log.error("Database was removed or replaced; continuing with the file that is there now")
+                log.error(.storeReplaced)
                 abandon(listener)
                 isSetAside = true
             }
@@ -322,13 +322,13 @@ final class WriterService: Sendable {
     private func changed(to end: CommitEnd, _ listener: Listener) {
         switch end {
         case .stored:
-            log.notice("Storing reports again")
+            log.notice(.storeWritable)
             listener.changed(nil)
         case .refused(let failure):
             if failure == .noSpace {
-                log.warning("No space left; refusing reports until there is")
+                log.warning(.storeNoSpace)
             } else {
-                log.error("Could not store reports; asking senders to retry", ["error": "\(failure)"])
+                log.error(.storeWriteFailed, ["error": "\(failure)"])
             }
             listener.changed(failure)
         case .damaged: break
@@ -338,10 +338,10 @@ final class WriterService: Sendable {
     private func setAside(_ damage: StoreFailure, _ listener: Listener) {
         switch opening.verdict(on: damage) {
         case .confirmed:
-            log.error("Database is damaged; moving it aside and starting a new one")
+            log.error(.storeDamaged)
             opening.setAside(log: log)
-        case .healthy: log.warning("Could not read the database; reopening it", ["checked": "all of it"])
-        case .untold: log.warning("Could not read the database; reopening it", ["checked": "in part"])
+        case .healthy: log.warning(.storeReopened, ["checked": "all of it"])
+        case .untold: log.warning(.storeReopened, ["checked": "in part"])
         }
         abandon(listener)
     }
@@ -406,7 +406,7 @@ final class WriterService: Sendable {
         } catch {
             if error.isDamage { return error }
             if upkeep.failed(by: error, at: Clock.monotonic) {
-                log.warning("Store maintenance failed; retrying later", ["error": "\(error)"])
+                log.warning(.storeMaintenanceFailed, ["error": "\(error)"])
             }
             return error
         }
@@ -423,8 +423,7 @@ final class WriterService: Sendable {
             return nil
         } catch {
             if error != before {
-                log.warning(
-                    "WAL checkpoint failed; retrying later", ["error": "\(error)"])
+                log.warning(.storeCheckpointFailed, ["error": "\(error)"])
             }
             return error
         }

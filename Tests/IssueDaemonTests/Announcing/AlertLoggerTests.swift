@@ -42,7 +42,7 @@ struct AlertLoggerTests {
         #expect(
             lines.first() == """
                 issued: notice: Too many issues to announce individually new=15 critical=0 regressed=0 \
-                most_of_uid=12345 users="12345: 15"
+                most_of_uid=12345 users="12345: 15" id=issue.suppressed-alerts
 
                 """)
         alertLogger.stop()
@@ -63,7 +63,7 @@ struct AlertLoggerTests {
             lines.all == [
                 """
                 issued: warning: Too many issues to announce individually new=0 critical=1 regressed=0 \
-                most_of_uid=12345 users="12345: 1"
+                most_of_uid=12345 users="12345: 1" id=issue.suppressed-alerts
 
                 """
             ])

@@ -1,6 +1,7 @@
 import Foundation
 
-/// The shipped configuration file and its manual page.
+/// The shipped configuration file, its manual page, and other files of the
+/// repository.
 enum ShippedFile {
     private static var root: URL {
         var url = URL(fileURLWithPath: #filePath)
@@ -19,8 +20,14 @@ enum ShippedFile {
     }
 
     static func manualPage() throws -> String {
-        let url = root.appendingPathComponent("Documentation/man/issued.conf.5")
-        return String(decoding: try Data(contentsOf: url), as: UTF8.self).replacingOccurrences(of: "\\-", with: "-")
+        try text(at: "Documentation/man/issued.conf.5").replacingOccurrences(of: "\\-", with: "-")
+    }
+
+    /// Returns the text of a file of the repository.
+    ///
+    /// - Parameter path: The path from the top of the repository.
+    static func text(at path: String) throws -> String {
+        String(decoding: try Data(contentsOf: root.appendingPathComponent(path)), as: UTF8.self)
     }
 
     /// Returns the text with all commented-out defaults uncommented.

@@ -12,7 +12,7 @@ struct JournalEventTests {
         let log = Log(level: .notice, form: .journal, journal: path) { line in
             Issue.record("The event was written as a line: \(line)")
         }
-        log.event(.newIssue, .notice, "New issue reported", ["group": "g1", "issue": issue])
+        log.notice(.issueNew, ["group": "g1", "issue": issue])
         var bytes: [UInt8] = []
         #expect(try Readiness.wait(journal, for: .read, timeout: .seconds(10)))
         _ = try journal.read(appendingTo: &bytes, atMost: 1 << 16)
@@ -23,12 +23,13 @@ struct JournalEventTests {
     func native() throws {
         #expect(
             String(decoding: try entry("Broken"), as: UTF8.self) == """
-                MESSAGE=New issue reported group=g1 issue=Broken
+                MESSAGE=New issue reported group=g1 issue=Broken id=issue.new
                 PRIORITY=5
                 SYSLOG_IDENTIFIER=issued
-                MESSAGE_ID=\(LogEvent.newIssue.messageID)
+                MESSAGE_ID=44e9b1ed9cb14818ac2f4c543c815253
                 ISSUED_GROUP=g1
                 ISSUED_ISSUE=Broken
+                ISSUED_ID=issue.new
 
                 """)
     }
@@ -36,29 +37,40 @@ struct JournalEventTests {
     @Test("A value with a line feed can't be read as two fields")
     func lineFeed() throws {
         let bytes = try entry("one\nPRIORITY=0")
-        let end = Array("ISSUED_ISSUE\n".utf8) + [14, 0, 0, 0, 0, 0, 0, 0] + Array("one\nPRIORITY=0\n".utf8)
+        let end =
+            Array("ISSUED_ISSUE\n".utf8) + [14, 0, 0, 0, 0, 0, 0, 0]
+            + Array("one\nPRIORITY=0\nISSUED_ID=issue.new\n".utf8)
         #expect(bytes.suffix(end.count) == end[...])
     }
 
-    @Test("Without a journal, an event is an ordinary line")
-    func elsewhere() {
+    @Test("Without a journal, and without a message id, an event is an ordinary line")
+    func elsewhere() throws {
         let lines = Mutex<[String]>([])
-        for (form, path) in [(LogForm.plain, "/run/systemd/journal/socket"), (.journal, "/nonexistent/socket")] {
-            let log = Log(level: .notice, form: form, journal: path) { line in lines.withLock { $0.append(line) } }
-            log.event(.destinationChanged, .warning, "Destination paused", ["destination": "logzio"])
+        func log(_ form: LogForm, _ path: String) -> Log {
+            Log(level: .notice, form: form, journal: path) { line in lines.withLock { $0.append(line) } }
         }
+        let path = "/tmp/issued-journal-\(Randomness.uint64())"
+        let journal = try Socket.datagramReceiver(at: .unix(path))
+        defer { try? FileSystem.remove(path) }
+        log(.plain, path).warning(.destinationAvailable, ["destination": "logzio"])
+        log(.journal, "/nonexistent/socket").warning(.destinationAvailable, ["destination": "logzio"])
+        log(.journal, path).warning(.storeWritable)
         #expect(
             lines.withLock { $0 } == [
-                "issued: warning: Destination paused destination=logzio\n",
-                "<4>Destination paused destination=logzio\n",
+                "issued: warning: Destination accepts records again destination=logzio id=destination.available\n",
+                "<4>Destination accepts records again destination=logzio id=destination.available\n",
+                "<4>Storing reports again id=store.writable\n",
             ])
+        _ = journal
     }
 
-    @Test("Message ids have the journal's format")
+    @Test("Message ids have the journal's format, and identifiers are words with an area in front")
     func numbers() {
         for event in LogEvent.allCases {
-            #expect(event.messageID.count == 32)
-            #expect(event.messageID.allSatisfy { $0.isHexDigit && !$0.isUppercase })
+            if let id = event.entry.messageID {
+                #expect(id.count == 32 && id.allSatisfy { $0.isHexDigit && !$0.isUppercase })
+            }
+            #expect(event.rawValue.wholeMatch(of: /[a-z]+\.[a-z]+(-[a-z]+)*/) != nil)
         }
     }
 }

@@ -14,27 +14,31 @@ struct LogTests {
         return (Log(level: level, form: form) { line in lines.all.withLock { $0.append(line) } }, lines)
     }
 
-    @Test("A line for the journal starts with the priority, any other line with the level")
+    @Test("A line starts with the priority for the journal, else with the level, and ends with the identifier")
     func forms() {
         let (journal, inJournal) = log(.debug, .journal)
         let (plain, onScreen) = log(.debug, .plain)
         for log in [journal, plain] {
-            log.debug("a")
-            log.info("b", ["count": "5"])
-            log.notice("c")
-            log.warning("The destination is paused", ["destination": "logzio", "reason": "no answer"])
-            log.error("e")
+            log.debug(.daemonReady)
+            log.info(.destinationBatchFinished, ["lines": "5"])
+            log.notice(.storeOpened)
+            log.warning(.storeMaintenanceFailed, ["error": "no answer", "file": "a"])
+            log.error(.socketFailed)
         }
+        let failure =
+            "Store maintenance failed; retrying later error=\"no answer\" file=a id=store.maintenance-failed\n"
         #expect(
             inJournal.all.withLock { $0 } == [
-                "<7>a\n", "<6>b count=5\n", "<5>c\n",
-                "<4>The destination is paused destination=logzio reason=\"no answer\"\n", "<3>e\n",
+                "<7>Ready id=daemon.ready\n", "<6>Batch finished lines=5 id=destination.batch-finished\n",
+                "<5>Database opened id=store.opened\n", "<4>\(failure)",
+                "<3>Could not serve the socket; exiting id=socket.failed\n",
             ])
         #expect(
             onScreen.all.withLock { $0 } == [
-                "issued: debug: a\n", "issued: info: b count=5\n", "issued: notice: c\n",
-                "issued: warning: The destination is paused destination=logzio reason=\"no answer\"\n",
-                "issued: error: e\n",
+                "issued: debug: Ready id=daemon.ready\n",
+                "issued: info: Batch finished lines=5 id=destination.batch-finished\n",
+                "issued: notice: Database opened id=store.opened\n", "issued: warning: \(failure)",
+                "issued: error: Could not serve the socket; exiting id=socket.failed\n",
             ])
     }
 
@@ -46,13 +50,13 @@ struct LogTests {
             Issue.record("The fields of a line that is not written were evaluated")
             return [:]
         }
-        copy.info("no", never())
+        copy.info(.daemonReady, never())
         #expect(!copy.isWritten(.info) && copy.isWritten(.notice))
         log.setLevel(.debug)
-        copy.info("yes")
+        copy.info(.daemonStopping)
         log.setLevel(.error)
-        copy.warning("no", never())
-        #expect(lines.all.withLock { $0 } == ["issued: info: yes\n"])
+        copy.warning(.daemonReady, never())
+        #expect(lines.all.withLock { $0 } == ["issued: info: Stopping id=daemon.stopping\n"])
     }
 
     @Test(
@@ -66,14 +70,14 @@ struct LogTests {
         ])
     func escapes(value: String, written: String) {
         let (log, lines) = log(.notice, .plain)
-        log.notice("m", ["v": value])
-        #expect(lines.all.withLock { $0 } == ["issued: notice: m v=\(written)\n"])
+        log.notice(.daemonReady, ["v": value])
+        #expect(lines.all.withLock { $0 } == ["issued: notice: Ready v=\(written) id=daemon.ready\n"])
     }
 
     @Test("A long value is truncated")
     func long() {
         let (log, lines) = log(.notice, .plain)
-        log.notice("m", ["v": String(repeating: "a", count: 100_000)])
+        log.notice(.daemonReady, ["v": String(repeating: "a", count: 100_000)])
         #expect(lines.all.withLock { $0[0].utf8.count } < 1100)
     }
 

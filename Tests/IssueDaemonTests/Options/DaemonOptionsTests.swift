@@ -21,6 +21,7 @@ struct DaemonOptionsTests {
             (["--user=u", "--check"], .check, .usual),
             (["--print-config"], .printConfiguration, .usual),
             (["--print-config", "--config", "a"], .printConfiguration, .file("a")),
+            (["--list-messages"], .listMessages, .usual),
             (["--version"], .printVersion, .usual),
             (["-h"], .printHelp, .usual),
             (["--version", "--help"], .printHelp, .usual),
@@ -105,6 +106,7 @@ struct DaemonOptionsTests {
         #expect(decide(["--version"], in: surroundings) == Decision(0, "issued \(ProductVersion.text)\n", ""))
         #expect(decide(["--help"], in: surroundings).output.contains("--print-config"))
         #expect(decide(["--print-config"], in: surroundings).output == Configuration.default.text)
+        #expect(decide(["--list-messages"], in: surroundings) == Decision(0, MessagePage.text, ""))
         let wrong = decide(["--chekc"], in: surroundings)
         #expect(wrong.code == 64 && wrong.output.isEmpty)
         #expect(wrong.complaints == "issued: unknown option --chekc. Did you mean --check? See “issued --help”.\n")

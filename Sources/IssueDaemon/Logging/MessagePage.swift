@@ -1,0 +1,119 @@
+import IssueProtocol
+
+/// Documentation/Messages.md: all messages of the log and all errors of the
+/// socket interface, with their meaning and what to do.
+///
+/// `issued --list-messages` prints the page, and a test compares it with the
+/// file.
+package enum MessagePage {
+    /// The beginnings of identifiers, in the order of the page, and the titles
+    /// of their sections.
+    private static let areas = [
+        ("config", "Configuration"), ("daemon", "Start and stop"), ("store", "Database"),
+        ("limits", "Limits for users"), ("issue", "Issues"), ("forwarding", "Forwarding"),
+        ("destination", "Destinations"), ("socket", "Connections"), ("query", "Queries"),
+        ("audit", "Audit trail"), ("job", "Backup, purge and requeue"), ("repair", "Repair"),
+    ]
+
+    package static var text: String {
+        let sections = areas.map { area, title in
+            let events = LogEvent.allCases.filter { $0.rawValue.hasPrefix("\(area).") }
+            return "### \(title)\n\n" + table(["id", "message"], events.map(row))
+        }
+        return """
+            # Messages
+
+            <!-- Generated: issued --list-messages >Documentation/Messages.md -->
+
+            ## Log lines
+
+            The daemon logs to standard error, which is the journal under systemd: `journalctl -u issued`. The message of a
+            line is constant. What varies follows as `name=value`, and the identifier of the message comes last:
+
+                issued: warning: No space left; refusing reports until there is id=store.no-space
+
+            Identifiers are stable, while messages may be reworded. Use the identifiers in scripts and in monitoring.
+
+            \(sections.joined(separator: "\n"))
+            ## Errors
+
+            The errors that the [socket interface](WireProtocol.md#errors) replies with, as `issuectl` and applications meet
+            them. If `issuectl` can't reach the daemon, see [Troubleshooting](Operations.md#troubleshooting).
+
+            \(table(["error"], errors.map(row)))
+            """
+    }
+
+    private static func table(_ columns: [String], _ rows: [String]) -> String {
+        let columns = columns + ["what happened", "what to do"]
+        let head = ["| \(columns.joined(separator: " | ")) |", "|" + columns.map { _ in "---|" }.joined()]
+        return (head + rows).map { $0 + "\n" }.joined()
+    }
+
+    private static func row(_ event: LogEvent) -> String {
+        let entry = event.entry
+        return "| `\(event.rawValue)` | \(entry.message) | \(entry.meaning) | \(entry.action ?? "Nothing.") |"
+    }
+
+    private static func row(_ error: CollectorError) -> String {
+        let (meaning, action) = explanation(of: error)
+        return "| `\(error.name)` | \(meaning) | \(action) |"
+    }
+
+    /// One of each error. The values are not shown.
+    private static let errors: [CollectorError] = [
+        .busy(retryAfter: .zero), .noSpace, .tooLarge(limit: 0), .invalidRecord(index: nil, field: nil, reason: ""),
+        .invalidFilter(field: "", reason: ""), .notFound(id: ""), .denied, .invalidParameter(""), .expectedMore,
+        .methodNotFound(""), .methodNotImplemented(""), .interfaceNotFound(""),
+    ]
+
+    private static func explanation(of error: CollectorError) -> (meaning: String, action: String) {
+        switch error {
+        case .busy:
+            (
+                "The daemon can't do this now: the database can't be opened or written, a query took too long, or "
+                    + "there are too many connections.",
+                "Try again. If it persists, look at `issuectl status` and the log."
+            )
+        case .noSpace:
+            (
+                "The disk is full, and nothing of the call was stored.",
+                "Free space; see [When something goes wrong](Operations.md#when-something-goes-wrong)."
+            )
+        case .tooLarge:
+            (
+                "A call is above a size limit, which `limit` names.",
+                "Send less at once, or raise `MaxMessageSize=`."
+            )
+        case .invalidRecord:
+            ("A call contains no readable record; `reason` gives the cause.", "Fix the application that sent it.")
+        case .invalidFilter:
+            (
+                "A part of a filter is invalid, or above a limit of queries; `field` names it.",
+                "Correct the filter, or narrow it down."
+            )
+        case .notFound:
+            (
+                "No record, group or destination has this id, or it belongs to another user.",
+                "Check the id with `issuectl list`; ask as root or as a member of `Readers=` to see all users."
+            )
+        case .denied, .permissionDenied:
+            (
+                "Only root, the daemon's user and the groups in `Operators=` may do this.",
+                "Run the command as one of them."
+            )
+        case .invalidParameter:
+            (
+                "A parameter of a call is missing or invalid; `parameter` names it.",
+                "If `issuectl` reports this, check that it and the daemon have the same version."
+            )
+        case .expectedMore: ("A call with `follow` was made without `more`.", "Fix the application that sent it.")
+        case .methodNotFound, .methodNotImplemented, .interfaceNotFound:
+            (
+                "This version of the daemon does not support the call.",
+                "Check that the daemon is not older than the application or `issuectl`."
+            )
+        case .unknown: ("The daemon is newer than its client.", "Update the client.")
+        }
+    }
+}
