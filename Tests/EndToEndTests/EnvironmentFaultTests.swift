@@ -64,12 +64,12 @@ struct EnvironmentFaultTests {
             }
             #expect(try daemon.processorTicks - ticks < 60)
 
-            // Each that goes makes room for one that waits.
+            // When one of them disconnects, a waiting one is accepted.
             clients.reverse()
             while let client = clients.popLast() { _ = try client.answer(of: DaemonStatus.self) }
             #expect(try RawClient(path: daemon.socket).report("Afterwards").count == 1)
             #expect(daemon.log.split(separator: "\n").count { $0.contains("Could not accept a connection") } == 1)
-            try await eventually("it says so") { daemon.log.contains("Accepting connections again") }
+            try await eventually("it is logged") { daemon.log.contains("Accepting connections again") }
         }
     }
 

@@ -59,7 +59,7 @@ struct HostileBackupTests {
         return (end, names, folder.text(of: "\(name).out"), folder.text(of: "\(name).err"))
     }
 
-    @Test("A file that a server names is neither copied nor removed, and the client does not hang")
+    @Test("A client neither copies nor removes a file that a hostile server names, and does not hang")
     func namedPath() throws {
         let folder = try ScratchFolder(named: "issued-hostile")
         try folder.write("the secret", to: "secret")
@@ -193,7 +193,7 @@ struct HostileBackupTests {
         }
     }
 
-    @Test("An order above a limit is refused before its turn, and is no order")
+    @Test("A job request above a limit is refused at once, and no job is started")
     func ordersAboveLimits() async throws {
         try await DaemonFixture.with { daemon in
             let client = try RawClient(path: daemon.socket)
@@ -209,11 +209,11 @@ struct HostileBackupTests {
     }
 
     @Test(
-        "An unfinished copy that can't be removed ends no backup and hides no error",
+        "An unfinished copy that can't be removed neither prevents a backup nor hides its error",
         arguments: [("1M", nil), ("1000T", .noSpace)] as [(String, CollectorError?)])
     func leftoverThatStays(keepFree: String, expected: CollectorError?) async throws {
         try await DaemonFixture.with(DaemonConfiguration("[Store]\nKeepFree=\(keepFree)")) { daemon in
-            // A folder is not removed as a file is.
+            // A folder can't be removed like a file.
             let name = "issues.db.backup-2026-11-21T13:17:14.967Z.unfinished"
             try FileSystem.makeFolders(daemon.folder["state/\(name)"])
             let client = try RawClient(path: daemon.socket)
@@ -228,9 +228,9 @@ struct HostileBackupTests {
         let kinds = ["msg", "meta", "app", "version", "file", "function", "module", "domain", "fingerprint", "word"]
         // The full-text index may keep the end of a word without its beginning.
         return (kinds.map { "zq\($0)x" } + ["xqz"]).compactMap { piece in
-            guard let place = data.range(of: Data(piece.utf8)) else { return nil }
-            let end = min(data.count, place.lowerBound + 80)
-            return "\(path): \(String(decoding: data[place.lowerBound..<end], as: UTF8.self))"
+            guard let range = data.range(of: Data(piece.utf8)) else { return nil }
+            let end = min(data.count, range.lowerBound + 80)
+            return "\(path): \(String(decoding: data[range.lowerBound..<end], as: UTF8.self))"
         }
     }
 

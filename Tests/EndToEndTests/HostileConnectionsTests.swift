@@ -40,7 +40,7 @@ struct HostileConnectionsTests {
         }
     }
 
-    @Test("All user ids of one container share one user's connections")
+    @Test("All user ids of a container share the connection limit of one user")
     func subordinates() async throws {
         try await DaemonFixture.with("[Socket]\nMaxConnections=64\nMaxConnectionsPerUser=20") { daemon in
             let root = try RawClient(path: daemon.socket)
@@ -87,7 +87,7 @@ struct HostileConnectionsTests {
                 let records = [IssueRecord](repeating: IssueRecord(message: text), count: 2)
                 #expect(try quiet.report(records).count == 2)
             }
-            // A user who reconnects with more gets no more memory.
+            // Reconnecting with more data does not give a user additional memory.
             let again = try await HostileSenders(
                 .half, Self.hostile, users: 60, connections: 2, bytes: 1_000_000, of: daemon)
             #expect(try quiet.report("Afterwards").count == 1)
@@ -252,7 +252,7 @@ struct HostileConnectionsTests {
     }
 
     @Test(
-        "A connection lends its records no fact of the process that got its maker's pid",
+        "If the pid of a connection's process is reused, the records show nothing of the new process",
         .enabled(if: HostileSenders.obstacle == nil, "only root may choose a pid"),
         arguments: [("late", 40_001), ("late", 0), ("early", 40_001), ("early", 0)])
     func reusedPid(accepted: String, uid: Int) async throws {
@@ -264,12 +264,12 @@ struct HostileConnectionsTests {
                 python, [script, daemon.socket, "\(daemon.pid)", accepted, "\(uid)", folder.path], in: folder,
                 name: "reuse")
             #expect(try process.end(within: .seconds(60)) == .exit(0), "\(folder.text(of: "reuse.err"))")
-            let words = process.output.split(separator: " ", maxSplits: 1)
-            if words.first == "impossible" {
+            let output = process.output.split(separator: " ", maxSplits: 1)
+            if output.first == "impossible" {
                 // Without the right to choose a pid, as in a container without CAP_SYS_ADMIN.
-                return print("A pid could not be reused: \(words.last ?? "")")
+                return print("A pid could not be reused: \(output.last ?? "")")
             }
-            let maker = try #require(words.first.flatMap { Int32($0) })
+            let maker = try #require(output.first.flatMap { Int32($0) })
             let client = try RawClient(path: daemon.socket)
             let reply: RecordsReply = try client.call(.records, RecordsParameters())
             let records = reply.records
@@ -278,7 +278,8 @@ struct HostileConnectionsTests {
                 #expect(record.sender.pid == maker && record.sender.uid == UInt32(uid))
                 #expect(record.sender.command != "impostor")
                 #expect(record.sender.executable?.contains("impostor") != true)
-                // What was read while the maker ran is still known, and nothing where it had ended.
+                // If the process was still running when its connection was accepted, its command is known. Otherwise
+                // the command is nil.
                 #expect(record.sender.command?.hasPrefix("python") == (accepted == "early" ? true : nil))
             }
         }

@@ -7,7 +7,7 @@ import UnixIO
 
 /// Tests that one user's queries do not harm others. Each scenario makes assertions about the others.
 @Suite(
-    "Hostile questions", .daemonLog, .serialized,
+    "Hostile queries", .daemonLog, .serialized,
     .enabled(if: OtherUser.obstacle == nil, "\(OtherUser.obstacle ?? "")"))
 struct HostileQuestionsTests {
     private static let attacker: UInt32 = 5001
@@ -63,16 +63,16 @@ struct HostileQuestionsTests {
     func bounds() async throws {
         try await DaemonFixture.with { daemon in
             let client = try OtherUser.client(Self.attacker, of: daemon)
-            var words = IssueFilter()
-            words.text = String(repeating: "a ", count: 17)
+            var textFilter = IssueFilter()
+            textFilter.text = String(repeating: "a ", count: 17)
             let reason = "at most 16 words are allowed, not 17"
             #expect(
-                try client.refusal(of: .list, ListParameters(filter: words))
+                try client.refusal(of: .list, ListParameters(filter: textFilter))
                     == .invalidFilter(field: "text", reason: reason))
             #expect(
-                try client.refusal(of: .histogram, HistogramParameters(filter: words, bucket: .seconds(3600)))
+                try client.refusal(of: .histogram, HistogramParameters(filter: textFilter, bucket: .seconds(3600)))
                     == .invalidFilter(field: "text", reason: reason))
-            try client.begin(.records, RecordsParameters(filter: words, follow: true), more: true)
+            try client.begin(.records, RecordsParameters(filter: textFilter, follow: true), more: true)
             #expect(CollectorError(try client.reply()) == .invalidFilter(field: "text", reason: reason))
             var files = IssueFilter()
             files.files = (0..<257).map { "File\($0).swift" }
@@ -80,16 +80,16 @@ struct HostileQuestionsTests {
                 try client.refusal(of: .records, RecordsParameters(filter: files))
                     == .invalidFilter(field: "files", reason: "at most 256 entries are allowed, not 257"))
             let minutes = HistogramParameters(filter: nil, bucket: .seconds(60))
-            guard case .invalidFilter("bucket", let words)? = try client.refusal(of: .histogram, minutes) else {
+            guard case .invalidFilter("bucket", let reason)? = try client.refusal(of: .histogram, minutes) else {
                 Issue.record("A histogram with too many buckets was returned")
                 return
             }
-            #expect(words.contains("at most 1000"))
+            #expect(reason.contains("at most 1000"))
         }
     }
 
     @Test(
-        "Under slow queries of one user and load of another, status is quick, reports are stored, other queries are answered, and the WAL stays below 64 MiB"
+        "Slow queries of two users and the load of a third delay neither status, reports nor other queries, and the WAL stays below 64 MiB"
     )
     func attack() async throws {
         try await withSlowQuestions { daemon in
@@ -100,7 +100,7 @@ struct HostileQuestionsTests {
                 let client = try OtherUser.client(user, socket: socket, in: folder)
                 while !outcomes.areOver {
                     try client.begin(.list, Self.expensive)
-                    // Four questions of one user wait for each other, each up to its deadline.
+                    // Four queries of one user wait for each other, each up to its deadline.
                     let reply = try client.reply(within: .seconds(120))
                     outcomes.count(CollectorError(reply).map { "\($0)" } ?? "answered")
                 }

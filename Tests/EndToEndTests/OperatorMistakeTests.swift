@@ -197,7 +197,7 @@ struct OperatorMistakeTests {
     @Test(
         "With an unusable state directory, a report to an inherited socket is answered within 2 s",
         .enabled(if: activator != nil, "there is no systemd-socket-activate"),
-        arguments: ["a file", "of a stranger", "a folder in its place"])
+        arguments: ["a file", "of a stranger", "a folder instead of the database"])
     func noStateDirectory(mistake: String) async throws {
         guard mistake != "of a stranger" || getuid() == 0 else { return }
         let activator = try #require(Self.activator)

@@ -127,7 +127,7 @@ struct SelfHostedTests {
         try await with {
             "[OTLP]\nURL=http://127.0.0.1:\($0.port)"
         } _: { daemon, stores, client in
-            let secret = "what nobody but the application may read"
+            let secret = "what only the application may read"
             let body = "No such path for \(secret), try another"
             try stores.plan("[{\"status\": 404, \"body\": \"\(body)\"}]")
             _ = try client.report([IssueRecord(message: "Broken", source: SourceLocation(fileID: secret, line: 1))])

@@ -63,7 +63,7 @@ struct TLSFaultTests {
         }
     }
 
-    @Test("TLS 1.1 is refused also where OpenSSL's own configuration allows it, and records wait")
+    @Test("TLS 1.1 is refused even if OpenSSL's configuration allows it, and records wait")
     func oldVersion() async throws {
         let folder = try ScratchFolder(named: "openssl")
         let lenient = """
@@ -80,10 +80,10 @@ struct TLSFaultTests {
         try await with(environment: ["OPENSSL_CONF": folder["openssl.cnf"]]) { listener, front, daemon, client in
             try front.set("tls_old")
             guard try front.version() == "TLSv1.1" else {
-                return print("OpenSSL of this host serves no TLS 1.1, so its refusal can't be tested")
+                return print("OpenSSL on this host does not support TLS 1.1, so its refusal can't be tested")
             }
             let ids = try client.report("A secret")
-            try await eventually("it says why", within: .seconds(20)) {
+            try await eventually("the status has the reason", within: .seconds(20)) {
                 try client.destination().lastAnswer?.contains("no TLS, or no secure version of it") == true
             }
             #expect(listener.requests.isEmpty)

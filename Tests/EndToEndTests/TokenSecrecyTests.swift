@@ -42,14 +42,14 @@ struct TokenSecrecyTests {
                 seen.append(try answer("Status", "{}", client))
             }
             try listener.down()
-            ids += try client.report("Nobody is there")
+            ids += try client.report("The listener is down")
             try await eventually("the outage is detected") {
                 _ = try client.call(.flush, FlushParameters(timeout: .milliseconds(1)), returning: FlushReply.self)
                 return try client.destination().reason == "refused"
             }
             for id in ids { seen.append(try answer("Show", #"{"id":"\#(id)"}"#, client)) }
             seen.append(try answer("DeadLetters", #"{"lines":true}"#, client))
-            #expect(seen.contains { $0.contains("[token]") }, "what the listener says of the token is shown, scrubbed")
+            #expect(seen.contains { $0.contains("[token]") }, "the listener's responses are shown without the token")
             for text in seen { try expectNone(Array(text.utf8), "an answer") }
 
             let process = "/proc/\(daemon.pid)"

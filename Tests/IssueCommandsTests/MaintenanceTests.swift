@@ -159,7 +159,7 @@ struct MaintenanceTests {
     }
 
     @Test(
-        "A saved backup gets its name also where files can't have two, and replaces no file",
+        "A backup gets its name even on a file system without hard links, and replaces no file",
         // The last two are ENOSYS and EMLINK.
         arguments: [.notPermitted, .notSupported, Errno(rawValue: 38), Errno(rawValue: 31)] as [Errno])
     func withoutHardLinks(error: Errno) throws {

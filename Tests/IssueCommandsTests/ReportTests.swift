@@ -300,7 +300,7 @@ struct ReportTests {
         #expect(refused.kept.isEmpty)
     }
 
-    @Test("Each command that reaches a daemon sends the kept reports")
+    @Test("Each command that reaches a daemon sends the spooled reports")
     func sendsKept() {
         #expect(issuectl(["report", "m"], .reply(Self.one)).sendings == 1)
         #expect(issuectl(["list"], .reply(#"{"groups":[]}"#)).sendings == 1)

@@ -325,7 +325,7 @@ struct ErasingTests {
     }
 
     @Test(
-        "Of an issue that keeps other records, nothing stays that only the erased ones had said",
+        "If an issue has other records, everything that only the erased ones contained is gone",
         arguments: [[true, false], [false, true], [false, true, false]])
     func sharedGroup(order: [Bool]) throws {
         try TemporaryStore.with { store in
@@ -352,12 +352,12 @@ struct ErasingTests {
             #expect(group.title == "open \(Self.words[rounds[0]])" && group.code == nil)
             #expect(group.firstVersion == "1.\(rounds[0])" && group.lastVersion == "1.\(rounds[rounds.count - 1])")
             #expect(group.source?.fileID == "open.swift" && group.source?.line == 1)
-            // It is told by the index under its new title alone.
+            // The full-text index has only the new title.
             #expect(try store.reader().groups(.of(filter { $0.text = "Zaphod" }), viewer: .everything).groups.isEmpty)
         }
     }
 
-    @Test("Erased records are in no line, answer or summary that forwarding keeps")
+    @Test("No line, response or summary stored for forwarding contains an erased record")
     func forwardedLines() throws {
         try TemporaryStore.with { store in
             let fixture = try Fixture(store)

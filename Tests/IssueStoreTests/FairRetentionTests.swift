@@ -338,7 +338,7 @@ struct FairRetentionTests {
         }
     }
 
-    @Test("What thinning, retention and a purge have removed is in no byte of the file, whatever came between them")
+    @Test("After thinning, retention and a purge, the file contains no byte of the removed records")
     func bytes() throws {
         try TemporaryStore.with { store in
             let fixture = try Fixture(store, isUnique: true)

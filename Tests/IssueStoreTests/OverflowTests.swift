@@ -79,7 +79,7 @@ struct OverflowTests {
         }
     }
 
-    @Test("creates no more rows, whatever a sender varies from record to record")
+    @Test("creates no additional rows, whatever a sender varies from record to record")
     func isBounded() throws {
         try TemporaryStore.with { store in
             store.settings.limits = limited(groups: 2, series: 3, names: 2)
@@ -109,7 +109,7 @@ struct OverflowTests {
         }
     }
 
-    @Test("goes the same way when it comes again, and its own way in the next window or within higher limits")
+    @Test("joins the same group and series again, and its own ones in the next window or with higher limits")
     func comesAgain() throws {
         for isReloaded in [false, true] {
             try TemporaryStore.with { store in

@@ -194,7 +194,7 @@ struct ResponderTests {
             withErrorResponders(
                 .handle { error in
                     notes.add("outer \(error)")
-                    reportIssue("nobody is left")
+                    reportIssue("no responder is left")
                 }
             ) {
                 withErrorResponders(

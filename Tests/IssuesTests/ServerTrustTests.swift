@@ -40,7 +40,7 @@ struct ServerTrustTests {
         #expect(told.objection(toPeer: 1002, at: "/x", owner: 1002) != nil)
     }
 
-    @Test("A user is named, or numbered by digits alone")
+    @Test("A user is given by name, or by an id that consists of digits")
     func userNames() {
         #expect(ServerTrust.user(named: "root") == 0)
         #expect(ServerTrust.user(named: "1001") == 1001)

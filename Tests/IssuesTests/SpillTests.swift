@@ -87,13 +87,13 @@ struct SpillTests {
     }
 
     @Test(
-        "A daemon that does not answer holds up a run that has a deadline no longer than that",
+        "A daemon that does not reply delays a run only up to its deadline",
         .timeLimit(.minutes(1)), arguments: [.zero, .milliseconds(50)] as [Duration])
     func deadline(time: Duration) async throws {
         try await Self.withFolder { folder in
             try await CollectorFixture.with(faults: nil) { fixture in
                 _ = try await Self.endedRun(fixture, folder, ["kept"])
-                // For a stopped process the kernel accepts connections until the backlog is full, here with one.
+                // The kernel accepts connections for a stopped process until the backlog is full. Here it holds one.
                 let stopped = try Socket.listenUnix(at: .unix(fixture.path), mode: 0o600, backlog: 0)
                 func pickUp() {
                     SpillSender(
@@ -139,7 +139,7 @@ struct SpillTests {
         }
     }
 
-    /// Sends what a folder holds, and returns how many issues the next run has to say are lost.
+    /// Sends the files of a folder. Returns the number of issues that the next run reports as lost.
     private static func pickUp(_ folder: SpillFolder, to path: String) -> Int {
         let lost = Monitor(0)
         SpillSender(
@@ -157,7 +157,7 @@ struct SpillTests {
     }
 
     @Test(
-        "A file that is damaged is lost alone: those behind it are sent, and nothing is stored under other numbers",
+        "Only the damaged file is lost: later ones are sent, and nothing is stored under other numbers",
         arguments: [
             "cut off", "empty", "without its end", "two calls", "another number", "another method", "no answer wanted",
             "too large",
@@ -196,7 +196,7 @@ struct SpillTests {
         }
     }
 
-    @Test("Numbers of lost issues that can't be are passed over")
+    @Test("Invalid numbers of lost issues are ignored")
     func lostNumbers() async throws {
         try await Self.withFolder { folder in
             try await CollectorFixture.with(faults: []) { fixture in
@@ -204,7 +204,7 @@ struct SpillTests {
                 try FileSystem.writeAtomically(
                     Array("3\n9223372036854775807\n-4\nx\n\n9223372036854775807\n5\n".utf8),
                     to: "\(folder.path)/lost")
-                // Those two numbers, and the file that is no call.
+                // The two valid numbers, and the file that is not a call.
                 #expect(Self.pickUp(folder, to: fixture.path) == 3 + 5 + 1)
             }
         }

@@ -1,6 +1,6 @@
-"""Checks the installed daemon under the systemd that runs this; scripts/test-systemd starts it.
+"""Checks the installed daemon under the running systemd. Started by scripts/test-systemd.
 
-Each check prints a line. They run in order and share one daemon, one store and one listener. The exit code is 0 when
+Each check prints a line. The checks run in order and share a daemon, a store and a listener. The exit code is 0 if
 all have passed.
 """
 
@@ -20,7 +20,7 @@ TLS = "/srv/tls"
 TOKEN = "cHeCkEd-by-systemd-7431"
 LISTENER, CONTROL = 18070, 18071
 CRITICAL = "028cbaba609d444e9eacaff93d7fc324"
-# Longer than anything here takes on a busy machine.
+# Seconds; longer than any step takes on a busy machine.
 PATIENCE = 20
 
 
@@ -84,7 +84,7 @@ def control(path, method="GET", body=None):
 
 
 def accepted():
-    """The messages that the listener has taken."""
+    """Returns the messages that the listener has accepted."""
     return [line["fields"].get("message") for line in json.loads(control("/accepted"))]
 
 
@@ -108,7 +108,7 @@ def configure(readers=""):
 
 
 def prepare():
-    """Users, a listener behind TLS, the token; all before the daemon has ever run."""
+    """Creates the users, a listener with TLS, and the token, before the daemon runs for the first time."""
     for name, uid in (("anna", 2001), ("boris", 2002)):
         run("useradd", "--uid", str(uid), "--no-create-home", "--user-group", name)
     run("groupadd", "watchers")
@@ -123,15 +123,15 @@ def prepare():
     configure()
 
 
-# --- The checks, in the order in which they run
+# --- The checks, in their order
 
 
 def activation():
-    """The first report starts the daemon, and gets its receipt"""
+    """The first report starts the daemon and gets its receipt"""
     expect(property_of("ActiveState", "issued.socket") == "active", "the socket is not open")
-    expect(property_of("ActiveState") == "inactive", "the daemon ran before anybody reported")
+    expect(property_of("ActiveState") == "inactive", "the daemon ran before the first report")
     ids = report("--app", "checks", "The first of all")
-    expect(len(ids) == 1, f"not one receipt, but {ids}")
+    expect(len(ids) == 1, f"the receipts are {ids} instead of a single one")
     eventually("the unit is active", lambda: property_of("ActiveState") == "active")
 
 
@@ -140,26 +140,26 @@ def confinement():
     with open(f"/proc/{main_pid()}/status") as file:
         status = dict(line.rstrip("\n").split(":\t", 1) for line in file if ":\t" in line)
     expect(status["Uid"].split()[1] == run("id", "-u", "issued").strip(), f"its uid is {status['Uid']}")
-    expect(status["Seccomp"] == "2", "no system call filter is in force")
+    expect(status["Seccomp"] == "2", "the system call filter is not in effect")
     expect(status["NoNewPrivs"] == "1", "it could gain privileges")
     expect(int(status["CapEff"], 16) == int(status["CapBnd"], 16) == 0, "it has capabilities")
     for name in ("MemoryHigh", "MemoryMax", "TasksMax"):
-        expect(property_of(name) not in ("", "infinity"), f"{name}= is not in force")
-    expect(int(property_of("TasksMax")) >= 4 * int(status["Threads"]), f"it has {status['Threads']} threads already")
+        expect(property_of(name) not in ("", "infinity"), f"{name}= is not in effect")
+    expect(int(property_of("TasksMax")) >= 4 * int(status["Threads"]), f"TasksMax= is too low for {status['Threads']} threads")
     said = run("systemd-analyze", "security", "--threshold=15", "issued.service", check=False).splitlines()[-1]
     score = re.search(r": ([0-9.]+)", said)
     expect(score and float(score[1]) <= 1.5, said)
 
 
 def forwarding():
-    """Records leave over TLS, with a token that came as a credential"""
+    """Records are forwarded over TLS, with a token from a systemd credential"""
     report("--app", "checks", "Over TLS")
-    eventually("the listener has both", lambda: {"The first of all", "Over TLS"} <= set(accepted()))
-    eventually("both are called delivered", lambda: ledger()["delivered"] >= 2)
+    eventually("the listener has both records", lambda: {"The first of all", "Over TLS"} <= set(accepted()))
+    eventually("both records count as delivered", lambda: ledger()["delivered"] >= 2)
 
 
 def priorities():
-    """The threads that forward give way to the others, which the filter lets them"""
+    """The forwarding threads run at a lower priority, which the system call filter allows them to set"""
     folder = f"/proc/{main_pid()}/task"
     nice = set()
     for thread in os.listdir(folder):
@@ -169,37 +169,37 @@ def priorities():
 
 
 def secrecy():
-    """The token is nowhere where another user looks, and neither is the store"""
+    """Other users can read neither the token nor the store"""
     pid = main_pid()
     for name in ("environ", "maps", "mem", "root", "fd"):
         seen = run("sh", "-c", f"cat /proc/{pid}/{name} || ls /proc/{pid}/{name}/", user="anna", check=False)
-        expect(not seen, f"anna may look into /proc/{pid}/{name}")
+        expect(not seen, f"anna can read /proc/{pid}/{name}")
     for path in ("/run/credentials/issued.service", "/etc/credstore", STATE):
-        expect(not run("ls", path, user="anna", check=False), f"anna may look into {path}")
-    told = [
+        expect(not run("ls", path, user="anna", check=False), f"anna can read {path}")
+    outputs = [
         run("cat", f"/proc/{pid}/cmdline"), run("systemctl", "show", "issued.service", user="anna"),
         run("systemctl", "cat", "issued.service", user="anna"), run("journalctl"),
         run("issuectl", "--json", "status", user="anna"), run("issuectl", "--json", "status"),
     ]
     with open(f"/proc/{pid}/environ") as file:
-        told.append(file.read())
-    expect(not any(TOKEN in text for text in told), "the token is shown")
+        outputs.append(file.read())
+    expect(not any(TOKEN in text for text in outputs), "the token is shown")
     database = os.stat(f"{STATE}/issues.db")
-    expect(stat.S_IMODE(database.st_mode) == 0o600, "others may read the database")
-    expect(database.st_uid == int(run("id", "-u", "issued")), "the database is not the daemon's")
+    expect(stat.S_IMODE(database.st_mode) == 0o600, "other users can read the database")
+    expect(database.st_uid == int(run("id", "-u", "issued")), "the database does not belong to the daemon's user")
 
 
 def users():
-    """Two users report, and neither sees what the other one said"""
-    report("--app", "checks", "Said by anna", user="anna")
-    report("--app", "checks", "Said by boris", user="boris")
+    """Two users report, and neither sees the other's records"""
+    report("--app", "checks", "Report of anna", user="anna")
+    report("--app", "checks", "Report of boris", user="boris")
     for name, other in (("anna", "boris"), ("boris", "anna")):
-        expect(messages(name) == [f"Said by {name}"], f"{name} sees {messages(name)}")
-    expect({"Said by anna", "Said by boris"} <= set(messages()), "root does not see both")
+        expect(messages(name) == [f"Report of {name}"], f"{name} sees {messages(name)}")
+    expect({"Report of anna", "Report of boris"} <= set(messages()), "root does not see both")
 
 
 def identity():
-    """A record says which user, command and unit sent it"""
+    """A record has the user, command and unit of its sender"""
     run("systemd-run", "--quiet", "--wait", "--uid=anna", "--unit=shop", "/usr/local/bin/issuectl", "report", "From a unit")
     sender = next(one for one in ask("records")["records"] if one["message"] == "From a unit")["sender"]
     expect((sender["uid"], sender.get("unit")) == (2001, "shop.service"), f"the sender is {sender}")
@@ -207,128 +207,131 @@ def identity():
 
 
 def reload():
-    """A reload is in force when systemctl returns, and one with an error changes nothing"""
+    """A reload is in effect when systemctl returns, and one with an error changes nothing"""
     pid = main_pid()
-    expect("Said by anna" not in messages("boris"), "boris sees all before he may")
+    expect("Report of anna" not in messages("boris"), "boris sees all records before the change")
     for _ in range(5):
         configure(readers="watchers")
         run("systemctl", "reload", "issued")
-        expect("Said by anna" in messages("boris"), "boris does not see all when the reload is done")
+        expect("Report of anna" in messages("boris"), "boris does not see all records after the reload")
         configure()
         run("systemctl", "reload", "issued")
-        expect("Said by anna" not in messages("boris"), "boris still sees all when the reload is done")
+        expect("Report of anna" not in messages("boris"), "boris still sees all records after the reload")
     with open(DROP_IN, "a") as file:
         file.write("Nonsense=1\n")
     try:
         run("systemctl", "reload", "issued", check=False)
         report("--app", "checks", "After a wrong configuration")
-        eventually("it is forwarded", lambda: "After a wrong configuration" in accepted())
+        eventually("the record is forwarded", lambda: "After a wrong configuration" in accepted())
     finally:
         configure()
         run("systemctl", "reload", "issued")
-    expect(main_pid() == pid, "it was restarted")
+    expect(main_pid() == pid, "the daemon was restarted")
 
 
 def journal():
-    """An announcement in the journal is known by the unit that only journald can name"""
+    """An announcement in the journal is identified by its unit, which a sender can't forge"""
     report("--app", "checks", "--severity", "critical", "A critical one")
     run("logger", "--journald", user="anna", text=f"MESSAGE_ID={CRITICAL}\nMESSAGE=Forged\n")
 
-    def told(*arguments):
+    def entries(*arguments):
         return run("journalctl", "--output=cat", f"MESSAGE_ID={CRITICAL}", *arguments)
 
-    eventually("both are in the journal", lambda: "A critical one" in told("--output=verbose") and "Forged" in told())
-    expect("Forged" not in told("_SYSTEMD_UNIT=issued.service"), "anna's entry looks like the daemon's")
-    expect("A critical one" in told("_SYSTEMD_UNIT=issued.service", "--output=verbose"), "the daemon's is not found")
+    eventually(
+        "both are in the journal", lambda: "A critical one" in entries("--output=verbose") and "Forged" in entries())
+    expect("Forged" not in entries("_SYSTEMD_UNIT=issued.service"), "anna's entry has the daemon's unit")
+    expect(
+        "A critical one" in entries("_SYSTEMD_UNIT=issued.service", "--output=verbose"),
+        "the daemon's entry is not found")
 
 
 def backup():
-    """A backup is made, and moved to where root wants it"""
+    """A backup is made, in the daemon's folder or at a path that root chooses"""
     run("issuectl", "backup")
     copies = [name for name in os.listdir(STATE) if ".backup-" in name]
     expect(len(copies) == 1, f"the backups are {copies}")
     os.makedirs("/srv/copies")
     run("issuectl", "backup", "/srv/copies/copy.db")
     with open("/srv/copies/copy.db", "rb") as file:
-        expect(file.read(15) == b"SQLite format 3", "what was moved is no database")
+        expect(file.read(15) == b"SQLite format 3", "the backup is not a database")
     refused = run("issuectl", "backup", user="anna", check=False)
-    expect(not refused, "anna may make a backup")
+    expect(not refused, "anna can make a backup")
 
 
 def repair():
     """Records of a damaged database are recovered"""
     before = len(messages())
     run("systemctl", "stop", "issued.service", "issued.socket")
-    # Without its first page the file cannot be identified.
+    # Without its first page, the file can't be identified.
     size = os.path.getsize(f"{STATE}/issues.db")
     with open(f"{STATE}/issues.db", "r+b") as file:
         file.write(os.urandom(4096))
-        expect(size > 65536, "the database is too small for this")
+        expect(size > 65536, "the database is too small for this check")
     run("systemctl", "start", "issued.socket")
     report("--app", "checks", "After the damage")
     expect(len(messages()) < before, "the damage was not noticed")
     eventually("it can be repaired", lambda: "damaged" in run("issuectl", "repair", "--list"))
     run("issuectl", "repair")
-    expect({"The first of all", "Said by anna", "After the damage"} <= set(messages()), "records are missing")
-    expect("Said by anna" in messages("anna"), "anna does not see what was brought over")
-    expect("Said by boris" not in messages("anna"), "anna sees what boris said")
+    expect({"The first of all", "Report of anna", "After the damage"} <= set(messages()), "records are missing")
+    expect("Report of anna" in messages("anna"), "anna does not see her recovered records")
+    expect("Report of boris" not in messages("anna"), "anna sees the record of boris")
     run("issuectl", "status")
 
 
 def killed():
-    """Killed, it comes back; what was reported meanwhile waits in the socket"""
+    """A killed daemon is restarted, and reports sent meanwhile wait at the socket"""
     pid, known = main_pid(), set(messages())
     run("systemctl", "kill", "--signal=KILL", "issued.service")
-    eventually("systemd has noticed", lambda: main_pid() != pid)
-    report("--app", "checks", "While nobody was there")
-    expect(main_pid() not in (0, pid), "no new process")
-    expect(known | {"While nobody was there"} == set(messages()), "records are missing")
+    eventually("systemd has noticed the kill", lambda: main_pid() != pid)
+    report("--app", "checks", "While the daemon was down")
+    expect(main_pid() not in (0, pid), "there is no new process")
+    expect(known | {"While the daemon was down"} == set(messages()), "records are missing")
 
 
 def watchdog():
-    """A daemon that hangs is ended by the watchdog, and comes back"""
+    """A daemon that hangs is killed by the watchdog and restarted"""
     write("/run/systemd/system/issued.service.d/watchdog.conf", "[Service]\nWatchdogSec=4s\nTimeoutAbortSec=1s\n")
     run("systemctl", "daemon-reload")
     run("systemctl", "restart", "issued")
     pid = main_pid()
     time.sleep(5)
-    expect(main_pid() == pid, "the watchdog ended a daemon that was well")
+    expect(main_pid() == pid, "the watchdog killed a healthy daemon")
     os.kill(pid, 19)
     eventually("another process runs", lambda: main_pid() not in (0, pid))
     report("--app", "checks", "After the watchdog")
     expect("The first of all" in messages(), "records are missing")
-    expect("Watchdog timeout" in run("journalctl", "--unit=issued"), "it was not the watchdog")
+    expect("Watchdog timeout" in run("journalctl", "--unit=issued"), "the journal has no watchdog timeout")
     os.unlink("/run/systemd/system/issued.service.d/watchdog.conf")
     run("systemctl", "daemon-reload")
     run("systemctl", "restart", "issued")
 
 
 def stop():
-    """With a backlog and a destination that does not answer it stops in time, and continues later"""
+    """With a backlog and a destination that does not respond, it stops in time and continues later"""
     control("/plan", "POST", [{"match": {}, "times": "forever", "fault": "read_silent"}])
     held = 5_000
     ids = report("--app", "backlog", text="".join(f"Waits for the destination {number}\n" for number in range(held)))
     expect(len(ids) == held, f"{len(ids)} receipts")
-    eventually("a request has no answer", lambda: ask("status")["destinations"][0]["state"] == "sending")
+    eventually("a request waits for its response", lambda: ask("status")["destinations"][0]["state"] == "sending")
     began = time.monotonic()
     run("systemctl", "stop", "issued.service", "issued.socket", timeout=60)
     taken = time.monotonic() - began
-    expect(property_of("Result") == "success", f"the stop ended with {property_of('Result')}")
-    expect(taken < 40, f"it took {taken:.0f} s")
+    expect(property_of("Result") == "success", f"the result of the stop is {property_of('Result')}")
+    expect(taken < 40, f"the stop took {taken:.0f} s")
     control("/plan", "POST", [])
     run("systemctl", "start", "issued.socket")
     report("--app", "checks", "After the stop")
-    eventually("the backlog is there", lambda: sum("Waits for" in (one or "") for one in accepted()) >= held, 40)
+    eventually("the backlog has arrived", lambda: sum("Waits for" in (one or "") for one in accepted()) >= held, 40)
     eventually("nothing is pending", lambda: ledger()["pending"] == 0)
 
 
 def clean():
-    """Nothing failed, and the daemon was never refused what it needs"""
+    """No unit failed, and the daemon was never denied an operation"""
     failed = run("systemctl", "--failed", "--plain", "--no-legend")
     expect("issued" not in failed, failed)
     said = run("journalctl", "--unit=issued")
-    for words in ("Operation not permitted", "Bad system call", "core-dump"):
-        expect(words not in said, f"the journal has: {words}")
+    for text in ("Operation not permitted", "Bad system call", "core-dump"):
+        expect(text not in said, f"the journal has: {text}")
 
 
 CHECKS = [activation, confinement, forwarding, priorities, secrecy, users, identity, reload, journal, backup, repair,
@@ -348,7 +351,7 @@ def main():
             verdict, reason = "FAILED", f": {error if isinstance(error, Failed) else repr(error)}"
         print(f"{verdict}  {check.__doc__}{reason}  [{time.monotonic() - began:.1f} s]", flush=True)
     if failures:
-        print("What the daemon and systemd said last:")
+        print("The last lines of the journal:")
         print(run("journalctl", "--unit=issued.service", "--unit=issued.socket", "--lines=40"))
     print(f"{len(CHECKS) - failures} passed, {failures} failed")
     return 1 if failures else 0

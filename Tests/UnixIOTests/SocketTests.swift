@@ -70,7 +70,7 @@ struct SocketTests {
         #expect(try FileSystem.read(path, limit: 10) == [1, 2, 3])
     }
 
-    @Test("If two start at the same time, exactly one listens")
+    @Test("If two processes start at the same time, exactly one listens")
     func race() throws {
         let folder = try ScratchFolder()
         let address = try SocketAddress.unix(folder.file("s"))

@@ -56,7 +56,7 @@ struct CardinalityGuardTests {
         #expect(guardian.newSeries(account: 30, user: 9, isNewGroup: true, at: at(900)) == .overflowGroup)
     }
 
-    @Test("What a user may be given again is decided when the windows of groups and series end")
+    @Test("The window ends when that of groups or that of series ends, whichever is first")
     func windowEnd() {
         var other = settings
         other.newSeriesPerApplication = Rate(4, per: .seconds(600))
@@ -64,7 +64,7 @@ struct CardinalityGuardTests {
         #expect(guardian.windowEnd(at: at(0)) == at(600))
         #expect(guardian.windowEnd(at: at(899)) == at(900))
         #expect(guardian.windowEnd(at: at(900)) == at(1200))
-        // What is without a limit has no windows.
+        // An unlimited rate has no windows.
         other.newSeriesPerApplication = .unlimited
         #expect(CardinalityGuard(settings: other).windowEnd(at: at(1)) == at(900))
     }

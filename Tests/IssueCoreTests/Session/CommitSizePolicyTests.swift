@@ -1,9 +1,9 @@
 import IssueCore
 import Testing
 
-@Suite("What reports cost the writer")
+@Suite("The cost of a report for the writer")
 struct ReportCostTests {
-    @Test("Records of series met lately cost what they are, and more where they are larger than usual")
+    @Test("A record of a known series costs 1, and more if it is larger than usual")
     func plain() {
         #expect(ReportCost.of(records: 50, bytes: 25_000, newSeries: 0, overflowed: 0) == 50)
         #expect(ReportCost.of(records: 1, bytes: 250 << 10, newSeries: 0, overflowed: 0) == 250)
@@ -11,7 +11,7 @@ struct ReportCostTests {
         #expect(ReportCost.of(records: 0, bytes: 0, newSeries: 0, overflowed: 0) == 1)
     }
 
-    @Test("New series cost most, and what the guard has put among the rest costs more than others")
+    @Test("New series cost the most, and a record in an overflow series costs more than other records")
     func unusual() {
         let new = ReportCost.of(records: 1000, bytes: 250_000, newSeries: 1000, overflowed: 0)
         let overflowed = ReportCost.of(records: 1000, bytes: 250_000, newSeries: 0, overflowed: 1000)

@@ -59,22 +59,24 @@ struct MemoryBudgetTests {
 struct ReplyBudgetTests {
     private let largest = ReplyBudget.maxReply
 
-    /// Lets users ask in turn, each leaving replies of a size unread, until none may ask any more.
+    /// Lets users make requests in turn until none is allowed. Each leaves replies of this size unread.
+    ///
+    /// - Returns: The unread bytes per user.
     private func fill(_ budget: inout ReplyBudget, users: ClosedRange<UInt32>, reply: Int) -> [UInt32: Int] {
         var held: [UInt32: Int] = [:]
-        var isGoingOn = true
-        while isGoingOn {
-            isGoingOn = false
+        var isAnyAllowed = true
+        while isAnyAllowed {
+            isAnyAllowed = false
             for user in users where budget.decision(user: user, isPrivileged: false) == .begin {
                 budget.changed(user: user, by: reply)
                 held[user, default: 0] += reply
-                isGoingOn = true
+                isAnyAllowed = true
             }
         }
         return held
     }
 
-    @Test("However many users leave replies unread, they hold no more than the limit, and operators have room")
+    @Test("However many users leave replies unread, the limit holds, and operators can still make requests")
     func limit() {
         var budget = ReplyBudget(limit: 16 << 20, limitPerUser: 16 << 20)
         let held = fill(&budget, users: 1...1000, reply: 1 << 20)
@@ -85,7 +87,7 @@ struct ReplyBudgetTests {
         #expect(budget.used > budget.maxUnread)
     }
 
-    @Test("One user leaves room for another, and has a limit of their own")
+    @Test("One user can't use the whole budget, and has a separate limit")
     func perUser() {
         var small = ReplyBudget(limit: 16 << 20, limitPerUser: 16 << 20)
         _ = fill(&small, users: 1...1, reply: 1 << 20)
@@ -95,7 +97,7 @@ struct ReplyBudgetTests {
         #expect(fill(&large, users: 1...1, reply: 1 << 20)[1] == 15 << 20)
     }
 
-    @Test("A user with one page unread may ask as long as anybody may")
+    @Test("A user with one unread page may make requests as long as any user may")
     func onePage() {
         var budget = ReplyBudget(limit: 16 << 20, limitPerUser: 16 << 20)
         budget.changed(user: 1, by: largest)
@@ -105,7 +107,7 @@ struct ReplyBudgetTests {
         }
     }
 
-    @Test("With the smallest limit two users have replies made at a time while one page is unread")
+    @Test("With the smallest limit, two replies can be prepared at a time while one page is unread")
     func smallest() {
         var budget = ReplyBudget(limit: 8 << 20, limitPerUser: 16 << 20)
         #expect(budget.maxUnread == largest)

@@ -7,19 +7,19 @@ import UnixIO
 
 @testable import IssueDaemon
 
-/// What becomes of questions that nobody waits for any more.
-@Suite("The socket, when clients hang up")
+/// Tests that queries of disconnected clients are withdrawn.
+@Suite("The socket, when clients disconnect")
 struct SocketLoopTests {
-    /// What the socket has handed on.
+    /// The calls that the socket has passed on.
     private struct Calls: Sendable {
         var asked: [QueryJob] = []
-        /// How many questions had been asked when jobs were withdrawn.
+        /// The number of queries that had been passed on at each withdrawal.
         var withdrawn: [Int] = []
-        /// Whether the thread of the socket stands still in the first question.
+        /// Whether the socket's thread is blocked in the first query.
         var isHeld = false
     }
 
-    /// Runs the socket alone. Questions are remembered, and answered only by the test.
+    /// Runs the socket alone. Queries are recorded, and only the test replies to them.
     private func withSocket(
         holdsFirst: Bool = false,
         _ body: (_ service: SocketService, _ calls: Monitor<Calls>, _ connect: () throws -> FileDescriptor) throws ->
@@ -56,8 +56,8 @@ struct SocketLoopTests {
         try body(service, calls) { try Socket.connect(to: address, timeout: .seconds(10)) }
     }
 
-    /// Two questions, of which the second waits until the first is answered.
-    private static let twoQuestions = [UInt8](
+    /// Two queries. The second one waits for the reply to the first one.
+    private static let twoQueries = [UInt8](
         [String](repeating: #"{"method":"org.issued.Collector.List","parameters":{}}"# + "\0", count: 2).joined().utf8)
 
     private func wait(_ calls: Monitor<Calls>, until holds: @Sendable @escaping (Calls) -> Bool) throws {
@@ -65,41 +65,41 @@ struct SocketLoopTests {
         try #require(calls.wait(deadline: deadline) { holds($0) ? true : nil } == true)
     }
 
-    @Test("Three thousand clients that hang up with questions open leave no connection behind")
+    @Test("Three thousand clients that disconnect with open queries leave no connection behind")
     func hangUps() throws {
         try withSocket { service, calls, connect in
             for _ in 0..<3000 {
                 let client = try connect()
-                try client.sendAll(Self.twoQuestions, timeout: .seconds(20))
+                try client.sendAll(Self.twoQueries, timeout: .seconds(20))
             }
-            // Connections are accepted in order, so this one comes behind all others.
+            // Connections are accepted in order, so this one is the last.
             let last = try connect()
-            try last.sendAll(Self.twoQuestions, timeout: .seconds(20))
+            try last.sendAll(Self.twoQueries, timeout: .seconds(20))
             let deadline = MonotonicClock.now.advanced(by: .seconds(60))
             while MonotonicClock.now < deadline,
                 calls.withLock({ $0.asked.count <= 3000 }) || !service.board.summary.hasPrefix("1 connections")
             {
-                // Nothing comes, since nobody answers.
+                // Nothing arrives, since no query is answered.
                 #expect(try !Readiness.wait(last, for: .read, timeout: .milliseconds(10)))
             }
             #expect(service.board.summary.hasPrefix("1 connections"))
         }
     }
 
-    @Test("The late answer to a question that was given up is not taken for the answer to the next one")
+    @Test("A late reply to a withdrawn query does not count as the reply to the next one")
     func lateAnswer() throws {
         try withSocket(holdsFirst: true) { service, calls, connect in
             do {
                 let client = try connect()
-                try client.sendAll(Self.twoQuestions, timeout: .seconds(20))
+                try client.sendAll(Self.twoQueries, timeout: .seconds(20))
                 try wait(calls) { $0.asked.count == 1 }
             }
-            // The client is gone; the answer to its first question is on its way.
+            // The client has disconnected, and the reply to its first query is on its way.
             let first = calls.withLock { $0.asked[0] }
             service.answered(Answer(connection: first.connection, question: first.question, content: .reply([0])))
             calls.withLock { $0.isHeld = false }
             calls.broadcast()
-            // Nobody answers the second one, so it must be withdrawn.
+            // The second one gets no reply, so it must be withdrawn.
             try wait(calls) { $0.withdrawn.contains(2) }
             let second = calls.withLock { $0.asked[1] }
             #expect(second.connection == first.connection && second.question != first.question)

@@ -87,27 +87,27 @@ struct QueryInboxTests {
         #expect(inbox.take(for: .shared)?.job.connection == 2)
     }
 
-    @Test("A question waits while the replies of others leave no room, and the thread says so once")
+    @Test("A query waits while the replies of others use up the memory, and the thread asks for memory once")
     func lacksRoom() throws {
         var inbox = QueryInbox(replies: ReplyBudget(limit: 6 << 20, limitPerUser: 16 << 20))
         #expect(inbox.repliesChanged(of: 1, by: 3 << 20) == false)
         inbox.asked(question("a", from: 10))
         guard case .askForRoom = inbox.turn(for: .shared) else {
-            Issue.record("The thread did not say that there is no room")
+            Issue.record("The thread did not ask for memory")
             return
         }
         #expect(inbox.turn(for: .shared) == nil)
-        // What is reserved for operators is left to them.
+        // The memory reserved for operators is still available to them.
         inbox.asked(question("b", from: 11, user: 0, isPrivileged: true))
         #expect(inbox.take(for: .privileged)?.job.connection == 11)
 
-        // Whoever was cut off makes room, and those who wait are told.
+        // Disconnecting a client frees memory, and the waiting queries continue.
         #expect(inbox.repliesChanged(of: 1, by: -(3 << 20)) == true)
         #expect(inbox.take(for: .shared)?.job.connection == 10)
     }
 
     @Test(
-        "A reply is counted at its largest size while it is made, at its own size until it is taken off, and not after")
+        "A reply counts with the maximum size while it is prepared, then with its own size until it is sent")
     func reservation() throws {
         var inbox = QueryInbox(replies: ReplyBudget(limit: 6 << 20, limitPerUser: 16 << 20))
         for connection in 1...3 as ClosedRange<UInt64> {
@@ -124,7 +124,7 @@ struct QueryInboxTests {
         _ = inbox.repliesChanged(of: 1, by: -1)
     }
 
-    @Test("Questions of clients who have hung up are gone at once, even while none can be answered")
+    @Test("Queries of clients that have disconnected are removed at once, even while none can be answered")
     func hungUp() throws {
         var inbox = QueryInbox(replies: ReplyBudget(limit: 6 << 20, limitPerUser: 16 << 20))
         _ = inbox.repliesChanged(of: 1, by: 6 << 20)

@@ -201,7 +201,7 @@ struct GroupStateTests {
         }
     }
 
-    @Test("A record that the guard has put among the rest again counts with its version, whatever was said meanwhile")
+    @Test("A repeated record in an overflow series counts with its own version, whatever state was set meanwhile")
     func overflowAgain() throws {
         try TemporaryStore.with { store in
             store.settings.limits.newSeriesPerApplication = Rate(2, per: .seconds(900))

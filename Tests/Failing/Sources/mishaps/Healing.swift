@@ -1,13 +1,13 @@
 import Glibc
 import Issues
 
-/// Errors that people are asked about.
+/// Errors for which the user is asked to choose a recovery.
 enum Healing {
     static func run(_ kind: String) async {
         ErrorResponders.root = [.present(on: .terminal)]
         await withErrorResponders(
             .receive {
-                // Not by way of a buffer, since the program may end at once.
+                // Written without a buffer, because the program may end at once.
                 _ = write(STDOUT_FILENO, "seen inside\n", 12)
                 return .notHandled
             }
@@ -30,7 +30,7 @@ enum Healing {
                         recovery: .heal(.retry {}, HealingOption("Skip \u{1B}[31mit\n  3) Pay") { print("skipped") })))
             case "acknowledge": reportIssue(Problem("The name is empty.", source: .invalidUserInput))
             case "terminate": reportIssue(Problem("The catalogue is lost.", recovery: .terminate))
-            default: reportIssue("text of nothing for people")
+            default: reportIssue("text without a user message")
             }
         }
     }
