@@ -1,4 +1,4 @@
-/* A wall clock that can be set while the program runs; all other clocks are as they are. */
+/* A wall clock that can be set while the program runs. Other clocks are unchanged. */
 
 #include <time.h>
 
@@ -11,7 +11,7 @@ __attribute__((constructor)) static void find_functions(void) {
 }
 
 int clock_gettime(clockid_t clock, struct timespec *time) {
-    /* It may be asked for before this library is ready. */
+    /* May be called before the constructor of this library has run. */
     if (real_clock_gettime == NULL) find_functions();
     int code = real_clock_gettime(clock, time);
     if (code != 0 || clock != CLOCK_REALTIME || faults == NULL) return code;

@@ -1,4 +1,4 @@
-/* What is asked for, and what was seen: see faults.h. */
+/* The control file; see faults.h. */
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -34,7 +34,7 @@ void *faults_real(const char *name) {
     return function;
 }
 
-/* By system calls alone, since the functions of the C library stand in front here. */
+/* Uses system calls directly, because this library replaces the functions of the C library. */
 static void map_control(void) {
     if (faults != NULL) return;
     const char *path = getenv("ISSUED_FAULTS");
@@ -81,7 +81,7 @@ void faults_pass(int point) {
     write_number(&faults->point_taken, point);
     write_number(&faults->point, 0);
     kill(getpid(), (int)read_number(&faults->signal));
-    /* Nothing more is done, however long the signal takes; one that can be survived is survived. */
+    /* SIGKILL may take a moment. The thread waits for it, so that it does nothing more. */
     if (read_number(&faults->signal) == SIGKILL) {
         for (;;) pause();
     }
@@ -91,7 +91,7 @@ bool faults_fails(enum faults_kind kind) {
     if (faults == NULL) return false;
     __atomic_add_fetch(&faults->calls, 1, __ATOMIC_RELAXED);
     if (read_number(&faults->call_number) <= 0) return false;
-    /* Until its turn has come it is counted down to 1; from there on it stays, until enough have failed. */
+    /* Counted down to 1 by calls that succeed. It stays 1 while calls fail. */
     if (read_number(&faults->call_number) > 1) {
         __atomic_sub_fetch(&faults->call_number, 1, __ATOMIC_ACQ_REL);
         return false;

@@ -4,20 +4,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A library that is loaded in front of others (LD_PRELOAD) and has a program
-   die, stop or fail at a chosen call of SQLite or of the system. The program
-   itself knows nothing of it.
+/* A library to preload (LD_PRELOAD). It makes an unmodified program die, stop or
+   fail at a chosen call of SQLite or of the system.
 
-   ISSUED_FAULTS=PATH  a file that both sides map or read and write: what is
-                       asked for, and what was seen. Without it, or where it
-                       can't be mapped, nothing happens. It is made when it is
-                       missing, and lasts from one run of the program to the next.
-   ISSUED_FAULTS_FILE=NAME  files whose path holds this are those whose calls
-                       may fail; "issues.db" if it is not set.
+  ISSUED_FAULTS=PATH  the control file with the requested faults and the counters.
+                       The test and the program share it. It is created if it does
+                       not exist, and is kept across runs of the program. If the
+                       variable is not set, or the file can't be mapped, the
+                       library does nothing.
+  ISSUED_FAULTS_FILE=NAME  only calls on files whose path contains this can fail;
+                       default: "issues.db".
 
-   The file holds the struct below: numbers of 64 bits in the machine's order.
-   Whoever asks for something writes its details first, and `point` or
-   `call_number` last. */
+  The file contains the struct below, with numbers of 64 bits in native byte order.
+   To request a fault, write its details first, and `point` or `call_number` last. */
 
 #define FAULTS_POINTS 96
 #define FAULTS_NAME_BYTES 56
@@ -30,28 +29,28 @@ struct faults_point {
 struct faults {
     /* Added to the wall clock, in milliseconds. */
     int64_t clock_offset;
-    /* The point at which the signal is sent, counted from 1; 0 is none. It goes back to 0 when it was sent. */
+    /* The number of the point at which the signal is sent, from 1; 0 for none. Sending it resets this to 0. */
     int64_t point;
-    /* How many passes are left: with 1 it is sent at the next. */
+    /* The number of passes until the signal is sent; 1 sends it at the next pass. */
     int64_t passes_left;
     int64_t signal;
-    /* The point at which one was sent last, counted from 1. */
+    /* The number of the point at which the last signal was sent, from 1. */
     int64_t point_taken;
-    /* Which call on one of the files fails, counted from now; 0 is none. */
+    /* The number of calls until one fails; 1 lets the next call fail, 0 none. */
     int64_t call_number;
-    /* How many fail from there on, and with what. */
+    /* The number of consecutive calls that fail, and their errno. */
     int64_t failing_calls;
     int64_t error;
-    /* How many calls there have been, and how many have failed. */
+    /* The number of calls so far, and of failed calls. */
     int64_t calls;
     int64_t failed_calls;
-    /* The kind of the first call that has failed since one was asked for. */
+    /* The kind of the first call that failed since the last request. */
     int64_t failed_kind;
     int64_t unused[5];
     struct faults_point points[FAULTS_POINTS];
 };
 
-/* Kinds of calls on files, as `failed_kind` says them. */
+/* Kinds of calls on files, the values of `failed_kind`. */
 enum faults_kind {
     FAULTS_NO_KIND,
     FAULTS_OPEN,
@@ -64,28 +63,28 @@ enum faults_kind {
     FAULTS_STAT,
 };
 
-/* What all share, or NULL where nothing is asked for. */
+/* The mapped control file; NULL if there is none. */
 extern struct faults *faults;
 
-/* Whether a path is one of those whose calls may fail. */
+/* Returns whether calls on a file with this path can fail. */
 bool faults_is_ours(const char *path);
 
-/* A place that can be asked for: one before a call and one after it. */
+/* The numbers of the two points around a call. */
 struct faults_place {
     int before;
     int after;
 };
 
-/* The numbers of a place; the name is kept, not copied. */
+/* Registers the points around a call. The name must stay valid, since it is not copied. */
 struct faults_place faults_place(const char *name);
 
-/* The program passes a point. */
+/* Called when the program passes a point. Sends the signal if it is due. */
 void faults_pass(int point);
 
-/* The real one of a function that stands in front of it here. */
+/* Returns the original of a function that this library replaces. */
 void *faults_real(const char *name);
 
-/* Whether this call on one of the files fails; errno is set then. */
+/* Counts a call on one of the files. Returns whether it must fail, with errno set. */
 bool faults_fails(enum faults_kind kind);
 
 #endif

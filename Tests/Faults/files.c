@@ -1,4 +1,4 @@
-/* Calls of the system: on the database's files, where they are points and may fail, and on sockets. */
+/* Replacements for system calls: on the database's files, with points and faults, and on sockets. */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,7 +11,7 @@
 
 #include "faults.h"
 
-/* Which file a descriptor belongs to. */
+/* The file that a descriptor belongs to. */
 enum file {
     NOT_OURS,
     DATABASE,

@@ -1,11 +1,11 @@
-/* Points around the calls of SQLite: each step of a transaction, by what its statement does. */
+/* Points around the calls of SQLite: one pair for each step of a transaction, named after its statement. */
 
 #include <sqlite3.h>
 #include <string.h>
 
 #include "faults.h"
 
-/* What a transaction has done decides what its COMMIT is called. */
+/* The work of a transaction, which determines the name of the points around its COMMIT. */
 enum doing {
     NOTHING,
     STORING,
@@ -57,9 +57,9 @@ static int (*real_step)(sqlite3_stmt *);
 static int (*real_exec)(sqlite3 *, const char *, int (*)(void *, int, char **, char **), void *, char **);
 static int (*real_checkpoint)(sqlite3 *, const char *, int, int *, int *);
 
-/* One thread writes, and nobody else is in a transaction of his own that says IMMEDIATE. */
+/* Only the writer thread begins transactions with IMMEDIATE. */
 static __thread enum doing doing;
-/* SQLite may run what it is given by calls of its own. */
+/* The nesting depth: SQLite implements some of these functions with others. */
 static __thread int depth;
 
 enum { statement_count = sizeof statements / sizeof *statements, commit_count = sizeof commits / sizeof *commits };

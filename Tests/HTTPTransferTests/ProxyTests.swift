@@ -55,7 +55,7 @@ import Testing
         "http ->",
     ]
 
-    @Test("The proxy of the environment is determined like libcurl does", arguments: environments)
+    @Test("The proxy of the environment is determined as by libcurl", arguments: environments)
     func environment(line: String) throws {
         let words = line.split(separator: " ")
         let name = words.last == "->" ? nil : words.last
@@ -77,7 +77,7 @@ import Testing
             ("http://user:p%40ss%2B@proxy:3128", "p@ss+"), ("user:pass@proxy", "pass"), ("http://user@proxy", nil),
             ("http://proxy:3128", nil), ("http://u:a:b@proxy/", "a:b"), ("http://u:%@proxy", "%"),
             ("http://u:%4@proxy", "%4"), ("http://u:%41@proxy", "A"), ("http://u:@proxy", nil), ("", nil),
-            // Not hexadecimal, though some readers of numbers take a sign.
+            // Not hexadecimal digits, although some parsers accept a sign.
             ("http://u:%+f@proxy", "%+f"), ("http://u:%-0@proxy", "%-0"), ("http://u:%%34@proxy", "%4"),
         ] as [(String, String?)])
     func password(url: String, password: String?) {

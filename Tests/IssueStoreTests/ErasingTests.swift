@@ -31,7 +31,7 @@ struct ErasingTests {
         return erasure
     }
 
-    private func expectBooks(
+    private func expectConsistentCounts(
         _ store: TemporaryStore, isFinished: Bool = true, sourceLocation: Testing.SourceLocation = #_sourceLocation
     ) throws {
         let shell = try store.shell()
@@ -68,9 +68,9 @@ struct ErasingTests {
                 let toErase = Set(log.matching(filter, .everything).map(\.id))
                 #expect(!toErase.isEmpty && toErase.count < log.entries.count)
 
-                let erasure = try purge(filter, store, writer) { try expectBooks(store, isFinished: false) }
+                let erasure = try purge(filter, store, writer) { try expectConsistentCounts(store, isFinished: false) }
                 #expect(erasure.records == Int64(toErase.count))
-                try expectBooks(store)
+                try expectConsistentCounts(store)
                 let reader = try store.reader()
                 let left = log.entries.map(\.id).filter { !toErase.contains($0) }
                 let query = StoreReader.RecordQuery(filter: .init(), isAscending: true, limit: 1000, after: nil)
@@ -83,7 +83,7 @@ struct ErasingTests {
                 // Later records are counted together with the remaining ones, and a restart finds the same.
                 var samples = SampleRecords(seed: 3)
                 for _ in 0..<8 { try store.store(samples.records(5), to: writer) }
-                try expectBooks(store)
+                try expectConsistentCounts(store)
             }
         }
     }
@@ -123,7 +123,7 @@ struct ErasingTests {
                 try purge(filter { $0.since = Timestamp(milliseconds: 0) }, store, writer)
                 #expect(try store.shell().number("SELECT count(*) FROM records") == 0)
                 #expect(writer.nextID == Int64(2 * round + 3))
-                try expectBooks(store)
+                try expectConsistentCounts(store)
             }
         }
     }
@@ -136,7 +136,7 @@ struct ErasingTests {
                 try store.store(
                     [IssueRecord(message: "the same"), IssueRecord(message: "other \(round) x")], to: writer)
                 try purge(filter { $0.text = "same" }, store, writer)
-                try expectBooks(store)
+                try expectConsistentCounts(store)
             }
             try store.store([IssueRecord(message: "the same")], to: writer)
             let groups = try store.reader().groups(.all, viewer: .everything).groups
@@ -207,7 +207,7 @@ struct ErasingTests {
             let fixture = try Fixture(store)
             let stored = try fixture.writer.store(try fixture.batch())
             try fixture.settle(stored, dead: [1])
-            try expectBooks(store)
+            try expectConsistentCounts(store)
             for toErase in [[1, 2], [6, 7], [9], [3, 4, 5, 8], [10]] {
                 try fixture.writer.closeOpenRange()
                 let erasure = try fixture.writer.erase(toErase.map { Int64($0) })
@@ -217,7 +217,7 @@ struct ErasingTests {
                     #expect(try store.shell().number("SELECT count(*) FROM dead_letters") == 0)
                 }
                 try fixture.writer.finishErasing(erasure.series.sorted(), isWhole: false)
-                try expectBooks(store)
+                try expectConsistentCounts(store)
             }
             #expect(try store.shell().number("SELECT sum(abs(records)) FROM ledger") == 0)
         }
@@ -231,14 +231,14 @@ struct ErasingTests {
                 var stored = try fixture.writer.store(try fixture.batch())
                 try fixture.writer.closeOpenRange()
                 #expect(try fixture.writer.erase([2, 4, 7, 10]).delivered == ["d": 2])
-                try expectBooks(store, isFinished: false)
+                try expectConsistentCounts(store, isFinished: false)
                 if isRestarted {
                     stored = try #require(try fixture.reader.unansweredBatch(of: fixture.destination))
                     #expect(stored.sent.map(\.row) == [1, 3, 5])
                     #expect(stored.sent.map(\.occurrences) == [0, 2, 4])
                 }
                 try fixture.settle(stored, dead: [1])
-                try expectBooks(store, isFinished: false)
+                try expectConsistentCounts(store, isFinished: false)
             }
         }
     }
@@ -254,7 +254,7 @@ struct ErasingTests {
             var next = try fixture.batch()
             next.span = 1...9
             _ = try fixture.writer.store(next)
-            try expectBooks(store)
+            try expectConsistentCounts(store)
         }
     }
 
@@ -267,7 +267,7 @@ struct ErasingTests {
             _ = try fixture.writer.erase(Array(1...10))
             #expect(try fixture.reader.unansweredBatch(of: fixture.destination) == nil)
             try fixture.settle(stored)
-            try expectBooks(store)
+            try expectConsistentCounts(store)
         }
     }
 
@@ -346,7 +346,7 @@ struct ErasingTests {
             #expect(erasure.records == 20)
             try Self.eraseUnusedBytes(writer)
             #expect(Self.texts(beginningWith: "zq", in: store.path) == [])
-            try expectBooks(store)
+            try expectConsistentCounts(store)
             let group = try #require(try store.reader().groups(.all, viewer: .everything).groups.first)
             let rounds = order.indices.filter { !order[$0] }
             #expect(group.title == "open \(Self.words[rounds[0]])" && group.code == nil)
@@ -383,7 +383,7 @@ struct ErasingTests {
             try fixture.writer.eraseNewestOwners(processes: [], seenThrough: 10)
             try Self.eraseUnusedBytes(fixture.writer)
             #expect(Self.texts(beginningWith: "zq", in: store.path) == [])
-            try expectBooks(store)
+            try expectConsistentCounts(store)
         }
     }
 }

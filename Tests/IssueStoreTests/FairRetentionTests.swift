@@ -77,7 +77,7 @@ struct FairRetentionTests {
                         expired += progress.expired
                         records += progress.records
                         isDone = progress.isDone
-                        try expectBooks(underWay: isDone ? nil : holding.range.id)
+                        try expectConsistentCounts(underWay: isDone ? nil : holding.range.id)
                     }
                     // After a crash there may be nothing left to remove except entries in the lists.
                     idleSteps += records == 0 ? 1 : 0
@@ -106,7 +106,7 @@ struct FairRetentionTests {
             return ids.count { left.contains($0.row) }
         }
 
-        func expectBooks(
+        func expectConsistentCounts(
             underWay: Int64? = nil, sourceLocation: Testing.SourceLocation = #_sourceLocation
         ) throws {
             let shell = try store.shell()
@@ -141,7 +141,7 @@ struct FairRetentionTests {
     func loudFirst() throws {
         try TemporaryStore.with { store in
             let fixture = try Fixture(store)
-            try fixture.expectBooks()
+            try fixture.expectConsistentCounts()
             _ = try fixture.squeeze(to: Int64(fixture.total - 300))
             #expect(try fixture.left(of: fixture.quiet) == fixture.quiet.count)
             #expect(try fixture.left(of: fixture.rare) == fixture.rare.count)
@@ -193,7 +193,7 @@ struct FairRetentionTests {
             // In the end all records are removed, and it terminates.
             _ = try fixture.squeeze(to: 0)
             #expect(try fixture.left().isEmpty)
-            try fixture.expectBooks()
+            try fixture.expectConsistentCounts()
             let next = try store.store([IssueRecord(message: "next")], to: fixture.writer)[0]
             #expect(!(fixture.noisy + fixture.rare + fixture.quiet).contains(next))
         }
@@ -211,7 +211,7 @@ struct FairRetentionTests {
             }
             batch.span = 1...(walked.last?.record ?? 1)
             let stored = try fixture.writer.store(batch)
-            try fixture.expectBooks()
+            try fixture.expectConsistentCounts()
             let expired = try fixture.squeeze(to: Int64(fixture.total - 150))
             #expect(expired > 0)
             #expect(try fixture.left(of: fixture.quiet) == fixture.quiet.count)
@@ -222,7 +222,7 @@ struct FairRetentionTests {
                     batch: stored, outcome: BatchOutcome(delivered: [], dead: [], maybeDuplicate: false, requests: 1),
                     attempts: 1, answer: nil, deadLines: [:], at: store.wall, state: DestinationRow.State()),
                 destination: fixture.destination)
-            try fixture.expectBooks()
+            try fixture.expectConsistentCounts()
             let ledger = try reader.figures(viewer: .everything).ledgers[0].ledger
             #expect(ledger.delivered == 90)
             var cursor = batch.span?.upperBound ?? 0
@@ -249,7 +249,7 @@ struct FairRetentionTests {
             batch.span = 1...(walked.last?.record ?? 1)
             _ = try fixture.squeeze(to: Int64(fixture.total - 400))
             #expect(throws: StoreFailure.outdated) { try fixture.writer.store(batch) }
-            try fixture.expectBooks()
+            try fixture.expectConsistentCounts()
         }
     }
 
@@ -280,7 +280,7 @@ struct FairRetentionTests {
                 #expect(found.compactMap { RecordID($0.id)?.row } == left.sorted(by: >))
             }
             _ = try fixture.squeeze(to: 200)
-            try fixture.expectBooks()
+            try fixture.expectConsistentCounts()
         }
     }
 
@@ -297,9 +297,9 @@ struct FairRetentionTests {
             var minute: Int64? = 0
             while let from = minute { minute = try fixture.writer.collectCounts(from: from) }
             fixture.quiet = []
-            try fixture.expectBooks()
+            try fixture.expectConsistentCounts()
             _ = try fixture.squeeze(to: 100)
-            try fixture.expectBooks()
+            try fixture.expectConsistentCounts()
         }
     }
 
@@ -308,7 +308,7 @@ struct FairRetentionTests {
         try TemporaryStore.with { store in
             do {
                 let fixture = try Fixture(store)
-                try fixture.expectBooks()
+                try fixture.expectConsistentCounts()
             }
             do {
                 let shell = try store.shell()

@@ -1,23 +1,23 @@
-/* What tests do with processes, and the headers hide from Swift. */
+/* Process functions for tests that Swift does not import from the C headers. */
 #pragma once
 
 #include <spawn.h>
 #include <sys/types.h>
 
-/* fork(2): a child of a program with threads may do very little. */
+/* fork(2). The child of a program with threads may only call async-signal-safe functions. */
 pid_t processes_fork(void);
 
-/* Waits for a child's end; answers its exit code, or -1 where it had none. */
+/* Waits until a child has ended. Returns its exit code, or -1 if it was killed by a signal. */
 int processes_wait(pid_t child);
 
-/* Ends the process and runs what is to be run at its end. */
+/* exit(3): runs the exit handlers and ends the process. */
 _Noreturn void processes_exit(int code);
 
-/* Ends the process at once. */
+/* _exit(2): ends the process without running the exit handlers. */
 _Noreturn void processes_end(int code);
 
-/* Has a program that is started lack all descriptors from that number on. */
+/* Closes all descriptors from `number` on in the program that is started. */
 void processes_close_from(posix_spawn_file_actions_t *actions, int number);
 
-/* Has the calling thread, and no other, reach files as another user would. */
+/* Gives only the calling thread the file permissions of another user. */
 void processes_reach_files_as(uid_t user);
