@@ -38,7 +38,7 @@ int clinux_return_addresses(uintptr_t mark, uintptr_t *addresses, int capacity) 
     if (!stack_of_thread(&start, &end)) return 0;
     uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
     int count = 0;
-    // Only addresses within this stack are read, and each at most once, whatever is found in place of a frame.
+    // Even if the frame pointers are invalid, only addresses within this stack are read, each at most once.
     while (count < capacity && frame >= start && frame + 2 * sizeof(uintptr_t) <= end
            && frame % sizeof(uintptr_t) == 0) {
         const uintptr_t *words = (const uintptr_t *)frame;

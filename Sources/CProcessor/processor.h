@@ -1,6 +1,5 @@
-// What a processor can do and Swift has no word for.
+// Processor instructions that Swift does not provide.
 #pragma once
 
-/// Has the memory at an address fetched into the cache, and waits for nothing: of an address that is none it takes no
-/// notice.
+/// Prefetches the memory at an address into the cache. Does not wait, and ignores an invalid address.
 static inline void cprocessor_prefetch(const void *address) { __builtin_prefetch(address); }

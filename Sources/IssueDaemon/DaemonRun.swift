@@ -25,7 +25,7 @@ final class DaemonRun {
     private var threads: [JoinableThread] = []
     /// The threads that read the store.
     private var readers: [JoinableThread] = []
-    /// The threads that answer questions, and the thread that interrupts them.
+    /// The threads that answer queries, and the thread that interrupts them.
     private let questionThreads: LazyThreads
     private let questionWatch: LazyThreads
     private let forwarders: Monitor<[ForwardingService]>

@@ -86,7 +86,7 @@ package struct PageLayout: Equatable, Sendable {
                     end += 4
                 }
             }
-            // A cell takes at least four bytes, so that a free block fits in its place.
+            // A cell takes at least four bytes, so that a free block can replace it.
             end = max(end, place + 4)
             return end <= page.count ? end : nil
         }

@@ -126,12 +126,12 @@ package enum MessageTemplate {
         String(decoding: messageBytes(template: template, parts: parts), as: UTF8.self)
     }
 
-    /// The bytes of the message that a template and its parts give back.
+    /// Returns the bytes of the message that a template and its parts represent.
     package static func messageBytes(template: [UInt8], parts: [UInt8]) -> [UInt8] {
         var output: [UInt8] = []
         output.reserveCapacity(template.count + parts.count)
         var part = 0
-        // What stands between two placeholders goes over in one piece.
+        // The text between two placeholders is copied at once.
         var plain = 0
         let bytes = template.span
         // Vectors, because the comparison of a vector with a scalar is compiled byte by byte.

@@ -230,7 +230,7 @@ package struct SeriesDirectory: Sendable {
     let generation: Int
     /// Pieces of `pieceSize` keys each.
     private var pieces: [[[UInt8]]] = []
-    /// The keys behind those of the full pieces.
+    /// The keys after those of the full pieces.
     private var tail: [[UInt8]] = []
     private(set) var count: UInt32 = 0
     private var byteCount = 0

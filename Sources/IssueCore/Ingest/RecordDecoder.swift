@@ -52,7 +52,7 @@ package struct RecordDecoder: Sendable {
         return try decodeNext(&scanner, into: &batch)
     }
 
-    /// The same for one of several records, behind the last of which `complete` is to be called with their batch.
+    /// Decodes one of several records. The caller must call `complete` with their batch after the last one.
     package mutating func decodeNext(
         _ scanner: inout JSONScanner, into batch: inout RecordBatch
     ) throws(JSONError) -> RecordRejection? {
@@ -84,7 +84,7 @@ package struct RecordDecoder: Sendable {
         fields.forgetAll()
         memo.makeRoom()
         if series.isFull {
-            // What the batch names is known by its number only until then.
+            // Complete the batch first. Afterwards, the numbers of its series are no longer known.
             complete(&batch)
             series.makeRoom()
         }
@@ -255,8 +255,8 @@ extension RecordDecoder {
         }
     }
 
-    /// Skips the source that starts here by guessing its end. It is looked up after the text behind
-    /// it was read.
+    /// Skips the source that starts here by guessing its end. The guess is verified after the text
+    /// that follows was read.
     @inline(__always)
     private mutating func passGuess(_ scanner: inout JSONScanner) -> Bool {
         guard caution == 0 else {

@@ -223,7 +223,7 @@ final class QueryService: Sendable {
         let standing = TriageState(
             parameters.state, mutedUntil: parameters.until,
             knownVersion: parameters.untilNewerVersion == true ? try reader.newestVersion(of: subject) : nil)
-        // From here on the writer makes the change in any case, so the answer
+        // From now on the writer makes the change in any case, so the answer
         // must report it.
         guard watch.protect(thread) else { throw StoreFailure.tooSlow }
         guard try writer.perform({ try $0.set(standing, ofGroup: subject.group) }) else {
@@ -323,7 +323,7 @@ struct QueryInbox: Sendable {
         }
     }
 
-    /// Removes the questions of a connection that is gone, so that those of clients who hang up do not pile up.
+    /// Removes the queries of a closed connection. Otherwise they would accumulate.
     mutating func closed(_ connection: UInt64, user: UInt32) {
         shared.removeAll(of: user) { $0.connection == connection }
         privileged.removeAll(of: user) { $0.connection == connection }
@@ -373,9 +373,9 @@ struct QueryInbox: Sendable {
         return (next.item, Payer(isPrivileged: isPrivileged, user: next.user))
     }
 
-    /// Counts that the replies to a user take more memory than before, or less.
+    /// Adds a difference, which may be negative, to the memory of the replies to a user.
     ///
-    /// - Returns: Whether threads wait that may find room now.
+    /// - Returns: `true` if threads wait for memory and may continue now.
     mutating func repliesChanged(of user: UInt32, by difference: Int) -> Bool {
         replies.changed(user: user, by: difference)
         defer { (lacksRoom, hasAskedForRoom) = (false, false) }
@@ -385,7 +385,7 @@ struct QueryInbox: Sendable {
     /// Charges a user for the time of a query. The user's next query may then start.
     ///
     /// - Parameter bytes: The size of the reply, which counts until `repliesChanged` subtracts it.
-    /// - Returns: Whether other threads wait that may find room now.
+    /// - Returns: `true` if other threads wait for memory and may continue now.
     mutating func answered(_ payer: Payer, after time: Duration, bytes: Int) -> Bool {
         if payer.isPrivileged {
             privileged.finished(user: payer.user, after: time)
@@ -424,7 +424,7 @@ struct QueryJob: Sendable {
     }
 
     var connection: UInt64
-    /// The place of the question among the calls of its connection.
+    /// The index of the query among the calls of its connection.
     var question: UInt64
     var viewer: Viewer
     var process: ReportingProcess
@@ -460,10 +460,10 @@ struct Answer: Sendable {
     }
 
     var connection: UInt64
-    /// The place of the question among the calls of its connection, since a question may have been given up meanwhile.
+    /// The index of the query among the calls of its connection. The query may have been withdrawn meanwhile.
     var question: UInt64
     var content: Content
-    /// What is counted in the `ReplyBudget`; nil for short replies of other threads.
+    /// The memory that counts in the `ReplyBudget`; nil for short replies of other threads.
     var memory: Memory?
 }
 

@@ -229,7 +229,7 @@ extension RecordRemoval {
         _ rows: ClosedRange<Int64>, _ thinning: Thinning, _ memory: inout WriterMemory
     ) throws(SQLiteError) -> ExpiryProgress {
         var progress = ExpiryProgress()
-        // If a destination still waits for some of the rows, each of them must be booked in the ledger.
+        // If a destination still waits for some of the rows, the ledger must count each of them.
         if try !outbox.isSettled(rows) { progress.expired = try outbox.expire(toErase(rows, thinning)) }
         progress.records = try deleteRecords(rows, thinning)
         memory.values.removals.removed()

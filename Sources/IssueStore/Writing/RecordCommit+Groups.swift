@@ -125,7 +125,7 @@ extension RecordCommit {
     }
 
     func knownGroup(account: Int64, fingerprint: String) throws(SQLiteError) -> KnownGroup? {
-        // Two statements, since the index alone says that a group is new.
+        // Two statements, because for a new group the first one reads only the index.
         let id = try connection.withStatement("SELECT id FROM groups WHERE account = ?1 AND fingerprint = ?2") {
             statement throws(SQLiteError) in
             statement.bind(account, at: 1)

@@ -303,12 +303,12 @@ struct SeriesTable {
     /// The state of each number, in less memory than `first`.
     private var marks: [Mark] = []
     private var overflows: [Overflow: Entry] = [:]
-    /// When the guard may decide otherwise of what it has put among the rest.
+    /// The time at which a cardinality window ends, after which a series may no longer overflow. Nil if none overflows.
     private var overflowEnd: RecordLogInstant?
 
     init() {}
 
-    /// Whether it holds too much, or something that may no longer hold.
+    /// Whether the table must be emptied: it is full, or an overflow in it may no longer be valid.
     func isOutdated(at now: RecordLogInstant) -> Bool {
         if entries.count >= Self.capacity || overflows.count >= Self.overflowCapacity { return true }
         return overflowEnd.map { $0 <= now } ?? false

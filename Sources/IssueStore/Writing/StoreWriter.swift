@@ -189,7 +189,7 @@ package final class StoreWriter {
     /// Applies new cardinality limits and retention settings.
     package func reload(_ limits: LimitSettings, _ retention: RetentionSettings) {
         memory.values.guardian.reload(limits)
-        // What is above the limits now may be within the new ones.
+        // Series that are above the old limits may be within the new ones.
         memory.caches.series.removeAll()
         settings.limits = limits
         settings.retention = retention

@@ -20,7 +20,7 @@ public struct ErrorResponder: Sendable {
     /// The outcome of a responder.
     enum Response {
         case handled
-        /// Handled, and a program end that would follow, such as a failed assertion, is skipped as well.
+        /// Handled. If the error is a failed assertion, it does not trap either.
         case discarded
         case notHandled
         case replaced(any Error)
