@@ -23,7 +23,7 @@ struct AcceptanceTests {
     }
 
     /// The faults that take less than a few seconds, chosen at random.
-    private static func faults(_ chance: inout some RandomNumberGenerator) -> [FaultStep] {
+    private static func faults(_ generator: inout some RandomNumberGenerator) -> [FaultStep] {
         let some: [Fault] = [
             .acceptSilent, .readSilent, .slowAnswer(.milliseconds(200)), .slowAnswer(.milliseconds(900)),
             .slowRead(bytesPerSecond: 100_000), .drip(.milliseconds(5)), .status(500), .status(502), .status(503),
@@ -32,7 +32,7 @@ struct AcceptanceTests {
             .resetBeforeAnswer, .truncatedAnswer, .garbage, .hugeAnswer(bytes: 200_000),
             .keepAliveClose(crossing: true), .keepAliveClose(crossing: false), .down(for: .milliseconds(300)),
         ]
-        return (0..<8).map { _ in FaultStep(some[Int.random(in: some.indices, using: &chance)]) }
+        return (0..<8).map { _ in FaultStep(some[Int.random(in: some.indices, using: &generator)]) }
     }
 
     /// - Parameter batch: The records per batch. With few, the next batch is
@@ -41,19 +41,19 @@ struct AcceptanceTests {
         "Despite faults of the listener and kills of the daemon, each record arrives, and duplicates are marked",
         arguments: [40, 10])
     func everything(batch: Int) async throws {
-        var chance = SeededGenerator(Self.seed)
+        var generator = SeededGenerator(Self.seed)
         let (rounds, each) = Self.isLong ? (40, 250) : (6, 60)
         try await with("RequestTimeout=500ms\nConnectTimeout=500ms\nBatchRecords=\(batch)") { daemon, listener in
             var ids: [String] = []
             for round in 0..<rounds {
-                try listener.plan(Self.faults(&chance))
+                try listener.plan(Self.faults(&generator))
                 let client = try RawClient(path: daemon.socket)
                 ids += try client.report(
                     (0..<each).map {
                         IssueRecord(message: "Round \(round)", code: Int64($0 % 7), app: Application(name: "a"))
                     }
                 ).map { try $0.storedID }
-                _ = listener.waitForRequests(Int.random(in: 1...6, using: &chance), within: .milliseconds(700))
+                _ = listener.waitForRequests(Int.random(in: 1...6, using: &generator), within: .milliseconds(700))
                 if round % 2 == 0 {
                     try daemon.kill()
                     try daemon.start()

@@ -171,23 +171,23 @@ struct ClientFaultTests {
 
     @Test("Reports of short-lived programs survive repeated kills of the daemon without loss or duplicates")
     func tortureRun() async throws {
-        var chance = SeededGenerator(7)
+        var generator = SeededGenerator(7)
         try await DaemonFixture.with { daemon in
             var wanted: [String] = []
             for round in 1...6 {
                 var programs: [ChildProcess] = []
                 for index in 1...3 {
                     let name = "tortureRun \(round) \(index)"
-                    let count = Int.random(in: 50...900, using: &chance)
+                    let count = Int.random(in: 50...900, using: &generator)
                     wanted += Self.expected(name, count)
                     programs.append(
                         try Self.start(["return", "\(count)", name], daemon, named: "tortureRun-\(round)-\(index)"))
                 }
                 // In the middle of their reports. The wait is part of the
                 // fault.
-                try await Task.sleep(for: .milliseconds(Int.random(in: 0...40, using: &chance)))
+                try await Task.sleep(for: .milliseconds(Int.random(in: 0...40, using: &generator)))
                 try daemon.kill()
-                if Bool.random(using: &chance) { try daemon.start() }
+                if Bool.random(using: &generator) { try daemon.start() }
                 for program in programs { #expect(try program.end(within: .seconds(90)) == .exit(0)) }
                 if daemon.process == nil { try daemon.start() }
             }

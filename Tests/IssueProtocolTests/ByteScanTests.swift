@@ -17,7 +17,7 @@ struct ByteScanTests {
         }
     }
 
-    @Test("A scan finds the first match, or the last bytes that are fewer than sixteen")
+    @Test("A scan stops at the first match, or where fewer than sixteen bytes are left")
     func scan() {
         Self.forEachPart { bytes, range in
             let found = bytes.span.scan(from: range.lowerBound, to: range.upperBound) {

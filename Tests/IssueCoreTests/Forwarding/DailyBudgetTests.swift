@@ -5,7 +5,7 @@ import Testing
 struct DailyBudgetTests {
     private static let midnight = Timestamp(milliseconds: 20_000 * 86_400_000)
 
-    /// Sends for a user until nothing more of theirs is allowed.
+    /// Sends records of a user until no more are allowed.
     private func exhaust(_ budget: inout DailyBudget, _ user: UInt32, by bytes: Int = 1000) -> Int64 {
         var sent: Int64 = 0
         while budget.state(of: user) != .spent {

@@ -16,7 +16,7 @@ struct NumberGateTests {
         #expect(gate.arrived(11) == .take)
     }
 
-    @Test("are accepted again from below the refused number too")
+    @Test("are also accepted from a number below the refused one")
     func takesBelow() {
         var gate = NumberGate()
         gate.refused(10)

@@ -38,14 +38,14 @@ struct WALReliefTests {
     }
 
     @Test("A query is interrupted, the WAL stays below its limit, and no commit is refused")
-    func question() throws {
+    func queryIsInterrupted() throws {
         try ScanFixture.with(LimitSettings(), seed: 1) { fixture in
             let gate = SnapshotGate()
             var relief = relief(gate, fixture)
             let failure = Mutex<StoreFailure?>(nil)
             let hasBegun = Monitor(false)
             let path = fixture.path
-            let asking = try JoinableThread(name: "question") {
+            let asking = try JoinableThread(name: "query") {
                 do {
                     let reader = try StoreReader(path: path, control: gate.control(.question))
                     try reader.snapshot(within: .seconds(600)) {

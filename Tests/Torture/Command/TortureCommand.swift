@@ -92,7 +92,7 @@ package struct TortureCommand {
         repeat {
             let start = MonotonicClock.now
             var done = 0
-            for step in plan.cycle(using: &tortureRun.chance) {
+            for step in plan.cycle(using: &tortureRun.generator) {
                 try step(tortureRun)
                 done += 1
                 if done % 20 == 0 {

@@ -28,7 +28,7 @@ struct TorturePlan {
         self.sweeps = sweeps
     }
 
-    mutating func cycle(using chance: inout SeededGenerator) -> [Step] {
+    mutating func cycle(using generator: inout SeededGenerator) -> [Step] {
         cycles += 1
         var steps: [NamedStep] = []
         for (index, name) in points.enumerated() {
@@ -55,7 +55,7 @@ struct TorturePlan {
             steps.append(("The newest purged", { try $0.purgeNewest() }))
         }
         steps.append(("Set aside, and repaired", { try $0.repair() }))
-        return steps.filter { only.isEmpty || $0.name.contains(only) }.shuffled(using: &chance).map(\.step)
+        return steps.filter { only.isEmpty || $0.name.contains(only) }.shuffled(using: &generator).map(\.step)
     }
 
     /// A few calls, different ones each time, alone or with the following ones.

@@ -24,9 +24,9 @@ package struct Payload: Sendable {
                 app: Application(name: app, version: "1.0"),
                 metadata: .object([JSONValue.Member("number", .integer(Int64(number)))]))
         }
-        var chance = SeededGenerator(seed ^ UInt64(reporter) << 40 ^ UInt64(number))
-        let phrase = Self.phrases[Int(chance.next() % UInt64(Self.phrases.count))]
-        let word = Int64(chance.next() % 7)
+        var generator = SeededGenerator(seed ^ UInt64(reporter) << 40 ^ UInt64(number))
+        let phrase = Self.phrases[Int(generator.next() % UInt64(Self.phrases.count))]
+        let word = Int64(generator.next() % 7)
         var members: [JSONValue.Member] = [
             JSONValue.Member("number", .integer(Int64(number))),
             JSONValue.Member("words", .array([.null, .bool(true), .string(phrase), .integer(word)])),
@@ -39,7 +39,7 @@ package struct Payload: Sendable {
             message: "Reporter \(reporter) record \(number) says \(phrase)",
             severity: Self.severities[Int(word)],
             domain: word < 2 ? nil : "domain.\(word)", code: word < 4 ? nil : word * 100,
-            count: word == 3 ? Int64(chance.next() % 50) + 1 : nil,
+            count: word == 3 ? Int64(generator.next() % 50) + 1 : nil,
             // A new build from time to time, which creates new series.
             app: Application(name: app, version: "1.\(word % 3)", build: Int64(number / 400)),
             metadata: word == 5 && ballast == 0 ? nil : .object(members))

@@ -15,7 +15,7 @@ struct ProgramReporter {
     private let folder: ScratchFolder
     private let socket: String
     private let program: String
-    private var chance: SeededGenerator
+    private var generator: SeededGenerator
     private var runs = 0
 
     init(
@@ -27,7 +27,7 @@ struct ProgramReporter {
         self.socket = socket
         self.folder = folder
         program = try TestBinaries.path(of: Self.name)
-        chance = SeededGenerator(seed &+ UInt64(number) &* 104_729)
+        generator = SeededGenerator(seed &+ UInt64(number) &* 104_729)
     }
 
     mutating func run() {
@@ -50,8 +50,8 @@ struct ProgramReporter {
                 runProgram(count: 1, pause: 0, timeout: 5000)
             case .reporting:
                 runProgram(
-                    count: Int.random(in: 1...500, using: &chance), pause: Int.random(in: 0...4, using: &chance),
-                    timeout: [0, 0, 100, 1000][Int.random(in: 0...3, using: &chance)])
+                    count: Int.random(in: 1...500, using: &generator), pause: Int.random(in: 0...4, using: &generator),
+                    timeout: [0, 0, 100, 1000][Int.random(in: 0...3, using: &generator)])
             }
         }
     }

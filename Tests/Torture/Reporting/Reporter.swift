@@ -17,7 +17,7 @@ struct Reporter {
     let payload: Payload
     let pool: ReporterPool
     private let producer: String
-    private var chance: SeededGenerator
+    private var generator: SeededGenerator
     private var client: RawClient?
     private var open: [OpenCall] = []
     /// A call was refused. Later calls are refused as well, and all are sent again after their replies have arrived.
@@ -31,8 +31,8 @@ struct Reporter {
         self.style = style
         self.payload = payload
         self.pool = pool
-        chance = SeededGenerator(seed &+ UInt64(number) &* 7919)
-        let low = chance.next() & 0xFFFF_FFFF_FFFF
+        generator = SeededGenerator(seed &+ UInt64(number) &* 7919)
+        let low = generator.next() & 0xFFFF_FFFF_FFFF
         let digits = String(low, radix: 16)
         producer = "019aa3c5-0000-7000-8000-" + String(repeating: "0", count: 12 - digits.count) + digits
     }
@@ -126,15 +126,15 @@ struct Reporter {
     }
 
     private mutating func begin() {
-        let count = Int.random(in: style.recordsPerCall, using: &chance)
+        let count = Int.random(in: style.recordsPerCall, using: &generator)
         let oneIn = style.badOneIn
-        var chance = chance
+        var generator = generator
         let (call, first) = pool.oracle.began(number, count: count) { _ in
-            oneIn.map { chance.next() % $0 == 0 } ?? false
+            oneIn.map { generator.next() % $0 == 0 } ?? false
         }
         // The same numbers as stored in the oracle.
         let texts = (first..<first + count).map { record -> String in
-            if let oneIn, self.chance.next() % oneIn == 0 {
+            if let oneIn, self.generator.next() % oneIn == 0 {
                 return payload.badRecord(reporter: number, number: record)
             }
             return String(decoding: payload.record(reporter: number, number: record).json, as: UTF8.self)

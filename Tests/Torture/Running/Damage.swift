@@ -30,10 +30,10 @@ struct Damage: Sendable {
             try DatabaseFile(daemon.database, writable: true).execute("DROP TABLE ledger")
         },
         Damage(name: "text instead of the file", isSetAside: true) { daemon in
-            try Data("This is no database.\n".utf8).write(to: URL(filePath: daemon.database))
+            try Data("This is not a database.\n".utf8).write(to: URL(filePath: daemon.database))
         },
         Damage(name: "file removed", isSetAside: false) { try FileManager.default.removeItem(atPath: $0.database) },
-        Damage(name: "noise instead of the log", isSetAside: false) { daemon in
+        Damage(name: "noise instead of the WAL", isSetAside: false) { daemon in
             try Data((0..<100_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }).write(
                 to: URL(filePath: daemon.database + "-wal"))
         },

@@ -24,7 +24,7 @@ extension TortureRun {
         if name == "open" || name == "commit of something else" { return .start }
         if name == "log: unlink" { return .stop }
         if name.hasPrefix("checkpoint") || name.hasPrefix("database") {
-            return Bool.random(using: &chance) ? .stop : .fillingRanges
+            return Bool.random(using: &generator) ? .stop : .fillingRanges
         }
         return name == "shrink" ? .rest : .load
     }
@@ -47,7 +47,7 @@ extension TortureRun {
         var pass = 1
         var timeout = Duration.seconds(30)
         switch trigger {
-        case .load: pass = Int.random(in: 1...5, using: &chance)
+        case .load: pass = Int.random(in: 1...5, using: &generator)
         case .fillingRanges: timeout = .seconds(30)
         case .rest:
             _ = try waitsForEnd(within: .seconds(3), looks: true)
@@ -56,7 +56,7 @@ extension TortureRun {
             timeout = .seconds(5)
         case .start:
             try daemon.terminate()
-            pass = Int.random(in: 1...2, using: &chance)
+            pass = Int.random(in: 1...2, using: &generator)
         case .freshStore:
             try pool.settle()
             try inspection.look()
@@ -64,7 +64,7 @@ extension TortureRun {
             try FileManager.default.removeItem(atPath: daemon.folder["state"])
             try forgetStore()
             pool.report()
-            pass = Int.random(in: 1...3, using: &chance)
+            pass = Int.random(in: 1...3, using: &generator)
         case .shrinkingStore:
             try waitForClosedRange()
             // Records that are removed this fast must be read before.
@@ -100,13 +100,13 @@ extension TortureRun {
 
     /// Kills the daemon at a random moment, and starts it again.
     package func killAtRandom() throws {
-        let fills = Int.random(in: 0..<12, using: &chance) == 0
+        let fills = Int.random(in: 0..<12, using: &generator) == 0
         try round("SIGKILL at random", fillingRanges: fills) {
             load(for: 0...150)
             if daemon.process?.isRunning == true, fills { try inspection.look(isQuiet: false) }
             try daemon.kill()
             // Sometimes it is killed again before it is ready.
-            if Int.random(in: 0..<4, using: &chance) == 0 {
+            if Int.random(in: 0..<4, using: &generator) == 0 {
                 try daemon.launch()
                 load(for: 0...20)
                 try daemon.kill()

@@ -18,7 +18,7 @@ extension TortureRun {
             pool.report()
             load(for: 100...300)
             try settleAndLook()
-            if Bool.random(using: &chance) { try daemon.kill() } else { try daemon.terminate() }
+            if Bool.random(using: &generator) { try daemon.kill() } else { try daemon.terminate() }
             for ending in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: daemon.database + ending) }
             try FileManager.default.moveItem(atPath: copy, toPath: daemon.database)
             try returnTo(then, delivered: delivered)
@@ -36,10 +36,10 @@ extension TortureRun {
             try settleAndLook()
             try visit()
             try inspection.look()
-            if Bool.random(using: &chance) {
+            if Bool.random(using: &generator) {
                 let client = try RawClient(path: daemon.socket)
                 try client.begin(.purge, PurgeParameters(filter: Self.visitors))
-                rest(.microseconds(Int.random(in: 0...20_000, using: &chance)))
+                rest(.microseconds(Int.random(in: 0...20_000, using: &generator)))
                 try daemon.kill()
                 try daemon.start()
             }
@@ -47,7 +47,7 @@ extension TortureRun {
                 .purge, PurgeParameters(filter: Self.visitors))
             inspection.erased(app: Self.visitor)
             try inspection.look()
-            if Bool.random(using: &chance) { try daemon.kill() } else { try daemon.terminate() }
+            if Bool.random(using: &generator) { try daemon.kill() } else { try daemon.terminate() }
             try daemon.start()
             try inspection.look()
             pool.report()
@@ -118,11 +118,11 @@ extension TortureRun {
 
     /// Reports a few records while the other reporters are idle.
     private func visit() throws {
-        let payload = Payload(seed: chance.next(), app: Self.visitor, ballast: 0)
+        let payload = Payload(seed: generator.next(), app: Self.visitor, ballast: 0)
         let reporter = oracle.add(ReporterMemory(payload: payload, uid: CurrentProcess.userID))
         let client = try RawClient(path: daemon.socket)
-        for _ in 1...Int.random(in: 1...4, using: &chance) {
-            let (call, first) = oracle.began(reporter, count: Int.random(in: 1...200, using: &chance)) { _ in false }
+        for _ in 1...Int.random(in: 1...4, using: &generator) {
+            let (call, first) = oracle.began(reporter, count: Int.random(in: 1...200, using: &generator)) { _ in false }
             let records = (first..<oracle.end(of: reporter)).map { payload.record(reporter: reporter, number: $0) }
             oracle.answered(reporter, call, try client.report(records), isFirstSending: true)
         }

@@ -19,7 +19,7 @@ extension TortureRun {
     /// - Parameter disk: The library that turns the daemon's folder into a disk.
     package func cutPower(_ cut: Cut, disk: String) throws {
         let usual = daemon.configuration
-        let fills = Bool.random(using: &chance)
+        let fills = Bool.random(using: &generator)
         try round("Power cut, \(cut == .moment ? "at any moment" : "at calls (\(cut.rawValue))")", fillingRanges: fills)
         {
             try pool.settle()
@@ -30,9 +30,9 @@ extension TortureRun {
             try daemon.launch()
             if cut == .moment {
                 load(for: 0...1500)
-                if Bool.random(using: &chance) {
+                if Bool.random(using: &generator) {
                     daemon.process?.tell(SIGTERM)
-                    rest(.microseconds(Int.random(in: 0...50_000, using: &chance)))
+                    rest(.microseconds(Int.random(in: 0...50_000, using: &generator)))
                 }
             }
             // Other processes see only synced data, so there are no looks until the daemon has ended.
@@ -53,12 +53,12 @@ extension TortureRun {
         let faults = usual.environment["LD_PRELOAD"] ?? ""
         configuration.environment["LD_PRELOAD"] = "\(disk) \(faults)"
         configuration.environment["FAULTVFS_FOLDER"] = daemon.folder["state"]
-        configuration.environment["FAULTVFS_SEED"] = "\(chance.next() >> 1)"
+        configuration.environment["FAULTVFS_SEED"] = "\(generator.next() >> 1)"
         let number: Int? =
             switch cut {
-            case .sync: Int.random(in: 1...80, using: &chance)
-            case .write: Int.random(in: 1...800, using: &chance)
-            case .all: Int.random(in: 1...2000, using: &chance)
+            case .sync: Int.random(in: 1...80, using: &generator)
+            case .write: Int.random(in: 1...800, using: &generator)
+            case .all: Int.random(in: 1...2000, using: &generator)
             case .moment: nil
             }
         configuration.environment["FAULTVFS_CUT"] = number.map { "\(cut.rawValue):\($0)" }

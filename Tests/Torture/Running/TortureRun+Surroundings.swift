@@ -9,7 +9,7 @@ extension TortureRun {
             load(for: 20...60)
             try control.setClock(off: duration)
             load(for: 60...200)
-            if Bool.random(using: &chance) { try daemon.restart() }
+            if Bool.random(using: &generator) { try daemon.restart() }
             try pool.settle()
             try inspection.look()
             pool.report()

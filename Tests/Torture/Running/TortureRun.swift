@@ -16,7 +16,7 @@ package final class TortureRun {
     package let control: FaultControl
     package let oracle = Oracle()
     package private(set) var table = TortureTable()
-    package var chance: SeededGenerator
+    package var generator: SeededGenerator
     let pool: ReporterPool
     var inspection: Inspection
     private static let betweenLooks = Duration.milliseconds(250)
@@ -33,7 +33,7 @@ package final class TortureRun {
         self.daemon = daemon
         self.listener = listener
         self.control = control
-        chance = SeededGenerator(seed)
+        generator = SeededGenerator(seed)
         pool = ReporterPool(oracle, socket: daemon.socket, folder: daemon.folder)
         inspection = Inspection(daemon.database, oracle)
         try daemon.start()
@@ -132,7 +132,7 @@ package final class TortureRun {
 
     /// Lets some time pass under load.
     func load(for time: ClosedRange<Int>) {
-        pool.rest(.milliseconds(Int.random(in: time, using: &chance)))
+        pool.rest(.milliseconds(Int.random(in: time, using: &generator)))
     }
 
     /// Waits until the daemon has ended on its own.
@@ -178,7 +178,7 @@ package final class TortureRun {
     /// Makes the destination fail at times.
     private func troubleListener() throws {
         let steps: [FaultStep]
-        switch Int.random(in: 0..<10, using: &chance) {
+        switch Int.random(in: 0..<10, using: &generator) {
         case 0: steps = [FaultStep(.status(503), times: 2)]
         case 1: steps = [FaultStep(.resetBeforeAnswer)]
         case 2: steps = [FaultStep(.resetMidBody(after: 2000))]

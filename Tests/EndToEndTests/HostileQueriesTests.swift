@@ -9,7 +9,7 @@ import UnixIO
 @Suite(
     "Hostile queries", .daemonLog, .serialized,
     .enabled(if: OtherUser.obstacle == nil, "\(OtherUser.obstacle ?? "")"))
-struct HostileQuestionsTests {
+struct HostileQueriesTests {
     private static let attacker: UInt32 = 5001
     private static let accomplice: UInt32 = 5002
     private static let reporter: UInt32 = 5003
@@ -26,7 +26,7 @@ struct HostileQuestionsTests {
 
     /// Runs a daemon with a full-text index that makes the query slow, and with a
     /// record of both users in its store.
-    private func withSlowQuestions(
+    private func withSlowQueries(
         _ configuration: DaemonConfiguration = "", documents: Int = 300_000,
         _ body: (DaemonFixture) async throws -> Void
     ) async throws {
@@ -92,7 +92,7 @@ struct HostileQuestionsTests {
         "Slow queries of two users and the load of a third delay neither status, reports nor other queries, and the WAL stays below 64 MiB"
     )
     func attack() async throws {
-        try await withSlowQuestions { daemon in
+        try await withSlowQueries { daemon in
             let outcomes = Outcomes()
             let (socket, folder) = (daemon.socket, daemon.folder)
             let attackers = try Senders(count: 8) { number in
@@ -158,7 +158,7 @@ struct HostileQuestionsTests {
 
     @Test("A query ends when its client disconnects, and others are answered")
     func hangUp() async throws {
-        try await withSlowQuestions { daemon in
+        try await withSlowQueries { daemon in
             for _ in 0..<3 {
                 for user in [Self.attacker, Self.accomplice] {
                     try OtherUser.client(user, of: daemon).begin(.list, Self.expensive)
@@ -176,7 +176,7 @@ struct HostileQuestionsTests {
 
     @Test("The daemon stops in time while queries run and wait")
     func stop() async throws {
-        try await withSlowQuestions { daemon in
+        try await withSlowQueries { daemon in
             var clients: [RawClient] = []
             for user in [Self.attacker, Self.accomplice, Self.quiet, 0] {
                 for _ in 0..<3 {
