@@ -110,8 +110,8 @@ extension IssueBrowser {
     ///
     /// - Parameters:
     ///   - group: The id of the group.
-    ///   - isUntilNewerVersion: Whether only a record from a newer version of the application than
-    ///     all so far reopens it.
+    ///   - isUntilNewerVersion: Whether only a record from a version of the application newer than all
+    ///     versions so far reopens it.
     /// - Returns: The group after the change.
     /// - Throws: `DeliveryError` with the code `.notFound` if no such group exists or the caller may not see it,
     ///   `.denied` if the caller may not change it, or another code if the daemon cannot be reached.
@@ -129,8 +129,8 @@ extension IssueBrowser {
     /// - Parameters:
     ///   - group: The id of the group.
     ///   - end: The time at which muting ends. Nil mutes it until it is reopened.
-    ///   - isUntilNewerVersion: Whether muting ends with a record from a newer version of the
-    ///     application than all so far.
+    ///   - isUntilNewerVersion: Whether muting ends with a record from a version of the application
+    ///     newer than all versions so far.
     /// - Returns: The group after the change.
     /// - Throws: `DeliveryError` with the code `.notFound` if no such group exists or the caller may not see it,
     ///   `.denied` if the caller may not change it, or another code if the daemon cannot be reached.

@@ -1,7 +1,7 @@
 import HTTPTransfer
 import Testing
 
-/// Part of every URL of these tests where a real one contains a credential.
+/// The text in each URL of these tests at which a real URL contains a credential.
 let markedToken = "MARKEDTOKEN"
 
 extension HTTPRequest {
