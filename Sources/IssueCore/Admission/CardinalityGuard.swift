@@ -55,7 +55,7 @@ package struct CardinalityGuard: Sendable {
     private struct User: Sendable {
         var applications = Tally(window: .min, count: 0)
         var senders = Tally(window: .min, count: 0)
-        /// Of all applications.
+        /// New groups and series of all applications together.
         var groups = Tally(window: .min, count: 0)
         var series = Tally(window: .min, count: 0)
     }
@@ -66,7 +66,7 @@ package struct CardinalityGuard: Sendable {
     /// own name, and a service manager can create any number of units.
     package static let sendersPerApplication: Int64 = 20
 
-    /// How many applications of one user may make as many new groups and series as is allowed, in the same window.
+    /// The limit for all applications of a user together, as a multiple of the limit for one application.
     package static let applicationsAtOnce: Int64 = 5
 
     private var newGroups: Limit
@@ -194,7 +194,7 @@ package struct CardinalityGuard: Sendable {
         _ = users.insert(user, for: uid)
     }
 
-    /// Whether both an application and its user have room.
+    /// Returns whether neither the application nor its user has reached the limit.
     private static func isBelowLimit(_ own: Tally, _ user: Tally, _ limit: Limit, at now: RecordLogInstant) -> Bool {
         isBelowLimit(own, limit, at: now) && isBelowLimit(user, limit.times(applicationsAtOnce), at: now)
     }

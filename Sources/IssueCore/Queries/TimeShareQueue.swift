@@ -1,8 +1,8 @@
 /// A queue of work items of many users for a few threads, charged by the time they take.
 ///
 /// The next item belongs to the user whose items have taken the least time. The duration of an item
-/// is only known afterwards, so its user is charged when it has ended. A user who returns starts
-/// level with those who stayed: unused time is no credit.
+/// is only known afterwards, so its user is charged when it has ended. A user who returns after a
+/// pause gets no credit for the unused time.
 package struct TimeShareQueue<Item: Sendable>: Sendable {
     private struct User: Sendable {
         var items: [Item] = []

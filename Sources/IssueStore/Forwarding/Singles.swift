@@ -125,7 +125,7 @@ extension StoreReader {
 
     /// Returns priority records after a row that a destination has not sent ahead of its scan, oldest first.
     ///
-    /// - Parameter limit: Max number of records.
+    /// - Parameter limit: The maximum number of records.
     /// - Throws: The error of the query.
     package func priority(for destination: Int64, above row: Int64, limit: Int) throws -> [OutboxRecord] {
         try snapshot {
@@ -169,7 +169,7 @@ extension StoreReader {
 
     /// Returns records that wait to be sent again, oldest first.
     ///
-    /// - Parameter limit: Max number of records.
+    /// - Parameter limit: The maximum number of records.
     /// - Throws: The error of the query.
     package func requeued(for destination: Int64, limit: Int) throws -> [OutboxRecord] {
         try snapshot {

@@ -42,10 +42,10 @@ struct SuppressedScanTests {
         }
     }
 
-    /// Sends some priority records ahead. The others were refused.
+    /// Sends some priority records ahead. The others count as refused.
     private func sendAhead(_ fixture: ScanFixture) throws {
-        // Regardless of the reason for its priority, such a record may be
-        // suppressed otherwise.
+        // Any record can be a priority record here, also one that the limits
+        // would suppress.
         try fixture.execute("INSERT OR IGNORE INTO express SELECT id, 1 FROM records WHERE id % 83 = 0")
         var batch = NewBatch(destination: fixture.destination.id, kind: .priority, at: Timestamp(milliseconds: 1))
         for record in try fixture.reader.priority(for: 0, above: 0, limit: 100) {
