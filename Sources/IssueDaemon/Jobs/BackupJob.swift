@@ -70,7 +70,7 @@ struct BackupJob {
         RepairJob.removeLeftovers(of: path)
     }
 
-    /// Removes all unfinished copies. One that cannot be removed ends no backup, and hides no other error.
+    /// Removes all unfinished copies. A failure is logged; the backup continues.
     private static func removeUnfinished(of path: String, _ log: Log) {
         let folder = FileSystem.parentFolder(of: path)
         let fileName = path.dropFirst(folder.count).drop { $0 == "/" }

@@ -165,8 +165,8 @@ struct Job: Sendable {
 extension Job.Work {
     /// Whether the job is given up when its client disconnects.
     ///
-    /// A copy or a count is of no use without its client. A repair can be requested again and continues where it was.
-    /// A purge or a requeue is finished: its work is bounded by what is stored.
+    /// A copy or a count is useless without its client. A repair can be requested again and then continues. A purge or
+    /// a requeue is completed: the number of stored records limits its work.
     var endsWithClient: Bool {
         switch self {
         case .backup, .repair: true

@@ -40,12 +40,12 @@ final class QueryService: Sendable {
         watch.cancel(connection: connection)
     }
 
-    /// Counts that the replies to a user take more memory than before, or less.
+    /// Adds a difference, which may be negative, to the memory of the replies to a user.
     func repliesChanged(of user: UInt32, by difference: Int) {
         if inbox.withLock({ $0.repliesChanged(of: user, by: difference) }) { inbox.broadcast() }
     }
 
-    /// Answers all questions with `Busy`, including those in progress.
+    /// Answers all queries with `Busy`, including those in progress.
     func refuseAll() {
         watch.stop()
     }

@@ -100,7 +100,7 @@ final class StatusRegistry: Sendable {
         }
     }
 
-    /// Returns whether the configuration has a destination of that name, be it with an error.
+    /// Returns whether the configuration has a destination of that name, even one whose section has an error.
     func hasDestination(named name: String) -> Bool {
         state.withLock { state in state.forwarders.contains { $0.name == name } }
     }

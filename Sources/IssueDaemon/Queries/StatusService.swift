@@ -9,14 +9,14 @@ import UnixIO
 ///
 /// One thread reads the figures of all users in one short snapshot and publishes
 /// them; another answers. An answer includes everything stored before the
-/// question, unless reading takes too long: then it is the last published one.
+/// query, unless reading takes too long: then it is the last published one.
 final class StatusService: Sendable {
     private struct State {
         var waiting: [QueryJob] = []
-        /// The number of the last question. Figures that were read for a
-        /// question are valid for all earlier ones.
+        /// The number of the last query. Figures that were read for a query are
+        /// valid for all earlier ones.
         var asked: UInt64 = 0
-        /// The last question for which figures were read or could not be read.
+        /// The last query for which figures were read or could not be read.
         var settled: UInt64 = 0
         var figures: StoreFigures?
         /// The error to answer with while there are no figures; nil unless
@@ -60,7 +60,7 @@ final class StatusService: Sendable {
 
     // MARK: Answering
 
-    /// Answers questions until `stop()` is called.
+    /// Answers queries until `stop()` is called.
     func run(_ answered: @Sendable (Answer) -> Void) {
         while let (jobs, number) = nextJobs() {
             let isFirst = state.withLock { $0.figures == nil }
@@ -89,7 +89,7 @@ final class StatusService: Sendable {
     }
 
     /// Operators are answered first. The status is computed once for all
-    /// questions with the same rights.
+    /// queries with the same rights.
     private func answer(_ jobs: [QueryJob], from figures: StoreFigures, _ answered: @Sendable (Answer) -> Void) {
         var known: [(viewer: Viewer, status: DaemonStatus, reply: [UInt8])] = []
         for job in jobs.filter(\.isPrivileged) + jobs.filter({ !$0.isPrivileged }) {
@@ -110,11 +110,11 @@ final class StatusService: Sendable {
 
     // MARK: Reading
 
-    /// Publishes figures for each question until `stop()` is called.
+    /// Publishes figures for each query until `stop()` is called.
     ///
     /// - Parameter damaged: Called when the file turns out to be damaged.
     func publish(damaged: @Sendable (StoreFailure) -> Void) {
-        // Opened for the first question, because a daemon that only receives
+        // Opened for the first query, because a daemon that only receives
         // reports needs no reader.
         var reader: StoreReader?
         while let number = nextNumber() {

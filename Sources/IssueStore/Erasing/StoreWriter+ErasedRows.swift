@@ -183,7 +183,7 @@ extension ForwardingOutbox {
 
 /// The end of an erasure: cleaning up the series whose records were erased.
 extension StoreWriter {
-    /// Max number of series per transaction.
+    /// The maximum number of series per transaction.
     package static let maxSeriesPerTransaction = 32
 
     /// Corrects the first and last times of series, and erases series and groups that have no records left.

@@ -248,12 +248,12 @@ extension StoreReader {
         package var edge: Int64?
     }
 
-    /// Max number of rows examined per snapshot, so that no snapshot is held for long.
+    /// The maximum number of rows examined per snapshot, so that no snapshot is held for long.
     private static let maxExamined = 20_000
 
     /// Returns rows that match a filter, with `row < id <= last`.
     ///
-    /// - Parameter limit: Max number of rows.
+    /// - Parameter limit: The maximum number of rows.
     /// - Throws: `QueryFailure` if the filter is invalid, or the error of the query.
     package func rows(
         _ filter: IssueFilter, above row: Int64, through last: Int64, limit: Int

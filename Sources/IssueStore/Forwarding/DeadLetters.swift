@@ -125,7 +125,7 @@ extension StoreReader {
     /// Returns a page of dead letters, newest first.
     ///
     /// - Parameters:
-    ///   - limit: Max number of dead letters. The page is shorter if their lines exceed the page size.
+    ///   - limit: The maximum number of dead letters. The page is shorter if their lines exceed the page size.
     ///   - viewer: The client that asks. Only dead letters and responses that it may see are returned.
     /// - Returns: The dead letters, and the cursor of the next page if there is one.
     /// - Throws: `QueryFailure` if a parameter is invalid or the destination is unknown, or the error of the query.

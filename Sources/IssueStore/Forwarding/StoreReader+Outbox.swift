@@ -79,7 +79,7 @@ extension StoreReader {
     /// Returns the records after the cursor, up to where their range ends or the offset of the record log's clock
     /// changes.
     ///
-    /// - Parameter limit: Max number of records.
+    /// - Parameter limit: The maximum number of records.
     /// - Throws: The error of the query.
     package func walk(after cursor: Int64, limit: Int) throws -> [OutboxRecord] {
         try snapshot {
@@ -95,7 +95,7 @@ extension StoreReader {
 
     /// Returns the same records as `walk`, without the attributes of their series.
     ///
-    /// - Parameter limit: Max number of records.
+    /// - Parameter limit: The maximum number of records.
     /// - Throws: The error of the query.
     package func stretch(after cursor: Int64, limit: Int) throws -> ScanPage {
         try snapshot {
@@ -240,7 +240,7 @@ extension StoreReader {
 
     /// Returns the ids of summaries that wait to be sent, oldest first.
     ///
-    /// - Parameter limit: Max number of summaries.
+    /// - Parameter limit: The maximum number of summaries.
     /// - Throws: The error of the query.
     package func unsentSummaries(of destination: Int64, limit: Int) throws -> [Int64] {
         try snapshot {

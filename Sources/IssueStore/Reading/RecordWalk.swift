@@ -209,7 +209,7 @@ extension StoreReader {
 
     /// Returns the records above a row, oldest first.
     ///
-    /// - Parameter limit: Max number of records.
+    /// - Parameter limit: The maximum number of records.
     /// - Throws: `QueryFailure` if the filter is invalid, or the error of the query.
     package func news(above row: Int64, _ filter: IssueFilter, limit: Int, viewer: Viewer) throws -> News {
         let page = try records(

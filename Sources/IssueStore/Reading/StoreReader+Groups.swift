@@ -13,7 +13,7 @@ extension StoreReader {
     package struct GroupQuery: Sendable {
         package var filter: IssueFilter
         package var order: ResultOrder
-        /// Max number of groups.
+        /// The maximum number of groups.
         package var limit: Int
         /// The cursor of the page, or nil for the first page.
         package var after: String?

@@ -3,7 +3,7 @@ package import IssueProtocol
 import SQLiteKit
 
 extension StoreReader {
-    /// Max number of applications or groups with a series of their own. The largest ones are chosen.
+    /// The maximum number of applications or groups with a series of their own. The largest ones are chosen.
     private static let maxKeys = 20
 
     /// Returns the number of records that match a filter, by time.

@@ -15,7 +15,7 @@ extension StoreReader {
     package struct RecordQuery: Sendable {
         package var filter: IssueFilter
         package var isAscending: Bool
-        /// Max number of records.
+        /// The maximum number of records.
         package var limit: Int
         /// The cursor of the page, or nil for the first page.
         package var after: String?
@@ -55,7 +55,7 @@ extension StoreReader {
 
     /// Returns the records above a row, oldest first: the ones that a follower has not seen yet.
     ///
-    /// - Parameter limit: Max number of records.
+    /// - Parameter limit: The maximum number of records.
     /// - Throws: `QueryFailure` if the filter is invalid, or the error of the query.
     package func records(above row: Int64, _ filter: IssueFilter, limit: Int, viewer: Viewer) throws -> RecordPage {
         let query = RecordQuery(

@@ -239,7 +239,7 @@ package struct StoreFigures: Sendable {
     var destinations: [Destination] = []
     /// The largest first.
     var suppressions: [(user: Int64, suppression: Suppression)] = []
-    /// Max number of suppressions that a viewer sees.
+    /// The maximum number of suppressions that a viewer sees.
     private static let maxSuppressions = 50
 
     /// Returns the figures that a viewer may see.

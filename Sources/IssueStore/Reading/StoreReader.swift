@@ -46,7 +46,7 @@ package final class StoreReader {
     /// Runs queries in one snapshot. A nested call uses the same snapshot.
     ///
     /// - Parameters:
-    ///   - deadline: The max duration. An outer call's deadline applies to nested calls.
+    ///   - deadline: The maximum duration. An outer call's deadline applies to nested calls.
     ///   - body: The queries.
     /// - Returns: The value that `body` returns.
     /// - Throws: `StoreFailure.tooSlow` after the deadline, `.walTooLarge` if the snapshot was ended because the WAL is
@@ -133,7 +133,7 @@ package protocol SnapshotControl: Sendable {
 
 /// Rows shared by the records of one snapshot, so that each is looked up only once.
 struct RowCache {
-    /// Max number of entries per table. A page of records or a batch rarely needs more.
+    /// The maximum number of entries per table. A page of records or a batch rarely needs more.
     private static let most = 4096
 
     private var series: [Int64: SeriesRowCache] = [:]

@@ -7,7 +7,7 @@ import SQLiteKit
 /// The newest row of a table is always kept, because its id would be assigned again. So are the rows that the caches
 /// still contain.
 extension StoreWriter {
-    /// Max number of rows that one transaction removes.
+    /// The maximum number of rows that one transaction removes.
     package static let maxCollectedRows = 256
     private static let maxCountsPerTransaction = 8192
     private static let maxSummariesPerTransaction = 512
@@ -198,7 +198,7 @@ extension RecordRemoval {
     }
 }
 
-/// The max age of catalog rows, and the coarser resolution of old counts.
+/// The maximum age of catalog rows, and the coarser resolution of old counts.
 extension StoreWriter {
     /// The age from which counts are stored per hour.
     package static let countsByHour: Duration = .seconds(7 * 86_400)
@@ -303,7 +303,7 @@ extension StoreReader {
         package init() {}
     }
 
-    /// Max number of rows examined per snapshot.
+    /// The maximum number of rows examined per snapshot.
     private static let maxReferences: Int64 = 20_000
 
     /// Examines some more records and adds the ids that they refer to.

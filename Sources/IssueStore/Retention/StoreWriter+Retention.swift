@@ -26,7 +26,7 @@ extension StoreWriter {
 
     /// Returns free pages to the file system. They are freed once the WAL is checkpointed.
     ///
-    /// - Parameter pages: Max number of pages.
+    /// - Parameter pages: The maximum number of pages.
     /// - Returns: The number of free pages left in the file.
     /// - Throws: The failure of the operation.
     package func shrink(pages: Int64) throws(StoreFailure) -> Int64 {
@@ -40,7 +40,7 @@ extension StoreWriter {
 
     /// Deletes marks of producers that have not reported since `moment`.
     ///
-    /// - Parameter limit: Max number of marks to delete.
+    /// - Parameter limit: The maximum number of marks to delete.
     /// - Returns: `true` if there may be more.
     /// - Throws: `StoreFailure`; nothing was deleted then.
     package func deleteProducerMarks(before moment: RecordLogInstant, limit: Int64 = 512) throws(StoreFailure) -> Bool {

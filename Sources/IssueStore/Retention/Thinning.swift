@@ -74,7 +74,7 @@ extension StoreWriter {
 /// Each slice of rows is removed in one transaction together with its ledger entries. The posting lists are emptied
 /// afterwards, and remain as links of their chains.
 extension RecordRemoval {
-    /// Max number of posting lists per transaction.
+    /// The maximum number of posting lists per transaction.
     private static let sliceLists = 256
 
     /// Performs one step of the plan. Returns the plan of the next step.

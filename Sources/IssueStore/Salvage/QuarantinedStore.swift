@@ -42,7 +42,8 @@ package final class QuarantinedStore {
     private static let maxBytesPerStep = 8 << 20
     private static let stepTimeout: Duration = .seconds(2)
     private static let maxFruitlessSteps = 10
-    /// Max size of a value, in bytes. No valid row is larger: a record of the max size has several such values.
+    /// The maximum size of a value, in bytes. No valid row is larger: a record of the maximum size has several such
+    /// values.
     private static let maxValueBytes = 64 << 20
     /// The highest valid id. The writer rejects a file with a higher one.
     private static let maxRow: Int64 = (1 << 60) - 1

@@ -118,7 +118,7 @@ extension StoreReader {
 
 /// Changing triage states, and applying them to new records.
 extension StoreWriter {
-    /// Max number of mutes that one transaction ends.
+    /// The maximum number of mutes that one transaction ends.
     private static let maxMutesPerTransaction = 256
 
     /// Sets the triage state of a group.

@@ -203,7 +203,7 @@ extension RecordCommit {
 }
 
 extension RecordCommit {
-    /// Max number of newest rows that are examined per table, so that startup time does not grow with the file.
+    /// The maximum number of newest rows that are examined per table, so that startup time does not grow with the file.
     private static let newest: Int64 = 16_384
 
     /// Restores the guard's counters from the database during the first commit, so that a restart does not reset any

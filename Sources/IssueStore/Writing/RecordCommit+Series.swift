@@ -139,7 +139,7 @@ extension RecordCommit {
 
     private func stored(_ key: [UInt8], sender: Int64) throws(SQLiteError) -> SeriesLocation? {
         let hash = Self.storedHash(key, sender: sender)
-        // Most series that are looked for are new, which the index alone can tell.
+        // Most series that are looked up are new. For those, this query reads only the index.
         let isKnown = try connection.withStatement("SELECT 1 FROM series WHERE hash = ?1") {
             statement throws(SQLiteError) in
             statement.bind(hash, at: 1)
@@ -251,8 +251,8 @@ extension RecordCommit {
 /// A cache of recently used series, indexed by their numbers in the directory of a batch. Finding the series of a
 /// record takes one lookup and no query.
 ///
-/// A series has one entry per sender, mostly just one. Decisions of the guard for an overflow series are
-/// kept too, until it may decide otherwise. When the table is full, it is emptied: the database has all entries.
+/// A series has one entry per sender, mostly just one. The guard's decisions to use an overflow series are kept too,
+/// until the end of the guard's window. A full table is emptied: the database has all entries.
 struct SeriesTable {
     struct Entry {
         var sender: Int64
@@ -273,15 +273,15 @@ struct SeriesTable {
         }
     }
 
-    /// The facts that decide which series takes the rest.
+    /// The properties of a record that determine its overflow series.
     struct Overflow: Hashable {
         var account: Int64
         var sender: Int64
         var severity: Severity
         var isReportable: Bool
-        /// Whether the record names the application that it counts for.
+        /// Whether the record itself names its application.
         var isNamed: Bool
-        /// The group that has too many series; nil where the rest is of new groups.
+        /// The group that has too many series; nil if the application has too many groups.
         var group: Int64?
     }
 
@@ -354,10 +354,10 @@ struct SeriesTable {
         marks[Int(number)] = entry.isOverflow ? .overflow : .known
     }
 
-    /// The series that takes the rest, if it was seen lately.
+    /// Returns the overflow series for these properties; nil if it is not cached.
     func find(_ overflow: Overflow) -> Entry? { overflows[overflow] }
 
-    /// Keeps that the guard has put a series among the rest, until it may decide otherwise.
+    /// Adds a series that the guard has merged into an overflow series, until the guard's window ends.
     mutating func insert(_ number: UInt32, _ entry: Entry, among overflow: Overflow, until end: RecordLogInstant) {
         overflows[overflow] = entry
         overflowEnd = min(overflowEnd ?? end, end)
@@ -370,7 +370,7 @@ struct SeriesTable {
         for (key, entry) in overflows where series.contains(entry.id) { overflows[key]?.isWatched = isWatched }
     }
 
-    /// The cost of storing the records of a batch, as far as it can be known before.
+    /// Returns the estimated cost of storing the records of a batch.
     func cost(of batch: borrowing RecordBatch) -> Int {
         var (new, overflowed) = (0, 0)
         if batch.directory.identity === directory {

@@ -2,7 +2,7 @@ import IssueCore
 import SQLiteKit
 
 extension StoreWriter {
-    /// `true` if the open range has reached its max number of records or bytes.
+    /// `true` if the open range has reached its maximum number of records or bytes.
     var isRangeFull: Bool {
         memory.open.count >= settings.rangeRecords || memory.open.byteCount >= settings.rangeBytes
     }

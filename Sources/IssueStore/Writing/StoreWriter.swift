@@ -17,7 +17,8 @@ package final class StoreWriter {
     let tables: BatchTables
     /// The page size of the database, in bytes.
     package let pageBytes: Int64
-    /// Max number of frames in the write-ahead log (WAL). No transaction begins while the WAL has this many or more.
+    /// The maximum number of frames in the write-ahead log (WAL). No transaction begins while the WAL has this many or
+    /// more.
     package var walFrameLimit = Int.max
     /// `true` while every transaction is synced to disk (`synchronous=FULL`).
     private var syncsCommits = true
