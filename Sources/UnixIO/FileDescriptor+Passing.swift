@@ -50,7 +50,7 @@ extension FileDescriptor {
 
 /// An open file that is passed along with a message. It is closed with the last reference to it.
 ///
-/// One that was received is whatever the other side has opened: look at its status before it is read.
+/// A received file can be anything that the peer has opened. Check its status before reading it.
 package final class PassedFile: Sendable {
     package let descriptor: FileDescriptor
 

@@ -5,7 +5,7 @@ package struct DaemonStatus: Equatable, Sendable {
     package var version: String
     package var host: String
     package var startedAt: Timestamp
-    /// The number of records received since the store exists.
+    /// The number of records received since the store was created.
     package var received: Int64
     /// The number of rejected records since the daemon started.
     package var rejected: Int64
