@@ -1,7 +1,7 @@
 import Glibc
 import Issues
 
-/// Counts the words of a file. If the file can't be read, asks the user what to do.
+/// Prints the word count of a file. If the file can't be read, asks the user what to do.
 @main
 struct Tally {
     static func main() {

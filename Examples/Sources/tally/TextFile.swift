@@ -12,7 +12,7 @@ struct TextFile {
 
     var path: String
 
-    /// The number of words, separated by white space.
+    /// The word count. Each run of characters between white space counts as one.
     var words: Int {
         get throws {
             guard let file = fopen(path, "r") else { throw Unreadable(code: Int(errno)) }
