@@ -10,6 +10,10 @@ package struct MisconfiguredDestination: Hashable, Sendable {
 }
 
 /// The settings of the daemon, by section.
+///
+/// The default of a key is the initial value of its property. The
+/// configuration table and `--print-config` render it, and tests compare
+/// `config/issued.conf` and the manual page with the table.
 package struct Configuration: Hashable, Sendable {
     package var socket = SocketSettings()
     package var store = StoreSettings()
@@ -60,9 +64,9 @@ package struct SocketSettings: Hashable, Sendable {
     package var maxConnectionsPerUser = 1024
     /// In bytes, like all sizes here.
     package var maxMessageSize = 1 << 20
-    package var maxRecordSize = 256 << 10
-    package var maxDepth = 32
-    package var maxKeys = 256
+    package var maxRecordSize = RecordLimits().recordBytes
+    package var maxDepth = RecordLimits().depth
+    package var maxKeys = RecordLimits().keys
     package var maxBytesInFlightPerUser = 8 << 20
     package var maxMemory = 256 << 20
     package var readTimeout: Duration = .seconds(30)
@@ -73,17 +77,9 @@ package struct SocketSettings: Hashable, Sendable {
 /// The path of the database, and the limits for its records (`[Store]`).
 package struct StoreSettings: Hashable, Sendable {
     package var path = "/var/lib/issued/issues.db"
-    /// In bytes, like all sizes here.
-    package var maxSize: Int64 = 1 << 30
-    package var maxAge: Duration = .seconds(30 * 86_400)
-    package var keepFree: Int64 = 256 << 20
+    package var retention = RetentionSettings()
 
     package init() {}
-
-    /// The retention settings in the store's type.
-    package var retention: RetentionSettings {
-        RetentionSettings(maxSize: maxSize, maxAge: maxAge, keepFree: keepFree)
-    }
 }
 
 extension Configuration {
@@ -143,20 +139,8 @@ extension Configuration {
 
     private static func text<Root>(_ title: String, of root: Root, by keys: [ConfigurationKey<Root>]) -> String {
         keys.reduce(into: "\(title)\n") { text, key in
-            text += "\(key.name)=\(key.shown(root))\n"
+            text += "\(key.name)=\(key.text(root))\n"
         }
-    }
-}
-
-extension ConfigurationKey {
-    /// Returns the default in the manual's spelling if the value equals the
-    /// default.
-    fileprivate func shown(_ root: Root) -> String {
-        let text = text(root)
-        guard !facts.isList, !facts.defaultText.isEmpty else { return text }
-        var usual = root
-        assign(&usual, facts.defaultText)
-        return self.text(usual) == text ? facts.defaultText : text
     }
 }
 

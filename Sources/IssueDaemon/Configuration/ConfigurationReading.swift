@@ -1,3 +1,4 @@
+import IssueCore
 package import UnixIO
 
 /// The valid part of the configuration files, and the errors in them.
@@ -90,8 +91,8 @@ extension EffectiveConfiguration {
         // an error that is never fixed does not fill the disk.
         let store = configuration.store
         let size = (try? FileSystem.status(of: store.path).size) ?? 0
-        configuration.store.maxSize = max(store.maxSize, size + StoreSettings().maxSize)
-        configuration.store.maxAge = Self.unlimitedAge
+        configuration.store.retention.maxSize = max(store.retention.maxSize, size + StoreSettings().retention.maxSize)
+        configuration.store.retention.maxAge = Self.unlimitedAge
     }
 }
 

@@ -3,138 +3,116 @@ import IssueCore
 
 /// The keys of each section, in the order of the manual. This is the only list
 /// of keys: parsing, error messages, `--print-config` and the tests of the
-/// manual all use it.
+/// manual all use it. A key's default is the initial value of its property.
 enum ConfigurationTable {
     static let socket: [ConfigurationKey<SocketSettings>] = [
+        .init("Path", \.path, .socketPath, "The socket that applications report to."),
+        .init("Mode", \.mode, .mode, "The permissions of the socket."),
         .init(
-            "Path", \.path, .socketPath, default: "/run/issued/issued.sock", "The socket that applications report to."),
-        .init("Mode", \.mode, .mode, default: "0666", "The permissions of the socket."),
-        .init(
-            "MaxConnections", \.maxConnections, .count(1...1_000_000), default: "4096",
+            "MaxConnections", \.maxConnections, .count(1...1_000_000),
             "The maximum number of connections of all users."),
         .init(
-            "MaxConnectionsPerUser", \.maxConnectionsPerUser, .count(1...1_000_000), default: "1024",
+            "MaxConnectionsPerUser", \.maxConnectionsPerUser, .count(1...1_000_000),
             "The maximum number of connections of one user."),
+        .init("MaxMessageSize", \.maxMessageSize, .size(4096...64 << 20), "The maximum size of a call."),
+        .init("MaxRecordSize", \.maxRecordSize, .size(1024...16 << 20), "The maximum size of a record."),
+        .init("MaxDepth", \.maxDepth, .count(4...256), "The maximum nesting depth of a record's JSON."),
+        .init("MaxKeys", \.maxKeys, .count(16...65_536), "The maximum number of keys in a record."),
         .init(
-            "MaxMessageSize", \.maxMessageSize, .size(4096...64 << 20), default: "1M", "The maximum size of a call."),
-        .init(
-            "MaxRecordSize", \.maxRecordSize, .size(1024...16 << 20), default: "256K", "The maximum size of a record."),
-        .init("MaxDepth", \.maxDepth, .count(4...256), default: "32", "The maximum nesting depth of a record's JSON."),
-        .init("MaxKeys", \.maxKeys, .count(16...65_536), default: "256", "The maximum number of keys in a record."),
-        .init(
-            "MaxBytesInFlightPerUser", \.maxBytesInFlightPerUser, .size(4096...1 << 30), default: "8M",
+            "MaxBytesInFlightPerUser", \.maxBytesInFlightPerUser, .size(4096...1 << 30),
             "The maximum size of one user's unanswered reports."),
         .init(
-            "MaxMemory", \.maxMemory, .size(16 << 20...1 << 40), default: "256M",
+            "MaxMemory", \.maxMemory, .size(16 << 20...1 << 40),
             "The maximum memory for messages of all senders and the replies to them."),
         .init(
-            "ReadTimeout", \.readTimeout, .duration(.milliseconds(100)...(.seconds(3600))), default: "30s",
+            "ReadTimeout", \.readTimeout, .duration(.milliseconds(100)...(.seconds(3600))),
             "When to close a connection that has sent part of a call."),
     ]
 
     static let store: [ConfigurationKey<StoreSettings>] = [
-        .init("Path", \.path, .path, default: "/var/lib/issued/issues.db", "The database, on a local disk."),
-        .init("MaxSize", \.maxSize, .size(1 << 20...1 << 50), default: "1G", "The maximum size of the database."),
+        .init("Path", \.path, .path, "The database, on a local disk."),
+        .init("MaxSize", \.retention.maxSize, .size(1 << 20...1 << 50), "The maximum size of the database."),
         .init(
-            "MaxAge", \.maxAge, .duration(.seconds(1)...(.seconds(36_525 * 86_400))), default: "30d",
+            "MaxAge", \.retention.maxAge, .duration(.seconds(1)...(.seconds(36_525 * 86_400))),
             "The maximum age of a record."),
-        .init(
-            "KeepFree", \.keepFree, .size(0...1 << 50), default: "256M", "The free space to leave on the file system."),
+        .init("KeepFree", \.retention.keepFree, .size(0...1 << 50), "The free space to leave on the file system."),
     ]
 
     static let access: [ConfigurationKey<AccessSettings>] = [
-        .init(list: "Readers", \.readers, .groups, default: "", "Groups whose members see the records of all users."),
+        .init(list: "Readers", \.readers, .groups, "Groups whose members see the records of all users."),
         .init(
-            list: "Operators", \.operators, .groups, default: "",
+            list: "Operators", \.operators, .groups,
             "Groups whose members may also set states, flush, requeue, back up, repair and purge."),
         .init(
-            "ContainerUsers", \.containerUsers, .boolean, default: "yes",
+            "ContainerUsers", \.containerUsers, .boolean,
             "Whether the user ids 524288 to 1879048191 belong to containers, not to people."),
     ]
 
     static let forward: [ConfigurationKey<ForwardSettings>] = [
+        .init("BatchRecords", \.batchRecords, .count(1...100_000), "The number of records at which a batch is sent."),
+        .init("BatchBytes", \.batchBytes, .size(16 << 10...10 << 20), "The size at which a batch is sent."),
         .init(
-            "BatchRecords", \.batchRecords, .count(1...100_000), default: "500",
-            "The number of records at which a batch is sent."),
-        .init(
-            "BatchBytes", \.batchBytes, .size(16 << 10...10 << 20), default: "1M",
-            "The size at which a batch is sent."),
-        .init(
-            "BatchDelay", \.batchDelay, .duration(.zero...(.seconds(3600))), default: "5s",
+            "BatchDelay", \.batchDelay, .duration(.zero...(.seconds(3600))),
             "The age of its oldest record at which a batch is sent."),
         .init(
-            "CriticalDelay", \.criticalDelay, .duration(.zero...(.seconds(3600))), default: "1s",
+            "CriticalDelay", \.criticalDelay, .duration(.zero...(.seconds(3600))),
             "The same for critical records, new issues and regressions."),
-        .init("SendRate", \.sendRate, .rate, default: "600/min", "The maximum rate of records sent."),
+        .init("SendRate", \.sendRate, .rate, "The maximum rate of records sent."),
         .init(
-            "ConnectTimeout", \.connectTimeout, .duration(.milliseconds(100)...(.seconds(600))), default: "10s",
+            "ConnectTimeout", \.connectTimeout, .duration(.milliseconds(100)...(.seconds(600))),
             "The timeout for connecting."),
         .init(
-            "RequestTimeout", \.requestTimeout, .duration(.milliseconds(100)...(.seconds(3600))), default: "30s",
+            "RequestTimeout", \.requestTimeout, .duration(.milliseconds(100)...(.seconds(3600))),
             "The timeout for a request."),
         .init(
-            "RetryFor", \.retryFor, .duration(.seconds(1)...(.seconds(366 * 86_400))), default: "7d",
+            "RetryFor", \.retryFor, .duration(.seconds(1)...(.seconds(366 * 86_400))),
             "How long a batch is retried before it becomes dead letters."),
+        .init("BacklogShare", \.backlogShare, .share(1...100), "The share of SendRate= that a backlog may use."),
         .init(
-            "BacklogShare", \.backlogShare, .share(1...100), default: "80%",
-            "The share of SendRate= that a backlog may use."),
-        .init(
-            "DailyBytes", \.dailyBytes, .size(1 << 20...1 << 50, zero: "no limit"), default: "500M",
+            "DailyBytes", \.dailyBytes, .size(1 << 20...1 << 50, zero: "no limit"),
             "The maximum number of bytes per day, before compression."),
-        .init("Compression", \.compression, .boolean, default: "yes", "Whether to compress batches."),
+        .init("Compression", \.compression, .boolean, "Whether to compress batches."),
     ]
 
     static let log: [ConfigurationKey<LogSettings>] = [
-        .init("Level", \.level, .choice(), default: "notice", "The lowest level that is logged."),
-        .init("Target", \.target, .choice(), default: "auto", "Where log messages go."),
+        .init("Level", \.level, .choice(), "The lowest level that is logged."),
+        .init("Target", \.target, .choice(), "Where log messages go."),
     ]
 }
 
 extension ConfigurationTable {
     /// The limits of what is forwarded. Each destination can override them.
     static let admission: [ConfigurationKey<LimitSettings>] = [
-        .init("GroupBurst", \.groupBurst, burst, default: "5", "The burst of records of one issue."),
-        .init("GroupRefill", \.groupRefill, .rate, default: "1/5min", "The rate at which GroupBurst= refills."),
-        .init(
-            "ApplicationBurst", \.applicationBurst, burst, default: "100", "The burst of records of one application."),
-        .init(
-            "ApplicationRefill", \.applicationRefill, .rate, default: "60/min",
-            "The rate at which ApplicationBurst= refills."),
-        .init(
-            "GlobalBurst", \.globalBurst, burst, default: "300",
-            "The burst of records of this host, shared by its users."
-        ),
-        .init("GlobalRefill", \.globalRefill, .rate, default: "300/min", "The rate at which GlobalBurst= refills."),
+        .init("GroupBurst", \.groupBurst, burst, "The burst of records of one issue."),
+        .init("GroupRefill", \.groupRefill, .rate, "The rate at which GroupBurst= refills."),
+        .init("ApplicationBurst", \.applicationBurst, burst, "The burst of records of one application."),
+        .init("ApplicationRefill", \.applicationRefill, .rate, "The rate at which ApplicationBurst= refills."),
+        .init("GlobalBurst", \.globalBurst, burst, "The burst of records of this host, shared by its users."),
+        .init("GlobalRefill", \.globalRefill, .rate, "The rate at which GlobalBurst= refills."),
     ]
 
     /// The limits that apply when a record is received, before any destination.
     static let guards: [ConfigurationKey<LimitSettings>] = [
         .init(
-            "NewGroupsPerApplication", \.newGroupsPerApplication, .rate, default: "100/15min",
+            "NewGroupsPerApplication", \.newGroupsPerApplication, .rate,
             "The rate of new issues; more go to an overflow group."),
+        .init("NewSeriesPerApplication", \.newSeriesPerApplication, .rate, "The rate of new series."),
         .init(
-            "NewSeriesPerApplication", \.newSeriesPerApplication, .rate, default: "1000/15min",
-            "The rate of new series."),
-        .init(
-            "ApplicationsPerUser", \.applicationsPerUser, .count(1...1_000_000, zero: "no limit"), default: "50",
+            "ApplicationsPerUser", \.applicationsPerUser, .count(1...1_000_000, zero: "no limit"),
             "The maximum number of application names of one user."),
     ]
 
     /// The reserves of the send rate, and when summaries are sent.
     static let reserves: [ConfigurationKey<LimitSettings>] = [
+        .init("CriticalReserve", \.criticalReserve, .share(0...99), "The share reserved for critical records."),
+        .init("SummaryReserve", \.summaryReserve, .share(0...99), "The share reserved for summaries."),
+        .init("NoveltyReserve", \.noveltyReserve, .share(0...99), "The share reserved for new issues."),
         .init(
-            "CriticalReserve", \.criticalReserve, .share(0...99), default: "20%",
-            "The share reserved for critical records."),
-        .init("SummaryReserve", \.summaryReserve, .share(0...99), default: "10%", "The share reserved for summaries."),
-        .init(
-            "NoveltyReserve", \.noveltyReserve, .share(0...99), default: "20%",
-            "The share reserved for new issues."),
-        .init(
-            "SummaryInterval", \.summaryInterval, .duration(.seconds(1)...(.seconds(86_400))), default: "60s",
+            "SummaryInterval", \.summaryInterval, .duration(.seconds(1)...(.seconds(86_400))),
             "The time until the first summary."),
         .init(
             "SummaryIntervalMax", \.summaryIntervalMax, .duration(.seconds(1)...(.seconds(86_400))),
-            default: "15min", "The maximum time between two summaries."),
+            "The maximum time between two summaries."),
     ]
 
     static let limits = admission + guards + reserves
@@ -142,12 +120,11 @@ extension ConfigurationTable {
     /// The keys of `[Limits NAME]`. An empty value means that the general limit
     /// applies.
     static let application: [ConfigurationKey<ApplicationLimitOverride>] = [
-        .init(optional: "User", \.uid, .user, default: "", "The user who runs the application."),
-        .init(optional: "GroupBurst", \.groupBurst, burst, default: "", "The burst of records of one issue."),
-        .init(optional: "GroupRefill", \.groupRefill, .rate, default: "", "The rate at which GroupBurst= refills."),
-        .init(optional: "ApplicationBurst", \.applicationBurst, burst, default: "", "The burst of its records."),
-        .init(
-            optional: "ApplicationRefill", \.applicationRefill, .rate, default: "", "The rate at which that refills."),
+        .init(optional: "User", \.uid, .user, "The user who runs the application."),
+        .init(optional: "GroupBurst", \.groupBurst, burst, "The burst of records of one issue."),
+        .init(optional: "GroupRefill", \.groupRefill, .rate, "The rate at which GroupBurst= refills."),
+        .init(optional: "ApplicationBurst", \.applicationBurst, burst, "The burst of its records."),
+        .init(optional: "ApplicationRefill", \.applicationRefill, .rate, "The rate at which that refills."),
     ]
 
     private static let burst: ValueForm<Int64> = .count(1...1_000_000_000, zero: "no limit")
@@ -308,6 +285,8 @@ struct ConfigurationKey<Root>: Sendable {
 
     var name: String { facts.name }
 
+    /// Creates a key with a default that the settings do not have, because it
+    /// depends on other settings or on the kind of destination.
     init<Value>(
         _ name: String, _ path: any WritableKeyPath<Root, Value> & Sendable, _ form: ValueForm<Value>,
         default defaultText: String, _ help: String
@@ -324,22 +303,9 @@ struct ConfigurationKey<Root>: Sendable {
     /// Creates a key whose value may be absent.
     init<Value>(
         optional name: String, _ path: any WritableKeyPath<Root, Value?> & Sendable, _ form: ValueForm<Value>,
-        default defaultText: String, _ help: String
+        default defaultText: String = "", _ help: String
     ) {
         self.init(name, path, form.optional(), default: defaultText, help)
-    }
-
-    /// Creates a key that may occur several times. Each occurrence appends to
-    /// the list.
-    init<Element>(
-        list name: String, _ path: any WritableKeyPath<Root, [Element]> & Sendable, _ form: ValueForm<[Element]>,
-        default defaultText: String, _ help: String
-    ) {
-        facts = KeyMetadata(
-            name: name, defaultText: defaultText, help: help, isList: true, expected: form.expected,
-            isRepeated: form.isRepeated, accepts: { form.parse($0) != nil })
-        assign = { root, text in root[keyPath: path] += form.parse(text) ?? [] }
-        text = { form.text($0[keyPath: path]) }
     }
 
     private init(
@@ -361,10 +327,46 @@ struct ConfigurationKey<Root>: Sendable {
     }
 }
 
+/// The settings of a section whose defaults are the initial values of its
+/// properties. They are written nowhere else in the code.
+protocol SectionSettings: Sendable {
+    init()
+}
+
+extension SocketSettings: SectionSettings {}
+extension StoreSettings: SectionSettings {}
+extension AccessSettings: SectionSettings {}
+extension LimitSettings: SectionSettings {}
+extension ForwardSettings: SectionSettings {}
+extension LogSettings: SectionSettings {}
+
+extension ConfigurationKey where Root: SectionSettings {
+    /// Creates a key whose default is the property's initial value.
+    init<Value>(
+        _ name: String, _ path: any WritableKeyPath<Root, Value> & Sendable, _ form: ValueForm<Value>, _ help: String
+    ) {
+        self.init(name, path, form, default: form.text(Root()[keyPath: path]), help)
+    }
+
+    /// Creates a key that may occur several times. Each occurrence appends to
+    /// the list, which is empty by default.
+    init<Element>(
+        list name: String, _ path: any WritableKeyPath<Root, [Element]> & Sendable, _ form: ValueForm<[Element]>,
+        _ help: String
+    ) {
+        self.init(
+            facts: KeyMetadata(
+                name: name, defaultText: "", help: help, isList: true, expected: form.expected,
+                isRepeated: form.isRepeated, accepts: { form.parse($0) != nil }),
+            assign: { root, text in root[keyPath: path] += form.parse(text) ?? [] },
+            text: { form.text($0[keyPath: path]) })
+    }
+}
+
 /// The part of a key that does not depend on the type of its value.
 package struct KeyMetadata: Sendable {
     package let name: String
-    /// The default, written as in the shipped file.
+    /// The default in the syntax of the file; empty if there is none.
     package let defaultText: String
     /// A one-line description.
     package let help: String

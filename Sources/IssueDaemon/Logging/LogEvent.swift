@@ -118,6 +118,7 @@ extension LogEvent {
         }
     }
 
+    /// The text and the explanation of this event.
     package var entry: Entry {
         switch self {
         // MARK: Configuration

@@ -38,7 +38,7 @@ struct ConfigurationReadingTests {
         expected.socket.mode = 0o660
         expected.socket.maxConnections = 10
         expected.socket.maxConnectionsPerUser = 5
-        expected.store.maxAge = .seconds(86_400)
+        expected.store.retention.maxAge = .seconds(86_400)
         expected.access.readers = [HostGroup(name: "root", groupID: 0)]
         expected.access.operators = [HostGroup(name: "0", groupID: 0)]
         expected.limits.globalRefill = Rate(1, per: .seconds(1))
@@ -133,9 +133,9 @@ struct ConfigurationReadingTests {
 
         let configuration = try folder.load("[Store]\nMaxAge=3d\nPath=/a/b\n[Access]\nReaders=0\n")
 
-        #expect(configuration.store.maxAge == .seconds(2 * 86_400))
-        #expect(configuration.store.maxSize == 2 << 30)
-        #expect(configuration.store.keepFree == 1 << 30)
+        #expect(configuration.store.retention.maxAge == .seconds(2 * 86_400))
+        #expect(configuration.store.retention.maxSize == 2 << 30)
+        #expect(configuration.store.retention.keepFree == 1 << 30)
         #expect(configuration.store.path == "/a/b")
         #expect(configuration.access.readers.map(\.name) == ["0", "root"])
     }
@@ -148,8 +148,8 @@ struct ConfigurationReadingTests {
         let configuration = try folder.load(
             "[Store]\nMaxAge=3d\nMaxSize=5G\nMaxSize=\nMaxSize=6G\n[Access]\nReaders=0\n")
 
-        #expect(configuration.store.maxAge == StoreSettings().maxAge)
-        #expect(configuration.store.maxSize == 6 << 30)
+        #expect(configuration.store.retention.maxAge == StoreSettings().retention.maxAge)
+        #expect(configuration.store.retention.maxSize == 6 << 30)
         #expect(configuration.access.readers.map(\.name) == ["root"])
     }
 

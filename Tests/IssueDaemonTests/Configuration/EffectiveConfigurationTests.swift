@@ -31,7 +31,7 @@ struct EffectiveConfigurationTests {
         let text = "[LogzIO]\nRegion=eu\nCredential=/none\n[Store]\nMaxAge=2d\n"
         let found = try decide(text, lastValid: "[Store]\nMaxAge=1d\n", in: folder)
         #expect(found.isValid && found.basis == .files)
-        #expect(found.configuration.store.maxAge == .seconds(2 * 86_400))
+        #expect(found.configuration.store.retention.maxAge == .seconds(2 * 86_400))
         #expect(found.configuration.logzIO.map(\.name) == ["logzio"])
         #expect(found.problems.map(\.scope) == [.credential("logzio")])
         #expect(found.adviceByDestination["logzio"]?.contains("issued.conf:3: [LogzIO] has no shipping token") == true)
@@ -70,7 +70,7 @@ struct EffectiveConfigurationTests {
             ])
         #expect(found.configuration.logzIO.map(\.name) == ["second"])
         #expect(found.configuration.selfHostedDestinations.map(\.name) == ["otlp"])
-        #expect(found.configuration.store.maxAge == .seconds(2 * 86_400))
+        #expect(found.configuration.store.retention.maxAge == .seconds(2 * 86_400))
         #expect(found.problems.allSatisfy { $0.scope == .destination("logzio") })
         #expect(found.faults.count == found.problems.count && found.faults[0].contains("issued.conf:"))
     }
@@ -96,7 +96,8 @@ struct EffectiveConfigurationTests {
         let last = "[Store]\nMaxAge=1d\nPath=/a/b\n"
         let found = try decide(text + "[Forward]\nBatchRecords=7\n", lastValid: last, in: folder)
         #expect(found.basis == .lastValid && !found.isValid && !found.suspendsRetention)
-        #expect(found.configuration.store.path == "/a/b" && found.configuration.store.maxAge == .seconds(86_400))
+        #expect(
+            found.configuration.store.path == "/a/b" && found.configuration.store.retention.maxAge == .seconds(86_400))
         #expect(found.configuration.forward.batchRecords == Configuration.default.forward.batchRecords)
         #expect(found.faults[0].contains("last valid configuration") && found.faults[0].contains("issued.conf:"))
     }
@@ -174,8 +175,8 @@ struct EffectiveConfigurationTests {
         try folder.write("[Store]\nPath=\(database)\nMaxSize=100GB\nMaxAge=7d\n", to: "issued.conf")
         let surroundings = folder.surroundings(["STATE_DIRECTORY": "\(folder.path)/state"])
         let store = EffectiveConfiguration(source, in: surroundings).configuration.store
-        #expect(store.maxSize == 5_000 + 1 << 30)
-        #expect(store.maxAge > .seconds(3_000 * 86_400))
+        #expect(store.retention.maxSize == 5_000 + 1 << 30)
+        #expect(store.retention.maxAge > .seconds(3_000 * 86_400))
         #expect(store.path == database)
     }
 
@@ -216,7 +217,7 @@ struct EffectiveConfigurationTests {
         try folder.write("[Store]\nPath=elsewhere\nMaxAge=4d\n", to: "issued.conf")
         let found = EffectiveConfiguration(source, in: surroundings)
         #expect(found.basis == .lastValid && found.configuration.store.path == database)
-        #expect(found.configuration.store.maxAge == .seconds(3 * 86_400))
+        #expect(found.configuration.store.retention.maxAge == .seconds(3 * 86_400))
 
         // A copy that others could have written, or one of other files, is not used.
         try folder.write("[Log]\nLevel=x\n", to: "issued.conf")

@@ -1,6 +1,8 @@
 import Foundation
-import IssueDaemon
+import IssueCore
 import Testing
+
+@testable import IssueDaemon
 
 @Suite("The shipped file and the manual page are complete")
 struct ManualTests {
@@ -57,6 +59,65 @@ struct ManualTests {
             #expect(key.defaultText.isEmpty || key.accepts(key.defaultText), "\(key.name)")
             #expect(key.help.hasSuffix(".") && !key.expected.isEmpty)
         }
+    }
+
+    /// `Connection=` has no value of its own: it depends on `URL=`.
+    @Test("The defaults of a destination's keys are the initial values of its settings")
+    func destinationDefaults() {
+        let logzIO = LogzIOSettings()
+        for key in ConfigurationTable.logzIO where key.name != "Connection" {
+            #expect(key.text(logzIO) == key.facts.defaultText, "\(key.name)")
+        }
+        for kind in SelfHostedKind.all {
+            let settings = SelfHostedSettings(kind, ForwardSettings())
+            for key in ConfigurationTable.selfHosted(kind) {
+                #expect(key.text(settings) == key.facts.defaultText, "\(key.name)")
+            }
+        }
+    }
+
+    /// Returns the cells of the row of a page that begins with `start`.
+    private func row(_ start: String, of page: String) throws -> [String] {
+        let line = try #require(try ShippedFile.text(at: page).split(separator: "\n").first { $0.hasPrefix(start) })
+        return line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
+    }
+
+    @Test("The pages about the protocol and the limits have the defaults")
+    func pages() throws {
+        let (socket, limits, forward) = (SocketSettings(), LimitSettings(), ForwardSettings())
+        func number(_ count: Int) -> String {
+            count < 1000 ? "\(count)" : "\(count / 1000),\(String("\(1000 + count % 1000)".dropFirst()))"
+        }
+        func size(_ bytes: Int) -> String { bytes < 1 << 20 ? "\(bytes >> 10) KiB" : "\(bytes >> 20) MiB" }
+        for (start, text) in [
+            ("size of a message", size(socket.maxMessageSize)), ("size of a record", size(socket.maxRecordSize)),
+            ("depth of a record", number(socket.maxDepth)), ("keys in a record", number(socket.maxKeys)),
+            ("connections in total", number(socket.maxConnections)),
+            ("connections per user", number(socket.maxConnectionsPerUser)),
+            ("partial calls of all users", size(socket.maxMemory / 4)),
+            ("replies to all users", size(socket.maxMemory / 2)),
+            ("bytes per user without a reply", size(socket.maxBytesInFlightPerUser)),
+            ("time from the first to the last byte", DurationText.text(socket.readTimeout)),
+        ] {
+            let cell = try row("| \(start)", of: "Documentation/WireProtocol.md")[1]
+            #expect("\(cell.filter { $0 != " " }),".hasPrefix(text.filter { $0 != " " } + ","), "\(start)")
+        }
+        for (start, text) in [
+            ("the bucket of its group", "\(limits.groupBurst), then one every 5 min"),
+            (
+                "the bucket of its application",
+                "\(limits.applicationBurst), then \(limits.applicationRefill.count) a minute"
+            ),
+            ("the bucket of the destination", "\(limits.globalBurst), then \(limits.globalRefill.count) a minute"),
+            ("the user's share of the bytes", SizeText.text(forward.dailyBytes)),
+        ] {
+            #expect(try row("| \(start)", of: "Documentation/RateLimits.md")[2] == text)
+        }
+        #expect(limits.groupRefill == Rate(1, per: .seconds(300)))
+        let rates = try row("| | rate | with the defaults", of: "Documentation/RateLimits.md")[2]
+        let share = forward.backlogShare.percent
+        #expect(
+            rates == "with the defaults (`SendRate=\(RateText.text(forward.sendRate))`, `BacklogShare=\(share)%`)")
     }
 
     @Test("The destination in the example works as soon as a region is set")
