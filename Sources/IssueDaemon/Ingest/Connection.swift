@@ -160,15 +160,15 @@ struct Orphan {
 
 /// The limits for connections and users. Sizes are in bytes.
 struct SocketLimits: Equatable, Sendable {
-    var messageBytes = 1 << 20
-    var connections = 4096
-    var connectionsPerUser = 1024
-    var bytesInFlightPerUser = 8 << 20
+    var messageBytes = SocketSettings().maxMessageSize
+    var connections = SocketSettings().maxConnections
+    var connectionsPerUser = SocketSettings().maxConnectionsPerUser
+    var bytesInFlightPerUser = SocketSettings().maxBytesInFlightPerUser
     /// The memory for all users together.
-    var memory = 256 << 20
+    var memory = SocketSettings().maxMemory
     /// The maximum size of a message other than a report.
     var questionMessageBytes = 64 << 10
-    var readTimeout: Duration = .seconds(30)
+    var readTimeout = SocketSettings().readTimeout
     /// The maximum size of one user's unread replies.
     var unreadBytesPerUser = 16 << 20
     /// The bytes that an unanswered question counts as unread.
