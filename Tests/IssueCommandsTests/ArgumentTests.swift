@@ -140,6 +140,10 @@ struct ArgumentTests {
                 "issuectl: invalid value 'x' for --line; expected a whole number of at least 0. See issuectl report --help\n"
             ),
             (
+                ["report", "--code", "x", "m"],
+                "issuectl: invalid value 'x' for --code; expected a whole number. See issuectl report --help\n"
+            ),
+            (
                 ["report", "-m", "novalue", "m"],
                 "issuectl: invalid value 'novalue' for --metadata; expected KEY=VALUE. See issuectl report --help\n"
             ),

@@ -138,8 +138,13 @@ package struct ParsedArguments: Equatable, Sendable {
     ) throws(UsageError) -> Int64? {
         guard let text = self[option] else { return nil }
         guard let number = Int64(text), bounds.contains(number) else {
-            let limits = bounds.upperBound == .max ? "of at least \(bounds.lowerBound)" : "in \(bounds)"
-            throw UsageError(text, of: option, expected: "a whole number \(limits)")
+            let limits =
+                switch (bounds.lowerBound, bounds.upperBound) {
+                case (.min, .max): ""
+                case (let lowest, .max): " of at least \(lowest)"
+                case (let lowest, let highest): " from \(lowest) to \(highest)"
+                }
+            throw UsageError(text, of: option, expected: "a whole number\(limits)")
         }
         return number
     }
