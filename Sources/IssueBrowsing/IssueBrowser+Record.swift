@@ -147,12 +147,8 @@ extension IssueBrowser {
 extension IssueBrowser.Frame: CustomStringConvertible {
     /// All known properties in one line.
     public var description: String {
-        var text = image ?? "?"
-        if let symbol { text += " \(symbol)" }
-        if let offset { text += " + 0x\(String(offset, radix: 16))" }
-        if let file { text += " at \(file)\(line.map { ":\($0)" } ?? "")" }
-        if symbol == nil, let buildID { text += " [\(buildID)]" }
-        return TerminalSanitizer.line(text)
+        let location = wire.location
+        return TerminalSanitizer.line((image ?? "?") + (location.isEmpty ? "" : " \(location)"))
     }
 }
 

@@ -1,7 +1,7 @@
 package import IssueBrowsing
 package import IssueProtocol
 internal import Issues
-import UnixIO
+package import UnixIO
 
 /// The program `issuectl`, independent of the process it runs in.
 ///
@@ -377,19 +377,6 @@ enum CommonOptions {
 
     static let everywhere = [socket, json, lines, color, help]
     static let leading = everywhere + [version]
-}
-
-/// The exit codes of the program, from sysexits(3) where possible.
-package enum ExitCode: Int32, Sendable {
-    case success = 0
-    /// Not found, or refused.
-    case refused = 1
-    /// The command line is invalid.
-    case usage = 64
-    /// The daemon is not reachable.
-    case unavailable = 69
-    /// A temporary failure.
-    case tryAgain = 75
 }
 
 /// The format of the output.

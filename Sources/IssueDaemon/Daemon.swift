@@ -47,7 +47,7 @@ package final class Daemon {
             output: { try? StandardStream.output.writeAll($0) }, complain: { try? StandardStream.error.writeAll($0) })
         switch start {
         case .exit(let code):
-            if code != .ok { closeWaitingConnections() }
+            if code != .success { closeWaitingConnections() }
             return code.rawValue
         case .run(let effective, let source):
             let log = Log(effective.configuration.log)
@@ -115,7 +115,7 @@ package final class Daemon {
             }
             while true {
                 switch try runOnce(socket) {
-                case .stopped: return .ok
+                case .stopped: return .success
                 case .storeDamaged: continue
                 }
             }

@@ -1,6 +1,7 @@
 import IssueCommands
 import IssueProtocol
 import Testing
+import UnixIO
 
 @Suite("Command lines")
 struct ArgumentTests {

@@ -2,6 +2,7 @@ import IssueCommands
 import IssueProtocol
 import Issues
 import Testing
+import UnixIO
 
 @Suite("issuectl dead-letters")
 struct DeadLettersTests {

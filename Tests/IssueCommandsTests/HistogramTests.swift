@@ -1,5 +1,6 @@
 import IssueCommands
 import Testing
+import UnixIO
 
 @Suite("issuectl histogram")
 struct HistogramTests {

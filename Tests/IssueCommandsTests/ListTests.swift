@@ -1,6 +1,7 @@
 import IssueCommands
 import Issues
 import Testing
+import UnixIO
 
 @Suite("issuectl list")
 struct ListTests {

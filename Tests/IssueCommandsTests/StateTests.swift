@@ -2,6 +2,7 @@ import IssueCommands
 import IssueProtocol
 import Issues
 import Testing
+import UnixIO
 
 @Suite("issuectl resolve, mute and reopen")
 struct StateTests {

@@ -1,5 +1,6 @@
 import IssueCommands
 import Testing
+import UnixIO
 
 @Suite("issuectl status and flush")
 struct StatusTests {

@@ -1,4 +1,5 @@
 import IssueProtocol
+package import UnixIO
 
 /// Parses a command line: `--name value`, `--name=value`, `-x value`, `-xvalue`, `-ab`, `--`.
 package struct ArgumentParser {
@@ -159,17 +160,10 @@ package struct ParsedArguments: Equatable, Sendable {
     }
 }
 
-/// An error in a command line: a sentence without a full stop.
-package struct UsageError: Error, Equatable, Sendable {
-    package var message: String
-
-    package init(_ message: String) {
-        self.message = message
-    }
-
+extension UsageError {
     /// Creates the error for an invalid value, with a description of valid ones.
     init(_ value: String, of option: OptionSpecification, expected: String) {
-        message = "invalid value '\(value)' for \(option.spelling); expected \(expected)"
+        self.init("invalid value '\(value)' for \(option.spelling); expected \(expected)")
     }
 
     /// Creates the error for a value that is not one of an option's keywords, with a suggestion.
@@ -179,25 +173,9 @@ package struct UsageError: Error, Equatable, Sendable {
     }
 }
 
-/// Finds the name that the user probably meant.
-package enum NearestName {
+extension NearestName {
     /// Returns ` (did you mean X?)`, or an empty string if no name is similar.
     static func suggestion(for word: String, among names: [String]) -> String {
         find(word, among: names).map { " (did you mean \($0)?)" } ?? ""
-    }
-
-    /// Returns the name with the smallest edit distance to a word; nil if no name is similar.
-    package static func find(_ word: String, among names: [String]) -> String? {
-        // Names are not this long, and the comparison takes quadratic time.
-        guard word.count <= 64 else { return nil }
-        let word = word.lowercased()
-        let bare = word.drop { $0 == "-" }
-        guard !bare.isEmpty else { return nil }
-        let rated = names.map { name in (name: name, distance: EditDistance.between(word, name.lowercased())) }
-        guard let best = rated.min(by: { $0.distance < $1.distance }) else { return nil }
-        if best.distance <= max(1, bare.count / 3) { return best.name }
-        // Also accepts an abbreviation of a name.
-        guard bare.count >= 2 else { return nil }
-        return names.first { $0.drop { $0 == "-" }.lowercased().hasPrefix(bare) }
     }
 }

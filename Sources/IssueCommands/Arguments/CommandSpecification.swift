@@ -1,3 +1,5 @@
+import UnixIO
+
 /// The description of a command for the parser and the help.
 package struct CommandSpecification: Sendable {
     package var name: String

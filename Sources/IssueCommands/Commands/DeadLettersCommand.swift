@@ -1,6 +1,7 @@
 import IssueBrowsing
 import IssueProtocol
 import Issues
+import UnixIO
 
 /// `issuectl dead-letters`: lists, requeues and exports dead letters.
 struct DeadLettersCommand: Command {

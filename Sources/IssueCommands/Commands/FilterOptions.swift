@@ -1,4 +1,5 @@
 import IssueProtocol
+import UnixIO
 
 /// The options that select groups or records.
 enum FilterOptions {

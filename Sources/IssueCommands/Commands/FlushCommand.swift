@@ -1,6 +1,7 @@
 import IssueBrowsing
 import IssueProtocol
 import Issues
+import UnixIO
 
 /// `issuectl flush`: forwards pending records now and shows the result.
 struct FlushCommand: Command {

@@ -1,6 +1,7 @@
 import IssueBrowsing
 import IssueProtocol
 import Issues
+import UnixIO
 
 /// `issuectl follow`: shows new records as they arrive, until interrupted.
 struct FollowCommand: Command {

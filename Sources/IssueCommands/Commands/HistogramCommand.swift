@@ -1,6 +1,7 @@
 import IssueBrowsing
 import IssueProtocol
 import Issues
+import UnixIO
 
 /// `issuectl histogram`: shows record counts over time.
 struct HistogramCommand: Command {

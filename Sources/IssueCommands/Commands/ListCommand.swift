@@ -1,6 +1,7 @@
 import IssueBrowsing
 import IssueProtocol
 import Issues
+import UnixIO
 
 /// `issuectl list`: lists groups, which users call issues.
 struct ListCommand: Command {

@@ -1,6 +1,7 @@
 import IssueBrowsing
 import IssueProtocol
 import Issues
+import UnixIO
 
 /// `issuectl purge`: permanently erases matching records.
 struct PurgeCommand: Command {

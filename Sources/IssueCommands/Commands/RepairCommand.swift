@@ -1,6 +1,7 @@
 import IssueBrowsing
 import IssueProtocol
 import Issues
+import UnixIO
 
 /// `issuectl repair`: recovers records from databases that were moved aside.
 struct RepairCommand: Command {

@@ -1,5 +1,6 @@
 package import IssueProtocol
 import Issues
+import UnixIO
 
 /// `issuectl report`: reports issues from scripts, like `logger`.
 struct ReportCommand: Command {

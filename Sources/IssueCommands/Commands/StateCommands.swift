@@ -1,6 +1,7 @@
 import IssueBrowsing
 import IssueProtocol
 import Issues
+import UnixIO
 
 /// `issuectl resolve`: marks a group as resolved.
 struct ResolveCommand: Command {

@@ -1,6 +1,7 @@
 import IssueBrowsing
 import IssueProtocol
 import Issues
+import UnixIO
 
 /// `issuectl status`: shows the state of the daemon, its store and its destinations.
 struct StatusCommand: Command {

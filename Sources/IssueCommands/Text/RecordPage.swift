@@ -170,19 +170,9 @@ struct RecordPage {
             var table = Table(
                 [Column("", alignment: .right), Column(""), Column("")],
                 width: nil, painter: painter)
-            let rows = record.backtrace.enumerated().map { [Cell("\($0)"), Cell($1.image ?? "?"), Cell(frame($1))] }
+            let rows = record.backtrace.enumerated().map { [Cell("\($0)"), Cell($1.image ?? "?"), Cell($1.location)] }
             page.add(table.lines(rows, hasHead: false))
         }
-    }
-
-    private func frame(_ frame: Frame) -> String {
-        var text = frame.symbol ?? ""
-        if let offset = frame.offset {
-            text += "\(text.isEmpty ? "" : " ")+ 0x\(String(UInt64(bitPattern: offset), radix: 16))"
-        }
-        if let file = frame.file { text += " at \(file)\(frame.line.map { ":\($0)" } ?? "")" }
-        if frame.symbol == nil, let build = frame.buildID { text += " [\(build)]" }
-        return text
     }
 
     private func fates(into page: inout Page) {

@@ -227,22 +227,3 @@ package struct InvalidConfiguration: Error, Hashable, Sendable, CustomStringConv
         problems.map { "\($0)" }.joined(separator: "\n")
     }
 }
-
-/// Finds the name that a user probably meant.
-enum NearestName {
-    /// Returns the most similar candidate; nil if none is similar enough.
-    static func to(_ name: String, among candidates: some Sequence<String>) -> String? {
-        // No real name is that long, and the work grows with the length.
-        guard name.utf8.count <= 64 else { return nil }
-        let wanted = name.lowercased()
-        var best: (name: String, distance: Int)?
-        for candidate in candidates {
-            let letters = candidate.lowercased()
-            let isPart = wanted.count >= 4 && letters.contains(wanted)
-            let distance = isPart ? 2 : EditDistance.between(wanted, letters)
-            guard distance <= max(1, max(wanted.count, letters.count) / 3) else { continue }
-            if distance < best?.distance ?? .max { best = (candidate, distance) }
-        }
-        return best?.name
-    }
-}

@@ -1,5 +1,6 @@
 import Destinations
 import IssueCore
+import IssueProtocol
 import UnixIO
 
 /// Reads the configuration files of a source.
@@ -209,7 +210,7 @@ struct ConfigurationMerger {
                 complain(place, "This version does not support [\(section.kind)] yet; remove the section.")
             } else {
                 let names = ConfigurationSection.all.map(\.name)
-                let nearest = NearestName.to(section.kind, among: names)
+                let nearest = NearestName.find(section.kind, among: names)
                 let question = nearest.map { " Did you mean [\($0)]?" } ?? ""
                 complain(
                     place,
@@ -539,7 +540,7 @@ enum UnknownKeyMessage {
             return "\(beginning); expected it in \(isShared == true ? first : others.joined(separator: " or "))."
         }
         let names = section.keys.map(\.name)
-        if let nearest = NearestName.to(key, among: names) { return "\(beginning). Did you mean \(nearest)=?" }
+        if let nearest = NearestName.find(key, among: names) { return "\(beginning). Did you mean \(nearest)=?" }
         return "\(beginning); expected one of \(names.joined(separator: ", "))."
     }
 }

@@ -30,7 +30,7 @@ struct CheckSubject: Equatable {
         let name = option ?? unit.user
         let user = look(name)
         if option != nil, user == nil {
-            throw UsageError(message: "--user: no user named \(name.truncatedForLog).")
+            throw UsageError("--user: no user named \(name.truncatedForLog).")
         }
         guard let user else {
             self.init(.caller, "user \(caller) because there is no user \(name)")
@@ -56,7 +56,7 @@ struct CheckSubject: Equatable {
         do throws(Errno) {
             try CurrentProcess.assume(user)
         } catch {
-            throw UsageError(message: "can't become user \(user.name): \(error).")
+            throw UsageError("can't become user \(user.name): \(error).")
         }
         var surroundings = surroundings
         surroundings.userID = user.userID

@@ -1,4 +1,5 @@
 import IssueProtocol
+package import UnixIO
 
 /// The parsed command line of `issued`.
 package struct DaemonOptions: Hashable, Sendable {
@@ -28,13 +29,13 @@ package struct DaemonOptions: Hashable, Sendable {
             switch name {
             case "--config":
                 guard let file = value ?? rest.popFirst(), !file.isEmpty else {
-                    throw UsageError(message: "--config needs a file.")
+                    throw UsageError("--config needs a file.")
                 }
                 try setSource(file)
             case "--check":
                 actions.append((.check, name))
                 if let value {
-                    guard !value.isEmpty else { throw UsageError(message: "--check= needs a file.") }
+                    guard !value.isEmpty else { throw UsageError("--check= needs a file.") }
                     try setSource(value)
                 } else if let next = rest.first, !next.hasPrefix("-") {
                     rest.removeFirst()
@@ -42,7 +43,7 @@ package struct DaemonOptions: Hashable, Sendable {
                 }
             case "--user":
                 guard let name = value ?? rest.popFirst(), !name.isEmpty, user == nil else {
-                    throw UsageError(message: "--user needs one user.")
+                    throw UsageError("--user needs one user.")
                 }
                 user = name
             case "--print-config" where value == nil: actions.append((.printConfiguration, name))
@@ -50,28 +51,28 @@ package struct DaemonOptions: Hashable, Sendable {
             case "--version" where value == nil: actions.append((.printVersion, name))
             case "--help" where value == nil, "-h" where value == nil: actions.append((.printHelp, name))
             case "--print-config", "--list-messages", "--version", "--help":
-                throw UsageError(message: "\(name) takes no value.")
+                throw UsageError("\(name) takes no value.")
             case _ where name.hasPrefix("-"):
-                let nearest = NearestName.to(name, among: Self.names).map { " Did you mean \($0)?" } ?? ""
-                throw UsageError(message: "unknown option \(name.truncatedForLog).\(nearest)")
+                let nearest = NearestName.find(name, among: Self.names).map { " Did you mean \($0)?" } ?? ""
+                throw UsageError("unknown option \(name.truncatedForLog).\(nearest)")
             case _:
                 throw UsageError(
-                    message: "unexpected argument \(argument.truncatedForLog); name a file with --config.")
+                    "unexpected argument \(argument.truncatedForLog); name a file with --config.")
             }
         }
         // A request for help takes precedence over everything else.
         let wantsHelp = actions.contains { $0.action == .printHelp }
         guard wantsHelp || actions.count <= 1 else {
-            throw UsageError(message: "\(actions[0].name) and \(actions[1].name) can't be combined.")
+            throw UsageError("\(actions[0].name) and \(actions[1].name) can't be combined.")
         }
         action = wantsHelp ? .printHelp : actions.first?.action ?? .run
         guard user == nil || action == .check || action == .printHelp else {
-            throw UsageError(message: "--user can only be used with --check.")
+            throw UsageError("--user can only be used with --check.")
         }
     }
 
     private mutating func setSource(_ file: String) throws(UsageError) {
-        guard source == .usual else { throw UsageError(message: "only one configuration file can be named.") }
+        guard source == .usual else { throw UsageError("only one configuration file can be named.") }
         source = .file(file)
     }
 
@@ -133,34 +134,16 @@ package enum DaemonStart: Sendable {
             case .run:
                 return .run(EffectiveConfiguration(options.source, in: surroundings), options.source)
             }
-            return .exit(.ok)
+            return .exit(.success)
         } catch let error as InvalidConfiguration {
             complain("\(error)\n")
             return .exit(.configuration)
+        } catch let error as UsageError {
+            complain("issued: \(error.message) See “issued --help”.\n")
+            return .exit(.usage)
         } catch {
             complain("\(error)\n")
             return .exit(.usage)
         }
     }
-}
-
-/// The exit codes of the daemon, with the numbers of sysexits.h.
-package enum ExitCode: Int32, Hashable, Sendable {
-    case ok = 0
-    /// The command line is invalid.
-    case usage = 64
-    /// The socket can't be created or served.
-    case unavailable = 69
-    /// The state directory can't be created or written to.
-    case cannotCreate = 73
-    /// `--check` or `--print-config` found errors. The daemon itself starts
-    /// despite them.
-    case configuration = 78
-}
-
-/// An error in the command line.
-package struct UsageError: Error, Hashable, Sendable, CustomStringConvertible {
-    package var message: String
-
-    package var description: String { "issued: \(message) See “issued --help”." }
 }

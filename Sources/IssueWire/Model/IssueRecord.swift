@@ -185,6 +185,20 @@ package struct Frame: Hashable, Sendable {
     }
 }
 
+extension Frame {
+    /// The symbol, offset and source location in one line, for users; empty if all are unknown.
+    ///
+    /// The build ID follows if there is no symbol, since it is needed to find one.
+    package var location: String {
+        let parts = [
+            symbol, offset.map { "+ 0x\(String(UInt64(bitPattern: $0), radix: 16))" },
+            file.map { file in "at \(file)\(line.map { ":\($0)" } ?? "")" },
+            symbol == nil ? buildID.map { "[\($0)]" } : nil,
+        ]
+        return parts.compactMap(\.self).joined(separator: " ")
+    }
+}
+
 extension Frame: JSONObjectCodable {
     package static let fields = JSONFields(Frame()) {
         $0.optional("image", \.image)

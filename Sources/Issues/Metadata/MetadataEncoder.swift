@@ -56,7 +56,7 @@ struct MetadataEncoder: Encoder {
                 guard case .integer(let number) = element else { return nil }
                 return UInt8(exactly: number)
             }
-            return .string(bytes.count == elements.count ? Base64.text(of: bytes) : String(describing: value))
+            return .string(bytes.count == elements.count ? Base64.encode(bytes) : String(describing: value))
         default: return nil
         }
     }
@@ -337,24 +337,5 @@ final class EncodingBudget {
         body()
         depthLeft += 1
         return true
-    }
-}
-
-/// Base64 encoding (RFC 4648).
-enum Base64 {
-    private static let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
-
-    static func text(of bytes: [UInt8]) -> String {
-        var text: [UInt8] = []
-        text.reserveCapacity((bytes.count + 2) / 3 * 4)
-        for start in stride(from: 0, to: bytes.count, by: 3) {
-            let group = bytes[start..<min(start + 3, bytes.count)]
-            let bits = group.reduce(UInt32(0)) { $0 << 8 | UInt32($1) } << (8 * UInt32(3 - group.count))
-            for place in 0..<4 {
-                let digit = Int(bits >> (18 - 6 * UInt32(place)) & 63)
-                text.append(place <= group.count ? digits[digit] : UInt8(ascii: "="))
-            }
-        }
-        return String(decoding: text, as: UTF8.self)
     }
 }

@@ -1,0 +1,50 @@
+/// Finds the name that a user probably meant.
+package enum NearestName {
+    /// Returns the most similar name; nil if none is similar enough.
+    ///
+    /// A part of a name of at least four characters, and the beginning of a name of at least two, are similar to it.
+    /// Case and leading hyphens do not count.
+    package static func find(_ word: String, among names: some Sequence<String>) -> String? {
+        // No real name is that long, and the work grows with the length.
+        guard word.utf8.count <= 64 else { return nil }
+        let wanted = word.lowercased().drop { $0 == "-" }
+        guard !wanted.isEmpty else { return nil }
+        var best: (name: String, distance: Int)?
+        var abbreviated: String?
+        for name in names {
+            let letters = name.lowercased().drop { $0 == "-" }
+            let isPart = wanted.count >= 4 && letters.contains(wanted)
+            let distance = isPart ? 2 : EditDistance.between(String(wanted), String(letters))
+            let limit = max(1, max(wanted.count, letters.count) / 3)
+            if distance <= limit, distance < best?.distance ?? .max { best = (name, distance) }
+            if abbreviated == nil, wanted.count >= 2, letters.hasPrefix(wanted) { abbreviated = name }
+        }
+        return best?.name ?? abbreviated
+    }
+}
+
+/// The edit distance of two strings, used for suggestions such as "did you mean …".
+package enum EditDistance {
+    /// Returns the number of insertions, deletions, replacements and swaps of adjacent characters that turn `left` into
+    /// `right`.
+    ///
+    /// Takes time proportional to the product of the two lengths.
+    package static func between(_ left: String, _ right: String) -> Int {
+        let (left, right) = (Array(left), Array(right))
+        var beforeLast: [Int] = []
+        var last = Array(0...right.count)
+        for row in left.indices {
+            var current = [row + 1]
+            for column in right.indices {
+                let isSame = left[row] == right[column]
+                var least = min(last[column + 1] + 1, current[column] + 1, last[column] + (isSame ? 0 : 1))
+                if row > 0, column > 0, left[row] == right[column - 1], left[row - 1] == right[column] {
+                    least = min(least, beforeLast[column - 1] + 1)
+                }
+                current.append(least)
+            }
+            (beforeLast, last) = (last, current)
+        }
+        return last[right.count]
+    }
+}
