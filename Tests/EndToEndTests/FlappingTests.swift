@@ -5,8 +5,11 @@ import Testing
 
 @Suite("An intermittent listener", .daemonLog)
 struct FlappingTests {
-    /// Reports until the listener has failed often enough, and expects that
-    /// everything arrives.
+    /// Reports until the listener has failed often enough, then ends the
+    /// fault, and expects that everything arrives.
+    ///
+    /// No step depends on the speed of the machine. While the port opens and
+    /// closes, a busy machine may never complete a request.
     private func forwards(
         under step: FaultStep, until isMet: (FakeLogz, RawClient) throws -> Bool
     ) async throws -> FakeLogzStats {
@@ -20,14 +23,15 @@ struct FlappingTests {
                 _ = try client.call(.flush, FlushParameters(timeout: .milliseconds(10)), returning: FlushReply.self)
             }
             var ids: [String] = []
-            try await eventually("the listener has failed often enough", within: .seconds(60)) {
+            try await eventually("the listener has failed often enough", within: .seconds(900)) {
                 ids += try client.report(
                     (0..<20).map { IssueRecord(message: "Broken \($0)", app: Application(name: "shop")) }
                 ).map { try $0.storedID }
                 try flush()
                 return try isMet(listener, client)
             }
-            try await eventually("all records are delivered", within: .seconds(120)) {
+            try listener.plan()
+            try await eventually("all records are delivered", within: .seconds(900)) {
                 try flush()
                 return try client.destination().ledger.delivered == Int64(ids.count)
             }
@@ -47,7 +51,8 @@ struct FlappingTests {
         let stats = try await forwards(
             under: FaultStep(.flap(up: .milliseconds(60), down: .milliseconds(40)))
         ) { listener, _ in listener.stats.connections >= 5 }
-        #expect(stats.requests >= 5)
+        #expect(stats.connections >= 5)
+        #expect(stats.requests > 0)
     }
 
     @Test("A listener that rejects the token for a while pauses the destination, and nothing is lost")

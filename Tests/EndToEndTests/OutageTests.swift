@@ -163,18 +163,23 @@ struct OutageTests {
 
     @Test("If most lines are rejected the destination is paused, and critical records are still sent")
     func mostlyBad() async throws {
-        try await withListener { daemon, listener, client in
+        // On a busy machine a request may take longer than the usual timeouts, which would end the pause.
+        try await withListener("RequestTimeout=1h\nConnectTimeout=10min") { daemon, listener, client in
             try listener.plan(FaultStep(.poison("POISON"), times: .forever))
             _ = try client.report((0..<300).map { _ in IssueRecord(message: "POISON", app: Application(name: "bad")) })
-            try await eventually("it is paused", within: .seconds(60)) {
-                try client.destination().reason == "many_lines_refused"
+            func expectPause() async throws {
+                // A probe of the paused destination, once a minute, changes the state for a moment.
+                try await eventually("it is paused", within: .seconds(900)) {
+                    try client.destination().reason == "many_lines_refused"
+                }
             }
+            try await expectPause()
             let critical = try report(1, as: "Grave", to: client, .critical)
-            try await eventually("it is delivered") {
+            try await eventually("it is delivered", within: .seconds(900)) {
                 try client.show(critical[0]).fates.map(\.fate) == [.delivered]
             }
+            try await expectPause()
             let destination = try client.destination()
-            #expect(destination.reason == "many_lines_refused")
             #expect(destination.ledger.deadLettered == 0)
             #expect(destination.ledger.balances)
             #expect(!daemon.log.contains("accepts records again"))
@@ -182,7 +187,7 @@ struct OutageTests {
             try daemon.restart()
             let again = try RawClient(path: daemon.socket)
             try listener.plan()
-            try await eventually("all records have arrived", within: .seconds(60)) {
+            try await eventually("all records have arrived", within: .seconds(900)) {
                 _ = try again.call(.flush, FlushParameters(timeout: .seconds(1)), returning: FlushReply.self)
                 return try again.destination().ledger.delivered == 301
             }

@@ -36,7 +36,8 @@ extension Forwarding {
             pacer.succeeded(at: now)
             return go(on: course?.bisection.accepted(), at: now)
         case .partial(let answer):
-            if answer.successful != 0 { isAcceptingRecords = true }
+            // A response without counters does not tell.
+            if let successful = answer.successful { isAcceptingRecords = successful > 0 }
             destinationResponded()
             let since = course?.bisectingSince ?? now
             course?.bisectingSince = since

@@ -19,6 +19,8 @@ struct ForwardingRun {
         var isPriority: Bool
         var isTaken: Bool
         var isInFull: Bool
+        /// `true` if the log would report after the response that records are accepted again.
+        var looksHealthy = false
     }
 
     private(set) var forwarding: Forwarding
@@ -178,8 +180,11 @@ struct ForwardingRun {
                 isTaken: mood == .takes && verdict == .accepted, isInFull: shipment.timeLimit == nil))
         if forwarding.isInParts { forwarding.learned(pending) }
         let unit = unit
-        return follow(
-            forwarding.answered(DeliveryResult(verdict, ResponseSummary("an answer")), unit: unit, at: Self.at(now)))
+        let action = forwarding.answered(
+            DeliveryResult(verdict, ResponseSummary("an answer")), unit: unit, at: Self.at(now))
+        requests[requests.count - 1].looksHealthy =
+            forwarding.isAcceptingRecords && [.idle, .sending].contains(forwarding.view.state)
+        return follow(action)
     }
 
     private mutating func follow(_ action: Forwarding.AnswerAction) -> Forwarding.NextAction {

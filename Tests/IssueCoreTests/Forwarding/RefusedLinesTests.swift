@@ -38,6 +38,21 @@ struct RefusedLinesTests {
         }
     }
 
+    @Test("A destination that refuses a whole batch stays unhealthy, even if it accepted a priority record meanwhile")
+    func allRefused() {
+        var run = ForwardingRun(Self.unlimited, seed: 3)
+        run.poison = Set(0..<500)
+        run.report(500)
+        run.run(until: 30)
+        run.report(1, isPriority: true)
+        run.run(until: 20 * 3600)
+        #expect(run.delivered == 1)
+        #expect(run.dead == 0)
+        #expect(run.requests.count > 20)
+        #expect(!run.requests.contains { $0.looksHealthy })
+        #expect(run.forwarding.view.reason == "many_lines_refused")
+    }
+
     @Test("If the majority is refused, the destination is paused, no line is given up, and priority records go out")
     func mostly() {
         var run = ForwardingRun(Self.unlimited, seed: 2)
