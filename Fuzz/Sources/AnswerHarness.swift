@@ -10,10 +10,9 @@ enum AnswerHarness {
         guard input.count > 2 else { return }
         let sample = SampleAnswer(input.array(from: 0), headers: ["retry-after"])
         let times: [Int64] = [0, 1_795_255_200_123, 253_402_300_799_999, -62_167_219_200_000]
-        let lines = [Array(#"{"message":"m"}"#.utf8), Array("no line".utf8), Array("{}".utf8)]
         for time in times {
-            let answer = sample.reader.meaning(
-                of: sample.response, to: RequestLines(lines), in: LogzFormat.self, at: Timestamp(milliseconds: time))
+            let answer = LogzFormat.result(
+                of: sample.response, lines: 3, from: SampleAnswer.origin, at: Timestamp(milliseconds: time))
             sample.check(answer)
             if case .partial(let partial) = answer.verdict {
                 require(

@@ -9,7 +9,7 @@ enum LineHarness {
     static func run(_ input: Span<UInt8>) {
         guard let record = try? IssueRecord(json: input) else { return }
         let outbound = outbound(record)
-        let payload = LogzPayload(type: "issued")
+        let payload = LogzFormat(HTTPSettings(address: HTTPAddress(.us)))
         var types = FieldTypes()
         let line = payload.line(of: outbound, types: &types)
         check(line)

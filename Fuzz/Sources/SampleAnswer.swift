@@ -9,9 +9,9 @@ struct SampleAnswer {
     private static let secret = "s3cret+tok/en="
     private static let forms = [secret, "s3cret%2Btok%2Fen%3D", "s3cret%2btok%2fen%3d"]
 
+    static let origin = "listener.example.com:8071"
+
     let response: HTTPResponse
-    let reader = ResponseClassifier(
-        origin: "listener.example.com:8071", token: ShippingToken(Array(secret.utf8)))
 
     init(_ input: [UInt8], headers names: [String]) {
         let rest = input[2...]

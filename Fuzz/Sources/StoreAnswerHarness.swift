@@ -9,7 +9,7 @@ import IssueProtocol
 /// Input: a byte that selects the kind of destination, the status as two bytes, a header up to a line feed
 /// (`Retry-After`, and the number of a ClickHouse exception), and the body.
 enum StoreAnswerHarness {
-    private static let lines = [#"{"message":"a"}"#, #"{"message":"b"}"#, "{}"].map { Array($0.utf8) }
+    private static let lines = 3
 
     static func run(_ input: Span<UInt8>) {
         guard input.count > 3 else { return }
@@ -23,18 +23,19 @@ enum StoreAnswerHarness {
 
     private static func check<Format: HTTPFormat>(_ format: Format.Type, _ input: [UInt8]) {
         let sample = SampleAnswer(input, headers: ["Retry-After", "X-ClickHouse-Exception-Code"])
-        let answer = sample.reader.meaning(
-            of: sample.response, to: RequestLines(lines), in: format, at: Timestamp(milliseconds: 1_795_255_200_123))
+        let answer = Format.result(
+            of: sample.response, lines: lines, from: SampleAnswer.origin,
+            at: Timestamp(milliseconds: 1_795_255_200_123))
         sample.check(answer)
         guard case .partial(let partial) = answer.verdict else { return }
         require(
-            partial.invalidLines.allSatisfy(lines.indices.contains), "A line that was not sent is reported as invalid")
+            partial.invalidLines.allSatisfy((0..<lines).contains), "A line that was not sent is reported as invalid")
         require(Set(partial.invalidLines).count == partial.invalidLines.count, "A line is reported as invalid twice")
         let successful = partial.successful ?? 0
-        require((0...lines.count).contains(successful), "\(successful) of \(lines.count) lines are accepted")
-        require(successful + partial.invalidLines.count <= lines.count, "A line is both accepted and invalid")
+        require((0...lines).contains(successful), "\(successful) of \(lines) lines are accepted")
+        require(successful + partial.invalidLines.count <= lines, "A line is both accepted and invalid")
         require(
-            partial.invalidLines.isEmpty || successful + partial.invalidLines.count == lines.count,
+            partial.invalidLines.isEmpty || successful + partial.invalidLines.count == lines,
             "A line is neither accepted nor invalid")
     }
 }

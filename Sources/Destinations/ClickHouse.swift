@@ -3,13 +3,13 @@ package import IssueCore
 import IssueProtocol
 
 /// Inserts records into a ClickHouse table over HTTP.
-package struct ClickHouseFormat: StoreFormat {
+package struct ClickHouseFormat: HTTPFormat {
     package static var kind: String { "clickhouse" }
     package static var section: String { "ClickHouse" }
-    package static var options: [StoreOption] {
+    package static var options: [DestinationOption] {
         [
-            .user, StoreOption("Database", default: "issued", "The database."),
-            StoreOption("Table", default: "records", "The table."),
+            .user, DestinationOption("Database", default: "issued", "The database."),
+            DestinationOption("Table", default: "records", "The table."),
         ]
     }
 
@@ -18,23 +18,18 @@ package struct ClickHouseFormat: StoreFormat {
     package let http: HTTPSettings
     private let user: String
     private let query: String
-    private let payload = ClickHousePayload()
 
-    package init(_ http: HTTPSettings, _ option: (String) -> String?) {
+    package init(_ http: HTTPSettings, _ options: [String: String]) {
         self.http = http
-        user = option("User") ?? "default"
-        let table = ["Database", "Table"].map { Self.quoted(option($0) ?? "") }.joined(separator: ".")
+        user = options["User"] ?? "default"
+        let table = ["Database", "Table"].map { Self.quoted(options[$0] ?? "") }.joined(separator: ".")
         query = "query=\(PercentEncoding.encode("INSERT INTO \(table) FORMAT JSONEachRow"))"
     }
 
-    package func line(of record: OutboundRecord, types: inout FieldTypes) -> [UInt8] { payload.line(of: record) }
-
-    package func line(of summary: OutboundSummary) -> [UInt8] { payload.line(of: summary) }
-
-    package func post(token: ShippingToken?) -> HTTPPost {
-        var headers: HTTPHeaders = ["X-ClickHouse-User": user]
-        if let token { headers.append(name: "X-ClickHouse-Key", value: token.text) }
-        return HTTPPost(type: "application/octet-stream", query: query, headers: headers)
+    package func complete(_ request: inout HTTPRequest, token: ShippingToken?) {
+        request.url += "?\(query)"
+        request.headers = ["Content-Type": "application/octet-stream", "X-ClickHouse-User": user]
+        if let token { request.headers.append(name: "X-ClickHouse-Key", value: token.text) }
     }
 
     private static func quoted(_ name: String) -> String {
@@ -48,16 +43,18 @@ extension ClickHouseFormat {
     /// The code is in a header or, before version 19, only in the text (`Code: 27, …`). The status is not enough, since
     /// old versions return 500 for every exception. Source: `ErrorCodes.cpp` of ClickHouse. An insert is a single
     /// block, so a rejected insert stores no rows.
-    package static func reading(
-        of response: HTTPResponse, to lines: RequestLines, by reader: ResponseClassifier
-    ) -> ClassifiedResponse? {
-        guard let exception = exception(of: response), let verdict = verdict(of: exception) else {
-            guard (200..<300).contains(response.status), !isOfClickHouse(response) else { return nil }
+    package static func result(of response: HTTPResponse, lines: Int) -> DeliveryResult? {
+        let status = response.status
+        let isSuccess = (200..<300).contains(status)
+        guard let exception = exception(of: response) else {
+            guard isSuccess, !isOfClickHouse(response) else { return nil }
             // Any web server may return this status, so the response is not from ClickHouse.
-            return ClassifiedResponse(
-                .paused(.notFound), reader.text(of: response, saying: "not a response of ClickHouse"))
+            return DeliveryResult(.paused(.notFound), ResponseSummary("\(status): not a response of ClickHouse"))
         }
-        return ClassifiedResponse(verdict, reader.text(of: response))
+        guard let verdict = verdict(of: exception) ?? (isSuccess ? nil : DeliveryVerdict(status: status)) else {
+            return nil
+        }
+        return DeliveryResult(verdict, ResponseSummary("\(status): ClickHouse exception \(exception)"))
     }
 
     /// Version 18.16 sends the server's name in such a header; later versions also send the query id and statistics.
@@ -84,13 +81,16 @@ extension ClickHouseFormat {
         }
     }
 
+    /// Returns the number of the exception; nil if there is none, or if it is too large for one of ClickHouse.
     private static func exception(of response: HTTPResponse) -> Int? {
-        if let text = response.headers["X-ClickHouse-Exception-Code"] {
-            return text.utf8.allSatisfy { (0x30...0x39).contains($0) } ? Int(text) : nil
-        }
+        var digits = response.headers["X-ClickHouse-Exception-Code"].map { Array($0.utf8) }
         let beginning = Array("Code: ".utf8)
-        guard response.status >= 400, response.body.starts(with: beginning) else { return nil }
-        let digits = response.body.dropFirst(beginning.count).prefix { (0x30...0x39).contains($0) }
+        if digits == nil, response.status >= 400, response.body.starts(with: beginning) {
+            digits = Array(response.body.dropFirst(beginning.count).prefix { (0x30...0x39).contains($0) })
+        }
+        guard let digits, (1...4).contains(digits.count), digits.allSatisfy({ (0x30...0x39).contains($0) }) else {
+            return nil
+        }
         return Int(String(decoding: digits, as: UTF8.self))
     }
 }
@@ -107,23 +107,21 @@ extension ClickHouseFormat {
                 + "config/clickhouse/schema.sql or check Database=, Table= and URL=."
         case .methodNotAllowed: "The table or the user is read-only, or URL= is wrong."
         case .manyLinesRefused:
-            "ClickHouse rejects most rows: see its answer, and compare the table with config/clickhouse/schema.sql."
+            "ClickHouse rejects most rows: see its log, and compare the table with config/clickhouse/schema.sql."
         case .redirected, .proxyRefuses, .noCredential: reason.advice
         }
     }
 }
 
-/// Formats records as rows in `JSONEachRow` for the table in `config/clickhouse/schema.sql`.
-package struct ClickHousePayload: Sendable {
-    package init() {}
-
-    package func line(of outbound: OutboundRecord) -> [UInt8] {
+/// The rows, in `JSONEachRow` for the table in `config/clickhouse/schema.sql`.
+extension ClickHouseFormat {
+    package func line(of outbound: OutboundRecord, types: inout FieldTypes) -> [UInt8] {
         let stored = outbound.stored
         let record = stored.record
         var members = Self.times(stored.believedTime.time, received: stored.receivedAt)
-        members += RecordFields.members(of: outbound).map(Self.column)
+        members += RecordColumns.members(of: outbound).map(Self.column)
         if !record.causes.isEmpty {
-            members.append(.init("causes", .string(Self.text(RecordFields.causes(of: record)))))
+            members.append(.init("causes", .string(Self.text(RecordColumns.causes(of: record)))))
         }
         if let metadata = outbound.metadata, !metadata.isNull {
             members.append(.init("metadata", .string(Self.text(metadata))))
@@ -133,7 +131,7 @@ package struct ClickHousePayload: Sendable {
 
     package func line(of summary: OutboundSummary) -> [UInt8] {
         let members = Self.times(summary.windowEnd, received: summary.windowEnd)
-        return JSONValue.object(members + RecordFields.members(of: summary).map(Self.column)).json
+        return JSONValue.object(members + RecordColumns.members(of: summary).map(Self.column)).json
     }
 
     /// The times as whole seconds, for sorting and selecting, and additionally in milliseconds.

@@ -3,11 +3,11 @@ package import IssueCore
 import IssueProtocol
 
 /// Sends records to Elasticsearch or OpenSearch with the `_bulk` API.
-package struct SearchFormat: StoreFormat {
+package struct SearchFormat: HTTPFormat {
     package static var kind: String { "elasticsearch" }
     package static var section: String { "Elasticsearch" }
-    package static var options: [StoreOption] {
-        [.user, StoreOption("Index", default: "issued", "The index or data stream.")]
+    package static var options: [DestinationOption] {
+        [.user, DestinationOption("Index", default: "issued", "The index or data stream.")]
     }
 
     package static let frame = BodyFrame.lines
@@ -15,26 +15,23 @@ package struct SearchFormat: StoreFormat {
     package let http: HTTPSettings
     /// The user name. If it is set, the credential is a password, otherwise an API key.
     private let user: String?
-    private let payload: SearchPayload
+    private let index: String
 
-    package init(_ http: HTTPSettings, _ option: (String) -> String?) {
+    package init(_ http: HTTPSettings, _ options: [String: String]) {
         self.http = http
-        user = option("User")
-        payload = SearchPayload(index: option("Index") ?? "")
+        user = options["User"]
+        index = options["Index"] ?? ""
     }
 
-    package func line(of record: OutboundRecord, types: inout FieldTypes) -> [UInt8] { payload.line(of: record) }
-
-    package func line(of summary: OutboundSummary) -> [UInt8] { payload.line(of: summary) }
-
-    package func post(token: ShippingToken?) -> HTTPPost {
-        HTTPPost(
-            type: "application/x-ndjson", path: "_bulk", headers: token.map(headers) ?? [:])
+    package func complete(_ request: inout HTTPRequest, token: ShippingToken?) {
+        request.url += request.url.hasSuffix("/") ? "_bulk" : "/_bulk"
+        request.headers = ["Content-Type": "application/x-ndjson"]
+        if let token { request.headers.append(name: "Authorization", value: authorization(token)) }
     }
 
-    private func headers(_ token: ShippingToken) -> HTTPHeaders {
-        guard let user else { return ["Authorization": "ApiKey \(token.text)"] }
-        return ["Authorization": "Basic \(Base64.encode(Array("\(user):\(token.text)".utf8)))"]
+    private func authorization(_ token: ShippingToken) -> String {
+        guard let user else { return "ApiKey \(token.text)" }
+        return "Basic \(Base64.encode(Array("\(user):\(token.text)".utf8)))"
     }
 }
 
@@ -43,48 +40,61 @@ extension SearchFormat {
     ///
     /// Source: the bulk API references of Elasticsearch and OpenSearch. Both return 200 regardless of the result of the
     /// items, with one item per action, in order.
-    package static func reading(
-        of response: HTTPResponse, to lines: RequestLines, by reader: ResponseClassifier
-    ) -> ClassifiedResponse? {
-        guard (200..<300).contains(response.status) else { return nil }
-        guard let items = try? JSONValue(json: response.body)["items"]?.asArray, items.count == lines.count else {
+    package static func result(of response: HTTPResponse, lines: Int) -> DeliveryResult? {
+        let status = response.status
+        guard (200..<300).contains(status) else { return nil }
+        func result(_ verdict: DeliveryVerdict, _ text: String) -> DeliveryResult {
+            DeliveryResult(verdict, ResponseSummary("\(status): \(text)"))
+        }
+        guard let items = try? JSONValue(json: response.body)["items"]?.asArray, items.count == lines else {
             // The bulk request was processed, but its results are unknown. Since each document has an id, it is not
             // stored twice.
-            return ClassifiedResponse(.ambiguous(.noAnswer), "\(response.status): the response does not list the items")
+            return result(.ambiguous(.noAnswer), "the response does not list the items")
         }
         let outcomes = items.map(Outcome.init)
-        func words(_ outcome: Outcome) -> String { reader.scrubbed("\(outcome.status) \(outcome.error ?? "")") }
         if let busy = outcomes.first(where: \.isBusy) {
             // Documents that were stored are answered with 409 next time.
-            return ClassifiedResponse(.again(.tooManyRequests, retryAfter: nil), "\(response.status): \(words(busy))")
+            return result(.again(.tooManyRequests, retryAfter: nil), busy.text)
         }
         let refused = outcomes.indices.filter { outcomes[$0].isRefused }
         guard let first = refused.first else {
             let there = outcomes.count { $0.status == 409 }
             let more = there > 0 ? ", \(there) of them stored before" : ""
-            return ClassifiedResponse(
-                .accepted, "\(response.status): \(ResponseClassifier.count(lines.count)) accepted\(more)")
+            return result(.accepted, "\(DeliveryResult.count(lines)) accepted\(more)")
         }
-        return ClassifiedResponse(
-            .partial(PartialAnswer(successful: lines.count - refused.count, invalidLines: refused)),
-            "\(response.status): \(refused.count) of \(lines.count) rejected, \(words(outcomes[first]))")
+        return result(
+            .partial(PartialAnswer(successful: lines - refused.count, invalidLines: refused)),
+            "\(refused.count) of \(lines) rejected, \(outcomes[first].text)")
     }
 
     private struct Outcome {
         var status: Int64
+        /// The type of the error; nil if there is none, or if it is unknown here.
         var error: String?
 
         init(_ item: JSONValue) {
             let result = item["create"] ?? item["index"]
-            status = result?["status"]?.asInteger ?? 500
-            let words = [result?["error"]?["type"]?.asString, result?["error"]?["reason"]?.asString]
-            error = words.contains { $0 != nil } ? words.compactMap(\.self).joined(separator: ": ") : nil
+            status = result?["status"]?.asInteger.flatMap { (100...599).contains($0) ? $0 : nil } ?? 500
+            error = result?["error"]?["type"]?.asString.flatMap { knownErrors.contains($0) ? $0 : nil }
         }
+
+        var text: String { "\(status)\(error.map { " \($0)" } ?? "")" }
 
         var isBusy: Bool { status == 429 || status >= 500 }
         /// A status of 409 means that a document with this id exists, which is this record.
         var isRefused: Bool { (400..<500).contains(status) && status != 409 && status != 429 }
     }
+
+    /// The errors of single documents in Elasticsearch and OpenSearch. Any other text may be a part of a record.
+    private static let knownErrors: Set<String> = [
+        "circuit_breaking_exception", "cluster_block_exception", "document_parsing_exception",
+        "es_rejected_execution_exception", "illegal_argument_exception", "illegal_state_exception",
+        "index_closed_exception", "index_not_found_exception", "invalid_index_name_exception",
+        "mapper_exception", "mapper_parsing_exception", "parse_exception", "process_cluster_event_timeout_exception",
+        "rejected_execution_exception", "routing_missing_exception", "security_exception",
+        "strict_dynamic_mapping_exception", "timeout_exception", "unavailable_shards_exception",
+        "validation_exception", "version_conflict_engine_exception", "x_content_parse_exception",
+    ]
 }
 
 extension SearchFormat {
@@ -95,29 +105,23 @@ extension SearchFormat {
                 + "reloaded automatically; a systemd credential requires a restart."
         case .forbidden: "Access is denied: allow the API key or user to create documents in the index of Index=."
         case .manyLinesRefused:
-            "Most documents are rejected: see the last answer, and compare the index with "
+            "Most documents are rejected: see the server's log, and compare the index with "
                 + "config/elasticsearch/index-template.json."
         case .notFound, .methodNotAllowed, .redirected, .proxyRefuses, .noCredential: reason.advice
         }
     }
 }
 
-/// Formats the two lines per document that `_bulk` requires, as one.
-package struct SearchPayload: Sendable {
-    private let index: String
-
-    package init(index: String) {
-        self.index = index
-    }
-
-    package func line(of outbound: OutboundRecord) -> [UInt8] {
+/// The two lines per document that `_bulk` requires, as one.
+extension SearchFormat {
+    package func line(of outbound: OutboundRecord, types: inout FieldTypes) -> [UInt8] {
         let stored = outbound.stored
         var members: [JSONValue.Member] = [
             .init("@timestamp", .string(stored.believedTime.time.text)),
             .init("received_at", .string(stored.receivedAt.text)),
         ]
-        members += RecordFields.members(of: outbound)
-        if !stored.record.causes.isEmpty { members.append(.init("causes", RecordFields.causes(of: stored.record))) }
+        members += RecordColumns.members(of: outbound)
+        if !stored.record.causes.isEmpty { members.append(.init("causes", RecordColumns.causes(of: stored.record))) }
         if let metadata = outbound.metadata, !metadata.isNull { members.append(.init("metadata", metadata)) }
         return document(members, id: stored.id)
     }
@@ -128,7 +132,7 @@ package struct SearchPayload: Sendable {
             .init("window_start", .string(summary.windowStart.text)),
             .init("first_seen", .string(summary.firstSeen.text)), .init("last_seen", .string(summary.lastSeen.text)),
         ]
-        return document(times + RecordFields.members(of: summary), id: summary.eventID)
+        return document(times + RecordColumns.members(of: summary), id: summary.eventID)
     }
 
     /// Uses `create` with the record's own id. If the document exists, the response is 409, and it is not stored twice.

@@ -3,18 +3,17 @@ package import IssueCore
 import IssueProtocol
 
 /// Sends records as logs over OTLP/HTTP, in JSON.
-package struct OTLPFormat: StoreFormat {
+package struct OTLPFormat: HTTPFormat {
     package static var kind: String { "otlp" }
     package static var section: String { "OTLP" }
-    package static var options: [StoreOption] { [] }
+    package static var options: [DestinationOption] { [] }
 
     package static let frame = BodyFrame.array(named: "resourceLogs")
 
     package let http: HTTPSettings
-    private let payload = OTLPPayload()
 
     /// An address without a path gets the default path, as in other exporters.
-    package init(_ http: HTTPSettings, _ option: (String) -> String?) {
+    package init(_ http: HTTPSettings, _ options: [String: String]) {
         var http = http
         let address = http.address
         if address.path == "/" {
@@ -24,13 +23,9 @@ package struct OTLPFormat: StoreFormat {
         self.http = http
     }
 
-    package func line(of record: OutboundRecord, types: inout FieldTypes) -> [UInt8] { payload.line(of: record) }
-
-    package func line(of summary: OutboundSummary) -> [UInt8] { payload.line(of: summary) }
-
-    package func post(token: ShippingToken?) -> HTTPPost {
-        let headers: HTTPHeaders = token.map { ["Authorization": "Bearer \($0.text)"] } ?? [:]
-        return HTTPPost(type: "application/json", headers: headers)
+    package func complete(_ request: inout HTTPRequest, token: ShippingToken?) {
+        request.headers = ["Content-Type": "application/json"]
+        if let token { request.headers.append(name: "Authorization", value: "Bearer \(token.text)") }
     }
 }
 
@@ -39,29 +34,22 @@ extension OTLPFormat {
     ///
     /// Source: the OpenTelemetry protocol specification, "OTLP/HTTP Response". A partial success tells how many records
     /// were rejected, but not which, and must not be sent again. 429, 502, 503 and 504 may be retried, 400 must not.
-    package static func reading(
-        of response: HTTPResponse, to lines: RequestLines, by reader: ResponseClassifier
-    ) -> ClassifiedResponse? {
-        guard (200..<300).contains(response.status) else { return nil }
+    package static func result(of response: HTTPResponse, lines: Int) -> DeliveryResult? {
+        let status = response.status
+        guard (200..<300).contains(status) else { return nil }
         guard isOfReceiver(response) else {
-            return ClassifiedResponse(
-                .paused(.notFound), reader.text(of: response, saying: "not a response of an OTLP receiver"))
+            return DeliveryResult(
+                .paused(.notFound), ResponseSummary("\(status): not a response of an OTLP receiver"))
         }
         let partial = (try? JSONValue(json: response.body))?["partialSuccess"]
-        let rejected = integer(partial?["rejectedLogRecords"]) ?? 0
-        let message = partial?["errorMessage"]?.asString ?? ""
-        let said = message.isEmpty ? "" : ": \(reader.scrubbed(message))"
-        guard rejected > 0 else {
-            return ClassifiedResponse(
-                .accepted, "\(response.status): \(ResponseClassifier.count(lines.count)) accepted\(said)")
-        }
-        let words = "\(response.status): \(rejected) of \(lines.count) rejected\(said)"
-        if rejected >= lines.count {
-            return ClassifiedResponse(
-                .partial(PartialAnswer(successful: 0, invalidLines: Array(0..<lines.count))), words)
+        let rejected = min(integer(partial?["rejectedLogRecords"]) ?? 0, lines)
+        guard rejected > 0 else { return nil }
+        let summary = ResponseSummary("\(status): \(rejected) of \(lines) rejected")
+        if rejected == lines {
+            return DeliveryResult(.partial(PartialAnswer(successful: 0, invalidLines: Array(0..<lines))), summary)
         }
         // Which records arrived is unknown, and they must not be sent again.
-        return ClassifiedResponse(.unconfirmed, words, rejected: rejected)
+        return DeliveryResult(.unconfirmed, summary, rejected: rejected)
     }
 
     /// Returns `true` if the response looks like that of an OTLP receiver: a JSON object, like the request. Some
@@ -79,21 +67,19 @@ extension OTLPFormat {
     }
 }
 
-/// Formats the `ResourceLogs` of each record in the JSON encoding of OTLP.
+/// The `ResourceLogs` of each record in the JSON encoding of OTLP.
 ///
 /// Source: the OpenTelemetry protocol specification, "JSON Protobuf Encoding": names in lowerCamelCase, 64-bit integers
 /// as strings, enumerations as numbers.
-package struct OTLPPayload: Sendable {
-    package init() {}
-
-    package func line(of outbound: OutboundRecord) -> [UInt8] {
+extension OTLPFormat {
+    package func line(of outbound: OutboundRecord, types: inout FieldTypes) -> [UInt8] {
         let stored = outbound.stored
         let record = stored.record
         var attributes: [(String, JSONValue)] = [("event.id", .string(stored.id))]
-        for member in RecordFields.members(of: outbound) where !Self.elsewhere.contains(member.key) {
+        for member in RecordColumns.members(of: outbound) where !Self.elsewhere.contains(member.key) {
             attributes.append(("issue.\(member.key)", member.value))
         }
-        if !record.causes.isEmpty { attributes.append(("issue.causes", RecordFields.causes(of: record))) }
+        if !record.causes.isEmpty { attributes.append(("issue.causes", RecordColumns.causes(of: record))) }
         for member in outbound.metadata?.asObject ?? [] {
             attributes.append(("issue.metadata.\(member.key)", member.value))
         }
@@ -109,7 +95,7 @@ package struct OTLPPayload: Sendable {
             ("issue.first_seen", .string(summary.firstSeen.text)),
             ("issue.last_seen", .string(summary.lastSeen.text)),
         ]
-        for member in RecordFields.members(of: summary) where !Self.elsewhere.contains(member.key) {
+        for member in RecordColumns.members(of: summary) where !Self.elsewhere.contains(member.key) {
             attributes.append(("issue.\(member.key)", member.value))
         }
         return Self.resourceLogs(

@@ -104,7 +104,7 @@ struct HTTPOrigin: Equatable, CustomStringConvertible {
 }
 
 /// The proxy used for a request, for messages. libcurl chooses it on its own and does not report it.
-package enum ProxyName {
+enum ProxyName {
     /// Returns the host and port of the proxy for a request; nil if it goes directly to the peer.
     static func text(for request: HTTPRequest, to origin: HTTPOrigin) -> String? {
         text(for: request, to: origin, variable)
@@ -113,37 +113,6 @@ package enum ProxyName {
     private static func variable(_ name: String) -> String? {
         guard let value = unsafe getenv(name) else { return nil }
         return unsafe String(cString: value)
-    }
-
-    /// Returns the decoded passwords in the proxy URLs of the environment.
-    package static func environmentPasswords() -> [[UInt8]] {
-        let names = ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]
-        return names.compactMap(variable).compactMap(password)
-    }
-
-    /// Returns the decoded password in a proxy URL; nil if it has none.
-    static func password(in proxy: String) -> [UInt8]? {
-        let start = proxy.firstRange(of: "://")?.upperBound ?? proxy.startIndex
-        let authority = proxy[start...].prefix { $0 != "/" }
-        guard let at = authority.lastIndex(of: "@"), let colon = authority[..<at].firstIndex(of: ":") else {
-            return nil
-        }
-        let text = Array(authority[authority.index(after: colon)..<at].utf8)
-        var password: [UInt8] = []
-        var index = 0
-        while index < text.count {
-            if text[index] == UInt8(ascii: "%"), index + 2 < text.count,
-                let high = Character(Unicode.Scalar(text[index + 1])).hexDigitValue,
-                let low = Character(Unicode.Scalar(text[index + 2])).hexDigitValue
-            {
-                password.append(UInt8(high << 4 | low))
-                index += 3
-            } else {
-                password.append(text[index])
-                index += 1
-            }
-        }
-        return password.isEmpty ? nil : password
     }
 
     /// Returns the host and port of the proxy for a request; nil if it goes directly to the peer.

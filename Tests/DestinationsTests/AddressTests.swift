@@ -4,10 +4,10 @@ import Testing
 @Suite struct AddressTests {
     @Test("Each region has its listener, on port 8071 or 8070")
     func regions() {
-        #expect(LogzAddress(.us).url == "https://listener.logz.io:8071/")
-        #expect(LogzAddress(.eu).url == "https://listener-eu.logz.io:8071/")
-        #expect(LogzAddress(.au, .http).url == "http://listener-au.logz.io:8070/")
-        for region in LogzRegion.allCases { #expect(LogzAddress(url: LogzAddress(region).url) == LogzAddress(region)) }
+        #expect(HTTPAddress(.us).url == "https://listener.logz.io:8071/")
+        #expect(HTTPAddress(.eu).url == "https://listener-eu.logz.io:8071/")
+        #expect(HTTPAddress(.au, .insecure).url == "http://listener-au.logz.io:8070/")
+        for region in LogzRegion.allCases { #expect(HTTPAddress(url: HTTPAddress(region).url) == HTTPAddress(region)) }
     }
 
     @Test(
@@ -20,8 +20,8 @@ import Testing
             ("https://[fe80::1]", "https://[fe80::1]:443/", "[fe80::1]:443"),
         ])
     func urls(text: String, url: String, origin: String) {
-        #expect(LogzAddress(url: text)?.url == url)
-        #expect(LogzAddress(url: text)?.origin == origin)
+        #expect(HTTPAddress(url: text)?.url == url)
+        #expect(HTTPAddress(url: text)?.origin == origin)
     }
 
     @Test(
@@ -35,6 +35,6 @@ import Testing
             "https://h\\@i", "https://h:1:2",
         ])
     func refused(text: String) {
-        #expect(LogzAddress(url: text) == nil)
+        #expect(HTTPAddress(url: text) == nil)
     }
 }

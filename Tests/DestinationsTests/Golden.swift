@@ -11,7 +11,7 @@ struct Golden: CustomTestStringConvertible, Sendable {
 
     var testDescription: String { name }
 
-    static let payload = LogzPayload(type: "issued")
+    static let payload = LogzFormat(HTTPSettings(address: HTTPAddress(.us)))
 
     static let all: [Golden] = [
         Golden("minimal", Samples.minimal), Golden("full", Samples.full), Golden("hostile", Samples.hostile),

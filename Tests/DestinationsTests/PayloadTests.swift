@@ -5,6 +5,15 @@ import IssueProtocol
 import Testing
 
 @Suite struct PayloadTests {
+    private func format(metadataKey: String) -> LogzFormat {
+        LogzFormat(HTTPSettings(address: HTTPAddress(.us)), type: "t", metadataKey: metadataKey)
+    }
+
+    /// Returns whether the configuration accepts a value of `MetadataKey=`.
+    private func isUsable(metadataKey: String) -> Bool {
+        LogzFormat.options.contains { $0.name == "MetadataKey" && $0.accepts(metadataKey) }
+    }
+
     private func line(_ record: OutboundRecord, types: FieldTypes = FieldTypes()) throws -> JSONValue {
         var types = types
         return try parsed(Golden.payload.line(of: record, types: &types))
@@ -96,7 +105,7 @@ import Testing
     @Test("The metadata object is named after the platform, unless it is configured")
     func metadataKey() throws {
         var types = FieldTypes()
-        let named = LogzPayload(type: "t", metadataKey: "context").line(of: Samples.full, types: &types)
+        let named = format(metadataKey: "context").line(of: Samples.full, types: &types)
         #expect(try parsed(named)["context"]?["attempt"] == 3)
         #expect(try parsed(named)["linux.metadata"] == nil)
 
@@ -112,12 +121,12 @@ import Testing
     @Test("A name with another meaning cannot be that of the metadata object")
     func unusableMetadataKey() throws {
         for key in ["message", "mobile", "host", "mobile.metadata", "", ".", "a.", ".a", "a b", "truncated_fields"] {
-            #expect(!LogzPayload.isUsable(metadataKey: key), "\(key)")
+            #expect(!isUsable(metadataKey: key), "\(key)")
             var types = FieldTypes()
-            let line = LogzPayload(type: "t", metadataKey: key).line(of: Samples.full, types: &types)
+            let line = format(metadataKey: key).line(of: Samples.full, types: &types)
             #expect(try parsed(line)["linux.metadata"]?["attempt"] == 3, "\(key)")
         }
-        for key in ["context", "linux.metadata", "Ctx_1"] { #expect(LogzPayload.isUsable(metadataKey: key), "\(key)") }
+        for key in ["context", "linux.metadata", "Ctx_1"] { #expect(isUsable(metadataKey: key), "\(key)") }
     }
 
     @Test("The same record gives the same bytes, also after its types were stored")

@@ -8,8 +8,7 @@ import Testing
     /// Returns the wait for a 503 response with this header at ten past ten.
     private func wait(_ value: String, at now: Timestamp = moment) -> Duration? {
         let response = HTTPResponse(status: 503, headers: ["Retry-After": value])
-        let answer = ResponseClassifier(origin: "h:1", token: nil).meaning(
-            of: response, to: RequestLines([]), in: LogzFormat.self, at: now)
+        let answer = LogzFormat.result(of: response, lines: 0, from: "h:1", at: now)
         guard case .again(.overloaded, let wait) = answer.verdict else { return nil }
         return wait
     }

@@ -90,7 +90,7 @@ struct ClickHouseTests {
                 _ = try again.call(.flush, FlushParameters(timeout: .milliseconds(10)), returning: FlushReply.self)
                 return try again.destination().reason == "not_found"
             }
-            #expect(try RawClient(path: daemon.socket).destination().lastAnswer?.contains("Code: 60") == true)
+            #expect(try RawClient(path: daemon.socket).destination().lastAnswer?.contains("exception 60") == true)
             #expect(
                 try RawClient(path: daemon.socket).destination().advice?.contains("run config/clickhouse/schema.sql")
                     == true)

@@ -70,17 +70,4 @@ import Testing
         let found = ProxyName.text(for: request, to: origin) { variables[$0] }
         #expect(found == name.map { String($0) })
     }
-
-    @Test(
-        "The password of a proxy URL is percent-decoded",
-        arguments: [
-            ("http://user:p%40ss%2B@proxy:3128", "p@ss+"), ("user:pass@proxy", "pass"), ("http://user@proxy", nil),
-            ("http://proxy:3128", nil), ("http://u:a:b@proxy/", "a:b"), ("http://u:%@proxy", "%"),
-            ("http://u:%4@proxy", "%4"), ("http://u:%41@proxy", "A"), ("http://u:@proxy", nil), ("", nil),
-            // Not hexadecimal digits, although some parsers accept a sign.
-            ("http://u:%+f@proxy", "%+f"), ("http://u:%-0@proxy", "%-0"), ("http://u:%%34@proxy", "%4"),
-        ] as [(String, String?)])
-    func password(url: String, password: String?) {
-        #expect(ProxyName.password(in: url) == password.map { Array($0.utf8) })
-    }
 }

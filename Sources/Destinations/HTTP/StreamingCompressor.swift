@@ -17,30 +17,29 @@ final class StreamingCompressor: PreparedBody {
         var pieces: [[UInt8]] = []
         var hasAll = false
         var isAbandoned = false
-        var result: HTTPBody?
+        /// The whole body; nil if zlib failed.
+        var output: [UInt8]?
+        var isCompressed = false
         var hasEnded = false
-    }
-
-    private enum Form {
-        case plain
-        /// The body is still short, or no thread could be started.
-        case waiting
-        case underWay
     }
 
     private let frame: BodyFrame
     private let level: Int
     private let work = Monitor(Work())
-    private var form: Form
+    /// `true` once a thread compresses the body.
+    private var isUnderWay = false
+    private var isFinished = false
     private var piece: [UInt8] = []
-    private var count = 0
-    private var body: HTTPBody?
+    private(set) var count = 0
+    /// The whole body, once it is finished.
+    private(set) var bytes: [UInt8] = []
+    /// `true` if `bytes` are compressed with gzip.
+    private(set) var isCompressed = false
 
     /// - Parameter level: The compression level of zlib; 0 for no compression.
     init(_ frame: BodyFrame, level: Int) {
         self.frame = frame
         self.level = level
-        form = level > 0 ? .waiting : .plain
         piece += frame.beginning
     }
 
@@ -53,39 +52,39 @@ final class StreamingCompressor: PreparedBody {
         if count > 0 { piece += frame.separator }
         piece += line
         count += 1
-        if piece.count >= Self.pieceBytes { pass() }
+        if level > 0, piece.count >= Self.pieceBytes { pass() }
     }
 
-    /// Returns the whole body; nil if zlib failed.
-    func finished() -> HTTPBody? {
-        if let body { return body }
+    /// Completes the body. Returns `false` if zlib failed.
+    func finish() -> Bool {
+        if isFinished { return true }
         if count > 0 { piece += frame.end } else { piece = [] }
-        switch form {
-        case .plain: body = HTTPBody(bytes: piece, isCompressed: false)
-        case .waiting: body = Self.compressed(piece, level)
-        case .underWay:
+        if isUnderWay {
             pass()
             work.withLock { $0.hasAll = true }
             work.broadcast()
-            body = work.wait { $0.hasEnded ? .some($0.result) : nil } ?? nil
-            // The body is kept until it was delivered; one copy is enough.
-            work.withLock { $0.result = nil }
+            let result = work.wait { work -> ([UInt8]?, Bool)? in
+                guard work.hasEnded else { return nil }
+                // The body is kept until it was delivered; one copy is enough.
+                defer { work.output = nil }
+                return (work.output, work.isCompressed)
+            }
+            guard let (output, isCompressed) = result, let output else { return false }
+            (bytes, self.isCompressed) = (output, isCompressed)
+        } else if level > 0, piece.count > Self.minCompressed, let output = try? Gzip.compress(piece, level: level) {
+            (bytes, isCompressed) = (output, true)
+        } else {
+            // Also without enough memory for zlib.
+            bytes = piece
         }
         piece = []
-        return body
-    }
-
-    /// Returns the body, compressed if possible. Without enough memory for zlib, it is sent uncompressed.
-    private static func compressed(_ body: [UInt8], _ level: Int) -> HTTPBody {
-        guard body.count > minCompressed, let bytes = try? Gzip.compress(body, level: level) else {
-            return HTTPBody(bytes: body, isCompressed: false)
-        }
-        return HTTPBody(bytes: bytes, isCompressed: true)
+        isFinished = true
+        return true
     }
 
     private func pass() {
-        if form == .waiting { start() }
-        guard form == .underWay, !piece.isEmpty else { return }
+        if !isUnderWay { start() }
+        guard isUnderWay, !piece.isEmpty else { return }
         let next = piece
         piece = []
         piece.reserveCapacity(Self.pieceBytes + Self.pieceBytes / 4)
@@ -101,40 +100,42 @@ final class StreamingCompressor: PreparedBody {
         let (work, level) = (work, level)
         let thread = try? Thread.start(name: "compress") { Self.run(work, level) }
         // If this failed, it is tried again with the next line.
-        if thread != nil { form = .underWay }
+        isUnderWay = thread != nil
     }
 
     private static func run(_ work: Monitor<Work>, _ level: Int) {
         Thread.yieldToOthers()
-        let result = try? compressed(work, level)
+        var compressor = try? GzipCompressor(level: level)
+        let isCompressed = compressor != nil
+        var output: [UInt8] = []
+        var hasFailed = false
+        do throws(GzipError) {
+            while let pieces = nextPieces(work) {
+                for piece in pieces {
+                    if isCompressed { try compressor?.append(piece, to: &output) } else { output += piece }
+                }
+            }
+            try compressor?.finish(into: &output)
+        } catch {
+            hasFailed = true
+        }
         work.withLock { work in
-            work.result = result ?? nil
+            work.output = hasFailed ? nil : output
+            work.isCompressed = isCompressed
             work.hasEnded = true
         }
         work.broadcast()
     }
 
-    private static func compressed(_ work: Monitor<Work>, _ level: Int) throws(GzipError) -> HTTPBody? {
-        var compressor = try? GzipCompressor(level: level)
-        let isCompressed = compressor != nil
-        var output: [UInt8] = []
-        while true {
-            let next = work.wait { work -> [[UInt8]]? in
-                guard work.isAbandoned || work.hasAll || !work.pieces.isEmpty else { return nil }
-                let pieces = work.isAbandoned ? [] : work.pieces
-                work.pieces = []
-                return pieces
-            }
-            work.broadcast()
-            for piece in next ?? [] {
-                if isCompressed { try compressor?.append(piece, to: &output) } else { output += piece }
-            }
-            let state = work.withLock { ($0.isAbandoned, $0.hasAll && $0.pieces.isEmpty) }
-            if state.0 { return nil }
-            if state.1 { break }
+    /// Waits for the next pieces; nil after the last one, or if the body is no longer needed.
+    private static func nextPieces(_ work: Monitor<Work>) -> [[UInt8]]? {
+        let next = work.wait { work -> [[UInt8]]? in
+            guard work.isAbandoned || work.hasAll || !work.pieces.isEmpty else { return nil }
+            defer { work.pieces = [] }
+            return work.isAbandoned ? [] : work.pieces
         }
-        try compressor?.finish(into: &output)
-        return HTTPBody(bytes: output, isCompressed: isCompressed)
+        work.broadcast()
+        return next?.isEmpty == false ? next : nil
     }
 }
 
@@ -155,20 +156,5 @@ package struct BodyFrame: Equatable, Sendable {
     package static func array(named name: StaticString) -> BodyFrame {
         BodyFrame(
             beginning: Array("{\"\(name)\":[".utf8), separator: [UInt8(ascii: ",")], end: Array("]}".utf8))
-    }
-
-    /// Returns the body for some lines.
-    package func body(of lines: [[UInt8]]) -> [UInt8] {
-        guard !lines.isEmpty else { return [] }
-        var body: [UInt8] = []
-        body.reserveCapacity(
-            lines.reduce(beginning.count + end.count) { $0 + $1.count + separator.count })
-        body += beginning
-        for (index, line) in lines.enumerated() {
-            if index > 0 { body += separator }
-            body += line
-        }
-        body += end
-        return body
     }
 }

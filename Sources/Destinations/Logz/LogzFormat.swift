@@ -5,43 +5,123 @@ import IssueProtocol
 /// Sends lines to a Logz.io listener.
 package struct LogzFormat: HTTPFormat {
     package static var kind: String { "logzio" }
+    package static var section: String { "LogzIO" }
+    package static var credentialWord: String { "shipping token" }
+    package static var defaultCredential: String? { "logzio-token" }
+    /// Logz.io penalises floods.
+    package static var isLimitedByDefault: Bool { true }
 
     package static let frame = BodyFrame.lines
 
     package let http: HTTPSettings
-    private let type: String
-    private let payload: LogzPayload
+    let type: String
+    /// The name of the metadata object; nil for `<platform>.metadata`.
+    let metadataKey: String?
 
-    package init(_ settings: LogzSettings) {
-        http = settings.http
-        type = settings.type
-        payload = LogzPayload(type: settings.type, metadataKey: settings.metadataKey)
+    /// - Parameters:
+    ///   - http: The settings for requests.
+    ///   - type: The type of the lines.
+    ///   - metadataKey: The name of the metadata object; nil for `<platform>.metadata`. An unusable name is ignored.
+    package init(_ http: HTTPSettings, type: String = "issued", metadataKey: String? = nil) {
+        self.http = http
+        self.type = type
+        self.metadataKey = metadataKey.flatMap { ReservedKeys.isUsable(metadataKey: $0) ? $0 : nil }
     }
 
-    package func line(of record: OutboundRecord, types: inout FieldTypes) -> [UInt8] {
-        payload.line(of: record, types: &types)
+    package func complete(_ request: inout HTTPRequest, token: ShippingToken?) {
+        request.url += "?token=\(PercentEncoding.encode(token?.text ?? ""))&type=\(PercentEncoding.encode(type))"
+        request.headers = ["Content-Type": "text/plain"]
     }
 
-    package func line(of summary: OutboundSummary) -> [UInt8] { payload.line(of: summary) }
-
-    package func cut(_ line: [UInt8]) -> [UInt8]? { payload.cut(line) }
-
-    package func post(token: ShippingToken?) -> HTTPPost {
-        let query = "token=\(PercentEncoding.encode(token?.text ?? ""))&type=\(PercentEncoding.encode(type))"
-        return HTTPPost(type: "text/plain", query: query)
-    }
-
-    package static func reading(
-        of response: HTTPResponse, to lines: RequestLines, by reader: ResponseClassifier
-    ) -> ClassifiedResponse? {
+    package static func result(of response: HTTPResponse, lines: Int) -> DeliveryResult? {
         guard response.status == 400 else { return nil }
-        guard let counters = RefusalCounters(response.body) else {
-            let text = reader.text(of: response, ifSilent: "lines rejected, without counters")
-            return ClassifiedResponse(.partial(PartialAnswer(successful: nil)), text)
+        let counters = RejectionCounters(response.body, lines: lines)
+        return DeliveryResult(
+            .partial(PartialAnswer(successful: counters?.successful)),
+            ResponseSummary("400: \(counters?.text ?? "lines rejected, without counters")"))
+    }
+}
+
+extension LogzFormat {
+    package static var options: [DestinationOption] {
+        [
+            DestinationOption(
+                "Region", "The region of the account, instead of URL=.",
+                expected: list(LogzRegion.allCases.map(\.rawValue)), accepts: { LogzRegion(rawValue: $0) != nil }),
+            DestinationOption(
+                "Connection", default: LogzConnection.secure.rawValue, dependsOnAddress: true,
+                "HTTPS, HTTP, or a TLS stream without replies.",
+                expected: list(LogzConnection.allCases.map(\.rawValue)),
+                accepts: { LogzConnection(rawValue: $0) != nil }),
+            DestinationOption("Type", default: "issued", "The type field of the records."),
+            DestinationOption(
+                "MetadataKey", "The key under which metadata is sent.",
+                expected: "a key of letters, digits and “_” that is not the name of another field",
+                accepts: { ReservedKeys.isUsable(metadataKey: $0) }),
+        ]
+    }
+
+    package init(_ http: HTTPSettings, _ options: [String: String]) {
+        self.init(http, type: options["Type"] ?? "issued", metadataKey: options["MetadataKey"])
+    }
+
+    /// Returns `true` if the values of the options select the stream.
+    package static func isStreaming(_ options: [String: String]) -> Bool {
+        options["Connection"] == LogzConnection.streaming.rawValue
+    }
+
+    package static func address(
+        _ url: HTTPAddress?, _ options: inout [String: String]
+    ) throws(AddressError) -> HTTPAddress {
+        let region = options["Region"].flatMap { LogzRegion(rawValue: $0) }
+        let connection = options["Connection"].flatMap { LogzConnection(rawValue: $0) }
+        let address: HTTPAddress
+        switch (region, url) {
+        case (let region?, nil): address = HTTPAddress(region, connection ?? .secure)
+        case (nil, let url?): address = url
+        case (_?, _?): throw .both("Region", "URL")
+        case (nil, nil):
+            throw .missing(
+                keys: ["Region", "URL"],
+                expected: "Region= (\(list(LogzRegion.allCases.map(\.rawValue)))) or URL=")
         }
-        let successful = counters.successful.flatMap { Int(exactly: $0) }
-        let answer = PartialAnswer(successful: successful, invalidLines: LineCheck.invalidLines(in: lines.all))
-        return ClassifiedResponse(.partial(answer), "400: \(counters.text(of: lines.count))")
+        if let connection, connection.scheme != address.scheme {
+            throw .contradiction(
+                key: "Connection",
+                "Connection=\(connection.rawValue) uses \(connection.scheme.rawValue) but URL= uses "
+                    + "\(address.scheme.rawValue); expected the same scheme.")
+        }
+        options["Connection"] = (connection ?? (address.scheme == .https ? .secure : .insecure)).rawValue
+        return address
+    }
+
+    private static func list(_ names: [String]) -> String {
+        "\(names.dropLast().joined(separator: ", ")) or \(names.last ?? "")"
+    }
+}
+
+/// The protocol that is used for a Logz.io listener.
+package enum LogzConnection: String, CaseIterable, Sendable {
+    case secure
+    case insecure
+    /// TLS, one line per record and without replies.
+    case streaming
+
+    fileprivate var scheme: HTTPAddress.Scheme { self == .insecure ? .http : .https }
+
+    fileprivate var port: UInt16 {
+        switch self {
+        case .secure: 8071
+        case .insecure: 8070
+        case .streaming: 5052
+        }
+    }
+}
+
+extension HTTPAddress {
+    /// Creates the address of a listener of Logz.io.
+    package init(_ region: LogzRegion, _ connection: LogzConnection = .secure) {
+        self.init(scheme: connection.scheme, host: region.host, port: connection.port)
     }
 }
 
@@ -54,34 +134,8 @@ extension LogzFormat {
         case .notFound: "The address does not exist at the destination: check Region= or URL=."
         case .redirected: "The destination redirects, and redirects are not followed: check Region= or URL=."
         case .manyLinesRefused:
-            "The destination rejects most lines: see its last answer, and check Type= and the account's limits."
+            "The destination rejects most lines: check Type= and the account's limits."
         case .methodNotAllowed, .proxyRefuses, .noCredential: reason.advice
-        }
-    }
-}
-
-/// The address of the listener.
-package typealias LogzAddress = HTTPAddress
-
-extension HTTPAddress {
-    package init(_ region: LogzRegion, _ scheme: Scheme = .https) {
-        self.init(scheme: scheme, host: region.host, port: scheme.listenerPort)
-    }
-}
-
-extension HTTPAddress {
-    /// Creates the address of the listener that accepts lines over TLS and sends no response.
-    package init(streamingTo region: LogzRegion) {
-        self.init(scheme: .https, host: region.host, port: 5052)
-    }
-}
-
-extension HTTPAddress.Scheme {
-    /// The port of Logz.io's listener for the scheme.
-    package var listenerPort: UInt16 {
-        switch self {
-        case .http: 8070
-        case .https: 8071
         }
     }
 }
@@ -104,70 +158,26 @@ package enum LogzRegion: String, CaseIterable, Hashable, Sendable {
     }
 }
 
-/// The settings of a Logz.io destination. They contain no secrets and may be printed.
-package struct LogzSettings: Equatable, Sendable {
-    package var http: HTTPSettings
-    package var type = "issued"
-    /// The name of the metadata object; nil for `<platform>.metadata`.
-    package var metadataKey: String?
-
-    package init(address: LogzAddress) {
-        http = HTTPSettings(address: address)
-    }
-}
-
-/// Finds the lines that violate Logz.io's documented rules for rejecting lines.
-///
-/// Lines that Logz.io accepts and drops later are not included, since it does not count them as rejected.
-enum LineCheck {
-    static let maxBytes = 500_000
-
-    /// Returns the indexes of the invalid lines.
-    static func invalidLines(in lines: [[UInt8]]) -> [Int] {
-        lines.indices.filter { !isGood(lines[$0]) }
-    }
-
-    private static func isGood(_ line: [UInt8]) -> Bool {
-        guard !line.isEmpty, line.count <= maxBytes, !line.contains(0x0A) else { return false }
-        var scanner = JSONScanner(line.span)
-        do {
-            guard try scanner.kind() == .object else { return false }
-            try scanner.skipValueOfAnySize()
-            try scanner.end()
-            return true
-        } catch {
-            return false
-        }
-    }
-}
-
 /// The counters in Logz.io's 400 response.
-struct RefusalCounters: Equatable {
-    var malformed: Int64 = 0
-    var successful: Int64?
-    var oversized: Int64 = 0
-    var empty: Int64 = 0
+struct RejectionCounters: Equatable {
+    /// The number of accepted lines; nil if the response does not tell.
+    private(set) var successful: Int?
+    /// The counters as text.
+    let text: String
 
-    /// Returns nil if the response contains no counters.
-    init?(_ body: [UInt8]) {
+    /// Reads the counters of a response. Those that are no number of lines of the request are ignored.
+    ///
+    /// - Returns: nil if the response contains no counters.
+    init?(_ body: [UInt8], lines: Int) {
         guard let value = try? JSONValue(json: body), value.asObject != nil else { return nil }
-        let successful = value["successfulLines"]?.asInteger
-        let refused = ["malformedLines", "oversizedLines", "emptyLogLines"].map { value[$0]?.asInteger }
-        guard successful != nil || refused.contains(where: { $0 != nil }) else { return nil }
-        self.successful = successful
-        malformed = refused[0] ?? 0
-        oversized = refused[1] ?? 0
-        empty = refused[2] ?? 0
-    }
-
-    /// Returns a description of the counters for a request of `sent` lines.
-    func text(of sent: Int) -> String {
-        let counts = [("malformed", malformed), ("oversized", oversized), ("empty", empty)]
-            .filter { $0.1 != 0 }.map { "\($0.0) \($0.1)" }
-        let why = counts.isEmpty ? "" : " (\(counts.joined(separator: ", ")))"
-        guard let successful, (0...Int64(sent)).contains(successful) else {
-            return "some of \(sent) lines rejected\(why)"
-        }
-        return "\(Int64(sent) - successful) of \(sent) lines rejected\(why)"
+        let names = ["malformedLines", "oversizedLines", "emptyLogLines"]
+        let all = (["successfulLines"] + names).map { value[$0]?.asInteger }
+        guard all.contains(where: { $0 != nil }) else { return nil }
+        let counts = all.map { $0.flatMap { (0...Int64(lines)).contains($0) ? Int($0) : nil } }
+        successful = counts[0]
+        let causes = zip(["malformed", "oversized", "empty"], counts.dropFirst())
+            .compactMap { name, count in count.flatMap { $0 > 0 ? "\(name) \($0)" : nil } }
+        let rejected = counts[0].map { "\(lines - $0) of \(lines)" } ?? "some of \(lines)"
+        text = "\(rejected) lines rejected\(causes.isEmpty ? "" : " (\(causes.joined(separator: ", ")))")"
     }
 }

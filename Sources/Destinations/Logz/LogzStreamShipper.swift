@@ -10,54 +10,38 @@ package struct LogzStreamShipper: Shipper, ~Copyable, Sendable {
     package static var kind: String { LogzFormat.kind }
     package static func advice(on reason: PauseReason) -> String { LogzFormat.advice(on: reason) }
 
-    private let settings: LogzSettings
-    private let payload: LogzPayload
+    private let format: LogzFormat
     private var credential: Credential
     private var client: StreamClient
-    private let sender: HTTPSender
-    private var last = Credential.missing
 
-    package init(
-        _ settings: LogzSettings, cancellation: HTTPCancellation? = nil,
-        readToken: @escaping @Sendable () -> ShippingToken?
-    ) {
-        self.settings = settings
-        payload = LogzPayload(type: settings.type, metadataKey: settings.metadataKey)
-        credential = Credential(readToken)
+    package init(_ format: LogzFormat, credential: Credential, cancellation: HTTPCancellation? = nil) {
+        self.format = format
+        self.credential = credential
         client = StreamClient(cancellation: cancellation)
-        sender = HTTPSender(settings.http, cancellation: cancellation)
     }
 
     package func line(of record: OutboundRecord, types: inout FieldTypes) -> [UInt8] {
-        payload.line(of: record, types: &types)
+        format.line(of: record, types: &types)
     }
 
-    package func line(of summary: OutboundSummary) -> [UInt8] { payload.line(of: summary) }
+    package func line(of summary: OutboundSummary) -> [UInt8] { format.line(of: summary) }
 
-    package func cut(_ line: [UInt8]) -> [UInt8]? { payload.cut(line) }
+    package func cut(_ line: [UInt8]) -> [UInt8]? { format.cut(line) }
 
     package func prepare() -> any PreparedBody { StreamLines() }
 
-    package mutating func begin(_ body: any PreparedBody, within limit: Duration?) {
-        last = (body as? StreamLines).map { send($0.lines, within: limit) } ?? Credential.missing
-    }
-
-    package func answer(to lines: RequestLines) -> DeliveryResult { last }
-
-    private mutating func send(_ lines: [[UInt8]], within limit: Duration?) -> DeliveryResult {
-        let reader = ResponseClassifier(origin: settings.http.address.origin, token: credential.token)
-        guard let token = credential.token else {
-            return Credential.missing
-        }
-        var head = Array("{\"token\":".utf8)
-        head += JSONValue.string(token.text).json
-        let body = BodyFrame.lines.body(of: lines.map { head + [UInt8(ascii: ",")] + $0.dropFirst() })
+    package mutating func send(_ body: any PreparedBody, within limit: Duration?) -> DeliveryResult {
+        guard let token = credential.token, let lines = (body as? StreamLines)?.lines else { return Credential.missing }
+        let head = Array("{\"token\":".utf8) + JSONValue.string(token.text).json + [UInt8(ascii: ",")]
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(lines.reduce(0) { $0 + $1.count + head.count })
+        for line in lines { bytes += head + line.dropFirst() + [UInt8(ascii: "\n")] }
         do throws(HTTPTransferError) {
-            try client.send(body, to: sender.request(within: limit))
+            try client.send(bytes, to: format.http.request(within: limit))
             return DeliveryResult(
-                .unconfirmed, ResponseSummary("\(ResponseClassifier.count(lines.count)) sent, unconfirmed"))
+                .unconfirmed, ResponseSummary("\(DeliveryResult.count(lines.count)) sent, unconfirmed"))
         } catch {
-            return reader.meaning(of: error)
+            return DeliveryResult(error)
         }
     }
 
@@ -69,6 +53,8 @@ package struct LogzStreamShipper: Shipper, ~Copyable, Sendable {
 /// The lines for a stream. The token is added to each when it is sent.
 final class StreamLines: PreparedBody {
     private(set) var lines: [[UInt8]] = []
+
+    var count: Int { lines.count }
 
     func add(_ line: [UInt8]) { lines.append(line) }
 }

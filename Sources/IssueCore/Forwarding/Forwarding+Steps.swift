@@ -29,15 +29,6 @@ extension Forwarding {
         return (course.batch.id, course.outcome)
     }
 
-    /// Returns the limits of the batch that follows if all of the current one is accepted. Nil if
-    /// another batch, a smaller one or a wait might come first.
-    package func nextBatchLimit(at now: MonotonicInstant) -> BatchLimit? {
-        guard state == .sending, !isStopping, aside == nil, let course, course.requests == 1,
-            lastRange.count == course.batch.count, breaker.lineLimit == nil, settings.sendRate.isUnlimited
-        else { return nil }
-        return BatchLimit(records: settings.batchRecords, bytes: size.limit(at: now))
-    }
-
     mutating func plan(at now: MonotonicInstant) -> NextAction {
         guard !isStopping else {
             state = .stopped

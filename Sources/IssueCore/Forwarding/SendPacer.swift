@@ -220,11 +220,6 @@ package struct DailyBudget: Equatable, Sendable {
         users[least] = nil
     }
 
-    /// Returns `true` if enough of the limit is left that a single batch makes no difference.
-    package func isAmple(at now: Timestamp) -> Bool {
-        isUnlimited || today(at: now).charged < limit / 2
-    }
-
     /// Returns the number of bytes sent on the day of `now`.
     package func bytes(at now: Timestamp) -> Int64 {
         Self.day(of: now) != day ? 0 : bytes

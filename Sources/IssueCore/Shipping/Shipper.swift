@@ -26,18 +26,13 @@ package protocol Shipper: ~Copyable {
     /// to be kept.
     func prepare() -> any PreparedBody
 
-    /// Starts a request. Its response must be fetched with `answer(to:)` before the next request.
+    /// Sends a request and waits for the response.
     ///
     /// - Parameters:
     ///   - body: A body returned by `prepare()`, with all lines added.
     ///   - limit: A shorter timeout for this request; nil for the usual one.
-    mutating func begin(_ body: any PreparedBody, within limit: Duration?)
-
-    /// Waits for the response to the current request.
-    ///
-    /// - Parameter lines: The lines of the request.
     /// - Returns: The meaning of the response.
-    func answer(to lines: RequestLines) -> DeliveryResult
+    mutating func send(_ body: any PreparedBody, within limit: Duration?) -> DeliveryResult
 
     /// `true` if sending needs a credential and none is available.
     var lacksCredential: Bool { get }
@@ -55,36 +50,17 @@ extension Shipper where Self: ~Copyable {
     package mutating func send(_ lines: [[UInt8]]) -> DeliveryResult {
         let body = prepare()
         for line in lines { body.add(line) }
-        begin(body, within: nil)
-        return answer(to: RequestLines(lines))
+        return send(body, within: nil)
     }
 }
 
 /// The body of a request, built line by line. It may be sent more than once.
 package protocol PreparedBody: AnyObject {
+    /// The number of lines.
+    var count: Int { get }
+
     /// Appends a line. Lines are sent in the order in which they are added.
     func add(_ line: [UInt8])
-}
-
-/// The lines of a request, made again only if a response cannot be interpreted without them.
-package struct RequestLines {
-    package let count: Int
-    private let make: () -> [[UInt8]]
-
-    /// - Parameters:
-    ///   - count: The number of lines.
-    ///   - make: Returns the lines.
-    package init(count: Int, _ make: @escaping () -> [[UInt8]]) {
-        self.count = count
-        self.make = make
-    }
-
-    package init(_ lines: [[UInt8]]) {
-        self.init(count: lines.count) { lines }
-    }
-
-    /// All lines, made anew by each access.
-    package var all: [[UInt8]] { make() }
 }
 
 /// The parts that the lines of one series have in common, encoded once and copied into each line.

@@ -21,10 +21,8 @@ package struct Configuration: Hashable, Sendable {
     package var limits = LimitSettings()
     package var forward = ForwardSettings()
     package var log = LogSettings()
-    /// The Logz.io destinations. Without any destination, records are only
-    /// stored.
-    package var logzIO: [LogzIODestination] = []
-    package var selfHostedDestinations: [SelfHostedDestination] = []
+    /// The destinations, in the order of the files. Without any, records are only stored.
+    package var destinations: [DestinationConfiguration] = []
     /// Destinations whose section has an error. Their records are kept until it is fixed.
     package var misconfigured: [MisconfiguredDestination] = []
 
@@ -115,24 +113,16 @@ extension Configuration {
             let keys = ConfigurationTable.application.filter { !$0.text(override).isEmpty }
             sections.append(Self.text("[Limits \(override.name)]", of: override, by: keys))
         }
-        for destination in logzIO {
+        for destination in destinations {
+            let kind = destination.kind
             // Values that equal the general ones are left out.
-            let shared = LogzIOSettings(limits: limits, forward: forward)
-            let own = (ConfigurationTable.ownLimits + ConfigurationTable.ownForwarding)
-                .filter { $0.text(shared) != $0.text(destination.settings) }
-            let name = destination.name == LogzIODestination.defaultName ? "" : " \(destination.name)"
-            sections.append(
-                Self.text("[LogzIO\(name)]", of: destination.settings, by: ConfigurationTable.logzIO + own))
-        }
-        for destination in selfHostedDestinations {
-            let shared = SelfHostedSettings(destination.kind, forward)
-            let own = (ConfigurationTable.selfHostedLimits + ConfigurationTable.selfHostedForwarding)
-                .filter { $0.text(shared) != $0.text(destination.settings) }
-            let name = destination.name == destination.kind.word ? "" : " \(destination.name)"
+            let shared = DestinationSettings(kind, limits: limits, forward: forward)
+            let own = ConfigurationTable.overridable.filter { $0.text(shared) != $0.text(destination.settings) }
+            let name = destination.name == kind.name ? "" : " \(destination.name)"
             sections.append(
                 Self.text(
-                    "[\(destination.kind.section)\(name)]", of: destination.settings,
-                    by: ConfigurationTable.selfHosted(destination.kind) + own))
+                    "[\(kind.section)\(name)]", of: destination.settings,
+                    by: ConfigurationTable.destination(kind) + own))
         }
         return sections.joined(separator: "\n")
     }
@@ -147,28 +137,23 @@ extension Configuration {
 extension Configuration {
     /// One sentence for each setting that is valid but probably a mistake.
     package var warnings: [String] {
-        var warnings = logzIO.filter { $0.address.isUnencrypted }.map {
-            unencryptedWarning($0.name, "token", $0.address)
-        }
-        for store in selfHostedDestinations {
-            if store.tokenFile != nil, store.address.isUnencrypted {
-                warnings.append(unencryptedWarning(store.name, "credential", store.address))
+        var warnings: [String] = []
+        for destination in destinations {
+            if destination.tokenFile != nil, destination.address.isUnencrypted {
+                warnings.append(
+                    "Destination \(destination.name): its \(destination.kind.format.credentialWord) is sent to "
+                        + "\(destination.address.origin) unencrypted, so others can read it; expected https.")
             }
             // An alias may have capital letters, so this is not an error.
-            if store.kind.word == "elasticsearch", let index = store.settings[option: "Index"],
+            if destination.kind.name == SearchFormat.kind, let index = destination.settings[option: "Index"],
                 index != index.lowercased()
             {
                 warnings.append(
-                    "Destination \(store.name): Index=\(index) has capital letters, which only an alias "
+                    "Destination \(destination.name): Index=\(index) has capital letters, which only an alias "
                         + "may have, not an index.")
             }
         }
         return warnings
-    }
-
-    private func unencryptedWarning(_ name: String, _ what: String, _ address: HTTPAddress) -> String {
-        "Destination \(name): its \(what) is sent to \(address.origin) unencrypted, so others can read it; "
-            + "expected https."
     }
 }
 

@@ -115,11 +115,7 @@ struct ConfigurationMerger {
 
         /// The name of the destination that the section configures, if any.
         var destinationName: String? {
-            switch kind {
-            case .logzIO: name ?? LogzIODestination.defaultName
-            case .selfHosted(let kind): name ?? kind.word
-            case .socket, .store, .access, .limits, .forward, .log: nil
-            }
+            kind.destination.map { name ?? $0.name }
         }
 
         func place(of key: String) -> ConfigurationLocation? { values[key]?.last?.place }
@@ -302,9 +298,8 @@ struct ConfigurationBuilder {
             configuration.limits.overrides.append(override)
         }
         // Destinations come last because they inherit the general limits.
-        for section in sections where section.kind == .logzIO { buildDestination(section) }
         for section in sections {
-            if let kind = section.kind.selfHosted { buildSelfHosted(kind, section) }
+            if let kind = section.kind.destination { buildDestination(kind, section) }
         }
     }
 
@@ -314,37 +309,20 @@ struct ConfigurationBuilder {
         }
     }
 
-    private mutating func buildDestination(_ section: Section) {
-        var settings = LogzIOSettings(limits: configuration.limits, forward: configuration.forward)
-        Self.assign(section, to: &settings, by: ConfigurationTable.destination)
+    private mutating func buildDestination(_ kind: DestinationKind, _ section: Section) {
+        var settings = DestinationSettings(kind, limits: configuration.limits, forward: configuration.forward)
+        Self.assign(section, to: &settings, by: ConfigurationTable.destination(kind) + ConfigurationTable.overridable)
         checkLimits(settings.limits, of: section)
         checkForwarding(settings.forward, of: section)
 
-        var resolver = DestinationResolver(section: section, surroundings: surroundings, purpose: purpose)
+        var resolver = DestinationResolver(kind, section: section, surroundings: surroundings, purpose: purpose)
         let destination = resolver.resolve(settings)
         complain(resolver.problems)
         guard checkName(section) else { return }
         guard let destination, !faulty.contains(section.scope) else {
-            return addMisconfigured(section, kind: LogzFormat.kind, settings.backlog)
+            return addMisconfigured(section, kind: kind.name, settings.backlog)
         }
-        configuration.logzIO.append(destination)
-    }
-
-    private mutating func buildSelfHosted(_ kind: SelfHostedKind, _ section: Section) {
-        var settings = SelfHostedSettings(kind, configuration.forward)
-        settings.limits.overrides = configuration.limits.overrides
-        Self.assign(section, to: &settings, by: ConfigurationTable.selfHostedDestinationKeys(kind))
-        checkLimits(settings.limits, of: section)
-        checkForwarding(settings.forward, of: section)
-
-        var resolver = DestinationResolver(section: section, surroundings: surroundings, purpose: purpose)
-        let destination = resolver.resolve(settings, kind)
-        complain(resolver.problems)
-        guard checkName(section) else { return }
-        guard let destination, !faulty.contains(section.scope) else {
-            return addMisconfigured(section, kind: kind.word, settings.backlog)
-        }
-        configuration.selfHostedDestinations.append(destination)
+        configuration.destinations.append(destination)
     }
 
     private mutating func addMisconfigured(_ section: Section, kind: String, _ backlog: Backlog) {
@@ -359,16 +337,11 @@ struct ConfigurationBuilder {
     private mutating func checkName(_ section: Section) -> Bool {
         guard let name = section.destinationName else { return true }
         func isSame(_ other: String) -> Bool { other.lowercased() == name.lowercased() }
-        let clashing =
-            configuration.logzIO.filter { isSame($0.name) }.map {
-                MisconfiguredDestination(name: $0.name, kind: LogzFormat.kind, backlog: $0.settings.backlog)
-            }
-            + configuration.selfHostedDestinations.filter { isSame($0.name) }.map {
-                MisconfiguredDestination(name: $0.name, kind: $0.kind.word, backlog: $0.settings.backlog)
-            }
+        let clashing = configuration.destinations.filter { isSame($0.name) }.map {
+            MisconfiguredDestination(name: $0.name, kind: $0.kind.name, backlog: $0.settings.backlog)
+        }
         guard !clashing.isEmpty || configuration.misconfigured.contains(where: { isSame($0.name) }) else { return true }
-        configuration.logzIO.removeAll { isSame($0.name) }
-        configuration.selfHostedDestinations.removeAll { isSame($0.name) }
+        configuration.destinations.removeAll { isSame($0.name) }
         configuration.misconfigured += clashing
         complain([
             ConfigurationProblem(
@@ -388,7 +361,7 @@ struct ConfigurationBuilder {
         case .limits: checkLimits(configuration.limits, of: section)
         case .forward: checkForwarding(configuration.forward, of: section)
         case .store: if purpose == .looking { checkStore(section) }
-        case .access, .log, .logzIO, .selfHosted: break
+        case .access, .log, .destination: break
         }
     }
 

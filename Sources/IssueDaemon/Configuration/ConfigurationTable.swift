@@ -131,62 +131,31 @@ extension ConfigurationTable {
 }
 
 extension ConfigurationTable {
-    static let logzIO: [ConfigurationKey<LogzIOSettings>] = [
-        .init(optional: "Region", \.region, .choice(), default: "", "The region of the account."),
-        .init(optional: "URL", \.url, .listener, default: "", "The URL of a listener, instead of Region=."),
-        .init(
-            optional: "Connection", \.connection, .choice(), default: "secure",
-            "HTTPS, HTTP, or a TLS stream without replies."),
-        .init(
-            "Credential", \.credential, .credential, default: "logzio-token",
-            "The credential or file that holds the shipping token."),
-        .init(
-            "Type", \.type, .name("a type of at most 64 letters, digits, “_”, “-” and “.”"), default: "issued",
-            "The type field of the records."),
-        .init(
-            optional: "MetadataKey", \.metadataKey, .metadataKey, default: "", "The key under which metadata is sent."),
-        .init(optional: "CAFile", \.caFile, .path, default: "", "The certificates to trust instead of the system's."),
-        .init(optional: "Proxy", \.proxy, .proxy, default: "", "The proxy to use."),
-        .init("Backlog", \.backlog, .choice(), default: "new", "Whether to forward records from before it was added."),
-    ]
-
-    /// The general limits that a destination can override.
-    static let ownLimits = (admission + reserves).map { $0.lifted(\LogzIOSettings.limits) }
-    static let ownForwarding = forward.map { $0.lifted(\LogzIOSettings.forward) }
-
-    static let destination = logzIO + ownLimits + ownForwarding
-}
-
-extension ConfigurationTable {
-    /// The keys that all kinds of self-hosted destination have.
-    private static let selfHosted: [ConfigurationKey<SelfHostedSettings>] = [
-        .init(optional: "URL", \.url, .listener, default: "", "The URL of the server."),
-        .init(
-            optional: "Credential", \.credential, .credential, default: "",
-            "The credential or file that holds the password or key."),
-        .init(optional: "CAFile", \.caFile, .path, default: "", "The certificates to trust instead of the system's."),
-        .init(optional: "Proxy", \.proxy, .proxy, default: "", "The proxy to use."),
-        .init("Backlog", \.backlog, .choice(), default: "new", "Whether to forward records from before it was added."),
-    ]
-
-    /// Returns the common keys and those of one kind of self-hosted
-    /// destination, without limits and forwarding.
-    static func selfHosted(_ kind: SelfHostedKind) -> [ConfigurationKey<SelfHostedSettings>] {
-        let name = ValueForm<String>.name("a name of at most 64 letters, digits, “_”, “-” and “.”")
-        return selfHosted
+    /// Returns the keys of a kind of destination, without limits and forwarding.
+    static func destination(_ kind: DestinationKind) -> [ConfigurationKey<DestinationSettings>] {
+        let shared: [ConfigurationKey<DestinationSettings>] = [
+            .init(optional: "URL", \.url, .listener, default: "", "The URL of the server."),
+            .init(
+                optional: "Credential", \.credential, .credential, default: kind.format.defaultCredential ?? "",
+                "The credential or file that holds the token, password or key."),
+            .init(
+                optional: "CAFile", \.caFile, .path, default: "", "The certificates to trust instead of the system's."),
+            .init(optional: "Proxy", \.proxy, .proxy, default: "", "The proxy to use."),
+            .init(
+                "Backlog", \.backlog, .choice(), default: "new", "Whether to forward records from before it was added."),
+        ]
+        return shared
             + kind.format.options.map {
                 .init(
-                    optional: $0.name, \SelfHostedSettings[option: $0.name], name, default: $0.defaultText, $0.help)
+                    optional: $0.name, \DestinationSettings[option: $0.name], .option($0), default: $0.defaultText,
+                    $0.help)
             }
     }
 
-    /// The general limits that a self-hosted destination can override.
-    static let selfHostedLimits = (admission + reserves).map { $0.lifted(\SelfHostedSettings.limits) }
-    static let selfHostedForwarding = forward.map { $0.lifted(\SelfHostedSettings.forward) }
-
-    static func selfHostedDestinationKeys(_ kind: SelfHostedKind) -> [ConfigurationKey<SelfHostedSettings>] {
-        selfHosted(kind) + selfHostedLimits + selfHostedForwarding
-    }
+    /// The general limits and forwarding settings that a destination can override.
+    static let overridable =
+        (admission + reserves).map { $0.lifted(\DestinationSettings.limits) }
+        + forward.map { $0.lifted(\DestinationSettings.forward) }
 }
 
 /// A section of the configuration, and the keys it may contain.
@@ -197,8 +166,7 @@ package enum ConfigurationSection: Hashable, Sendable {
     case limits
     case forward
     case log
-    case logzIO
-    case selfHosted(SelfHostedKind)
+    case destination(DestinationKind)
 
     /// The name in brackets.
     package var name: String {
@@ -209,13 +177,12 @@ package enum ConfigurationSection: Hashable, Sendable {
         case .limits: "Limits"
         case .forward: "Forward"
         case .log: "Log"
-        case .logzIO: "LogzIO"
-        case .selfHosted(let kind): kind.section
+        case .destination(let kind): kind.section
         }
     }
 
     package static let all: [ConfigurationSection] =
-        [.socket, .store, .access, .limits, .forward, .log, .logzIO] + SelfHostedKind.all.map { .selfHosted($0) }
+        [.socket, .store, .access, .limits, .forward, .log] + DestinationKind.all.map { .destination($0) }
 
     /// Returns the section with this name; nil if there is none.
     package static func named(_ name: String) -> ConfigurationSection? { all.first { $0.name == name } }
@@ -228,19 +195,18 @@ package enum ConfigurationSection: Hashable, Sendable {
     package var allowsName: Bool {
         switch self {
         case .socket, .store, .access, .forward, .log: false
-        case .limits, .logzIO, .selfHosted: true
+        case .limits, .destination: true
         }
     }
 
-    /// The kind of self-hosted destination that the section configures; nil for
-    /// any other section.
-    package var selfHosted: SelfHostedKind? {
-        guard case .selfHosted(let kind) = self else { return nil }
+    /// The kind of destination that the section configures; nil for any other section.
+    package var destination: DestinationKind? {
+        guard case .destination(let kind) = self else { return nil }
         return kind
     }
 
     /// `true` if the section configures a destination.
-    package var isDestination: Bool { self == .logzIO || selfHosted != nil }
+    package var isDestination: Bool { destination != nil }
 
     /// Returns the keys that the section may contain.
     ///
@@ -255,8 +221,8 @@ package enum ConfigurationSection: Hashable, Sendable {
         case .limits: ConfigurationTable.limits.map(\.facts)
         case .forward: ConfigurationTable.forward.map(\.facts)
         case .log: ConfigurationTable.log.map(\.facts)
-        case .logzIO: ConfigurationTable.destination.map(\.facts)
-        case .selfHosted(let kind): ConfigurationTable.selfHostedDestinationKeys(kind).map(\.facts)
+        case .destination(let kind):
+            (ConfigurationTable.destination(kind) + ConfigurationTable.overridable).map(\.facts)
         }
     }
 
@@ -270,7 +236,7 @@ package enum ConfigurationSection: Hashable, Sendable {
         case .limits: ConfigurationTable.limits.map { $0.lifted(\.limits) }
         case .forward: ConfigurationTable.forward.map { $0.lifted(\.forward) }
         case .log: ConfigurationTable.log.map { $0.lifted(\.log) }
-        case .logzIO, .selfHosted: []
+        case .destination: []
         }
     }
 }

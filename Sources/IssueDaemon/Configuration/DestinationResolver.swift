@@ -4,6 +4,7 @@ import UnixIO
 /// Resolves the address and the credential file of a destination, and collects
 /// errors about them.
 struct DestinationResolver {
+    let kind: DestinationKind
     let section: ConfigurationMerger.Section
     let surroundings: HostEnvironment
     let purpose: ConfigurationPurpose
@@ -13,67 +14,44 @@ struct DestinationResolver {
     private static let maxAuthorities = 16 << 20
 
     init(
-        section: ConfigurationMerger.Section, surroundings: HostEnvironment, purpose: ConfigurationPurpose
+        _ kind: DestinationKind, section: ConfigurationMerger.Section, surroundings: HostEnvironment,
+        purpose: ConfigurationPurpose
     ) {
+        self.kind = kind
         self.section = section
         self.surroundings = surroundings
         self.purpose = purpose
     }
 
     /// Returns the destination; nil if its address or credential is invalid.
-    mutating func resolve(_ settings: LogzIOSettings) -> LogzIODestination? {
-        let address = address(settings)
-        let token = token(settings.credential)
-        if let caFile = settings.caFile { check(authorities: caFile) }
-        guard let address, let token else { return nil }
+    mutating func resolve(_ settings: DestinationSettings) -> DestinationConfiguration? {
         var settings = settings
-        if settings.connection != .streaming { settings.connection = LogzIOConnection(address.scheme) }
-        return LogzIODestination(
-            name: section.name ?? LogzIODestination.defaultName, address: address, tokenFile: token, settings: settings)
-    }
-
-    /// Returns the destination; nil if its address or credential is invalid.
-    mutating func resolve(_ settings: SelfHostedSettings, _ kind: SelfHostedKind) -> SelfHostedDestination? {
+        let address = address(&settings)
         if let caFile = settings.caFile { check(authorities: caFile) }
         var tokenFile: TokenFile?
         if let credential = settings.credential {
             guard let found = token(credential) else { return nil }
             tokenFile = found
         }
-        guard let address = settings.url else {
-            if !section.wrongKeys.contains("URL") {
-                complain(of: nil, "\(section.title) has no address; expected URL=.")
-            }
-            return nil
-        }
-        return SelfHostedDestination(
-            kind: kind, name: section.name ?? kind.word, address: address, tokenFile: tokenFile, settings: settings)
+        guard let address else { return nil }
+        return DestinationConfiguration(
+            kind: kind, name: section.name ?? kind.name, address: address, tokenFile: tokenFile, settings: settings)
     }
 
-    private mutating func address(_ settings: LogzIOSettings) -> LogzAddress? {
-        switch (settings.region, settings.url) {
-        case (let region?, nil):
-            return settings.connection == .streaming
-                ? LogzAddress(streamingTo: region) : LogzAddress(region, (settings.connection ?? .secure).scheme)
-        case (nil, let url?):
-            if let connection = settings.connection, connection.scheme != url.scheme {
-                complain(
-                    of: "Connection",
-                    "Connection=\(connection.rawValue) uses \(connection.scheme.rawValue) but URL= uses "
-                        + "\(url.scheme.rawValue); expected the same scheme.")
-                return nil
-            }
-            return url
-        case (_?, _?):
-            complain(of: "URL", "\(section.title) has both Region= and URL=; expected only one.")
-            return nil
-        case (nil, nil):
-            // An invalid value was reported before.
-            if section.wrongKeys.isDisjoint(with: ["Region", "URL"]) {
-                complain(
-                    of: nil,
-                    "\(section.title) has no address; expected Region= (us, wa, au, ca, eu, uk or nl) "
-                        + "or URL=.")
+    private mutating func address(_ settings: inout DestinationSettings) -> HTTPAddress? {
+        do throws(AddressError) {
+            return try kind.format.address(settings.url, &settings.options)
+        } catch {
+            switch error {
+            case .missing(let keys, let expected):
+                // An invalid value was reported before.
+                if section.wrongKeys.isDisjoint(with: keys) {
+                    complain(of: nil, "\(section.title) has no address; expected \(expected).")
+                }
+            case .both(let first, let second):
+                complain(of: second, "\(section.title) has both \(first)= and \(second)=; expected only one.")
+            case .contradiction(let key, let text):
+                complain(of: key, text)
             }
             return nil
         }
@@ -88,7 +66,7 @@ struct DestinationResolver {
         // here.
         let mayBeToken = credential.utf8.count >= 20 && credential.allSatisfy { $0.isASCIILetter || $0.isASCIIDigit }
         let shown =
-            credential == LogzIOSettings().credential
+            credential == kind.format.defaultCredential
             ? "“\(credential)”"
             : mayBeToken
                 ? "named by Credential= (is this the token itself? Credential= takes the name of its file)"
@@ -96,6 +74,7 @@ struct DestinationResolver {
         if let folder = surroundings.folder("CREDENTIALS_DIRECTORY") {
             return checked(TokenFile(path: "\(folder)/\(credential)", kind: .credential), shown: shown)
         }
+        let word = kind.format.credentialWord
         switch purpose {
         case .looking:
             return checked(
@@ -104,13 +83,13 @@ struct DestinationResolver {
             let advice =
                 surroundings.folder("STATE_DIRECTORY") == nil
                 ? "systemd (LoadCredential=), which did not start this daemon. Without systemd, name a file "
-                    + "with the token by its absolute path: Credential=/path/to/file."
-                : "systemd (LoadCredential=), but none has that name. Write the token to a file with that name in "
+                    + "with the \(word) by its absolute path: Credential=/path/to/file."
+                : "systemd (LoadCredential=), but none has that name. Write the \(word) to a file with that name in "
                     + "\(surroundings.credentialStore), readable only by root, add it to LoadCredential=, and "
                     + "restart the service."
             complain(
                 of: "Credential",
-                "\(section.title) has no shipping token: the credential \(shown) must be passed by \(advice)",
+                "\(section.title) has no \(word): the credential \(shown) must be passed by \(advice)",
                 scope: credentialScope)
             return TokenFile(path: credential, kind: .notPassed)
         }
@@ -135,18 +114,19 @@ struct DestinationResolver {
             // Without root, `--check` can't see the files that the service
             // manager reads.
             if purpose == .looking, file.kind == .credential, error == .unreadable(.accessDenied) { return file }
+            let word = kind.format.credentialWord
             let advice =
                 switch file.kind {
                 case .credential:
-                    "Write the token to a file with that name in \(surroundings.credentialStore), readable only by "
+                    "Write the \(word) to a file with that name in \(surroundings.credentialStore), readable only by "
                         + "root, add it to LoadCredential=, and restart the service."
                 case .ownFile, .notPassed:
-                    "Write the token to that file, readable only by the daemon's user (mode 0600)."
+                    "Write the \(word) to that file, readable only by the daemon's user (mode 0600)."
                 }
             let what = file.kind == .credential ? "credential" : "file"
             complain(
                 of: "Credential",
-                "\(section.title) has no shipping token: the \(what) \(shown) can't be used: \(error). \(advice)",
+                "\(section.title) has no \(word): the \(what) \(shown) can't be used: \(error). \(advice)",
                 scope: credentialScope)
             return file
         }

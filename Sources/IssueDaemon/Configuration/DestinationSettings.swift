@@ -2,136 +2,71 @@ package import Destinations
 package import IssueCore
 import IssueProtocol
 
-/// The protocol that is used for a Logz.io listener.
-package enum LogzIOConnection: String, CaseIterable, Hashable, Sendable {
-    case secure, insecure
-    /// TLS, one line per record and without replies.
-    case streaming
+/// A kind of destination.
+package struct DestinationKind: Sendable {
+    let format: any HTTPFormat.Type
 
-    var scheme: LogzAddress.Scheme {
-        switch self {
-        case .secure, .streaming: .https
-        case .insecure: .http
-        }
+    init(_ format: any HTTPFormat.Type) {
+        self.format = format
     }
 
-    init(_ scheme: LogzAddress.Scheme) {
-        self =
-            switch scheme {
-            case .https: .secure
-            case .http: .insecure
-            }
-    }
+    /// All kinds. A new kind needs a file in `Sources/Destinations` and an entry here.
+    static let all = [
+        DestinationKind(LogzFormat.self), DestinationKind(ClickHouseFormat.self), DestinationKind(SearchFormat.self),
+        DestinationKind(OTLPFormat.self),
+    ]
+
+    /// The name of its configuration section.
+    package var section: String { format.section }
+
+    /// The name of the kind in `status`, and of a destination whose section has no name.
+    package var name: String { format.kind }
 }
 
-/// An account at Logz.io that records are forwarded to.
-package struct LogzIODestination: Hashable, Sendable {
+extension DestinationKind: Hashable {
+    package static func == (one: DestinationKind, other: DestinationKind) -> Bool { one.section == other.section }
+
+    package func hash(into hasher: inout Hasher) { hasher.combine(section) }
+}
+
+/// A destination that records are forwarded to.
+package struct DestinationConfiguration: Hashable, Sendable {
+    package var kind: DestinationKind
     /// The name in `status` and in fates.
     package var name: String
-    package var address: LogzAddress
-    /// The file with the token. It is read again when the token may have
-    /// changed.
-    package var tokenFile: TokenFile
-    package var settings: LogzIOSettings
+    package var address: HTTPAddress
+    /// The file with the credential; nil if the server needs none. It is read again when it may have changed.
+    package var tokenFile: TokenFile?
+    package var settings: DestinationSettings
 
-    package init(name: String, address: LogzAddress, tokenFile: TokenFile, settings: LogzIOSettings) {
-        self.name = name
-        self.address = address
-        self.tokenFile = tokenFile
-        self.settings = settings
-    }
+    /// The URL of the server, without secrets.
+    package var url: String { address.url }
 
-    /// The name of a destination whose section has no name.
-    package static let defaultName = "logzio"
-
-    /// The URL of the listener, without secrets.
-    package var listener: String { address.url }
-
-    /// The settings for the shipper.
-    package var shipping: LogzSettings {
-        var shipping = LogzSettings(address: address)
-        shipping.type = settings.type
-        shipping.metadataKey = settings.metadataKey
-        shipping.http = HTTPSettings(address, caFile: settings.caFile, proxy: settings.proxy, settings.forward)
-        return shipping
+    /// The settings for HTTP requests.
+    var http: HTTPSettings {
+        var http = HTTPSettings(address: address)
+        http.caFile = settings.caFile
+        http.proxy = settings.proxy
+        http.connectTimeout = settings.forward.connectTimeout
+        http.requestTimeout = settings.forward.requestTimeout
+        if !settings.forward.compression { http.compressionLevel = 0 }
+        http.version = ProductVersion.text
+        return http
     }
 }
 
-/// The settings of a `[LogzIO]` section.
-package struct LogzIOSettings: Hashable, Sendable {
-    package var region: LogzRegion?
-    package var url: LogzAddress?
-    /// nil means the scheme of the URL, or secure if there is none.
-    package var connection: LogzIOConnection?
-    package var credential = "logzio-token"
-    package var type = "issued"
-    /// nil means `<platform>.metadata`.
-    package var metadataKey: String?
+/// The settings in the section of a destination.
+package struct DestinationSettings: Hashable, Sendable {
+    package var url: HTTPAddress?
+    /// The name or path of the credential; nil if the server needs none.
+    package var credential: String?
     package var caFile: String?
     package var proxy: String?
     package var backlog = Backlog.new
     package var limits: LimitSettings
     package var forward: ForwardSettings
-
-    package init(limits: LimitSettings = LimitSettings(), forward: ForwardSettings = ForwardSettings()) {
-        self.limits = limits
-        self.forward = forward
-    }
-}
-
-/// A self-hosted destination, such as ClickHouse, Elasticsearch or an OTLP
-/// receiver.
-package struct SelfHostedDestination: Hashable, Sendable {
-    package var kind: SelfHostedKind
-    /// The name in `status` and in fates.
-    package var name: String
-    package var address: HTTPAddress
-    /// The file with the credential; nil if the server needs none. It is read
-    /// again when it may have changed.
-    package var tokenFile: TokenFile?
-    package var settings: SelfHostedSettings
-
-    /// The settings for HTTP requests.
-    var http: HTTPSettings { HTTPSettings(address, caFile: settings.caFile, proxy: settings.proxy, settings.forward) }
-}
-
-/// A kind of self-hosted destination.
-package struct SelfHostedKind: Sendable {
-    let format: any StoreFormat.Type
-
-    init(_ format: any StoreFormat.Type) {
-        self.format = format
-    }
-
-    /// The name of its configuration section.
-    package var section: String { format.section }
-
-    /// The name of the kind in `status`, and of a destination whose section has
-    /// no name.
-    package var word: String { format.kind }
-
-    static func named(_ section: String) -> SelfHostedKind? { all.first { $0.section == section } }
-}
-
-extension SelfHostedKind: Hashable {
-    package static func == (one: SelfHostedKind, other: SelfHostedKind) -> Bool { one.section == other.section }
-
-    package func hash(into hasher: inout Hasher) { hasher.combine(section) }
-}
-
-/// The settings in the section of a self-hosted destination.
-package struct SelfHostedSettings: Hashable, Sendable {
-    package var url: HTTPAddress?
-    /// nil if the server needs no credential.
-    package var credential: String?
-    package var caFile: String?
-    package var proxy: String?
-    package var backlog = Backlog.new
-    /// Unlimited unless the section sets limits, because the server belongs to
-    /// the user.
-    package var limits = LimitSettings.withoutLimits
-    package var forward: ForwardSettings
-    private var options: [String: String] = [:]
+    /// The values of the keys that only this kind of destination has, by name.
+    var options: [String: String] = [:]
 
     /// The value of a key that only this kind of destination has.
     package subscript(option name: String) -> String? {
@@ -143,31 +78,25 @@ package struct SelfHostedSettings: Hashable, Sendable {
     ///
     /// - Parameters:
     ///   - kind: The kind of destination. Its own keys get their defaults.
-    ///   - shared: The settings of `[Forward]`. The batch sizes, the send rate and
-    ///     the daily limit have other defaults for self-hosted destinations.
-    package init(_ kind: SelfHostedKind, _ shared: ForwardSettings) {
-        let own = ForwardSettings.withoutLimits
-        forward = shared
-        forward.batchRecords = own.batchRecords
-        forward.batchBytes = own.batchBytes
-        forward.sendRate = own.sendRate
-        forward.dailyBytes = own.dailyBytes
-        for option in kind.format.options where !option.defaultText.isEmpty {
+    ///   - limits: The settings of `[Limits]`.
+    ///   - forward: The settings of `[Forward]`. If the kind has no limits by default, the batch sizes, the send rate
+    ///     and the daily limit have other defaults.
+    package init(_ kind: DestinationKind, limits: LimitSettings, forward: ForwardSettings) {
+        self.limits = limits
+        self.forward = forward
+        if !kind.format.isLimitedByDefault {
+            self.limits = .withoutLimits
+            self.limits.overrides = limits.overrides
+            let own = ForwardSettings.withoutLimits
+            self.forward.batchRecords = own.batchRecords
+            self.forward.batchBytes = own.batchBytes
+            self.forward.sendRate = own.sendRate
+            self.forward.dailyBytes = own.dailyBytes
+        }
+        credential = kind.format.defaultCredential
+        for option in kind.format.options where !option.defaultText.isEmpty && !option.dependsOnAddress {
             options[option.name] = option.defaultText
         }
-    }
-}
-
-extension HTTPSettings {
-    /// Creates the settings from those of a destination's section.
-    init(_ address: HTTPAddress, caFile: String?, proxy: String?, _ forward: ForwardSettings) {
-        self.init(address: address)
-        self.caFile = caFile
-        self.proxy = proxy
-        connectTimeout = forward.connectTimeout
-        requestTimeout = forward.requestTimeout
-        if !forward.compression { compressionLevel = 0 }
-        version = ProductVersion.text
     }
 }
 

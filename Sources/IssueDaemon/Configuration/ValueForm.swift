@@ -173,10 +173,12 @@ extension ValueForm where Value == String {
             }, text: { $0 })
     }
 
-    static var metadataKey: Self {
-        ValueForm(
-            expected: "a key of letters, digits and “_” that is not the name of another field",
-            parse: { LogzPayload.isUsable(metadataKey: $0) ? $0 : nil }, text: { $0 })
+    /// The syntax of a key that only one kind of destination has.
+    static func option(_ option: DestinationOption) -> Self {
+        guard let expected = option.expected else {
+            return name("a name of at most 64 letters, digits, “_”, “-” and “.”")
+        }
+        return ValueForm(expected: expected, parse: { option.accepts($0) ? $0 : nil }, text: { $0 })
     }
 
     /// An absolute path, or the name of a file in `$CREDENTIALS_DIRECTORY`.
@@ -199,11 +201,11 @@ extension ValueForm where Value == String {
     }
 }
 
-extension ValueForm where Value == LogzAddress {
+extension ValueForm where Value == HTTPAddress {
     static var listener: Self {
         ValueForm(
             expected: "an address such as https://listener.example.com:8071, without a user, a “?” or the token",
-            parse: { LogzAddress(url: $0) }, text: { $0.url }, isRepeated: false)
+            parse: { HTTPAddress(url: $0) }, text: { $0.url }, isRepeated: false)
     }
 }
 

@@ -30,13 +30,6 @@ extension ForwardingLoop where Destination: ~Copyable {
 
     /// Scans the record log, and stores a batch before it is sent.
     func build(_ limit: BatchLimit) throws -> Step {
-        // Priority records that have arrived meanwhile go before the batch that
-        // was built ahead.
-        if let next, next.limit == limit, try !isPriorityWaiting() {
-            self.next = nil
-            return try store(next)
-        }
-        try forgetNext()
         admission.dailyBytes = budget.today(at: Clock.wall)
         try catchUp()
         if let step = try buildAhead(limit) { return step }
@@ -199,16 +192,9 @@ extension ForwardingLoop where Destination: ~Copyable {
     /// Stores a batch of priority records while the batch in flight can't be
     /// finished.
     func buildOvertaking(_ limit: BatchLimit) throws -> Step {
-        try forgetNext()
         admission.dailyBytes = budget.today(at: Clock.wall)
         let step = try buildPriority(limit, isOvertaking: true)
         return try step ?? self.step(machine.nothingToSend(try pending(), at: Clock.monotonic))
-    }
-
-    func isPriorityWaiting() throws -> Bool {
-        try reader.snapshot {
-            try !reader.priority(for: service.destination.id, above: max(cursor, priority), limit: 1).isEmpty
-        }
     }
 
     private func buildPriority(_ limit: BatchLimit, isOvertaking: Bool = false) throws -> Step? {

@@ -10,9 +10,7 @@ extension ForwardingLoop where Destination: ~Copyable {
         try markUnacknowledged(shipment)
         if shipment.rereadsCredential { _ = shipper.rereadCredential() }
         let before = (budget: budget, requests: state.requests)
-        let (answer, ahead) = try answer(to: shipment)
-        if answer.verdict != .accepted { try forgetNext() }
-        try ahead.get()
+        let answer = try answer(to: shipment)
         if machine.isInParts { machine.learned(try pending()) }
         let now = Clock.monotonic
         let action = machine.answered(answer, unit: random, at: now)
@@ -31,10 +29,7 @@ extension ForwardingLoop where Destination: ~Copyable {
                 ])
         }
         logChange()
-        let step = try perform(action, answer, at: now)
-        if case .build = step { return step }
-        try forgetNext()
-        return step
+        return try perform(action, answer, at: now)
     }
 
     // MARK: Requests
@@ -73,36 +68,28 @@ extension ForwardingLoop where Destination: ~Copyable {
         try saveState()
     }
 
-    /// Sends lines and waits for the reply. The next batch may be built
-    /// meanwhile.
-    private func answer(
-        to shipment: Forwarding.Shipment
-    ) throws -> (DeliveryResult, ahead: Result<Void, any Error>) {
+    /// Sends lines and waits for the reply.
+    private func answer(to shipment: Forwarding.Shipment) throws -> DeliveryResult {
         let range = shipment.range
         if let whole = lines.whole, range.count == lines.count {
             count(lines.bytes, for: lines.users)
-            shipper.begin(whole, within: shipment.timeLimit)
-            let ahead = Result { try buildNextAhead() }
-            // If the store can't return the lines, none can be blamed.
-            let sent = RequestLines(count: range.count) { (try? self.allLines())?.compactMap(\.self) ?? [] }
-            return (shipper.answer(to: sent), ahead)
+            return shipper.send(whole, within: shipment.timeLimit)
         }
         let all = try allLines()
         let part = all[range].compactMap(\.self)
         guard !part.isEmpty else {
-            return (DeliveryResult(.accepted, ResponseSummary("all records were removed")), .success(()))
+            return DeliveryResult(.accepted, ResponseSummary("all records were removed"))
         }
         let body = shipper.prepare()
         for line in part { body.add(line) }
         let bytes = part.reduce(0) { $0 + $1.count + 1 }
         count(bytes, for: lines.users(in: bytes))
-        shipper.begin(body, within: shipment.timeLimit)
-        var answer = shipper.answer(to: RequestLines(part))
+        var answer = shipper.send(body, within: shipment.timeLimit)
         if part.count < range.count, case .partial(let partial) = answer.verdict {
             let places = range.filter { all[$0] != nil }.map { $0 - range.lowerBound }
             answer.verdict = .partial(partial.ofPart(count: range.count, sent: places))
         }
-        return (answer, .success(()))
+        return answer
     }
 
     /// Returns all lines of the batch; nil for lines whose record was removed.
@@ -117,31 +104,6 @@ extension ForwardingLoop where Destination: ~Copyable {
     }
 
     // MARK: Settling batches
-
-    /// Builds the next batch while a reply is awaited, if it is certain to be
-    /// next and to be full.
-    ///
-    /// Its admission decisions take effect when it is stored. Until then it can
-    /// be discarded.
-    private func buildNextAhead() throws {
-        guard let limit = machine.nextBatchLimit(at: Clock.monotonic), budget.isAmple(at: Clock.wall) else {
-            return
-        }
-        let backlog = try reader.backlog(of: service.destination.id, after: cursor, priority: priority)
-        guard backlog.records >= limit.records, backlog.priorityRecords == 0, backlog.requeued == 0,
-            backlog.unsentSummaries == 0
-        else { return }
-        admission.dailyBytes = budget.today(at: Clock.wall)
-        next = try walk(limit)
-    }
-
-    /// Discards the batch that was built ahead, because another batch comes
-    /// first.
-    func forgetNext() throws {
-        guard next != nil else { return }
-        next = nil
-        try reloadStateFromStore()
-    }
 
     private func perform(_ action: Forwarding.AnswerAction, _ answer: DeliveryResult, at now: MonotonicInstant) throws
         -> Step

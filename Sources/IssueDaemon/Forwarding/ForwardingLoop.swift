@@ -24,9 +24,6 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
     /// The batch in flight, and its lines.
     var batch: StoredBatch?
     var lines = BatchLines.none
-    /// The next batch, built while a reply is awaited. It is stored only after
-    /// the batch in flight has finished.
-    var next: OutboxScan?
     /// The last reply that rejected lines of the batch.
     var refusal: String?
     /// The last reply that accepted lines of the batch.
@@ -152,7 +149,6 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
     }
 
     private func stop() throws {
-        try forgetNext()
         if machine.stopRequested() != .stop { machine.abandoned() }
         let now = Clock.monotonic
         state.progress = machine.progress(at: now)
@@ -196,7 +192,7 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
             case .rest: return
             }
             // A stop must not wait for a backlog.
-            if service.inbox.withLock({ $0.isStopping }) { return try forgetNext() }
+            if service.inbox.withLock({ $0.isStopping }) { return }
         }
     }
 

@@ -20,9 +20,9 @@ struct DestinationTests {
         let token = try folder.write(secret, to: "token", mode: 0o600)
         let text = "[LogzIO]\nRegion=\(region)\nCredential=\(token)\n"
 
-        #expect(try folder.load(text).logzIO.first?.listener == "https://\(host):8071/")
-        #expect(try folder.load(text + "Connection=insecure\n").logzIO.first?.listener == "http://\(host):8070/")
-        #expect(try folder.load(text + "Connection=streaming\n").logzIO.first?.listener == "https://\(host):5052/")
+        #expect(try folder.load(text).destinations.first?.url == "https://\(host):8071/")
+        #expect(try folder.load(text + "Connection=insecure\n").destinations.first?.url == "http://\(host):8070/")
+        #expect(try folder.load(text + "Connection=streaming\n").destinations.first?.url == "https://\(host):5052/")
     }
 
     @Test("Each destination has a name, and can override the general limits and rates")
@@ -52,17 +52,17 @@ struct DestinationTests {
             GroupBurst=1
             """)
 
-        let (first, second) = (configuration.logzIO[0], configuration.logzIO[1])
+        let (first, second) = (configuration.destinations[0], configuration.destinations[1])
         #expect([first.name, second.name] == ["logzio", "second"])
         #expect([first.settings.limits.groupBurst, second.settings.limits.groupBurst] == [9, 3])
-        #expect(configuration.logzIO.allSatisfy { $0.settings.forward.batchRecords == 7 })
+        #expect(configuration.destinations.allSatisfy { $0.settings.forward.batchRecords == 7 })
         #expect(first.settings.forward.sendRate == Rate(1, per: .seconds(60)))
         #expect(first.settings.limits.overrides.count == 1)
-        #expect(second.listener == "http://127.0.0.1:9000/")
-        #expect([first.settings.connection, second.settings.connection] == [.secure, .insecure])
-        #expect(second.settings.type == "other" && second.settings.metadataKey == "meta")
+        #expect(second.url == "http://127.0.0.1:9000/")
+        #expect([first, second].map { $0.settings[option: "Connection"] } == ["secure", "insecure"])
+        #expect(second.settings[option: "Type"] == "other" && second.settings[option: "MetadataKey"] == "meta")
         #expect([first.settings.backlog, second.settings.backlog] == [.new, .all])
-        #expect(try first.tokenFile.read() == TokenFile(path: token, kind: .credential).read())
+        #expect(try first.tokenFile?.read() == TokenFile(path: token, kind: .credential).read())
     }
 
     @Test(
@@ -108,7 +108,7 @@ struct DestinationTests {
         let variables = ["CREDENTIALS_DIRECTORY": "\(folder.path)/credentials"]
 
         let configuration = try folder.load(text, variables)
-        #expect(configuration.logzIO.first?.tokenFile.path == "\(folder.path)/credentials/logzio-token")
+        #expect(configuration.destinations.first?.tokenFile?.path == "\(folder.path)/credentials/logzio-token")
         #expect(folder.problems(of: text).count == 1)
         #expect(folder.problems(of: text, for: .looking).count == 1)
         try folder.write(secret, to: "credstore/logzio-token", mode: 0o600)

@@ -32,7 +32,7 @@ struct EffectiveConfigurationTests {
         let found = try decide(text, lastValid: "[Store]\nMaxAge=1d\n", in: folder)
         #expect(found.isValid && found.basis == .files)
         #expect(found.configuration.store.retention.maxAge == .seconds(2 * 86_400))
-        #expect(found.configuration.logzIO.map(\.name) == ["logzio"])
+        #expect(found.configuration.destinations.map(\.name) == ["logzio"])
         #expect(found.problems.map(\.scope) == [.credential("logzio")])
         #expect(found.adviceByDestination["logzio"]?.contains("issued.conf:3: [LogzIO] has no shipping token") == true)
         // The state of the destination shows it, and is updated when the file appears.
@@ -68,8 +68,7 @@ struct EffectiveConfigurationTests {
             found.configuration.misconfigured == [
                 MisconfiguredDestination(name: "logzio", kind: "logzio", backlog: .all)
             ])
-        #expect(found.configuration.logzIO.map(\.name) == ["second"])
-        #expect(found.configuration.selfHostedDestinations.map(\.name) == ["otlp"])
+        #expect(found.configuration.destinations.map(\.name) == ["second", "otlp"])
         #expect(found.configuration.store.retention.maxAge == .seconds(2 * 86_400))
         #expect(found.problems.allSatisfy { $0.scope == .destination("logzio") })
         #expect(found.faults.count == found.problems.count && found.faults[0].contains("issued.conf:"))
@@ -80,7 +79,7 @@ struct EffectiveConfigurationTests {
         let folder = try ConfigurationFolder()
         let text = "[OTLP otlp]\nURL=http://localhost:1\n[Elasticsearch OTLP]\nURL=http://localhost:2\n"
         let found = try decide(text, in: folder)
-        #expect(found.configuration.selfHostedDestinations.isEmpty)
+        #expect(found.configuration.destinations.isEmpty)
         #expect(found.configuration.misconfigured.map(\.name) == ["otlp"])
     }
 
@@ -123,9 +122,9 @@ struct EffectiveConfigurationTests {
             in: folder)
         #expect(found.problems.map(\.place.line) == [3])
         #expect(
-            found.configuration.selfHostedDestinations.count == 1
+            found.configuration.destinations.count == 1
                 && found.configuration.text.contains("URL=http://localhost:1/"))
-        #expect(found.configuration.selfHostedDestinations.map(\.settings.backlog) == [.new])
+        #expect(found.configuration.destinations.map(\.settings.backlog) == [.new])
         #expect(found.configuration.log.level == .info)
     }
 
@@ -188,12 +187,12 @@ struct EffectiveConfigurationTests {
         let bad = "[LogzIO]\nRegion=mars\nCredential=\(token)\n[Store]\nMaxAge=1d\n"
         let kept = try decide(bad, lastValid: good, running: good, in: folder)
         #expect(kept.basis == .lastValid)
-        #expect(kept.configuration.logzIO.count == 1 && kept.configuration.store == StoreSettings())
+        #expect(kept.configuration.destinations.count == 1 && kept.configuration.store == StoreSettings())
         // At the start the destination is paused, and it stays paused after a reload with the same error.
         let started = try decide(bad, lastValid: good, running: bad, in: folder)
         #expect(started.basis == .files && started.configuration.misconfigured.count == 1)
         let lost = try decide("[LogzIO]\nRegion=us\nCredential=/none\n", lastValid: good, running: good, in: folder)
-        #expect(lost.isValid && lost.configuration.logzIO.first?.listener == "https://listener.logz.io:8071/")
+        #expect(lost.isValid && lost.configuration.destinations.first?.url == "https://listener.logz.io:8071/")
     }
 
     @Test("A private copy of a valid configuration is kept, and is found despite errors in the files")

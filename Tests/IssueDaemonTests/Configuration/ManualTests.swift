@@ -134,9 +134,9 @@ struct ManualTests {
 
         let configuration = try folder.load(section, ["CREDENTIALS_DIRECTORY": "\(folder.path)/credentials"])
 
-        #expect(configuration.logzIO.count == 1)
-        #expect(configuration.logzIO.first?.listener == "https://listener-eu.logz.io:8071/")
-        #expect(configuration.logzIO.first?.name == "logzio")
+        #expect(configuration.destinations.count == 1)
+        #expect(configuration.destinations.first?.url == "https://listener-eu.logz.io:8071/")
+        #expect(configuration.destinations.first?.name == "logzio")
     }
 
     @Test("Every truncation of the file is valid or reported with a line")

@@ -21,10 +21,10 @@ struct SelfHostedConfigurationTests {
             GroupBurst=9
             BatchRecords=50
             """)
-        #expect(configuration.selfHostedDestinations.map(\.name) == ["clickhouse", "second"])
-        #expect(configuration.selfHostedDestinations.map(\.kind.section) == ["ClickHouse", "Elasticsearch"])
+        #expect(configuration.destinations.map(\.name) == ["clickhouse", "second"])
+        #expect(configuration.destinations.map(\.kind.section) == ["ClickHouse", "Elasticsearch"])
         let (first, second) = (
-            configuration.selfHostedDestinations[0].settings, configuration.selfHostedDestinations[1].settings
+            configuration.destinations[0].settings, configuration.destinations[1].settings
         )
         #expect(first.limits.groupBurst == 0)
         #expect(first.limits.globalBurst == 0)
@@ -46,7 +46,7 @@ struct SelfHostedConfigurationTests {
         arguments: [
             ("[OTLP]\n", "issued.conf:1: [OTLP] has no address"),
             ("[OTLP]\nURL=http://a\nDatabase=x\n", "issued.conf:3: [OTLP] has no key Database="),
-            ("[ClickHouse]\nURL=http://a\nCredential=/none\n", "issued.conf:3: [ClickHouse] has no shipping token"),
+            ("[ClickHouse]\nURL=http://a\nCredential=/none\n", "issued.conf:3: [ClickHouse] has no credential"),
             ("[ClickHouse]\nURL=http://a\nTable=a b\n", "issued.conf:3: Invalid Table=a b;"),
             (
                 "[OTLP]\nURL=http://a\nUser=x\n",
@@ -88,7 +88,7 @@ struct SelfHostedConfigurationTests {
             """)
         #expect(
             configuration.warnings.map { $0.prefix { $0 != "," } } == [
-                "Destination logzio: its token is sent to logs.example.com:8070 unencrypted",
+                "Destination logzio: its shipping token is sent to logs.example.com:8070 unencrypted",
                 "Destination far: its credential is sent to ch.example.com:8123 unencrypted",
                 "Destination elasticsearch: Index=Issues has capital letters",
             ])

@@ -9,6 +9,7 @@ struct RefusingShipper: Shipper, ~Copyable {
 
     final class Body: PreparedBody {
         private(set) var lines: [String] = []
+        var count: Int { lines.count }
         func add(_ line: [UInt8]) { lines.append(String(decoding: line, as: UTF8.self)) }
     }
 
@@ -18,7 +19,6 @@ struct RefusingShipper: Shipper, ~Copyable {
     /// Called while a request waits for its reply, with the number of the
     /// request.
     let underWay: (Int) -> Void
-    private var lines: [String] = []
 
     init(refusing word: String, _ requests: Monitor<[[String]]>, _ underWay: @escaping (Int) -> Void) {
         refused = word
@@ -33,17 +33,16 @@ struct RefusingShipper: Shipper, ~Copyable {
     func cut(_ line: [UInt8]) -> [UInt8]? { nil }
     func prepare() -> any PreparedBody { Body() }
 
-    mutating func begin(_ body: any PreparedBody, within limit: Duration?) {
-        lines = (body as? Body)?.lines ?? []
-        let lines = lines
-        requests.withLock { $0.append(lines) }
-    }
-
-    func answer(to lines: RequestLines) -> DeliveryResult {
-        underWay(requests.withLock { $0.count })
-        let bad = self.lines.count { $0.contains(refused) }
+    mutating func send(_ body: any PreparedBody, within limit: Duration?) -> DeliveryResult {
+        let lines = (body as? Body)?.lines ?? []
+        underWay(
+            requests.withLock { requests in
+                requests.append(lines)
+                return requests.count
+            })
+        let bad = lines.count { $0.contains(refused) }
         guard bad > 0 else { return DeliveryResult(.accepted, ResponseSummary("200")) }
-        let answer = PartialAnswer(successful: self.lines.count - bad)
+        let answer = PartialAnswer(successful: lines.count - bad)
         return DeliveryResult(.partial(answer), ResponseSummary("400"))
     }
 

@@ -6,14 +6,16 @@ struct SilentShipper: Shipper, ~Copyable {
     static var kind: String { "silent" }
 
     private final class Body: PreparedBody {
-        func add(_ line: [UInt8]) {}
+        private(set) var count = 0
+        func add(_ line: [UInt8]) { count += 1 }
     }
 
     func line(of record: OutboundRecord, types: inout FieldTypes) -> [UInt8] { Array(record.stored.id.utf8) }
     func line(of summary: OutboundSummary) -> [UInt8] { Array(summary.eventID.utf8) }
     func cut(_ line: [UInt8]) -> [UInt8]? { nil }
     func prepare() -> any PreparedBody { Body() }
-    mutating func begin(_ body: any PreparedBody, within limit: Duration?) {}
-    func answer(to lines: RequestLines) -> DeliveryResult { DeliveryResult(.accepted, ResponseSummary("200")) }
+    mutating func send(_ body: any PreparedBody, within limit: Duration?) -> DeliveryResult {
+        DeliveryResult(.accepted, ResponseSummary("200"))
+    }
     mutating func rereadCredential() -> Bool { false }
 }

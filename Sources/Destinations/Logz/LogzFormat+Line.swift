@@ -1,27 +1,11 @@
 package import IssueCore
 import IssueProtocol
 
-/// Formats the lines for Logz.io.
+/// The lines for Logz.io.
 ///
 /// The fields of jww-error-reporting keep their names and types, so that existing dashboards work. A line is compact
 /// JSON without line feeds, and is identical each time the same record is formatted.
-package struct LogzPayload: Sendable {
-    let type: String
-    let metadataKey: String?
-
-    /// - Parameters:
-    ///   - type: The type of the lines.
-    ///   - metadataKey: The name of the metadata object; nil for `<platform>.metadata`.
-    package init(type: String, metadataKey: String? = nil) {
-        self.type = type
-        self.metadataKey = metadataKey.flatMap { ReservedKeys.isUsable(metadataKey: $0) ? $0 : nil }
-    }
-
-    /// Returns `true` if the metadata object may have this name. Used to validate the configuration.
-    package static func isUsable(metadataKey: String) -> Bool {
-        ReservedKeys.isUsable(metadataKey: metadataKey)
-    }
-
+extension LogzFormat {
     /// Returns a line that was too large, trimmed as far as possible; nil if it cannot be trimmed any further.
     package func cut(_ line: [UInt8]) -> [UInt8]? {
         guard var draft = LineDraft(line: line) else { return nil }
@@ -31,7 +15,7 @@ package struct LogzPayload: Sendable {
     }
 }
 
-extension LogzPayload {
+extension LogzFormat {
     /// Returns the line of a record.
     package func line(of outbound: OutboundRecord, types: inout FieldTypes) -> [UInt8] {
         let stored = outbound.own
@@ -132,7 +116,7 @@ extension LogzPayload {
     }
 }
 
-extension LogzPayload {
+extension LogzFormat {
     /// Returns the line of a summary of suppressed records.
     package func line(of summary: OutboundSummary) -> [UInt8] {
         var line = LineWriter()

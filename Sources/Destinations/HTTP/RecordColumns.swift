@@ -2,7 +2,7 @@ package import IssueCore
 package import IssueProtocol
 
 /// The fields of a record for a self-hosted store, named like its columns.
-package enum RecordFields {
+package enum RecordColumns {
     /// Returns the fields that every row has, except for the time, whose form depends on the store.
     package static func members(of outbound: OutboundRecord) -> [JSONValue.Member] {
         let stored = outbound.stored

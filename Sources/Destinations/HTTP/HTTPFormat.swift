@@ -1,0 +1,166 @@
+package import HTTPTransfer
+package import IssueCore
+
+/// A kind of HTTP destination: its configuration keys, and the format of its records, requests and responses.
+package protocol HTTPFormat: Sendable {
+    /// The name of the kind in `status`, and of a destination whose section has no name.
+    static var kind: String { get }
+
+    /// The name of its configuration section.
+    static var section: String { get }
+
+    /// The keys of its section in addition to those of every destination.
+    static var options: [DestinationOption] { get }
+
+    /// The word for its credential in error messages.
+    static var credentialWord: String { get }
+
+    /// The default of `Credential=`; nil if the destination may work without a credential.
+    static var defaultCredential: String? { get }
+
+    /// `true` if the limits of `[Limits]` and `[Forward]` apply unless the section sets others; `false` if there are
+    /// none by default, because the server belongs to the user.
+    static var isLimitedByDefault: Bool { get }
+
+    /// Returns the address of the server.
+    ///
+    /// - Parameters:
+    ///   - url: The value of `URL=`; nil if it is not set.
+    ///   - options: The values of `options`, by name. Those that depend on the address are set.
+    /// - Throws: `AddressError` if the keys determine no address.
+    static func address(_ url: HTTPAddress?, _ options: inout [String: String]) throws(AddressError) -> HTTPAddress
+
+    /// The bytes that join lines to a body.
+    static var frame: BodyFrame { get }
+
+    /// Returns what the operator should do when the destination is paused.
+    static func advice(on reason: PauseReason) -> String
+
+    /// - Parameters:
+    ///   - http: The settings for requests.
+    ///   - options: The values of `options`, by name. Those without a value or default are missing.
+    init(_ http: HTTPSettings, _ options: [String: String])
+
+    var http: HTTPSettings { get }
+
+    /// Returns the line of a record, within the limits of the destination.
+    func line(of record: OutboundRecord, types: inout FieldTypes) -> [UInt8]
+
+    /// Returns the line of a summary.
+    func line(of summary: OutboundSummary) -> [UInt8]
+
+    /// Returns a line that was too large, trimmed as far as possible; nil if it cannot be trimmed any further.
+    func cut(_ line: [UInt8]) -> [UInt8]?
+
+    /// Completes a request to the destination's address: its path, query and headers.
+    ///
+    /// - Parameters:
+    ///   - request: A request whose URL has no query.
+    ///   - token: The credential; nil if there is none.
+    func complete(_ request: inout HTTPRequest, token: ShippingToken?)
+
+    /// Returns the meaning of a response beyond its status; nil if the status is enough.
+    ///
+    /// - Parameters:
+    ///   - response: The response. Its text must not appear in the result.
+    ///   - lines: The number of lines in the request.
+    static func result(of response: HTTPResponse, lines: Int) -> DeliveryResult?
+}
+
+extension HTTPFormat {
+    package static var credentialWord: String { "credential" }
+
+    package static var defaultCredential: String? { nil }
+
+    package static var isLimitedByDefault: Bool { false }
+
+    package static func address(
+        _ url: HTTPAddress?, _ options: inout [String: String]
+    ) throws(AddressError) -> HTTPAddress {
+        guard let url else { throw .missing(keys: ["URL"], expected: "URL=") }
+        return url
+    }
+
+    package static func advice(on reason: PauseReason) -> String { reason.advice }
+
+    /// A self-hosted store accepts everything that the daemon accepts, so there is nothing to trim.
+    package func cut(_ line: [UInt8]) -> [UInt8]? { nil }
+}
+
+/// The reason why the keys of a section determine no address.
+package enum AddressError: Error, Equatable, Sendable {
+    /// None of the keys sets an address. `expected` explains them.
+    case missing(keys: Set<String>, expected: String)
+    /// Two keys set an address; the second one is to blame.
+    case both(String, String)
+    /// The value of `key` contradicts another key, as the text explains.
+    case contradiction(key: String, String)
+}
+
+/// A configuration key that only some kinds of destination have.
+package struct DestinationOption: Sendable {
+    package let name: String
+    /// The default value; empty if there is none.
+    package let defaultText: String
+    /// `true` if the default is used only if it does not contradict `URL=`.
+    package let dependsOnAddress: Bool
+    /// A line of help.
+    package let help: String
+    /// The valid values, in an error message after "expected"; nil for a name of letters, digits, `_`, `-` and `.`.
+    package let expected: String?
+    /// Returns whether a value is valid. The names of `expected == nil` are checked by the reader of the configuration.
+    package let accepts: @Sendable (String) -> Bool
+
+    /// Creates a key whose value is a name.
+    package init(_ name: String, default defaultText: String = "", _ help: String) {
+        self.init(name, default: defaultText, help, expected: nil) { _ in true }
+    }
+
+    /// Creates a key with a syntax of its own.
+    package init(
+        _ name: String, default defaultText: String = "", dependsOnAddress: Bool = false, _ help: String,
+        expected: String?, accepts: @escaping @Sendable (String) -> Bool
+    ) {
+        self.name = name
+        self.defaultText = defaultText
+        self.dependsOnAddress = dependsOnAddress
+        self.help = help
+        self.expected = expected
+        self.accepts = accepts
+    }
+
+    /// The user that the credential belongs to.
+    package static let user = DestinationOption("User", "The user that the credential belongs to.")
+}
+
+/// The HTTP settings of a destination. They contain no secrets and may be printed.
+package struct HTTPSettings: Equatable, Sendable {
+    package var address: HTTPAddress
+    /// The path of a PEM file with authorities that replace those of the system.
+    package var caFile: String?
+    /// The URL of the proxy; nil to use the environment, empty for no proxy.
+    package var proxy: String?
+    package var connectTimeout: Duration = .seconds(10)
+    package var requestTimeout: Duration = .seconds(30)
+    /// The compression level from 1 to 9; zero for no compression.
+    package var compressionLevel = 6
+    /// The version of the daemon, for the user agent.
+    package var version = "0"
+
+    package init(address: HTTPAddress) {
+        self.address = address
+    }
+
+    /// Returns an empty POST request to the address.
+    ///
+    /// - Parameter limit: A time limit below the configured one; nil for none.
+    func request(within limit: Duration?) -> HTTPRequest {
+        var request = HTTPRequest(method: .post, url: address.url)
+        request.userAgent = "issued/\(version)"
+        request.connectTimeout = min(connectTimeout, limit ?? connectTimeout)
+        request.totalTimeout = min(requestTimeout, limit ?? requestTimeout)
+        request.proxy = proxy
+        request.caFile = caFile
+        return request
+    }
+}
