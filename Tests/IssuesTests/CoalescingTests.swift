@@ -14,7 +14,7 @@ struct CoalescingTests {
             }
             let collector = try FakeCollector(path: fixture.path)
             defer { collector.stop() }
-            #expect(fixture.delivery.flush(timeout: .seconds(30)))
+            #expect(try await fixture.delivery.flushed(within: .seconds(30)))
             let counts = Dictionary(grouping: collector.stored.map(\.record), by: \.message)
                 .mapValues { $0.reduce(0) { $0 + ($1.count ?? 1) } }
             #expect(counts == ["again": 300, "mild": 3])

@@ -1,3 +1,4 @@
+import IssueTestSupport
 import Issues
 import UnixIO
 
@@ -23,10 +24,10 @@ struct CollectorFixture: Sendable {
         do {
             try await body(fixture)
         } catch {
-            fixture.clear(folder)
+            try? await fixture.clear(folder)
             throw error
         }
-        fixture.clear(folder)
+        try await fixture.clear(folder)
     }
 
     /// Limits with short delays, so that tests are fast.
@@ -34,17 +35,26 @@ struct CollectorFixture: Sendable {
         var limits = OutboxLimits()
         limits.firstDelay = .milliseconds(2)
         limits.lastDelay = .milliseconds(20)
+        // A reply that a test holds back arrives when the test sends it, however busy the machine is.
+        limits.answerTimeout = .seconds(3600)
         return limits
     }
 
     /// Waits until an attempt to connect has failed. Returns false after a timeout.
-    func waitForFailure() -> Bool {
-        delivery.waitForFailure(timeout: .seconds(60))
+    func waitForFailure() async throws -> Bool {
+        try await onThread { [delivery] in delivery.waitForFailure(timeout: .seconds(60)) }
     }
 
-    private func clear(_ folder: String) {
+    private func clear(_ folder: String) async throws {
         delivery.stop()
-        collector?.stop()
+        try await onThread { [collector] in collector?.stop() }
         try? FileSystem.removeEmptyFolder(folder)
+    }
+}
+
+extension Delivery {
+    /// Calls `flush` on a thread of its own.
+    func flushed(within timeout: Duration, stopsAtFirstFailure: Bool = false) async throws -> Bool {
+        try await onThread { [self] in flush(timeout: timeout, stopsAtFirstFailure: stopsAtFirstFailure) }
     }
 }

@@ -27,7 +27,7 @@ struct DeliveryTests {
             #expect(Set(ids).count == 100)
             #expect(Set(stored.map(\.producer)) == [fixture.delivery.producer])
             #expect(stored.map(\.sequence) == Array(1...100))
-            #expect(fixture.delivery.flush(timeout: .seconds(5)))
+            #expect(try await fixture.delivery.flushed(within: .seconds(5)))
         }
     }
 
@@ -37,7 +37,7 @@ struct DeliveryTests {
             let start = MonotonicClock.now
             let receipts = (1...200).map { fixture.reporter.submit(IssueReport("issue \($0)")) }
             #expect(start.duration(to: MonotonicClock.now) < .seconds(2))
-            #expect(!fixture.delivery.flush(timeout: .milliseconds(30)))
+            #expect(try await !fixture.delivery.flushed(within: .milliseconds(30)))
 
             let collector = try FakeCollector(path: fixture.path)
             defer { collector.stop() }
@@ -56,7 +56,7 @@ struct DeliveryTests {
             first.stop()
             // The issue is needed because a connection that was idle for long may have been closed.
             let during = fixture.reporter.submit(IssueReport("during"))
-            #expect(fixture.waitForFailure())
+            #expect(try await fixture.waitForFailure())
 
             let second = try FakeCollector(path: fixture.path)
             defer { second.stop() }
@@ -70,17 +70,18 @@ struct DeliveryTests {
     @Test("A flush respects its timeout and returns whether all issues arrived")
     func flushing() async throws {
         try await CollectorFixture.with(faults: [.late]) { fixture in
-            #expect(fixture.delivery.flush(timeout: .zero))
+            let isFlushedAtOnce = try await fixture.delivery.flushed(within: .zero)
+            #expect(isFlushedAtOnce)
             fixture.reporter.submit(IssueReport("slow"))
 
             let start = MonotonicClock.now
-            #expect(!fixture.delivery.flush(timeout: .milliseconds(50)))
+            #expect(try await !fixture.delivery.flushed(within: .milliseconds(50)))
             let waited = start.duration(to: MonotonicClock.now)
             #expect(waited >= .milliseconds(50))
             #expect(waited < .seconds(5))
 
             fixture.collector?.release()
-            #expect(fixture.delivery.flush(timeout: .seconds(10)))
+            #expect(try await fixture.delivery.flushed(within: .seconds(10)))
         }
     }
 
@@ -90,7 +91,8 @@ struct DeliveryTests {
             fixture.reporter.submit(IssueReport("nobody hears"))
 
             let start = MonotonicClock.now
-            #expect(!fixture.delivery.flush(timeout: .seconds(20), stopsAtFirstFailure: true))
+            let isFlushed = try await fixture.delivery.flushed(within: .seconds(20), stopsAtFirstFailure: true)
+            #expect(!isFlushed)
             #expect(start.duration(to: MonotonicClock.now) < .seconds(10))
         }
     }
@@ -232,7 +234,8 @@ struct DeliveryTests {
                 reportIssue("m")
             }
 
-            #expect(fixture.delivery.flush(timeout: .seconds(10)))
+            let isFlushed = try await fixture.delivery.flushed(within: .seconds(10))
+            #expect(isFlushed)
             #expect(fixture.collector?.stored.map(\.record.message) == ["m"])
         }
     }

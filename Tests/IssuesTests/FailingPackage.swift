@@ -27,22 +27,22 @@ enum FailingPackage {
     static let folder = Environment["ISSUED_TEST_FAILING"].flatMap { $0.isEmpty ? nil : $0 }
 
     /// Runs one test in the same way as SwiftPM.
-    static func run(_ test: String, by library: Library, _ configuration: Configuration) throws -> Result {
+    static func run(_ test: String, by library: Library, _ configuration: Configuration) async throws -> Result {
         let arguments =
             switch library {
             case .swiftTesting: ["--testing-library", "swift-testing", "--filter", "Failing/\(test)\\(\\)"]
             case .xcTest: ["FailingXCTest.Failing/\(test)"]
             }
-        return try start("failingPackageTests.xctest", arguments, configuration)
+        return try await start("failingPackageTests.xctest", arguments, configuration)
     }
 
     /// Runs a program of the package.
     static func start(
         _ program: String, _ arguments: [String], _ configuration: Configuration, environment: [String: String] = [:]
-    ) throws -> Result {
+    ) async throws -> Result {
         // Without the host's daemon.
         let environment = ["ISSUED_SOCKET": ""].merging(environment) { $1 }
-        return try run(path(of: program, configuration), arguments, environment: environment)
+        return try await run(path(of: program, configuration), arguments, environment: environment)
     }
 
     /// Returns the path of a program.
@@ -51,10 +51,34 @@ enum FailingPackage {
     }
 
     /// Runs any program until it ends.
-    static func run(_ program: String, _ arguments: [String], environment: [String: String]) throws -> Result {
-        let scratch = try ScratchFolder()
-        let child = try ChildProcess(program, arguments, in: scratch, name: "child", environment: environment)
-        let end = try child.end(within: .seconds(60))
-        return Result(end: end, text: child.errors + child.output)
+    static func run(
+        _ program: String, _ arguments: [String], environment: [String: String]
+    ) async throws -> Result {
+        try await onThread {
+            takePlace()
+            defer { returnPlace() }
+            let scratch = try ScratchFolder()
+            let child = try ChildProcess(program, arguments, in: scratch, name: "child", environment: environment)
+            let end = try child.end(within: .seconds(60))
+            return Result(end: end, text: child.errors + child.output)
+        }
+    }
+
+    // MARK: Places
+
+    /// The number of programs that may start. If all ran at once, some would exceed their timeout.
+    private static let places = Monitor(4)
+
+    private static func takePlace() {
+        _ = places.wait { places -> Bool? in
+            guard places > 0 else { return nil }
+            places -= 1
+            return true
+        }
+    }
+
+    private static func returnPlace() {
+        places.withLock { $0 += 1 }
+        places.signal()
     }
 }

@@ -62,21 +62,21 @@ struct FailingRunTests {
     @Test(
         "Under Swift Testing, a report from any thread or task fails the run with its message",
         arguments: FailingPackage.Configuration.allCases, ofSwiftTesting)
-    fileprivate func swiftTesting(configuration: FailingPackage.Configuration, run: FailingRun) throws {
-        try check(run, by: .swiftTesting, configuration)
+    fileprivate func swiftTesting(configuration: FailingPackage.Configuration, run: FailingRun) async throws {
+        try await check(run, by: .swiftTesting, configuration)
     }
 
     @Test(
         "Under XCTest, a report from any thread or task fails the run with its message",
         arguments: FailingPackage.Configuration.allCases, ofXCTest)
-    fileprivate func xcTest(configuration: FailingPackage.Configuration, run: FailingRun) throws {
-        try check(run, by: .xcTest, configuration)
+    fileprivate func xcTest(configuration: FailingPackage.Configuration, run: FailingRun) async throws {
+        try await check(run, by: .xcTest, configuration)
     }
 
     private func check(
         _ run: FailingRun, by library: FailingPackage.Library, _ configuration: FailingPackage.Configuration
-    ) throws {
-        let result = try FailingPackage.run(run.test, by: library, configuration)
+    ) async throws {
+        let result = try await FailingPackage.run(run.test, by: library, configuration)
         #expect(result.end == .exit(run.passes ? 0 : 1), "\(result.text)")
         for words in run.says { #expect(result.text.contains(words), "\(result.text)") }
         // A filter that matches no test would also end with 0.

@@ -1,4 +1,5 @@
 import IssueProtocol
+import IssueTestSupport
 import UnixIO
 
 /// The daemon's end of the socket, with faults on request.
@@ -36,6 +37,11 @@ final class FakeCollector: Sendable {
         var marks: [String: Int64] = [:]
         var calls = 0
         var connections = 0
+        /// The number of calls of `Await`, and of `Flush`, which are never answered.
+        var awaits = 0
+        var flushes = 0
+        /// Whether the fates of all records are pending.
+        var holdsFates = false
         var isReleased = false
         var isStopped = false
         var running = 0
@@ -60,13 +66,33 @@ final class FakeCollector: Sendable {
     var stored: [Stored] { state.withLock { $0.stored } }
 
     /// Waits until `count` records are stored. Returns false after a timeout.
-    func waits(forStored count: Int) -> Bool {
-        waits { $0.stored.count >= count }
+    func waits(forStored count: Int) async throws -> Bool {
+        try await waits { $0.stored.count >= count }
     }
 
-    func waits(until condition: (State) -> Bool) -> Bool {
+    private func waits(blockingUntil condition: (State) -> Bool) -> Bool {
         let deadline = MonotonicClock.now.advanced(by: .seconds(60))
         return state.wait(deadline: deadline) { condition($0) ? true : nil } ?? false
+    }
+
+    func waits(until condition: @escaping @Sendable (State) -> Bool) async throws -> Bool {
+        try await onThread { [self] in waits(blockingUntil: condition) }
+    }
+
+    func countAwait() {
+        state.withLock { $0.awaits += 1 }
+        state.broadcast()
+    }
+
+    /// Returns whether the fates are known, after at most the given time.
+    func waitsForFates(within timeout: Duration) -> Bool {
+        let deadline = MonotonicClock.now.advanced(by: timeout)
+        return state.wait(deadline: deadline) { $0.holdsFates && !$0.isStopped ? nil : !$0.holdsFates } ?? false
+    }
+
+    func holdFates(_ holdsFates: Bool) {
+        state.withLock { $0.holdsFates = holdsFates }
+        state.broadcast()
     }
 
     /// Sends delayed answers.
@@ -79,7 +105,7 @@ final class FakeCollector: Sendable {
     func stop() {
         state.withLock { $0.isStopped = true }
         state.broadcast()
-        _ = waits { $0.running == 0 }
+        _ = waits(blockingUntil: { $0.running == 0 })
         try? FileSystem.remove(path)
     }
 

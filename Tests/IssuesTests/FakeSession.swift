@@ -37,16 +37,22 @@ final class FakeSession: Sendable {
             if let name = parameters?.destination, name != "LogzIO" {
                 return send(CollectorError.notFound(id: name).reply.message)
             }
+            collector.countAwait()
+            let isSettled = collector.waitsForFates(within: parameters?.timeout ?? .zero)
             let fate = DestinationFate(
-                destination: "LogzIO", fate: .delivered, attempts: 1, at: Timestamp(milliseconds: 0), answer: "200",
-                maybeDuplicate: false)
+                destination: "LogzIO", fate: isSettled ? .delivered : .pending, attempts: 1,
+                at: Timestamp(milliseconds: 0), answer: "200", maybeDuplicate: false)
             return reply(AwaitReply(fates: [fate]))
         case .records? where call.more:
             return reply(RecordsReply(records: [], next: "1"), continues: true)
                 && reply(RecordsReply(records: [], next: "2"), continues: true)
                 && reply(RecordsReply(records: [], next: nil))
         case .show?: return send(CollectorError.notFound(id: "x").reply.message)
-        case .flush?: return true
+        case .flush?:
+            // Never answered.
+            collector.state.withLock { $0.flushes += 1 }
+            collector.state.broadcast()
+            return true
         case .records?, .list?, .status?, .histogram?, .setState?, .deadLetters?, .requeue?, .mergeGroups?,
             .splitGroup?, .purge?, .backup?, .repair?, nil:
             return send(CollectorError.methodNotImplemented(call.method).reply.message)

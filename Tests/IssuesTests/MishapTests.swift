@@ -49,8 +49,8 @@ struct MishapTests {
     @Test(
         "A failed assertion is reported with its location, then traps if Swift's does",
         arguments: FailingPackage.Configuration.allCases, assertions)
-    fileprivate func assertion(configuration: FailingPackage.Configuration, mishap: FailingProgram) throws {
-        let result = try FailingPackage.start("mishaps", [mishap.name], configuration)
+    fileprivate func assertion(configuration: FailingPackage.Configuration, mishap: Mishap) async throws {
+        let result = try await FailingPackage.start("mishaps", [mishap.name], configuration)
         #expect(result.text.contains(mishap.reports), "\(result.text)")
         #expect(result.hasTrapped == mishap.traps(configuration), "\(result.end) \(result.text)")
         #expect(result.text.contains("alive") != mishap.traps(configuration))
@@ -59,9 +59,9 @@ struct MishapTests {
     @Test(
         "An assertion that holds or is discarded neither reports nor traps",
         arguments: FailingPackage.Configuration.allCases)
-    func nothing(configuration: FailingPackage.Configuration) throws {
+    func nothing(configuration: FailingPackage.Configuration) async throws {
         for name in ["assert-holds", "discarded"] {
-            let result = try FailingPackage.start("mishaps", [name], configuration)
+            let result = try await FailingPackage.start("mishaps", [name], configuration)
             #expect(result.text == "alive\n")
             #expect(result.end == .exit(0))
         }
@@ -70,7 +70,7 @@ struct MishapTests {
     @Test("The daemon receives the report before the program traps", arguments: FailingPackage.Configuration.allCases)
     func flushed(configuration: FailingPackage.Configuration) async throws {
         try await CollectorFixture.with { fixture in
-            let result = try FailingPackage.start(
+            let result = try await FailingPackage.start(
                 "mishaps", ["fatalError"], configuration, environment: ["ISSUED_SOCKET": fixture.path])
             #expect(result.hasTrapped)
             let record = try #require(fixture.collector?.stored.first?.record)
@@ -82,26 +82,26 @@ struct MishapTests {
     }
 
     @Test("The fatalError reporter ends the process", arguments: FailingPackage.Configuration.allCases)
-    func fatalErrorReporter(configuration: FailingPackage.Configuration) throws {
-        let result = try FailingPackage.start("mishaps", ["fatalErrorReporter"], configuration)
+    func fatalErrorReporter(configuration: FailingPackage.Configuration) async throws {
+        let result = try await FailingPackage.start("mishaps", ["fatalErrorReporter"], configuration)
         #expect(result.hasTrapped)
         #expect(result.text.contains("text of fatal"))
     }
 
     @Test("The breakpoint reporter stops only a program that is being traced")
-    func breakpoint() throws {
-        let free = try FailingPackage.start("mishaps", ["breakpoint"], .debug)
+    func breakpoint() async throws {
+        let free = try await FailingPackage.start("mishaps", ["breakpoint"], .debug)
         #expect(free.text == "mishaps/main.swift:30: error: text of breakpoint\nalive\n")
         guard let tracer = TestBinaries.tool("/usr/bin/strace") else { return }
-        let traced = try FailingPackage.run(
+        let traced = try await FailingPackage.run(
             tracer, ["-o", "/dev/null", FailingPackage.path(of: "mishaps", .debug), "breakpoint"],
             environment: ["ISSUED_SOCKET": ""])
         #expect(!traced.text.contains("alive"), "\(traced.end) \(traced.text)")
     }
 
     @Test("A program's arguments do not make it a test", arguments: FailingPackage.Configuration.allCases)
-    func argument(configuration: FailingPackage.Configuration) throws {
-        let result = try FailingPackage.start(
+    func argument(configuration: FailingPackage.Configuration) async throws {
+        let result = try await FailingPackage.start(
             "mishaps", ["isTesting", "Foo.xctest", "--testing-library", "swift-testing"], configuration)
         #expect(result.text == "false no context\nalive\n")
     }
@@ -111,13 +111,13 @@ struct MishapTests {
         arguments: ["links-testing", "links-xctest"], FailingPackage.Configuration.allCases)
     func production(program: String, configuration: FailingPackage.Configuration) async throws {
         try await CollectorFixture.with { fixture in
-            let result = try FailingPackage.start(
+            let result = try await FailingPackage.start(
                 program, ["Foo.xctest"], configuration, environment: ["ISSUED_SOCKET": fixture.path])
             #expect(result.text.contains("error: text from production\n"))
             #expect(result.text.hasSuffix("false true\n"))
             #expect(fixture.collector?.stored.map(\.record.message) == ["text from production"])
             // Neither the library nor the arguments alone make it a test.
-            let asTest = try FailingPackage.start(
+            let asTest = try await FailingPackage.start(
                 program, ["--testing-library", "swift-testing"], configuration,
                 environment: ["ISSUED_SOCKET": fixture.path])
             #expect(asTest.text.hasSuffix("true true\n"))
@@ -126,8 +126,8 @@ struct MishapTests {
     }
 
     @Test("Known issues work outside tests, and missing ones are reported")
-    func known() throws {
-        let result = try FailingPackage.start("mishaps", ["known"], .release)
+    func known() async throws {
+        let result = try await FailingPackage.start("mishaps", ["known"], .release)
         #expect(
             result.text.contains(
                 "expected: text of issue\nmishaps/main.swift:34: error: Known issue was not recorded: text of missing\n"

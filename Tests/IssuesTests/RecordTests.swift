@@ -17,7 +17,7 @@ struct RecordTests {
                 }
                 reportIssue(CancellationError())
             }
-            #expect(fixture.delivery.flush(timeout: .seconds(10)))
+            #expect(try await fixture.delivery.flushed(within: .seconds(10)))
 
             let records = fixture.collector?.stored.map(\.record) ?? []
             let record = try #require(records.first)

@@ -31,7 +31,8 @@ struct SendingTests {
             for message in ["first", "secret", "secret", "second", "third"] {
                 reporter.receive(IssueReport(message, metadata: ["card": 17, "till": 2]))
             }
-            #expect(delivery.flush(timeout: .seconds(20)))
+            let isFlushed = try await delivery.flushed(within: .seconds(20))
+            #expect(isFlushed)
             let records = fixture.collector?.stored.map(\.record) ?? []
             #expect(records.map(\.message) == ["first", "second", "third"])
             #expect(records.allSatisfy { $0.metadata?["card"] == nil && $0.metadata?["till"]?.asInteger == 2 })
@@ -65,7 +66,8 @@ struct SendingTests {
                 reportIssue("first")
                 reporter.receive(IssueReport("second"))
             }
-            #expect(delivery.flush(timeout: .seconds(20)))
+            let isFlushed = try await delivery.flushed(within: .seconds(20))
+            #expect(isFlushed)
         }
         #expect(calls.load(ordering: .relaxed) == 2)
     }
@@ -83,7 +85,8 @@ struct SendingTests {
             let reporter = DaemonReporter(delivery: delivery)
             for _ in 0..<5 { reporter.receive(IssueReport("detail", level: .debug)) }
             reporter.receive(IssueReport("failure"))
-            #expect(delivery.flush(timeout: .seconds(20)))
+            let isFlushed = try await delivery.flushed(within: .seconds(20))
+            #expect(isFlushed)
             let records = fixture.collector?.stored.map(\.record) ?? []
             #expect(records.map(\.message) == ["failure"])
             #expect(records.first?.metadata?["sampled_out_before"]?.asInteger == 5)
@@ -103,7 +106,7 @@ struct SendingTests {
             for message in ["secret", "tells", "second", "third", "fourth"] { reporter.receive(IssueReport(message)) }
             let collector = try FakeCollector(path: fixture.path, faults: [])
             defer { collector.stop() }
-            #expect(delivery.flush(timeout: .seconds(20)))
+            #expect(try await delivery.flushed(within: .seconds(20)))
             let records = collector.stored.map(\.record)
             let told = records.compactMap { $0.metadata?["withheld_before"]?.asInteger }
             #expect(records.contains { $0.message == "fourth" })

@@ -51,7 +51,7 @@ struct SpillTests {
                 let next = Delivery(paths: [fixture.path], limits: CollectorFixture.quickLimits, spillFolder: folder)
                 defer { next.stop() }
                 _ = try await DaemonReporter(delivery: next).submit(IssueReport("new")).stored()
-                #expect(collector.waits(forStored: 21))
+                #expect(try await collector.waits(forStored: 21))
                 let old = collector.stored.filter { $0.producer == producer }
                 #expect(old.map(\.record.message) == (1...20).map { "old \($0)" })
                 #expect(old.map(\.sequence) == Array(1...20))
@@ -70,7 +70,7 @@ struct SpillTests {
                 let collector = try #require(fixture.collector)
                 let run = Delivery(paths: [fixture.path], limits: CollectorFixture.quickLimits, spillFolder: folder)
                 DaemonReporter(delivery: run).receive(IssueReport("stored already"))
-                #expect(collector.waits(forStored: 1))
+                #expect(try await collector.waits(forStored: 1))
                 run.spill()
                 #expect(Self.calls(in: folder).count == 1)
                 collector.release()
@@ -131,7 +131,7 @@ struct SpillTests {
                 defer { next.stop() }
                 let reporter = DaemonReporter(delivery: next)
                 _ = try await reporter.submit(IssueReport("first")).stored()
-                #expect(collector.waits(forStored: 2))
+                #expect(try await collector.waits(forStored: 2))
                 _ = try await reporter.submit(IssueReport("second")).stored()
                 let told = collector.stored.compactMap { $0.record.metadata?["dropped_before"]?.asInteger }
                 #expect(told.reduce(0, +) == 23)

@@ -9,16 +9,16 @@ import Testing
     .enabled(if: TestBinaries.tool("/usr/bin/script") != nil, "the test needs script(1), which is not installed"))
 struct TerminalTests {
     /// Runs a program on a new terminal with the given input.
-    private func type(_ text: String, to kind: String, language: String = "en") throws -> FailingPackage.Result {
+    private func type(_ text: String, to kind: String, language: String = "en") async throws -> FailingPackage.Result {
         let program = FailingPackage.path(of: "mishaps", .debug)
         let command = "printf '\(text)' | script --quiet --return --command '\(program) \(kind)' /dev/null"
-        return try FailingPackage.run(
+        return try await FailingPackage.run(
             "/bin/sh", ["-c", command], environment: ["LANGUAGE": language, "ISSUED_SOCKET": ""])
     }
 
     @Test("The options are numbered, and the entered number selects one")
-    func number() throws {
-        let result = try type("3\\n", to: "heal")
+    func number() async throws {
+        let result = try await type("3\\n", to: "heal")
         let text = result.text.replacingOccurrences(of: "\r\n", with: "\n")
         #expect(text.contains("External System Unavailable\nCould not reach the server.\n"))
         #expect(text.contains("  1) Try Again\n  2) Erase\n  3) Work offline\nYour choice [1]: "))
@@ -27,30 +27,30 @@ struct TerminalTests {
     }
 
     @Test("The report is written before the user is asked")
-    func order() throws {
-        let text = try type("1\\n", to: "heal").text
+    func order() async throws {
+        let text = try await type("1\\n", to: "heal").text
         let report = try #require(text.range(of: "error: Caught error: text of refusal"))
         let question = try #require(text.range(of: "Your choice"))
         #expect(report.upperBound < question.lowerBound)
     }
 
     @Test("Invalid input is asked again, and an empty line selects the recommended option")
-    func again() throws {
-        let text = try type("9\\nyes\\n\\n", to: "heal").text
+    func again() async throws {
+        let text = try await type("9\\nyes\\n\\n", to: "heal").text
         #expect(text.components(separatedBy: "Your choice").count == 4)
         #expect(text.contains("tried again"))
         #expect(!text.contains("erased"))
     }
 
     @Test("If the terminal is closed, the ordinary option is chosen")
-    func end() throws {
-        let text = try type("", to: "heal").text
+    func end() async throws {
+        let text = try await type("", to: "heal").text
         #expect(text.contains("went offline"))
     }
 
     @Test("Untrusted text in a prompt cannot move the cursor or add an option")
-    func escapes() throws {
-        let result = try type("2\\n", to: "escapes")
+    func escapes() async throws {
+        let result = try await type("2\\n", to: "escapes")
         let text = result.text.replacingOccurrences(of: "\r\n", with: "\n")
         #expect(text.contains("Cannot read \\x1b]0;title\\x07the file\n\\x9b2J\\u{202e}of names\n"))
         #expect(text.contains("  2) Skip \\x1b[31mit\\n  3) Pay\n"))
@@ -60,16 +60,16 @@ struct TerminalTests {
     }
 
     @Test("In a German environment the texts are German")
-    func german() throws {
-        let text = try type("3\\n", to: "heal", language: "de_DE.UTF-8").text
+    func german() async throws {
+        let text = try await type("3\\n", to: "heal", language: "de_DE.UTF-8").text
         #expect(text.contains("Externes System nicht verfügbar"))
         #expect(text.contains("1) Erneut versuchen"))
         #expect(text.contains("Ihre Wahl"))
     }
 
     @Test("With a single option, the user is not asked")
-    func acknowledge() throws {
-        let text = try type("", to: "acknowledge").text
+    func acknowledge() async throws {
+        let text = try await type("", to: "acknowledge").text
         #expect(text.contains("Invalid User Input"))
         #expect(!text.contains("Your choice"))
         #expect(text.contains("alive"))
@@ -78,8 +78,8 @@ struct TerminalTests {
     @Test(
         "Without a terminal, the ordinary option is chosen immediately",
         arguments: FailingPackage.Configuration.allCases)
-    func noTerminal(configuration: FailingPackage.Configuration) throws {
-        let result = try FailingPackage.start("mishaps", ["heal"], configuration)
+    func noTerminal(configuration: FailingPackage.Configuration) async throws {
+        let result = try await FailingPackage.start("mishaps", ["heal"], configuration)
         #expect(result.text.contains("went offline"))
         #expect(!result.text.contains("Your choice"))
     }
@@ -87,8 +87,8 @@ struct TerminalTests {
     @Test(
         "A terminating error ends the program after the inner responders and the reporters have run",
         arguments: FailingPackage.Configuration.allCases)
-    func terminate(configuration: FailingPackage.Configuration) throws {
-        let result = try FailingPackage.start("mishaps", ["terminate"], configuration)
+    func terminate(configuration: FailingPackage.Configuration) async throws {
+        let result = try await FailingPackage.start("mishaps", ["terminate"], configuration)
         #expect(result.end == .signal(4) || result.end == .signal(5), "\(result.end)")
         #expect(result.text.contains("seen inside"))
         #expect(result.text.contains("error: Caught error: The catalogue is lost."))
