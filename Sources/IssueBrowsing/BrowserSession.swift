@@ -2,9 +2,9 @@ package import IssueProtocol
 package import Issues
 package import UnixIO
 
-/// Sequential queries on one connection to the daemon. Each one blocks until its reply arrives.
+/// Sequential queries of a command on one connection to the daemon. Each one blocks until its reply arrives.
 ///
-/// `Failure` is the caller's error type: one for programs, or one for users at a terminal.
+/// Tasks use ``IssueBrowser`` instead. `Failure` is the error type of the command.
 package struct BrowserSession<Failure: Error> {
     private let link: any BrowserLink
     private let failing: (CollectorConnectionError) -> Failure
@@ -59,12 +59,7 @@ package struct BrowserSession<Failure: Error> {
 
     /// Forwards pending records now, and returns when they have fates or after the timeout.
     package func flush(_ parameters: FlushParameters) throws(Failure) -> BrowserReply<FlushReply> {
-        try call(.flush, parameters.json, timeout: Self.timeout(for: parameters.timeout))
-    }
-
-    /// Returns the fates of a record when none is pending, or after the timeout.
-    package func await(_ parameters: AwaitParameters) throws(Failure) -> BrowserReply<AwaitReply> {
-        try call(.await, parameters.json, timeout: Self.timeout(for: parameters.timeout))
+        try call(.flush, parameters.json, timeout: parameters.replyTimeout)
     }
 
     /// Passes new records to `receive` until it throws or the daemon ends.
@@ -158,11 +153,11 @@ package struct BrowserSession<Failure: Error> {
             throw failing(error)
         }
     }
+}
 
-    // The daemon applies the timeout itself. The extra time is for its reply to arrive.
-    private static func timeout(for timeout: Duration?) -> Duration {
-        (timeout ?? .seconds(30)) + .seconds(15)
-    }
+extension FlushParameters {
+    /// The timeout for the reply. The daemon applies the timeout itself; the extra time is for its reply to arrive.
+    var replyTimeout: Duration { (timeout ?? .seconds(30)) + .seconds(15) }
 }
 
 /// A connection to the daemon. It sends calls and receives replies as the JSON of their parameters.

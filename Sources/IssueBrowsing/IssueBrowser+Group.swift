@@ -155,7 +155,8 @@ extension IssueBrowser {
     }
 
     private func say(_ parameters: SetStateParameters) async throws -> Group {
-        Group(try await ask { session throws(DeliveryError) in try session.setState(parameters).value.group })
+        let reply: SetStateReply = try await ask(.setState, parameters.json)
+        return Group(reply.group)
     }
 }
 
@@ -222,9 +223,7 @@ extension IssueBrowser {
         _ filter: Filter = Filter(), bucket: Duration = .seconds(3600), by dimension: Dimension = .total
     ) async throws -> Histogram {
         let parameters = HistogramParameters(filter: filter.wire, bucket: bucket, by: dimension.wire)
-        let reply = try await ask { session throws(DeliveryError) in
-            try session.histogram(parameters).value
-        } failing: { error in
+        let reply: HistogramReply = try await ask(.histogram, parameters.json) { error in
             guard case .refused(.invalidFilter("bucket", let reason)) = error else { return DeliveryError(error) }
             return DeliveryError(
                 .refused,

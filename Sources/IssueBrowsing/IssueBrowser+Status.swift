@@ -176,9 +176,9 @@ extension IssueBrowser {
     @discardableResult
     public func flush(destination: String? = nil, timeout: Duration = .seconds(30)) async throws -> [Destination] {
         let parameters = FlushParameters(destination: destination, timeout: timeout)
-        let reply = try await ask { session throws(DeliveryError) in
-            try session.flush(parameters).value
-        } failing: {
+        let reply: FlushReply = try await ask(
+            .flush, parameters.json, timeout: parameters.replyTimeout, isLong: true
+        ) {
             DeliveryError($0, destination: destination)
         }
         return reply.destinations.map { Destination($0) }
@@ -200,9 +200,7 @@ extension IssueBrowser {
         destination: String? = nil, records: [String]? = nil
     ) async throws -> (requeued: Int, left: Int) {
         let parameters = RequeueParameters(destination: destination, records: records).json
-        let reply: RequeueReply = try await ask { session throws(DeliveryError) in
-            try session.order(.requeue, parameters).value
-        }
+        let reply: RequeueReply = try await order(.requeue, parameters)
         return (Int(clamping: reply.count), Int(clamping: reply.left))
     }
 
@@ -220,9 +218,7 @@ extension IssueBrowser {
         _ filter: Filter, dryRun isDryRun: Bool = false
     ) async throws -> (count: Int, unreachable: [String]) {
         let parameters = PurgeParameters(filter: filter.wire, isDryRun: isDryRun ? true : nil).json
-        let reply: PurgeReply = try await ask { session throws(DeliveryError) in
-            try session.order(.purge, parameters).value
-        }
+        let reply: PurgeReply = try await order(.purge, parameters)
         return (Int(clamping: reply.count), reply.unreachable)
     }
 
@@ -234,9 +230,7 @@ extension IssueBrowser {
     /// - Throws: `DeliveryError` with the code `.denied` if the caller is not an operator, or
     ///   another code if the copy fails or the daemon cannot be reached.
     public func backup() async throws -> String {
-        let reply: BackupReply = try await ask { session throws(DeliveryError) in
-            try session.order(.backup, Array("{}".utf8)).value
-        }
+        let reply: BackupReply = try await order(.backup, Array("{}".utf8))
         guard let path = reply.path else {
             throw DeliveryError(.malformed, "The daemon's reply contains no file path.")
         }
@@ -258,9 +252,7 @@ extension IssueBrowser {
         _ file: String? = nil, dryRun isDryRun: Bool = false
     ) async throws -> (recovered: Int, unreadable: Int, files: [String], hopeless: [String]) {
         let parameters = RepairParameters(file: file, isDryRun: isDryRun ? true : nil).json
-        let reply: RepairReply = try await ask { session throws(DeliveryError) in
-            try session.order(.repair, parameters).value
-        }
+        let reply: RepairReply = try await order(.repair, parameters)
         return (Int(clamping: reply.recovered), Int(clamping: reply.unreadable), reply.files, reply.hopeless)
     }
 }

@@ -11,8 +11,9 @@ public import Issues
 /// ```
 ///
 /// All users can see the issues that were reported under their own user id; operators can see
-/// all issues. Each call uses a connection of its own and does not block a thread of the task's
-/// executor. Errors are `DeliveryError`.
+/// all issues. No call blocks a thread of the task's executor. All browsers of a process share one
+/// thread and, for queries, one connection. Errors are `DeliveryError`, or `CancellationError` as
+/// soon as the task is cancelled; that also cancels the query in the daemon.
 public struct IssueBrowser: Sendable {
     private let socket: String?
 
@@ -43,7 +44,7 @@ public struct IssueBrowser: Sendable {
     ) async throws -> Page<Group> {
         let parameters = ListParameters(
             filter: filter.wire, order: order.wire, limit: limit, after: page, sparkline: sparkline)
-        let reply = try await ask { session throws(DeliveryError) in try session.list(parameters).value }
+        let reply: ListReply = try await ask(.list, parameters.json)
         return Page(elements: reply.groups.map { Group($0) }, next: reply.next)
     }
 
@@ -60,7 +61,7 @@ public struct IssueBrowser: Sendable {
         _ filter: Filter = Filter(), order: Order = .newest, limit: Int? = nil, after page: String? = nil
     ) async throws -> Page<Record> {
         let parameters = RecordsParameters(filter: filter.wire, order: order.wire, limit: limit, after: page)
-        let reply = try await ask { session throws(DeliveryError) in try session.records(parameters).value }
+        let reply: RecordsReply = try await ask(.records, parameters.json)
         return Page(elements: reply.records.map { Record($0) }, next: reply.next)
     }
 
@@ -71,7 +72,7 @@ public struct IssueBrowser: Sendable {
     /// - Throws: `DeliveryError` with the code `.notFound` if no such record or group exists or it
     ///   belongs to another user, or with another code if the daemon cannot be reached.
     public func show(_ id: String) async throws -> Details {
-        Details(try await ask { session throws(DeliveryError) in try session.show(id).value })
+        Details(try await ask(.show, ShowParameters(id: id).json))
     }
 
     /// Returns new records as they arrive.
@@ -97,7 +98,7 @@ public struct IssueBrowser: Sendable {
     /// - Returns: The status.
     /// - Throws: `DeliveryError` if the daemon cannot be reached.
     public func status() async throws -> Status {
-        Status(try await ask { session throws(DeliveryError) in try session.status().value })
+        Status(try await ask(.status, Array("{}".utf8)))
     }
 
     /// Waits until a record has a fate other than `pending`, and returns its fates.
@@ -113,12 +114,12 @@ public struct IssueBrowser: Sendable {
         of id: String, destination: String? = nil, timeout: Duration = .seconds(30)
     ) async throws -> [IssueFate] {
         let parameters = AwaitParameters(id: id, destination: destination, timeout: timeout)
-        let reply = try await ask { session throws(DeliveryError) in
-            try session.await(parameters).value
-        } failing: {
-            DeliveryError($0, destination: destination)
+        do {
+            let reply = try await CollectorClient.current.fates(parameters, at: .init(socket: socket), retries: false)
+            return reply.fates.map { IssueFate($0) }
+        } catch let error as CollectorConnectionError {
+            throw DeliveryError(error, destination: destination)
         }
-        return reply.fates.map { IssueFate($0) }
     }
 
     /// Returns records that were given up for a destination, newest first.
@@ -137,7 +138,7 @@ public struct IssueBrowser: Sendable {
     ) async throws -> Page<DeadLetter> {
         let parameters = DeadLettersParameters(
             destination: destination, records: records, lines: hasLines ? true : nil, limit: limit, after: page)
-        let reply = try await ask { session throws(DeliveryError) in try session.deadLetters(parameters).value }
+        let reply: DeadLettersReply = try await ask(.deadLetters, parameters.json)
         return Page(elements: reply.deadLetters.map { DeadLetter($0) }, next: reply.next)
     }
 
@@ -146,20 +147,30 @@ public struct IssueBrowser: Sendable {
         try SocketLink(socket)
     }
 
-    /// Runs a blocking query on a new thread, since the threads of tasks must not block.
-    func ask<Answer: Sendable>(
-        _ question: @escaping @Sendable (BrowserSession<DeliveryError>) throws(DeliveryError) -> Answer,
-        failing: @escaping @Sendable (CollectorConnectionError) -> DeliveryError = { DeliveryError($0) }
-    ) async throws -> Answer {
-        try await BlockingCall.onThread { () throws(DeliveryError) in
-            let link: any BrowserLink
-            do throws(CollectorConnectionError) {
-                link = try self.link()
-            } catch {
-                throw failing(error)
-            }
-            return try question(BrowserSession(link: link, failing: failing))
+    /// Calls a method and returns its reply.
+    ///
+    /// - Parameters:
+    ///   - method: The method.
+    ///   - parameters: The parameters as JSON.
+    ///   - timeout: The timeout for the reply. Nil waits indefinitely.
+    ///   - isLong: Whether the call has a connection of its own, because it may take long.
+    ///   - failing: Converts an error of the connection.
+    func ask<Reply: JSONCodable>(
+        _ method: CollectorMethod, _ parameters: [UInt8], timeout: Duration? = .seconds(45), isLong: Bool = false,
+        failing: (CollectorConnectionError) -> DeliveryError = { DeliveryError($0) }
+    ) async throws -> Reply {
+        do {
+            let json = try await CollectorClient.current.call(
+                method, json: parameters, at: .init(socket: socket), timeout: timeout, isLong: isLong)
+            return try BrowserReply(json).value
+        } catch let error as CollectorConnectionError {
+            throw failing(error)
         }
+    }
+
+    /// Calls a method that may take as long as it needs, on a connection of its own.
+    func order<Reply: JSONCodable>(_ method: CollectorMethod, _ parameters: [UInt8]) async throws -> Reply {
+        try await ask(method, parameters, timeout: nil, isLong: true)
     }
 }
 

@@ -1,6 +1,5 @@
 internal import IssueProtocol
 internal import Issues
-internal import Synchronization
 
 extension IssueBrowser {
     /// New records as they arrive; see ``IssueBrowser/follow(_:)``.
@@ -15,7 +14,7 @@ extension IssueBrowser {
         public struct AsyncIterator: AsyncIteratorProtocol {
             private let socket: String?
             private let filter: Filter
-            private var stream: RecordStream?
+            private var stream: CollectorStream?
             private var page: [Record] = []
             private var taken = 0
 
@@ -31,8 +30,7 @@ extension IssueBrowser {
             public mutating func next() async throws -> Record? {
                 while taken == page.count {
                     guard !Task.isCancelled else { return nil }
-                    let stream = try await open()
-                    guard let next = try await stream.next() else { return nil }
+                    guard let next = try await nextPage() else { return nil }
                     page = next
                     taken = 0
                 }
@@ -40,14 +38,24 @@ extension IssueBrowser {
                 return page[taken]
             }
 
-            private mutating func open() async throws -> RecordStream {
-                if let stream { return stream }
-                let (socket, wire) = (socket, filter.wire)
-                let opened = try await BlockingCall.onThread { () throws(DeliveryError) in
-                    try RecordStream(socket: socket, filter: wire)
+            /// Waits for the next records. Returns nil if the task is cancelled meanwhile.
+            private mutating func nextPage() async throws -> [Record]? {
+                let stream = stream ?? open()
+                self.stream = stream
+                do {
+                    let part = try await stream.next()
+                    let reply: BrowserReply<RecordsReply> = try BrowserReply(part.parameters)
+                    return reply.value.records.map { Record($0) }
+                } catch is CancellationError {
+                    return nil
+                } catch let error as CollectorConnectionError {
+                    throw DeliveryError(error)
                 }
-                stream = opened
-                return opened
+            }
+
+            private func open() -> CollectorStream {
+                let parameters = RecordsParameters(filter: filter.wire, order: .oldest, follow: true)
+                return CollectorClient.current.stream(.records, json: parameters.json, at: .init(socket: socket))
             }
         }
 
@@ -56,53 +64,6 @@ extension IssueBrowser {
         /// - Returns: The iterator.
         public func makeAsyncIterator() -> AsyncIterator {
             AsyncIterator(socket: socket, filter: filter)
-        }
-    }
-}
-
-/// A call that follows records, with its reply in parts.
-final class RecordStream: Sendable {
-    private let connection: Mutex<CollectorConnection>
-    private let hangUp: HangUp
-
-    /// Connects and sends the call.
-    init(socket: String?, filter: IssueFilter) throws(DeliveryError) {
-        do throws(CollectorConnectionError) {
-            var connection = try CollectorConnection(
-                paths: socket.map { [$0] } ?? SocketPath.search(), trust: .socket(socket))
-            hangUp = try connection.hangUp()
-            try connection.begin(
-                CollectorMethod.records.fullName,
-                json: RecordsParameters(filter: filter, order: .oldest, follow: true).json, timeout: .seconds(45))
-            self.connection = Mutex(connection)
-        } catch {
-            throw DeliveryError(error)
-        }
-    }
-
-    /// Waits for the next records. Returns nil if the task is cancelled meanwhile.
-    func next() async throws -> [IssueBrowser.Record]? {
-        do {
-            return try await withTaskCancellationHandler {
-                try await BlockingCall.onThread { [self] () throws(DeliveryError) in
-                    try part().records.map { IssueBrowser.Record($0) }
-                }
-            } onCancel: {
-                hangUp.now()
-            }
-        } catch {
-            if Task.isCancelled { return nil }
-            throw error
-        }
-    }
-
-    private func part() throws(DeliveryError) -> RecordsReply {
-        do throws(CollectorConnectionError) {
-            return try connection.withLock { connection throws(CollectorConnectionError) in
-                try connection.nextPart(timeout: nil)
-            }
-        } catch {
-            throw DeliveryError(error)
         }
     }
 }

@@ -1,4 +1,5 @@
 import FakeLogz
+import Foundation
 import IssueBrowsing
 import IssueProtocol
 import IssueTestSupport
@@ -158,6 +159,46 @@ struct BrowserTests {
             follower.cancel()
             let seen = try await follower.value
             #expect(seen == Array(["One", "Two", "Three"].prefix(seen.count)))
+        }
+    }
+
+    @Test("Cancelling a task ends its query, wait, operation or loop at once, even if the daemon hangs")
+    func cancelled() async throws {
+        try await DaemonFixture.with { daemon in
+            let id = try #require(try await Self.report([IssueReport("Wait for me")], to: daemon).first)
+            let browser = IssueBrowser(socket: daemon.socket)
+            daemon.process?.tell(SIGSTOP)
+            defer { daemon.process?.tell(SIGCONT) }
+            let tasks: [Task<Void, any Error>] = [
+                Task { _ = try await browser.status() },
+                Task { _ = try await browser.list() },
+                Task { _ = try await browser.fates(of: id, timeout: .seconds(600)) },
+                Task { try await browser.flush(timeout: .seconds(600)) },
+                Task { _ = try await browser.backup() },
+            ]
+            let follower = Task { for try await _ in browser.follow() {} }
+            for task in tasks + [follower] { task.cancel() }
+            for task in tasks { await #expect(throws: CancellationError.self) { try await task.value } }
+            try await follower.value
+
+            daemon.process?.tell(SIGCONT)
+            #expect(try await browser.show(id).record?.message == "Wait for me")
+        }
+    }
+
+    @Test("Queries of many tasks share one connection")
+    func shared() async throws {
+        try await DaemonFixture.with { daemon in
+            let id = try #require(try await Self.report([IssueReport("Many ask")], to: daemon).first)
+            let browser = IssueBrowser(socket: daemon.socket)
+            let client = try RawClient(path: daemon.socket)
+            // The reporter's connection may have ended already.
+            try await eventually("only the raw client is connected") { try client.status().connections ?? 0 <= 1 }
+            try await withThrowingTaskGroup { group in
+                for _ in 1...500 { group.addTask { try await browser.show(id).record?.message } }
+                for try await message in group { #expect(message == "Many ask") }
+            }
+            #expect(try client.status().connections ?? 0 <= 2)
         }
     }
 

@@ -118,6 +118,20 @@ struct ClientLibraryTests {
         }
     }
 
+    @Test("Receipts are awaited while the program forks, and the thread ends although children hold its connections")
+    func forkedWhileAwaiting() async throws {
+        let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
+        defer { listener.stop() }
+        try await DaemonFixture.with(.forwarding(to: listener)) { daemon in
+            let program = try ChildProcess(
+                TestBinaries.path(of: "fork-reporter"), ["awaited", "500"], in: daemon.folder, name: "fork",
+                environment: ["ISSUED_SOCKET": daemon.socket])
+            try await eventually("the program has ended", within: .seconds(120)) { !program.isRunning }
+            #expect(try program.end() == .exit(0), "\(program.errors)")
+            #expect(listener.compare(with: try RawClient(path: daemon.socket).allRecords().map(\.id)).isMet)
+        }
+    }
+
     @Test("A fork waits for a thread that blocks it, unless that thread waits for the fork")
     func forkedInHalves() throws {
         let folder = try ScratchFolder(named: "fork-reporter")

@@ -175,6 +175,25 @@ struct DeliveryTests {
         }
     }
 
+    @Test("Waiting for the fates of an issue can be cancelled without affecting other waiting tasks")
+    func cancelledFates() async throws {
+        try await Desk.with { desk in
+            let collector = try #require(desk.collector)
+            collector.holdFates(true)
+            let receipt = desk.reporter.submit(IssueReport("slow"))
+            let impatient = Task { try await receipt.delivered(timeout: .seconds(600)) }
+            let patient = Task { try await receipt.delivered(timeout: .seconds(600)) }
+            // Both are waiting for fates, or a call of both has been answered.
+            #expect(try await collector.waits { $0.awaits >= 2 })
+
+            impatient.cancel()
+            await #expect(throws: CancellationError.self) { try await impatient.value }
+            collector.holdFates(false)
+
+            #expect(try await patient.value.map(\.outcome) == [.delivered])
+        }
+    }
+
     @Test("Fates are queried on a second connection")
     func fates() async throws {
         try await CollectorFixture.with { fixture in

@@ -6,6 +6,9 @@
 //
 //   fork-reporter halves    forks repeatedly while another thread makes a change in two steps, and a third thread waits
 //
+//   fork-reporter awaited COUNT
+//                           awaits the fates of COUNT issues and forks meanwhile; the children outlive the waiting
+//
 // Ends with 0 if all issues of both processes were answered.
 
 import CProcesses
@@ -57,6 +60,39 @@ if CommandLine.arguments.last == "halves" {
 }
 
 let count = Int(CommandLine.arguments.last ?? "") ?? 0
+
+if CommandLine.arguments.dropFirst().first == "awaited" {
+    let ends = try DescriptorPair.pipe()
+    let left = Monitor(count)
+    let receipts = (1...count).map { DaemonReporter.daemon.submit(IssueReport("Awaited \($0)", level: .warning)) }
+    for receipt in receipts {
+        Task.detached {
+            let fates = try await receipt.delivered(timeout: .seconds(60))
+            guard fates.map(\.outcome) == [.delivered] else { processes_exit(2) }
+            left.withLock { $0 -= 1 }
+            left.broadcast()
+        }
+    }
+    // They have copies of all descriptors, which must neither keep connections open nor disturb the parent.
+    var children: [pid_t] = []
+    for _ in 1...20 {
+        let child = processes_fork()
+        if child == 0 {
+            _ = try? Readiness.wait(ends.first, for: .read)
+            processes_end(0)
+        }
+        children.append(child)
+    }
+    let deadline = MonotonicClock.now.advanced(by: .seconds(90))
+    guard left.wait(deadline: deadline, until: { $0 == 0 ? true : nil }) == true else { processes_exit(3) }
+    // The thread ends when its connections are idle.
+    while CollectorClient.current.isRunning {
+        guard MonotonicClock.now < deadline else { processes_exit(4) }
+        _ = left.wait(deadline: MonotonicClock.now.advanced(by: .milliseconds(10))) { _ -> Bool? in nil }
+    }
+    try ends.second.writeAll([0])
+    processes_exit(children.allSatisfy { processes_wait($0) == 0 } ? 0 : 5)
+}
 
 func report(_ who: String) {
     withIssueReporters([.daemon]) {

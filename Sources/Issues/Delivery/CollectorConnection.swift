@@ -26,18 +26,12 @@ package struct CollectorConnection: ~Copyable {
     package init(
         paths: [String] = SocketPath.search(), trust: ServerTrust = .process, timeout: Duration = .seconds(5)
     ) throws(CollectorConnectionError) {
-        var failure = CollectorConnectionError.switchedOff
-        let deadline = MonotonicClock.now.advanced(by: timeout)
-        for path in paths {
-            do throws(CollectorConnectionError) {
-                socket = try trust.connect(to: path, timeout: max(.zero, MonotonicClock.now.duration(to: deadline)))
-                self.path = path
-                return
-            } catch {
-                failure = Self.moreHelpful(failure, error)
-            }
+        var found = ""
+        socket = try trust.connect(toFirstOf: paths, timeout: timeout) { path, socket in
+            found = path
+            return socket
         }
-        throw failure
+        path = found
     }
 
     /// Calls a method and returns its single reply.
@@ -130,7 +124,8 @@ package struct CollectorConnection: ~Copyable {
     package mutating func stream(
         _ method: String, json parameters: [UInt8], timeout: Duration? = .seconds(45), onReply: ([UInt8]) -> Bool
     ) throws(CollectorConnectionError) {
-        try begin(method, json: parameters, timeout: timeout)
+        let call = VarlinkCall(method: method, parameters: parameters, more: true)
+        try send(call.message, deadline: timeout.map { MonotonicClock.now.advanced(by: $0) })
         while true {
             let part = try accepted(deadline: timeout.map { MonotonicClock.now.advanced(by: $0) })
             guard onReply(part.parameters), part.continues else { return }
@@ -163,42 +158,6 @@ package struct CollectorConnection: ~Copyable {
         let deadline = MonotonicClock.now.advanced(by: timeout)
         try send(message, deadline: deadline)
         return try reply(deadline: deadline)
-    }
-
-    // MARK: Replies in parts
-
-    /// Calls a method with a reply in parts. Receive them with ``nextPart(timeout:)``.
-    ///
-    /// - Parameters:
-    ///   - method: The full name of the method, with its interface.
-    ///   - parameters: The parameters, a JSON object.
-    ///   - timeout: The timeout for sending the call. Nil waits indefinitely.
-    /// - Throws: `timedOut` or `closed` if the call cannot be sent.
-    package mutating func begin(
-        _ method: String, json parameters: [UInt8], timeout: Duration?
-    ) throws(CollectorConnectionError) {
-        let call = VarlinkCall(method: method, parameters: parameters, more: true)
-        try send(call.message, deadline: timeout.map { MonotonicClock.now.advanced(by: $0) })
-    }
-
-    /// Waits for the next part of a reply and returns it.
-    ///
-    /// - Parameter timeout: The maximum time to wait. Nil waits indefinitely.
-    /// - Throws: `refused` if the daemon replies with an error, `malformed` if the part is invalid,
-    ///   and `timedOut` or `closed` if none arrives.
-    package mutating func nextPart<Reply: JSONCodable>(timeout: Duration?) throws(CollectorConnectionError) -> Reply {
-        try Self.decode(try accepted(deadline: timeout.map { MonotonicClock.now.advanced(by: $0) }).parameters)
-    }
-
-    /// Returns a handle that closes the connection from another thread while this one waits.
-    ///
-    /// - Throws: `unreachable` if the process has no free descriptor.
-    package func hangUp() throws(CollectorConnectionError) -> HangUp {
-        do throws(Errno) {
-            return HangUp(try socket.duplicate())
-        } catch {
-            throw .unreachable(path: path, error)
-        }
     }
 
     // MARK: Messages
@@ -249,42 +208,8 @@ package struct CollectorConnection: ~Copyable {
         }
     }
 
-    /// Returns the error that is more helpful to the user: one for a socket that exists rather than one that does not.
-    private static func moreHelpful(
-        _ first: CollectorConnectionError, _ second: CollectorConnectionError
-    ) -> CollectorConnectionError {
-        guard case .unreachable(_, .noSuchFile) = second, first != .switchedOff else { return second }
-        if case .unreachable(_, .noSuchFile) = first { return second }
-        return first
-    }
-
     private static func lost(_ error: Errno) -> CollectorConnectionError {
         error == .timedOut ? .timedOut : .closed
-    }
-}
-
-/// Runs blocking work for tasks.
-package enum BlockingCall {
-    /// Runs `work` on a new thread and returns its result.
-    ///
-    /// Cancellation of the task is ignored.
-    ///
-    /// - Parameter work: The work. It may block.
-    /// - Returns: The value that `work` returns.
-    /// - Throws: The error that `work` throws, or ``DeliveryError`` with the code `unreachable` if
-    ///   no thread can be created.
-    package static func onThread<Value: Sendable>(
-        _ work: @escaping @Sendable () throws(DeliveryError) -> Value
-    ) async throws -> Value {
-        try await withCheckedThrowingContinuation { continuation in
-            let body: @Sendable () -> Void = { continuation.resume(with: Result { try work() }) }
-            do throws(Errno) {
-                _ = try Thread.start(name: "issues-ask", body: body)
-            } catch {
-                continuation.resume(
-                    throwing: DeliveryError(.unreachable, "Could not start a thread to query the daemon: \(error)."))
-            }
-        }
     }
 }
 
@@ -347,21 +272,6 @@ extension DeliveryError {
         } else {
             self.init(error)
         }
-    }
-}
-
-/// A handle that closes a connection from another thread than the one that waits on it.
-package final class HangUp: Sendable {
-    private let socket: FileDescriptor
-
-    init(_ socket: consuming FileDescriptor) {
-        self.socket = socket
-    }
-
-    /// Closes the connection.
-    package func now() {
-        // The waiting thread sees the end of the connection. A connection that has already ended is not an error.
-        try? socket.shutdownBoth()
     }
 }
 

@@ -6,11 +6,15 @@ internal import UnixIO
 struct DeliveryLoop: ~Copyable {
     private let delivery: Delivery
     private var link: CollectorLink?
+    private var poller: LinkPoller?
     private var waker: Waker?
 
     // An idle connection takes a slot that the daemon could give to another client.
     private static let idleTime: Duration = .seconds(30)
     private static let connectTimeout: Duration = .seconds(5)
+    private static let linkToken: UInt64 = 1
+    // A call has at most 500 receipts, so this is more than enough.
+    private static let replyLimit = 4 << 20
 
     init(_ delivery: Delivery) {
         self.delivery = delivery
@@ -58,20 +62,17 @@ struct DeliveryLoop: ~Copyable {
         let deadline = MonotonicClock.now.advanced(by: Self.idleTime)
         wait(until: deadline)
         guard MonotonicClock.now >= deadline, link != nil else { return }
-        link = nil
+        dropLink()
         delivery.state.withLock { $0.outbox.closedWhileIdle() }
     }
 
     private mutating func wait(until moment: KernelInstant?) {
         let timeout = moment.map { max(.zero, MonotonicClock.now.duration(to: $0)) }
-        if let link {
-            switch link.wait(timeout: timeout) {
-            case .ready: read()
-            case .woken: break
-            case .broken: disconnect()
-            }
+        if let poller {
+            waitForLink(on: poller, timeout: timeout)
         } else if let waker {
             _ = try? Readiness.wait(waker.counter.descriptor, for: .read, timeout: timeout)
+            waker.counter.take()
         } else {
             // The process has no free descriptor. Check again periodically.
             let retry = MonotonicClock.now.advanced(by: min(timeout ?? .seconds(1), .seconds(1)))
@@ -79,7 +80,20 @@ struct DeliveryLoop: ~Copyable {
                 _ = delivery.state.wait(deadline: retry) { state -> Bool? in state.isStopped ? true : nil }
             }
         }
-        waker?.counter.take()
+    }
+
+    private mutating func waitForLink(on poller: LinkPoller, timeout: Duration?) {
+        do throws(Errno) {
+            try poller.wait(timeout: timeout)
+        } catch {
+            return disconnect()
+        }
+        guard let link, let event = poller.events.first(where: { $0.token == Self.linkToken }) else { return }
+        switch link.handle(event) {
+        case .ready: read()
+        case .none: break
+        case .broken: disconnect()
+        }
     }
 
     // MARK: Sending
@@ -88,8 +102,11 @@ struct DeliveryLoop: ~Copyable {
         guard let waker else { return disconnect() }
         for path in delivery.paths {
             do {
+                let socket = try delivery.trust.connect(to: path, timeout: Self.connectTimeout)
+                let poller = try LinkPoller(waker: waker)
                 link = try CollectorLink(
-                    path: path, trust: delivery.trust, waker: waker, timeout: Self.connectTimeout)
+                    path: path, socket: socket, poller: poller, token: Self.linkToken, replyLimit: Self.replyLimit)
+                self.poller = poller
             } catch {
                 if case CollectorConnectionError.untrusted = error { complain("\(error)") }
                 continue
@@ -107,8 +124,13 @@ struct DeliveryLoop: ~Copyable {
         StandardErrorLine.write(text)
     }
 
-    private mutating func disconnect() {
+    private mutating func dropLink() {
         link = nil
+        poller = nil
+    }
+
+    private mutating func disconnect() {
+        dropLink()
         let unit = Double.random(in: 0..<1)
         delivery.state.withLock { $0.outbox.disconnected(at: MonotonicClock.now, unit: unit) }
         // Wakes up callers that give up when the daemon is unreachable.
@@ -134,7 +156,7 @@ struct DeliveryLoop: ~Copyable {
             case .nothing: return
             case .reply(let reply):
                 guard take(reply, from: link.path) else { return disconnect() }
-            case .broken: return disconnect()
+            case .malformed, .broken: return disconnect()
             }
         }
     }
@@ -166,122 +188,5 @@ struct DeliveryLoop: ~Copyable {
         // After the receipts, so that they are complete when a flush returns.
         delivery.state.broadcast()
         return true
-    }
-}
-
-/// A non-blocking connection to the daemon.
-///
-/// It must be used on one thread only.
-final class CollectorLink {
-    /// The result of waiting.
-    enum Wake {
-        case ready
-        case woken
-        case broken
-    }
-
-    /// The result of looking for a reply.
-    enum Received {
-        case nothing
-        case reply(VarlinkReply)
-        case broken
-    }
-
-    let path: String
-    private let socket: FileDescriptor
-    private let poller: Poller
-    private var events: [PollEvent] = []
-    private var output: [UInt8] = []
-    private var sent = 0
-    private var waitsToWrite = false
-    private var replies = ReplyReader(limit: CollectorLink.replyLimit)
-
-    // A call has at most 500 receipts, so this is more than enough.
-    private static let replyLimit = 4 << 20
-    private static let socketToken: UInt64 = 0
-    private static let wakerToken: UInt64 = 1
-
-    /// Connects to the daemon. Throws if no trusted server listens at the path.
-    init(path: String, trust: ServerTrust, waker: Waker, timeout: Duration) throws {
-        self.path = path
-        socket = try trust.connect(to: path, timeout: timeout)
-        poller = try Poller(capacity: 2)
-        try poller.add(socket, token: Self.socketToken, for: .read)
-        try poller.add(waker.counter.descriptor, token: Self.wakerToken, for: .read)
-    }
-
-    /// Sends the text, or buffers what the socket does not accept now. Returns false if the connection is lost.
-    func send(_ text: [UInt8]) -> Bool {
-        if sent == output.count {
-            output = text
-            sent = 0
-        } else {
-            output.append(contentsOf: text)
-        }
-        return sendPending()
-    }
-
-    /// Waits until a reply arrives, the socket accepts more bytes, or the waker is used.
-    func wait(timeout: Duration?) -> Wake {
-        do throws(Errno) {
-            try poller.wait(into: &events, timeout: timeout)
-        } catch {
-            return .broken
-        }
-        var wake = Wake.woken
-        for event in events where event.token == Self.socketToken {
-            if event.isWritable, sent < output.count, !sendPending() { return .broken }
-            if event.isReadable { wake = .ready }
-        }
-        return wake
-    }
-
-    /// Returns the next reply if one has arrived.
-    func receive() -> Received {
-        while true {
-            do {
-                if let reply = try replies.next() { return .reply(reply) }
-            } catch {
-                return .broken
-            }
-            switch readMore() {
-            case .bytes: continue
-            case .wouldBlock:
-                replies.releaseMemory()
-                return .nothing
-            case .end, .failed: return .broken
-            }
-        }
-    }
-
-    private func readMore() -> IOResult {
-        do throws(Errno) {
-            let count = try replies.read(from: socket, atMost: 16 << 10)
-            return count == 0 ? .end : .bytes(count)
-        } catch .wouldBlock {
-            return .wouldBlock
-        } catch {
-            return .failed(error)
-        }
-    }
-
-    private func sendPending() -> Bool {
-        while sent < output.count {
-            switch socket.attemptSend(output, from: sent) {
-            case .bytes(let count): sent += count
-            case .wouldBlock: return watch(forWriting: true)
-            case .end, .failed: return false
-            }
-        }
-        output = []
-        sent = 0
-        return watch(forWriting: false)
-    }
-
-    private func watch(forWriting: Bool) -> Bool {
-        guard forWriting != waitsToWrite else { return true }
-        waitsToWrite = forWriting
-        let interest: Interest = forWriting ? [.read, .write] : .read
-        return (try? poller.modify(socket, token: Self.socketToken, for: interest)) != nil
     }
 }

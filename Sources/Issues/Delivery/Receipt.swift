@@ -20,6 +20,9 @@ public struct Receipt: Sendable {
 
     /// Waits until the issue is delivered, summarized or given up.
     ///
+    /// Any number of tasks may wait. They share one thread and one connection to the daemon. If the
+    /// daemon restarts meanwhile, they continue to wait.
+    ///
     /// After the timeout, the function returns what is known then, including fates with the outcome
     /// ``IssueFate/Outcome/pending``.
     ///
@@ -27,36 +30,28 @@ public struct Receipt: Sendable {
     ///   - destination: The name of a destination. Nil waits for all destinations.
     ///   - timeout: The maximum time to wait.
     /// - Returns: The fate of the issue for each destination. Empty if the daemon has no destination.
-    /// - Throws: ``DeliveryError`` if the issue was not stored in time, the daemon cannot be
-    ///   queried, or it has no destination of that name. `CancellationError` if the task was
-    ///   cancelled while it waited for the issue to be stored.
+    /// - Throws: ``DeliveryError`` if the issue was not stored in time, the daemon refuses the query
+    ///   or cannot be reached until the timeout, or it has no destination of that name.
+    ///   `CancellationError` if the task was cancelled.
     public func delivered(
         to destination: String? = nil, timeout: Duration = .seconds(30)
     ) async throws -> [IssueFate] {
         let start = ContinuousClock.now
         let stored = try await stored(within: timeout)
-        let rest = max(.zero, timeout - (ContinuousClock.now - start))
-        return try await BlockingCall.onThread { () throws(DeliveryError) in
-            do throws(CollectorConnectionError) {
-                return try Self.fates(of: stored, for: destination, within: rest)
-            } catch {
-                throw DeliveryError(error, destination: destination)
-            }
+        let parameters = AwaitParameters(
+            id: stored.id, destination: destination,
+            timeout: max(.zero, timeout - (ContinuousClock.now - start)))
+        do {
+            let reply = try await CollectorClient.current.fates(
+                parameters, at: .init(found: stored.path), retries: true)
+            return reply.fates.map { IssueFate($0) }
+        } catch let error as CollectorConnectionError {
+            throw DeliveryError(error, destination: destination)
         }
     }
 
-    private static func fates(
-        of stored: ReceiptState.Stored, for destination: String?, within timeout: Duration
-    ) throws(CollectorConnectionError) -> [IssueFate] {
-        var connection = try CollectorConnection(paths: [stored.path])
-        // The daemon applies the timeout itself. The extra time is for its reply to arrive.
-        let reply: AwaitReply = try connection.call(
-            .await, AwaitParameters(id: stored.id, destination: destination, timeout: timeout),
-            timeout: timeout + .seconds(15))
-        return reply.fates.map { IssueFate($0) }
-    }
-
     private func stored(within timeout: Duration) async throws -> ReceiptState.Stored {
+        if let known = state.known { return try known.get() }
         let state = state
         return try await withThrowingTaskGroup(of: ReceiptState.Stored.self) { group in
             group.addTask { try await state.outcome() }

@@ -129,6 +129,41 @@ extension ServerTrust {
         throw .untrusted(path: path, reason: reason)
     }
 
+    /// Connects to the first path with a trusted server, and passes its socket to a closure.
+    ///
+    /// - Parameters:
+    ///   - paths: The paths to try, in order. Empty if delivery is disabled.
+    ///   - timeout: The timeout for all paths together. Zero makes a single attempt per path, which
+    ///     fails with `wouldBlock` if the server's backlog is full.
+    ///   - body: Receives a path and its socket. If it throws, the next path is tried.
+    /// - Returns: The value that `body` returns.
+    /// - Throws: The most helpful error of the failed attempts; `switchedOff` if there are no paths.
+    func connect<Value: ~Copyable>(
+        toFirstOf paths: [String], timeout: Duration,
+        _ body: (String, consuming FileDescriptor) throws(CollectorConnectionError) -> Value
+    ) throws(CollectorConnectionError) -> Value {
+        var failure = CollectorConnectionError.switchedOff
+        let deadline = MonotonicClock.now.advanced(by: timeout)
+        for path in paths {
+            do throws(CollectorConnectionError) {
+                let timeLeft = max(.zero, MonotonicClock.now.duration(to: deadline))
+                return try body(path, try connect(to: path, timeout: timeLeft))
+            } catch {
+                failure = Self.moreHelpful(failure, error)
+            }
+        }
+        throw failure
+    }
+
+    /// Returns the error that is more helpful to the user: one for a socket that exists rather than one that does not.
+    private static func moreHelpful(
+        _ first: CollectorConnectionError, _ second: CollectorConnectionError
+    ) -> CollectorConnectionError {
+        guard case .unreachable(_, .noSuchFile) = second, first != .switchedOff else { return second }
+        if case .unreachable(_, .noSuchFile) = first { return second }
+        return first
+    }
+
     private func ownerOfPlace(_ path: String) throws(CollectorConnectionError) -> UInt32 {
         let socket: FileStatus
         let folder: FileStatus

@@ -1,0 +1,366 @@
+internal import IssueWire
+internal import UnixIO
+
+/// The calls of one connection of a ``CollectorClient``. Used on the client's thread only.
+protocol CallWork: AnyObject {
+    /// Whether a connection is needed.
+    var isActive: Bool { get }
+    /// Whether replies are read now. Otherwise they stay in the daemon.
+    var wantsReplies: Bool { get }
+    /// The time from which there is a message to send. Nil if there is none.
+    var nextSend: KernelInstant? { get }
+    /// The time at which the first task stops waiting. Nil if there is none.
+    var deadline: KernelInstant? { get }
+
+    /// Ends the wait of tasks whose deadline has passed, and forgets cancelled ones.
+    ///
+    /// - Returns: False if a reply is pending that no task wants, so that the connection must be closed.
+    func removeFinished(at now: KernelInstant) -> Bool
+    /// Returns a message to send now. Nil if there is none.
+    func nextMessage(at now: KernelInstant) -> [UInt8]?
+    /// Processes a reply. Returns false if the connection cannot be used after it.
+    func received(_ reply: VarlinkReply, at now: KernelInstant) -> Bool
+    /// Handles a failed attempt to connect.
+    func connectFailed(_ error: CollectorConnectionError, at now: KernelInstant)
+    /// Handles the end of a connection.
+    ///
+    /// - Parameters:
+    ///   - error: The reason.
+    ///   - wasUsed: Whether the daemon had replied on this connection.
+    func disconnected(_ error: CollectorConnectionError, wasUsed: Bool)
+}
+
+extension VarlinkReply {
+    /// The reply, or the daemon's error.
+    fileprivate var result: Result<VarlinkReply, any Error> {
+        CollectorError(self).map { .failure(CollectorConnectionError.refused($0)) } ?? .success(self)
+    }
+}
+
+// MARK: Queries
+
+/// A call with one reply.
+struct QueuedCall: Sendable {
+    let message: [UInt8]
+    /// Nil if the task waits indefinitely.
+    let deadline: KernelInstant?
+    let reply = PendingReply<VarlinkReply>()
+    fileprivate var isRepeated = false
+
+    init(message: [UInt8], deadline: KernelInstant?) {
+        self.message = message
+        self.deadline = deadline
+    }
+
+    /// Fails the call if its deadline has passed. Returns whether its task no longer waits.
+    fileprivate func hasEnded(at now: KernelInstant) -> Bool {
+        if let deadline, deadline <= now { reply.finish(.failure(CollectorConnectionError.timedOut)) }
+        return reply.isFinished
+    }
+}
+
+/// Sends calls one after another.
+final class CallQueue: CallWork {
+    private var waiting: [QueuedCall] = []
+    private var inFlight: QueuedCall?
+
+    func add(_ call: QueuedCall) {
+        waiting.append(call)
+    }
+
+    var isActive: Bool { inFlight != nil || !waiting.isEmpty }
+    // Also without a call, to notice the end of an idle connection.
+    var wantsReplies: Bool { true }
+    var nextSend: KernelInstant? { inFlight == nil && !waiting.isEmpty ? .distantPast : nil }
+    var deadline: KernelInstant? {
+        let first = waiting.lazy.compactMap(\.deadline).min()
+        guard let current = inFlight?.deadline else { return first }
+        return first.map { min($0, current) } ?? current
+    }
+
+    func removeFinished(at now: KernelInstant) -> Bool {
+        waiting.removeAll { $0.hasEnded(at: now) }
+        guard let call = inFlight, call.hasEnded(at: now) else { return true }
+        inFlight = nil
+        return false
+    }
+
+    func nextMessage(at now: KernelInstant) -> [UInt8]? {
+        guard inFlight == nil, !waiting.isEmpty else { return nil }
+        let call = waiting.removeFirst()
+        inFlight = call
+        return call.message
+    }
+
+    func received(_ reply: VarlinkReply, at now: KernelInstant) -> Bool {
+        guard let call = inFlight else { return false }
+        inFlight = nil
+        call.reply.finish(reply.result)
+        return true
+    }
+
+    func connectFailed(_ error: CollectorConnectionError, at now: KernelInstant) {
+        for call in waiting { call.reply.finish(.failure(error)) }
+        waiting = []
+    }
+
+    func disconnected(_ error: CollectorConnectionError, wasUsed: Bool) {
+        guard var call = inFlight else { return }
+        inFlight = nil
+        // The daemon may have closed the idle connection before it read the call.
+        guard wasUsed, !call.isRepeated, error == .closed else {
+            call.reply.finish(.failure(error))
+            return
+        }
+        call.isRepeated = true
+        waiting.insert(call, at: 0)
+    }
+}
+
+// MARK: Fates
+
+/// A record whose fates a task waits for.
+struct AwaitedRecord: Sendable {
+    let id: String
+    let destination: String?
+    let deadline: KernelInstant
+    /// Whether to try again until the deadline if the daemon cannot be reached or is busy.
+    let retries: Bool
+    let reply = PendingReply<AwaitReply>()
+}
+
+/// Waits for the fates of any number of records on one connection.
+///
+/// The daemon processes `Await` calls of a connection one after another. So this sends a batch of
+/// calls that are answered at once, and repeats them while fates are pending. Only the first call
+/// of a batch waits in the daemon, and not for long, since another record may have its fates first.
+final class AwaitQueue: CallWork {
+    private struct Entry {
+        let record: AwaitedRecord
+        /// The last reply. Some of its fates are pending.
+        var known: AwaitReply?
+        /// The reason why there was no reply the last time.
+        var failure: CollectorConnectionError?
+
+        /// The time at which the task stops waiting. A record that was not looked up yet has more
+        /// time: otherwise a short timeout would never return anything.
+        var end: KernelInstant {
+            known == nil && failure == nil ? record.deadline.advanced(by: AwaitQueue.lateness) : record.deadline
+        }
+
+        var hasEnded: Bool { record.reply.isFinished }
+
+        /// Resumes the task with what is known.
+        func finish() {
+            record.reply.finish(known.map { .success($0) } ?? .failure(failure ?? .timedOut))
+        }
+    }
+
+    /// The number of calls in a batch. With `pollTime`, this limits the load of the daemon.
+    private static let batchSize = 256
+    /// How long the first call of a batch waits in the daemon, and the time from one batch to the next.
+    private static let pollTime: Duration = .milliseconds(100)
+    private static let lateness: Duration = .seconds(15)
+
+    /// Records that were not looked up yet.
+    private var new: [Entry] = []
+    /// Records with pending fates. The one that was looked up the longest time ago is first.
+    private var pending: [Entry] = []
+    private var inFlight: [Entry] = []
+    /// The number of replies to the calls in flight.
+    private var replyCount = 0
+    private var isBatchOfNew = false
+    private var settledCount = 0
+    private var nextPoll = KernelInstant.distantPast
+    private var busyUntil = KernelInstant.distantPast
+    /// Not later than the end of any record.
+    private var nextEnd = KernelInstant.distantFuture
+
+    func add(_ record: AwaitedRecord) {
+        new.append(Entry(record: record))
+        nextEnd = min(nextEnd, record.deadline)
+    }
+
+    var isActive: Bool { !new.isEmpty || !pending.isEmpty || !inFlight.isEmpty }
+    var wantsReplies: Bool { true }
+    var deadline: KernelInstant? { isActive ? nextEnd : nil }
+
+    var nextSend: KernelInstant? {
+        guard inFlight.isEmpty else { return nil }
+        if !new.isEmpty { return busyUntil }
+        return pending.isEmpty ? nil : max(nextPoll, busyUntil)
+    }
+
+    func removeFinished(at now: KernelInstant) -> Bool {
+        // Only before the next batch, since thousands of tasks may be cancelled one after another.
+        if let time = nextSend, time <= now {
+            new.removeAll { $0.hasEnded }
+            pending.removeAll { $0.hasEnded }
+        }
+        if nextEnd <= now { endOverdue(at: now) }
+        // Replies for cancelled tasks are read and ignored.
+        return true
+    }
+
+    private func endOverdue(at now: KernelInstant) {
+        let unanswered = inFlight.dropFirst(replyCount)
+        for entry in new + pending + unanswered where entry.end <= now { entry.finish() }
+        new.removeAll { $0.hasEnded }
+        pending.removeAll { $0.hasEnded }
+        let ends = (new + pending + unanswered).lazy.filter { !$0.hasEnded }.map(\.end)
+        nextEnd = ends.min() ?? .distantFuture
+    }
+
+    func nextMessage(at now: KernelInstant) -> [UInt8]? {
+        guard let time = nextSend, time <= now else { return nil }
+        isBatchOfNew = !new.isEmpty
+        settledCount = 0
+        replyCount = 0
+        // How long the next call may wait in the daemon.
+        var timeout = Duration.zero
+        if isBatchOfNew {
+            inFlight = Self.takeBatch(of: &new)
+        } else {
+            inFlight = Self.takeBatch(of: &pending)
+            timeout = max(.zero, min(Self.pollTime, now.duration(to: nextEnd)))
+            nextPoll = now.advanced(by: Self.pollTime)
+        }
+        var writer = JSONWriter()
+        for entry in inFlight {
+            let parameters = AwaitParameters(
+                id: entry.record.id, destination: entry.record.destination, timeout: timeout)
+            VarlinkCall.encode(CollectorMethod.await.fullName, parameters, to: &writer)
+            timeout = .zero
+        }
+        return writer.bytes
+    }
+
+    private static func takeBatch(of entries: inout [Entry]) -> [Entry] {
+        let batch = Array(entries.prefix(batchSize))
+        entries.removeFirst(batch.count)
+        return batch
+    }
+
+    func received(_ reply: VarlinkReply, at now: KernelInstant) -> Bool {
+        if case .busy(let delay)? = CollectorError(reply) {
+            busyUntil = now.advanced(by: min(max(delay, Self.pollTime), .seconds(1)))
+        }
+        // A daemon with too many connections refuses a new one before it reads a call.
+        guard replyCount < inFlight.count else { return false }
+        let entry = inFlight[replyCount]
+        replyCount += 1
+        if !entry.hasEnded { process(reply, for: entry, at: now) }
+        if replyCount == inFlight.count { endBatch() }
+        return true
+    }
+
+    private func process(_ reply: VarlinkReply, for entry: Entry, at now: KernelInstant) {
+        var entry = entry
+        switch Self.result(of: reply) {
+        case .failure(.refused(.busy(let delay))) where entry.record.retries:
+            entry.failure = .refused(.busy(retryAfter: delay))
+            keep(entry, at: now)
+        case .success(let reply) where reply.fates.contains { $0.fate == .pending }:
+            entry.known = reply
+            entry.failure = nil
+            keep(entry, at: now)
+        case .success(let reply):
+            settledCount += 1
+            entry.record.reply.finish(.success(reply))
+        case .failure(let error):
+            entry.record.reply.finish(.failure(error))
+        }
+    }
+
+    private func keep(_ entry: Entry, at now: KernelInstant) {
+        guard entry.record.deadline > now else { return entry.finish() }
+        pending.append(entry)
+        nextEnd = min(nextEnd, entry.end)
+    }
+
+    private func endBatch() {
+        // If fates arrive quickly, the next batch follows at once. It then finds enough of them to be worth it.
+        if !isBatchOfNew, 4 * settledCount >= inFlight.count { nextPoll = .distantPast }
+        inFlight = []
+        replyCount = 0
+    }
+
+    private static func result(of reply: VarlinkReply) -> Result<AwaitReply, CollectorConnectionError> {
+        if let error = CollectorError(reply) { return .failure(.refused(error)) }
+        do throws(FieldError) {
+            return .success(try AwaitReply(json: reply.parameters))
+        } catch {
+            return .failure(.malformed(error.description))
+        }
+    }
+
+    func connectFailed(_ error: CollectorConnectionError, at now: KernelInstant) {
+        pending += new
+        new = []
+        for index in pending.indices {
+            pending[index].failure = error
+            if !pending[index].record.retries { pending[index].record.reply.finish(.failure(error)) }
+        }
+        pending.removeAll { $0.hasEnded }
+    }
+
+    func disconnected(_ error: CollectorConnectionError, wasUsed: Bool) {
+        let unanswered = inFlight.dropFirst(replyCount)
+        endBatch()
+        for var entry in unanswered where !entry.hasEnded {
+            guard wasUsed || entry.record.retries else {
+                entry.record.reply.finish(.failure(error))
+                continue
+            }
+            entry.failure = error
+            pending.append(entry)
+            nextEnd = min(nextEnd, entry.end)
+        }
+    }
+}
+
+// MARK: Streams
+
+/// The call of a ``CollectorStream``.
+final class StreamCall: CallWork {
+    private var message: [UInt8]?
+    private var wanted: PendingReply<VarlinkReply>?
+    // Between two replies too: the connection stays open until the stream ends.
+    private(set) var isActive = true
+
+    init(message: [UInt8], reply: PendingReply<VarlinkReply>) {
+        self.message = message
+        wanted = reply
+    }
+
+    func await(_ reply: PendingReply<VarlinkReply>) {
+        wanted = reply
+    }
+
+    /// Ends the stream. A task that waits for it gets the error.
+    func end(_ error: CollectorConnectionError) {
+        isActive = false
+        wanted.take()?.finish(.failure(error))
+    }
+
+    var wantsReplies: Bool { wanted != nil }
+    var nextSend: KernelInstant? { message == nil ? nil : .distantPast }
+    var deadline: KernelInstant? { nil }
+
+    func removeFinished(at now: KernelInstant) -> Bool { isActive }
+    func nextMessage(at now: KernelInstant) -> [UInt8]? { message.take() }
+
+    func received(_ reply: VarlinkReply, at now: KernelInstant) -> Bool {
+        isActive = reply.continues
+        wanted.take()?.finish(reply.result)
+        return isActive
+    }
+
+    func connectFailed(_ error: CollectorConnectionError, at now: KernelInstant) { end(error) }
+    func disconnected(_ error: CollectorConnectionError, wasUsed: Bool) { end(error) }
+}
+
+extension KernelInstant {
+    fileprivate static let distantPast = KernelInstant(nanoseconds: .min)
+    fileprivate static let distantFuture = KernelInstant(nanoseconds: .max)
+}

@@ -1,0 +1,328 @@
+package import IssueWire
+internal import Synchronization
+internal import UnixIO
+
+/// Calls the daemon for tasks.
+///
+/// All tasks of the process share one thread. For each socket they share one connection for
+/// queries and one on which fates are awaited, since the daemon processes the calls of a connection
+/// one after another. Operations that may take long and streams have connections of their own.
+///
+/// The thread starts with the first call. A shared connection closes when no task has used it for
+/// a while, and the thread ends with the last connection. A cancelled task stops waiting at once.
+package final class CollectorClient: Sendable {
+    /// The socket that a call is sent to.
+    package struct Place: Hashable, Sendable {
+        let paths: [String]
+        private let isNamed: Bool
+
+        /// Creates a place.
+        ///
+        /// - Parameter socket: The path of a socket. Nil means the first reachable one of the standard paths.
+        package init(socket: String?) {
+            paths = socket.map { [$0] } ?? SocketPath.search()
+            isNamed = socket != nil
+        }
+
+        /// Creates the place of a socket that was found before.
+        init(found path: String) {
+            paths = [path]
+            isNamed = false
+        }
+
+        var trust: ServerTrust { .socket(isNamed ? paths.first : nil) }
+    }
+
+    /// A request of a task to the thread.
+    enum Request: Sendable {
+        case call(QueuedCall, Place, onOwnConnection: Bool)
+        case fates(AwaitedRecord, Place)
+        /// Begins a stream and waits for its first part.
+        case begin(stream: UInt64, message: [UInt8], PendingReply<VarlinkReply>, Place)
+        /// Waits for another part of a stream.
+        case part(stream: UInt64, PendingReply<VarlinkReply>)
+        case end(stream: UInt64)
+    }
+
+    private struct State: Sendable {
+        var requests: [Request] = []
+        /// Not nil while the thread runs.
+        var waker: Waker?
+    }
+
+    private let state = Mutex(State())
+    let idleTime: Duration
+    private let processID: Int32
+    private let successor = AtomicLazyReference<CollectorClient>()
+
+    /// Creates a client. Its thread starts with the first call.
+    ///
+    /// - Parameters:
+    ///   - idleTime: How long a shared connection stays open while no task uses it.
+    ///   - processID: The id of this process. In any other process, ``ofThisProcess`` creates a new client.
+    package init(idleTime: Duration = .seconds(2), processID: Int32 = CurrentProcess.pid) {
+        self.idleTime = idleTime
+        self.processID = processID
+    }
+
+    private static let first = CollectorClient()
+
+    /// The client that all tasks of this process share.
+    package static var current: CollectorClient { first.ofThisProcess }
+
+    /// The client of this process: this object, or a new one after a fork.
+    ///
+    /// The thread of an inherited client exists in the parent only.
+    package var ofThisProcess: CollectorClient {
+        let processID = CurrentProcess.pid
+        var client = self
+        while client.processID != processID {
+            client = client.successor.load() ?? client.successor.storeIfNil(CollectorClient(idleTime: client.idleTime))
+        }
+        return client
+    }
+
+    /// Whether the thread runs. For tests.
+    package var isRunning: Bool { state.withLock { $0.waker != nil } }
+
+    // MARK: Calls
+
+    /// Calls a method and returns its single reply.
+    ///
+    /// - Parameters:
+    ///   - method: The method. On the shared connection, it must be harmless to call it twice: if the
+    ///     daemon closes the connection before it replies, the call is repeated once.
+    ///   - parameters: The parameters, a JSON object.
+    ///   - place: The daemon's socket.
+    ///   - timeout: The timeout for connecting, earlier calls on the shared connection and the reply.
+    ///     Nil waits indefinitely.
+    ///   - isLong: Whether the call uses a connection of its own, because it may take long.
+    /// - Returns: The parameters of the reply, a JSON object.
+    /// - Throws: ``CollectorConnectionError``, or `CancellationError` if the task is cancelled.
+    package func call(
+        _ method: CollectorMethod, json parameters: [UInt8], at place: Place, timeout: Duration? = .seconds(45),
+        isLong: Bool = false
+    ) async throws -> [UInt8] {
+        let call = QueuedCall(
+            message: VarlinkCall(method: method.fullName, parameters: parameters).message,
+            deadline: timeout.map { MonotonicClock.now.advanced(by: $0) })
+        return try await value(of: call.reply) { submit(.call(call, place, onOwnConnection: isLong)) }.parameters
+    }
+
+    /// Waits until no fate of a record is pending, or for the timeout.
+    ///
+    /// - Parameters:
+    ///   - parameters: The record, the destination, and the timeout, 30 seconds if it is nil.
+    ///   - place: The daemon's socket.
+    ///   - retries: Whether to try again until the timeout if the daemon cannot be reached or is busy.
+    /// - Returns: The fates. Some may be pending after the timeout.
+    /// - Throws: ``CollectorConnectionError``, or `CancellationError` if the task is cancelled.
+    package func fates(_ parameters: AwaitParameters, at place: Place, retries: Bool) async throws -> AwaitReply {
+        let record = AwaitedRecord(
+            id: parameters.id, destination: parameters.destination,
+            deadline: MonotonicClock.now.advanced(by: parameters.timeout ?? .seconds(30)), retries: retries)
+        return try await value(of: record.reply) { submit(.fates(record, place)) }
+    }
+
+    /// Prepares a call with any number of replies. It is sent when its first reply is awaited.
+    ///
+    /// - Parameters:
+    ///   - method: The method.
+    ///   - parameters: The parameters, a JSON object.
+    ///   - place: The daemon's socket.
+    package func stream(_ method: CollectorMethod, json parameters: [UInt8], at place: Place) -> CollectorStream {
+        let call = VarlinkCall(method: method.fullName, parameters: parameters, more: true)
+        return CollectorStream(client: self, place: place, message: call.message)
+    }
+
+    /// Waits for the value of a reply that `begin` asks for.
+    func value<Value: Sendable>(of reply: PendingReply<Value>, begin: () -> Void) async throws -> Value {
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                if reply.attach(continuation) { begin() }
+            }
+        } onCancel: {
+            if reply.finish(.failure(CancellationError())) { wake() }
+        }
+    }
+
+    // MARK: The thread
+
+    /// Passes a request to the thread, and starts the thread if it does not run.
+    func submit(_ request: Request) {
+        do throws(Errno) {
+            let (waker, starts) = try add(request)
+            guard starts else { return waker.wake() }
+            _ = try Thread.start(name: "issues-query") { [self] in CollectorClientLoop.run(self, waker) }
+        } catch {
+            failAll(error)
+        }
+    }
+
+    private func add(_ request: Request) throws(Errno) -> (waker: Waker, starts: Bool) {
+        try state.withLock { state throws(Errno) in
+            let isRunning = state.waker != nil
+            let waker: Waker
+            if let running = state.waker { waker = running } else { waker = try Waker() }
+            state.waker = waker
+            state.requests.append(request)
+            return (waker, !isRunning)
+        }
+    }
+
+    /// Passes the end of a stream to the thread, unless the thread has ended and the stream with it.
+    func endStream(_ id: UInt64) {
+        let waker = state.withLock { state in
+            if state.waker != nil { state.requests.append(.end(stream: id)) }
+            return state.waker
+        }
+        waker?.wake()
+    }
+
+    /// Makes the thread look for requests whose tasks no longer wait.
+    private func wake() {
+        state.withLock { $0.waker }?.wake()
+    }
+
+    /// Fails all requests that were not taken, because the thread cannot run.
+    func failAll(_ error: Errno) {
+        let requests = state.withLock { state in
+            defer { state = State() }
+            return state.requests
+        }
+        for request in requests { request.fail(error) }
+    }
+
+    /// Takes the new requests.
+    ///
+    /// - Parameter endsIfNone: Whether the thread ends if there are none.
+    /// - Returns: The requests. Nil if the thread must end.
+    func takeRequests(endsIfNone: Bool) -> [Request]? {
+        state.withLock { state in
+            if endsIfNone, state.requests.isEmpty {
+                state = State()
+                return nil
+            }
+            defer { state.requests = [] }
+            return state.requests
+        }
+    }
+}
+
+extension CollectorClient.Request {
+    func fail(_ error: Errno) {
+        switch self {
+        case .call(let call, let place, _): call.reply.finish(.failure(place.unreachable(error)))
+        case .fates(let record, let place): record.reply.finish(.failure(place.unreachable(error)))
+        case .begin(_, _, let reply, let place): reply.finish(.failure(place.unreachable(error)))
+        case .part(_, let reply): reply.finish(.failure(CollectorConnectionError.closed))
+        case .end: break
+        }
+    }
+}
+
+extension CollectorClient.Place {
+    fileprivate func unreachable(_ error: Errno) -> CollectorConnectionError {
+        paths.first.map { .unreachable(path: $0, error) } ?? .switchedOff
+    }
+}
+
+/// A call with any number of replies, on a connection of its own.
+///
+/// The connection closes when this object is released.
+package final class CollectorStream: Sendable {
+    private let client: CollectorClient
+    private let place: CollectorClient.Place
+    private let message: [UInt8]
+    private let id = UniqueToken.next()
+    private let isBegun = Atomic(false)
+
+    init(client: CollectorClient, place: CollectorClient.Place, message: [UInt8]) {
+        self.client = client
+        self.place = place
+        self.message = message
+    }
+
+    deinit {
+        client.ofThisProcess.endStream(id)
+    }
+
+    /// Waits for the next reply. Must not be called again before it returns, or after the last reply.
+    ///
+    /// - Returns: The parameters of the reply, a JSON object, and whether another one follows.
+    /// - Throws: ``CollectorConnectionError``, or `CancellationError` if the task is cancelled. The
+    ///   stream has ended then.
+    package func next() async throws -> (parameters: [UInt8], continues: Bool) {
+        let (id, client) = (id, client.ofThisProcess)
+        let reply = PendingReply<VarlinkReply>()
+        let part = try await withTaskCancellationHandler {
+            try await client.value(of: reply) {
+                if isBegun.exchange(true, ordering: .relaxed) {
+                    client.submit(.part(stream: id, reply))
+                } else {
+                    client.submit(.begin(stream: id, message: message, reply, place))
+                }
+            }
+        } onCancel: {
+            // First, since the end of the stream also ends the wait.
+            reply.finish(.failure(CancellationError()))
+            client.endStream(id)
+        }
+        return (part.parameters, part.continues)
+    }
+}
+
+/// A reply for which one task waits.
+final class PendingReply<Value: Sendable>: Sendable {
+    private enum State {
+        case new
+        case awaited(CheckedContinuation<Value, any Error>)
+        case finished(Result<Value, any Error>)
+    }
+
+    private let state = Mutex(State.new)
+
+    var isFinished: Bool {
+        state.withLock { state in
+            if case .finished = state { true } else { false }
+        }
+    }
+
+    /// Lets a task wait. Returns false if the result is already known; the task has been resumed then.
+    func attach(_ continuation: CheckedContinuation<Value, any Error>) -> Bool {
+        let result = state.withLock { state -> Result<Value, any Error>? in
+            if case .finished(let result) = state { return result }
+            state = .awaited(continuation)
+            return nil
+        }
+        if let result { continuation.resume(with: result) }
+        return result == nil
+    }
+
+    /// Resumes the task. Only the first call has an effect; returns whether this was it.
+    @discardableResult
+    func finish(_ result: Result<Value, any Error>) -> Bool {
+        let previous = state.withLock { state in
+            let previous = state
+            if case .finished = previous { return previous }
+            state = .finished(result)
+            return previous
+        }
+        switch previous {
+        case .new: return true
+        case .awaited(let continuation):
+            continuation.resume(with: result)
+            return true
+        case .finished: return false
+        }
+    }
+}
+
+/// Numbers that are unique in the process, for connections.
+enum UniqueToken {
+    private static let last = Atomic(LinkPoller.wakerToken)
+
+    static func next() -> UInt64 {
+        last.add(1, ordering: .relaxed).newValue
+    }
+}

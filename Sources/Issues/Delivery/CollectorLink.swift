@@ -1,0 +1,186 @@
+internal import IssueWire
+internal import UnixIO
+
+/// Waits for a thread's connections and its waker.
+final class LinkPoller {
+    /// The token of the waker's events. Connections have other tokens.
+    static let wakerToken: UInt64 = 0
+
+    private let poller: Poller
+    private let waker: Waker
+    /// The events of the last wait.
+    private(set) var events: [PollEvent] = []
+
+    init(waker: Waker) throws(Errno) {
+        self.waker = waker
+        poller = try Poller(capacity: 16)
+        try poller.add(waker.counter.descriptor, token: Self.wakerToken, for: .read)
+    }
+
+    /// Waits until a connection is ready or the waker is used.
+    ///
+    /// - Parameter timeout: The maximum time to wait. Nil waits indefinitely.
+    func wait(timeout: Duration?) throws(Errno) {
+        try poller.wait(into: &events, timeout: timeout)
+        if events.contains(where: { $0.token == Self.wakerToken }) { waker.counter.take() }
+    }
+
+    fileprivate func add(_ socket: borrowing FileDescriptor, token: UInt64, for interest: Interest) throws(Errno) {
+        try poller.add(socket, token: token, for: interest)
+    }
+
+    fileprivate func modify(_ socket: borrowing FileDescriptor, token: UInt64, for interest: Interest) throws(Errno) {
+        try poller.modify(socket, token: token, for: interest)
+    }
+
+    fileprivate func remove(_ socket: borrowing FileDescriptor) throws(Errno) {
+        try poller.remove(socket)
+    }
+}
+
+/// A non-blocking connection to the daemon.
+///
+/// It must be used on one thread only.
+final class CollectorLink {
+    /// The meaning of an event.
+    enum Wake {
+        /// A reply may have arrived.
+        case ready
+        case none
+        case broken
+    }
+
+    /// The result of looking for a reply.
+    enum Received {
+        case nothing
+        case reply(VarlinkReply)
+        case malformed(String)
+        case broken
+    }
+
+    let path: String
+    private let socket: FileDescriptor
+    private let poller: LinkPoller
+    private let token: UInt64
+    private var output: [UInt8] = []
+    private var sent = 0
+    private var waitsToWrite = false
+    private(set) var isWatched = true
+    private var replies: ReplyReader
+
+    /// Adds a connected, non-blocking socket to a poller.
+    ///
+    /// - Parameters:
+    ///   - path: The path of the socket.
+    ///   - socket: The socket.
+    ///   - poller: Waits for the socket.
+    ///   - token: The token of the socket's events.
+    ///   - replyLimit: The maximum size of a reply, in bytes.
+    /// - Throws: `unreachable` if the socket cannot be waited for.
+    init(
+        path: String, socket: consuming FileDescriptor, poller: LinkPoller, token: UInt64, replyLimit: Int
+    ) throws(CollectorConnectionError) {
+        self.path = path
+        self.socket = socket
+        self.poller = poller
+        self.token = token
+        replies = ReplyReader(limit: replyLimit)
+        do throws(Errno) {
+            try poller.add(self.socket, token: token, for: .read)
+        } catch {
+            throw .unreachable(path: path, error)
+        }
+    }
+
+    /// Ends the connection, even if a forked child holds the socket too.
+    func close() {
+        // Otherwise the child's copy would keep the socket in the poller. Errors mean that this has been done.
+        try? poller.remove(socket)
+        try? socket.shutdownBoth()
+    }
+
+    /// Sends the text, or buffers what the socket does not accept now. Returns false if the connection is lost.
+    func send(_ text: [UInt8]) -> Bool {
+        if sent == output.count {
+            output = text
+            sent = 0
+        } else {
+            output.append(contentsOf: text)
+        }
+        return sendPending()
+    }
+
+    /// Handles an event of the socket.
+    func handle(_ event: PollEvent) -> Wake {
+        if event.isWritable, sent < output.count, !sendPending() { return .broken }
+        return event.isReadable ? .ready : .none
+    }
+
+    /// Returns the next reply if one has arrived.
+    func receive() -> Received {
+        while true {
+            do {
+                if let reply = try replies.next() { return .reply(reply) }
+            } catch {
+                return .malformed("\(error)")
+            }
+            switch readMore() {
+            case .bytes: continue
+            case .wouldBlock:
+                replies.releaseMemory()
+                return .nothing
+            case .end, .failed: return .broken
+            }
+        }
+    }
+
+    /// Starts or stops waiting for events of the socket. While stopped, not even its end is noticed.
+    ///
+    /// - Returns: False if that failed.
+    func watch(_ isWatched: Bool) -> Bool {
+        guard isWatched != self.isWatched else { return true }
+        self.isWatched = isWatched
+        do throws(Errno) {
+            if isWatched {
+                try poller.add(socket, token: token, for: interest)
+            } else {
+                try poller.remove(socket)
+            }
+            return true
+        } catch {
+            return false
+        }
+    }
+
+    private var interest: Interest { waitsToWrite ? [.read, .write] : .read }
+
+    private func readMore() -> IOResult {
+        do throws(Errno) {
+            let count = try replies.read(from: socket, atMost: 16 << 10)
+            return count == 0 ? .end : .bytes(count)
+        } catch .wouldBlock {
+            return .wouldBlock
+        } catch {
+            return .failed(error)
+        }
+    }
+
+    private func sendPending() -> Bool {
+        while sent < output.count {
+            switch socket.attemptSend(output, from: sent) {
+            case .bytes(let count): sent += count
+            case .wouldBlock: return wait(toWrite: true)
+            case .end, .failed: return false
+            }
+        }
+        output = []
+        sent = 0
+        return wait(toWrite: false)
+    }
+
+    private func wait(toWrite: Bool) -> Bool {
+        guard toWrite != waitsToWrite else { return true }
+        waitsToWrite = toWrite
+        return !isWatched || (try? poller.modify(socket, token: token, for: interest)) != nil
+    }
+}
