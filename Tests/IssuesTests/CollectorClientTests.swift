@@ -9,41 +9,41 @@ struct CollectorClientTests {
     /// A client whose connections stay open during a test.
     private let client = CollectorClient(idleTime: .seconds(3600))
 
-    private func fates(_ id: String, at desk: Desk, retries: Bool = true, timeout: Duration = .seconds(600))
+    private func fates(_ id: String, at fixture: CollectorFixture, retries: Bool = true, timeout: Duration = .seconds(600))
         async throws
         -> [Fate]
     {
         try await client.fates(
-            AwaitParameters(id: id, timeout: timeout), at: .init(socket: desk.path), retries: retries
+            AwaitParameters(id: id, timeout: timeout), at: .init(socket: fixture.path), retries: retries
         ).fates.map(\.fate)
     }
 
-    private func show(at desk: Desk) async throws {
+    private func show(at fixture: CollectorFixture) async throws {
         await #expect(throws: CollectorConnectionError.refused(.notFound(id: "x"))) {
-            try await client.call(.show, json: ShowParameters(id: "x").json, at: .init(socket: desk.path))
+            try await client.call(.show, json: ShowParameters(id: "x").json, at: .init(socket: fixture.path))
         }
     }
 
     @Test("Calls of many tasks share one connection, and each gets its reply")
     func calls() async throws {
-        try await Desk.with { desk in
+        try await CollectorFixture.with { fixture in
             try await withThrowingTaskGroup { group in
-                for _ in 1...200 { group.addTask { try await show(at: desk) } }
+                for _ in 1...200 { group.addTask { try await show(at: fixture) } }
                 try await group.waitForAll()
             }
-            #expect(desk.collector?.state.withLock { $0.connections } == 1)
+            #expect(fixture.collector?.state.withLock { $0.connections } == 1)
         }
     }
 
     @Test("A cancelled call throws CancellationError and closes its connection, and later calls open another one")
     func cancelledCall() async throws {
-        try await Desk.with { desk in
-            let collector = try #require(desk.collector)
+        try await CollectorFixture.with { fixture in
+            let collector = try #require(fixture.collector)
             let call = Task {
-                try await client.call(.flush, json: FlushParameters().json, at: .init(socket: desk.path), timeout: nil)
+                try await client.call(.flush, json: FlushParameters().json, at: .init(socket: fixture.path), timeout: nil)
             }
             #expect(try await collector.waits { $0.flushes == 1 })
-            let queued = Task { try await show(at: desk) }
+            let queued = Task { try await show(at: fixture) }
             call.cancel()
             await #expect(throws: CancellationError.self) { try await call.value }
             try await queued.value
@@ -55,10 +55,10 @@ struct CollectorClientTests {
 
     @Test("A task that is cancelled before its call throws CancellationError")
     func cancelledBefore() async throws {
-        try await Desk.with { desk in
+        try await CollectorFixture.with { fixture in
             let call = Task {
                 while !Task.isCancelled { await Task.yield() }
-                return try await client.call(.flush, json: FlushParameters().json, at: .init(socket: desk.path))
+                return try await client.call(.flush, json: FlushParameters().json, at: .init(socket: fixture.path))
             }
             call.cancel()
             await #expect(throws: CancellationError.self) { try await call.value }
@@ -67,31 +67,31 @@ struct CollectorClientTests {
 
     @Test("A missing reply causes a timeout")
     func timeout() async throws {
-        try await Desk.with { desk in
+        try await CollectorFixture.with { fixture in
             await #expect(throws: CollectorConnectionError.timedOut) {
                 try await client.call(
-                    .flush, json: FlushParameters().json, at: .init(socket: desk.path), timeout: .milliseconds(30))
+                    .flush, json: FlushParameters().json, at: .init(socket: fixture.path), timeout: .milliseconds(30))
             }
         }
     }
 
     @Test("If the daemon cannot be reached, a call and a wait without retries fail")
     func unreachable() async throws {
-        try await Desk.with(faults: nil) { desk in
-            let error = CollectorConnectionError.unreachable(path: desk.path, .noSuchFile)
+        try await CollectorFixture.with(faults: nil) { fixture in
+            let error = CollectorConnectionError.unreachable(path: fixture.path, .noSuchFile)
             await #expect(throws: error) {
-                try await client.call(.show, json: ShowParameters(id: "x").json, at: .init(socket: desk.path))
+                try await client.call(.show, json: ShowParameters(id: "x").json, at: .init(socket: fixture.path))
             }
-            await #expect(throws: error) { try await fates("r1", at: desk, retries: false) }
+            await #expect(throws: error) { try await fates("r1", at: fixture, retries: false) }
         }
     }
 
     @Test("A call after a restart of the daemon opens a new connection")
     func restart() async throws {
-        try await Desk.with(faults: nil) { desk in
+        try await CollectorFixture.with(faults: nil) { fixture in
             for _ in 1...3 {
-                let collector = try FakeCollector(path: desk.path)
-                try await show(at: desk)
+                let collector = try FakeCollector(path: fixture.path)
+                try await show(at: fixture)
                 try await onThread { collector.stop() }
             }
         }
@@ -101,11 +101,11 @@ struct CollectorClientTests {
 
     @Test("10,000 records are awaited at once on one connection")
     func manyFates() async throws {
-        try await Desk.with { desk in
-            let collector = try #require(desk.collector)
+        try await CollectorFixture.with { fixture in
+            let collector = try #require(fixture.collector)
             collector.holdFates(true)
             let settled = try await withThrowingTaskGroup { group in
-                for number in 1...10_000 { group.addTask { try await fates("r\(number)", at: desk) } }
+                for number in 1...10_000 { group.addTask { try await fates("r\(number)", at: fixture) } }
                 // Each record was looked up, and all that were pending may be looked up again.
                 #expect(try await collector.waits { $0.awaits > 10_000 })
                 #expect(collector.state.withLock { $0.connections } == 1)
@@ -119,11 +119,11 @@ struct CollectorClientTests {
 
     @Test("10,000 waiting tasks can be cancelled, and another one continues to wait")
     func cancelledFates() async throws {
-        try await Desk.with { desk in
-            let collector = try #require(desk.collector)
+        try await CollectorFixture.with { fixture in
+            let collector = try #require(fixture.collector)
             collector.holdFates(true)
-            let patient = Task { try await fates("patient", at: desk) }
-            let tasks = (1...10_000).map { number in Task { try await fates("r\(number)", at: desk) } }
+            let patient = Task { try await fates("patient", at: fixture) }
+            let tasks = (1...10_000).map { number in Task { try await fates("r\(number)", at: fixture) } }
             #expect(try await collector.waits { $0.awaits > 1000 })
             for task in tasks { task.cancel() }
             var cancelled = 0
@@ -136,10 +136,10 @@ struct CollectorClientTests {
 
     @Test("After the timeout, the current fates are returned")
     func fatesTimeout() async throws {
-        try await Desk.with { desk in
-            desk.collector?.holdFates(true)
+        try await CollectorFixture.with { fixture in
+            fixture.collector?.holdFates(true)
             for timeout in [Duration.milliseconds(200), .zero] {
-                let fates = try await fates("r1", at: desk, timeout: timeout)
+                let fates = try await fates("r1", at: fixture, timeout: timeout)
                 #expect(fates == [.pending])
             }
         }
@@ -147,15 +147,15 @@ struct CollectorClientTests {
 
     @Test("Tasks that retry continue to wait for fates while the daemon restarts")
     func fatesRestart() async throws {
-        try await Desk.with(faults: nil) { desk in
-            let first = try FakeCollector(path: desk.path)
+        try await CollectorFixture.with(faults: nil) { fixture in
+            let first = try FakeCollector(path: fixture.path)
             first.holdFates(true)
-            let patient = Task { try await fates("r1", at: desk) }
-            let other = Task { try await fates("r2", at: desk, retries: false) }
+            let patient = Task { try await fates("r1", at: fixture) }
+            let other = Task { try await fates("r2", at: fixture, retries: false) }
             #expect(try await first.waits { $0.awaits > 2 })
             try await onThread { first.stop() }
             await #expect(throws: CollectorConnectionError.self) { try await other.value }
-            let second = try FakeCollector(path: desk.path)
+            let second = try FakeCollector(path: fixture.path)
             #expect(try await patient.value == [.delivered])
             try await onThread { second.stop() }
         }
@@ -165,8 +165,8 @@ struct CollectorClientTests {
 
     @Test("A stream returns its parts in order, and throws after the last one")
     func stream() async throws {
-        try await Desk.with { desk in
-            let stream = client.stream(.records, json: RecordsParameters().json, at: .init(socket: desk.path))
+        try await CollectorFixture.with { fixture in
+            let stream = client.stream(.records, json: RecordsParameters().json, at: .init(socket: fixture.path))
             var pages: [String?] = []
             var continues = true
             while continues {
@@ -181,9 +181,9 @@ struct CollectorClientTests {
 
     @Test("A cancelled or released stream closes its connection")
     func cancelledStream() async throws {
-        try await Desk.with { desk in
-            let collector = try #require(desk.collector)
-            let stream = client.stream(.flush, json: FlushParameters().json, at: .init(socket: desk.path))
+        try await CollectorFixture.with { fixture in
+            let collector = try #require(fixture.collector)
+            let stream = client.stream(.flush, json: FlushParameters().json, at: .init(socket: fixture.path))
             let task = Task { try await stream.next() }
             #expect(try await collector.waits { $0.flushes == 1 })
             task.cancel()
@@ -191,7 +191,7 @@ struct CollectorClientTests {
             #expect(try await collector.waits { $0.running == 1 })
 
             var other: CollectorStream? = client.stream(
-                .records, json: RecordsParameters().json, at: .init(socket: desk.path))
+                .records, json: RecordsParameters().json, at: .init(socket: fixture.path))
             _ = try await other?.next()
             #expect(collector.state.withLock { $0.running } == 2)
             other = nil
@@ -203,17 +203,17 @@ struct CollectorClientTests {
 
     @Test("The thread ends when no connection was used for a while, and starts again with the next call")
     func idle() async throws {
-        try await Desk.with { desk in
+        try await CollectorFixture.with { fixture in
             let client = CollectorClient(idleTime: .milliseconds(10))
             #expect(!client.isRunning)
             for _ in 1...3 {
                 await #expect(throws: CollectorConnectionError.refused(.notFound(id: "x"))) {
-                    try await client.call(.show, json: ShowParameters(id: "x").json, at: .init(socket: desk.path))
+                    try await client.call(.show, json: ShowParameters(id: "x").json, at: .init(socket: fixture.path))
                 }
                 try await eventually("the thread has ended") { !client.isRunning }
             }
-            #expect(desk.collector?.state.withLock { $0.connections } == 3)
-            #expect(try await desk.collector?.waits { $0.running == 1 } == true)
+            #expect(fixture.collector?.state.withLock { $0.connections } == 3)
+            #expect(try await fixture.collector?.waits { $0.running == 1 } == true)
         }
     }
 

@@ -177,10 +177,10 @@ struct DeliveryTests {
 
     @Test("Waiting for the fates of an issue can be cancelled without affecting other waiting tasks")
     func cancelledFates() async throws {
-        try await Desk.with { desk in
-            let collector = try #require(desk.collector)
+        try await CollectorFixture.with { fixture in
+            let collector = try #require(fixture.collector)
             collector.holdFates(true)
-            let receipt = desk.reporter.submit(IssueReport("slow"))
+            let receipt = fixture.reporter.submit(IssueReport("slow"))
             let impatient = Task { try await receipt.delivered(timeout: .seconds(600)) }
             let patient = Task { try await receipt.delivered(timeout: .seconds(600)) }
             // Both are waiting for fates, or a call of both has been answered.

@@ -49,11 +49,11 @@ struct MishapTests {
     @Test(
         "A failed assertion is reported with its location, then traps if Swift's does",
         arguments: FailingPackage.Configuration.allCases, assertions)
-    fileprivate func assertion(configuration: FailingPackage.Configuration, mishap: Mishap) async throws {
-        let result = try await FailingPackage.start("mishaps", [mishap.name], configuration)
-        #expect(result.text.contains(mishap.reports), "\(result.text)")
-        #expect(result.hasTrapped == mishap.traps(configuration), "\(result.end) \(result.text)")
-        #expect(result.text.contains("alive") != mishap.traps(configuration))
+    fileprivate func assertion(configuration: FailingPackage.Configuration, program: FailingProgram) async throws {
+        let result = try await FailingPackage.start("mishaps", [program.name], configuration)
+        #expect(result.text.contains(program.reports), "\(result.text)")
+        #expect(result.hasTrapped == program.traps(configuration), "\(result.end) \(result.text)")
+        #expect(result.text.contains("alive") != program.traps(configuration))
     }
 
     @Test(

@@ -62,17 +62,11 @@ struct ManualTests {
     }
 
     /// `Connection=` has no value of its own: it depends on `URL=`.
-    @Test("The defaults of a destination's keys are the initial values of its settings")
-    func destinationDefaults() {
-        let logzIO = LogzIOSettings()
-        for key in ConfigurationTable.logzIO where key.name != "Connection" {
-            #expect(key.text(logzIO) == key.facts.defaultText, "\(key.name)")
-        }
-        for kind in SelfHostedKind.all {
-            let settings = SelfHostedSettings(kind, ForwardSettings())
-            for key in ConfigurationTable.selfHosted(kind) {
-                #expect(key.text(settings) == key.facts.defaultText, "\(key.name)")
-            }
+    @Test("The defaults of a destination's keys are the initial values of its settings", arguments: DestinationKind.all)
+    func destinationDefaults(kind: DestinationKind) {
+        let settings = DestinationSettings(kind, limits: LimitSettings(), forward: ForwardSettings())
+        for key in ConfigurationTable.destination(kind) where key.name != "Connection" {
+            #expect(key.text(settings) == key.facts.defaultText, "\(key.name)")
         }
     }
 
