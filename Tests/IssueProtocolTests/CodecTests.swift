@@ -73,17 +73,6 @@ struct CodecTests {
         for index: UInt64 in 0..<100 { try check(IssueRecord.sample(seed * 100 + index)) }
     }
 
-    @Test("Records and their parts are written as their tables say")
-    func tables() {
-        checkTable(IssueRecord(message: "m"))
-        checkTable(IssueRecord.full)
-        for seed: UInt64 in 0..<200 { checkTable(IssueRecord.sample(seed)) }
-        for part in IssueRecord.full.backtrace { checkTable(part) }
-        for part in IssueRecord.full.causes { checkTable(part) }
-        checkTable(IssueRecord.full.source ?? SourceLocation())
-        checkTable(IssueRecord.full.app ?? Application())
-    }
-
     @Test("Every truncated record is an error")
     func truncated() {
         for seed: UInt64 in 0..<20 {
@@ -137,14 +126,6 @@ struct CodecTests {
         // This version ignores members of later versions and treats null as absent.
         let later = try JSONValue(json: value.json).with("later", ["a": [1, nil]]).with("also_later", nil)
         #expect(try Value(json: later) == value, sourceLocation: sourceLocation)
-    }
-
-    private func checkTable<Value: JSONObjectCodable>(
-        _ value: Value, sourceLocation: Testing.SourceLocation = #_sourceLocation
-    ) {
-        var writer = JSONWriter()
-        Value.fields.write(value, to: &writer)
-        #expect(text(value) == writer.text, sourceLocation: sourceLocation)
     }
 
     private func text(_ value: some JSONCodable) -> String { String(decoding: value.json, as: UTF8.self) }

@@ -11,9 +11,22 @@ package struct BackupParameters: Equatable, Sendable {
     }
 }
 
-extension BackupParameters: JSONObjectCodable {
-    package static let fields = JSONFields(BackupParameters()) {
-        $0.optional("descriptor", \.descriptor)
+extension BackupParameters: JSONCodable {
+    package init(from scanner: inout JSONScanner) throws(FieldError) {
+        self.init()
+        try scanner.openFields()
+        while let key = try scanner.nextField() {
+            switch key {
+            case "descriptor": try scanner.read(&descriptor, key)
+            default: try scanner.skipField(key)
+            }
+        }
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.openObject()
+        writer.member("descriptor", ifPresent: descriptor)
+        writer.closeObject()
     }
 }
 
@@ -36,12 +49,37 @@ package struct BackupReply: Equatable, Sendable {
     }
 }
 
-extension BackupReply: JSONObjectCodable {
-    package static let fields = JSONFields(BackupReply(bytesDone: 0, bytesTotal: 0)) {
-        $0.optional("path", \.path)
-        $0.optional("descriptor", \.descriptor)
-        $0.required("bytes_done", \.bytesDone)
-        $0.required("bytes_total", \.bytesTotal)
+extension BackupReply: JSONCodable {
+    package init(from scanner: inout JSONScanner) throws(FieldError) {
+        var path: String?
+        var descriptor: Int64?
+        var bytesDone: Int64?
+        var bytesTotal: Int64?
+        try scanner.openFields()
+        while let key = try scanner.nextField() {
+            switch key {
+            case "path": try scanner.read(&path, key)
+            case "descriptor": try scanner.read(&descriptor, key)
+            case "bytes_done": try scanner.read(&bytesDone, key)
+            case "bytes_total": try scanner.read(&bytesTotal, key)
+            default: try scanner.skipField(key)
+            }
+        }
+        self.init(
+            path: path,
+            descriptor: descriptor,
+            bytesDone: try bytesDone.required("bytes_done"),
+            bytesTotal: try bytesTotal.required("bytes_total")
+        )
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.openObject()
+        writer.member("path", ifPresent: path)
+        writer.member("descriptor", ifPresent: descriptor)
+        writer.member("bytes_done", bytesDone)
+        writer.member("bytes_total", bytesTotal)
+        writer.closeObject()
     }
 }
 
@@ -57,10 +95,29 @@ package struct PurgeParameters: Equatable, Sendable {
     }
 }
 
-extension PurgeParameters: JSONObjectCodable {
-    package static let fields = JSONFields(PurgeParameters(filter: IssueFilter())) {
-        $0.required("filter", \.filter)
-        $0.optional("dry_run", \.isDryRun)
+extension PurgeParameters: JSONCodable {
+    package init(from scanner: inout JSONScanner) throws(FieldError) {
+        var filter: IssueFilter?
+        var isDryRun: Bool?
+        try scanner.openFields()
+        while let key = try scanner.nextField() {
+            switch key {
+            case "filter": try scanner.read(&filter, key)
+            case "dry_run": try scanner.read(&isDryRun, key)
+            default: try scanner.skipField(key)
+            }
+        }
+        self.init(
+            filter: try filter.required("filter"),
+            isDryRun: isDryRun
+        )
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.openObject()
+        writer.member("filter", filter)
+        writer.member("dry_run", ifPresent: isDryRun)
+        writer.closeObject()
     }
 }
 
@@ -77,10 +134,29 @@ package struct PurgeReply: Equatable, Sendable {
     }
 }
 
-extension PurgeReply: JSONObjectCodable {
-    package static let fields = JSONFields(PurgeReply(count: 0)) {
-        $0.required("count", \.count)
-        $0.defaulted("unreachable", \.unreachable)
+extension PurgeReply: JSONCodable {
+    package init(from scanner: inout JSONScanner) throws(FieldError) {
+        var count: Int64?
+        var unreachable: [String] = []
+        try scanner.openFields()
+        while let key = try scanner.nextField() {
+            switch key {
+            case "count": try scanner.read(&count, key)
+            case "unreachable": try scanner.read(&unreachable, key)
+            default: try scanner.skipField(key)
+            }
+        }
+        self.init(
+            count: try count.required("count"),
+            unreachable: unreachable
+        )
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.openObject()
+        writer.member("count", count)
+        writer.member("unreachable", unreachable)
+        writer.closeObject()
     }
 }
 
@@ -97,10 +173,24 @@ package struct RepairParameters: Equatable, Sendable {
     }
 }
 
-extension RepairParameters: JSONObjectCodable {
-    package static let fields = JSONFields(RepairParameters()) {
-        $0.optional("file", \.file)
-        $0.optional("dry_run", \.isDryRun)
+extension RepairParameters: JSONCodable {
+    package init(from scanner: inout JSONScanner) throws(FieldError) {
+        self.init()
+        try scanner.openFields()
+        while let key = try scanner.nextField() {
+            switch key {
+            case "file": try scanner.read(&file, key)
+            case "dry_run": try scanner.read(&isDryRun, key)
+            default: try scanner.skipField(key)
+            }
+        }
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.openObject()
+        writer.member("file", ifPresent: file)
+        writer.member("dry_run", ifPresent: isDryRun)
+        writer.closeObject()
     }
 }
 
@@ -129,13 +219,41 @@ package struct RepairReply: Equatable, Sendable {
     }
 }
 
-extension RepairReply: JSONObjectCodable {
-    package static let fields = JSONFields(RepairReply()) {
-        $0.required("recovered", \.recovered)
-        $0.required("unreadable", \.unreadable)
-        $0.required("done", \.isDone)
-        $0.defaulted("files", \.files)
-        $0.nonempty("hopeless", \.hopeless)
+extension RepairReply: JSONCodable {
+    package init(from scanner: inout JSONScanner) throws(FieldError) {
+        var recovered: Int64?
+        var unreadable: Int64?
+        var isDone: Bool?
+        var files: [String] = []
+        var hopeless: [String] = []
+        try scanner.openFields()
+        while let key = try scanner.nextField() {
+            switch key {
+            case "recovered": try scanner.read(&recovered, key)
+            case "unreadable": try scanner.read(&unreadable, key)
+            case "done": try scanner.read(&isDone, key)
+            case "files": try scanner.read(&files, key)
+            case "hopeless": try scanner.read(&hopeless, key)
+            default: try scanner.skipField(key)
+            }
+        }
+        self.init(
+            recovered: try recovered.required("recovered"),
+            unreadable: try unreadable.required("unreadable"),
+            isDone: try isDone.required("done"),
+            files: files,
+            hopeless: hopeless
+        )
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.openObject()
+        writer.member("recovered", recovered)
+        writer.member("unreadable", unreadable)
+        writer.member("done", isDone)
+        writer.member("files", files)
+        if !hopeless.isEmpty { writer.member("hopeless", hopeless) }
+        writer.closeObject()
     }
 }
 
@@ -152,10 +270,24 @@ package struct FlushParameters: Equatable, Sendable {
     }
 }
 
-extension FlushParameters: JSONObjectCodable {
-    package static let fields = JSONFields(FlushParameters()) {
-        $0.optional("destination", \.destination)
-        $0.optional("timeout", \.timeout)
+extension FlushParameters: JSONCodable {
+    package init(from scanner: inout JSONScanner) throws(FieldError) {
+        self.init()
+        try scanner.openFields()
+        while let key = try scanner.nextField() {
+            switch key {
+            case "destination": try scanner.read(&destination, key)
+            case "timeout": try scanner.read(&timeout, key)
+            default: try scanner.skipField(key)
+            }
+        }
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.openObject()
+        writer.member("destination", ifPresent: destination)
+        writer.member("timeout", ifPresent: timeout)
+        writer.closeObject()
     }
 }
 
@@ -168,9 +300,25 @@ package struct FlushReply: Equatable, Sendable {
     }
 }
 
-extension FlushReply: JSONObjectCodable {
-    package static let fields = JSONFields(FlushReply(destinations: [])) {
-        $0.defaulted("destinations", \.destinations)
+extension FlushReply: JSONCodable {
+    package init(from scanner: inout JSONScanner) throws(FieldError) {
+        var destinations: [DestinationStatus] = []
+        try scanner.openFields()
+        while let key = try scanner.nextField() {
+            switch key {
+            case "destinations": try scanner.read(&destinations, key)
+            default: try scanner.skipField(key)
+            }
+        }
+        self.init(
+            destinations: destinations
+        )
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.openObject()
+        writer.member("destinations", destinations)
+        writer.closeObject()
     }
 }
 
@@ -187,10 +335,24 @@ package struct RequeueParameters: Equatable, Sendable {
     }
 }
 
-extension RequeueParameters: JSONObjectCodable {
-    package static let fields = JSONFields(RequeueParameters()) {
-        $0.optional("destination", \.destination)
-        $0.optional("records", \.records)
+extension RequeueParameters: JSONCodable {
+    package init(from scanner: inout JSONScanner) throws(FieldError) {
+        self.init()
+        try scanner.openFields()
+        while let key = try scanner.nextField() {
+            switch key {
+            case "destination": try scanner.read(&destination, key)
+            case "records": try scanner.read(&records, key)
+            default: try scanner.skipField(key)
+            }
+        }
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.openObject()
+        writer.member("destination", ifPresent: destination)
+        writer.member("records", ifPresent: records)
+        writer.closeObject()
     }
 }
 
@@ -207,9 +369,25 @@ package struct RequeueReply: Equatable, Sendable {
     }
 }
 
-extension RequeueReply: JSONObjectCodable {
-    package static let fields = JSONFields(RequeueReply(count: 0)) {
-        $0.required("count", \.count)
-        $0.defaulted("left", \.left)
+extension RequeueReply: JSONCodable {
+    package init(from scanner: inout JSONScanner) throws(FieldError) {
+        var count: Int64?
+        var left: Int64?
+        try scanner.openFields()
+        while let key = try scanner.nextField() {
+            switch key {
+            case "count": try scanner.read(&count, key)
+            case "left": try scanner.read(&left, key)
+            default: try scanner.skipField(key)
+            }
+        }
+        self.init(count: try count.required("count"), left: left ?? 0)
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.openObject()
+        writer.member("count", count)
+        writer.member("left", left)
+        writer.closeObject()
     }
 }

@@ -23,13 +23,30 @@ package struct ListParameters: Equatable, Sendable {
     }
 }
 
-extension ListParameters: JSONObjectCodable {
-    package static let fields = JSONFields(ListParameters()) {
-        $0.optional("filter", \.filter)
-        $0.optional("order", \.order)
-        $0.optional("limit", \.limit, check: atLeastOne)
-        $0.optional("after", \.after)
-        $0.optional("sparkline", \.sparkline, check: atLeastOne)
+extension ListParameters: JSONCodable {
+    package init(from scanner: inout JSONScanner) throws(FieldError) {
+        self.init()
+        try scanner.openFields()
+        while let key = try scanner.nextField() {
+            switch key {
+            case "filter": try scanner.read(&filter, key)
+            case "order": try scanner.read(&order, key)
+            case "limit": try scanner.readCount(&limit, key)
+            case "after": try scanner.read(&after, key)
+            case "sparkline": try scanner.readCount(&sparkline, key)
+            default: try scanner.skipField(key)
+            }
+        }
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.openObject()
+        writer.member("filter", ifPresent: filter)
+        writer.member("order", ifPresent: order)
+        writer.member("limit", ifPresent: limit)
+        writer.member("after", ifPresent: after)
+        writer.member("sparkline", ifPresent: sparkline)
+        writer.closeObject()
     }
 }
 
@@ -45,10 +62,29 @@ package struct ListReply: Equatable, Sendable {
     }
 }
 
-extension ListReply: JSONObjectCodable {
-    package static let fields = JSONFields(ListReply(groups: [])) {
-        $0.defaulted("groups", \.groups)
-        $0.optional("next", \.next)
+extension ListReply: JSONCodable {
+    package init(from scanner: inout JSONScanner) throws(FieldError) {
+        var groups: [IssueGroup] = []
+        var next: String?
+        try scanner.openFields()
+        while let key = try scanner.nextField() {
+            switch key {
+            case "groups": try scanner.read(&groups, key)
+            case "next": try scanner.read(&next, key)
+            default: try scanner.skipField(key)
+            }
+        }
+        self.init(
+            groups: groups,
+            next: next
+        )
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.openObject()
+        writer.member("groups", groups)
+        writer.member("next", ifPresent: next)
+        writer.closeObject()
     }
 }
 
@@ -75,13 +111,30 @@ package struct RecordsParameters: Equatable, Sendable {
     }
 }
 
-extension RecordsParameters: JSONObjectCodable {
-    package static let fields = JSONFields(RecordsParameters()) {
-        $0.optional("filter", \.filter)
-        $0.optional("order", \.order)
-        $0.optional("limit", \.limit, check: atLeastOne)
-        $0.optional("after", \.after)
-        $0.optional("follow", \.follow)
+extension RecordsParameters: JSONCodable {
+    package init(from scanner: inout JSONScanner) throws(FieldError) {
+        self.init()
+        try scanner.openFields()
+        while let key = try scanner.nextField() {
+            switch key {
+            case "filter": try scanner.read(&filter, key)
+            case "order": try scanner.read(&order, key)
+            case "limit": try scanner.readCount(&limit, key)
+            case "after": try scanner.read(&after, key)
+            case "follow": try scanner.read(&follow, key)
+            default: try scanner.skipField(key)
+            }
+        }
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.openObject()
+        writer.member("filter", ifPresent: filter)
+        writer.member("order", ifPresent: order)
+        writer.member("limit", ifPresent: limit)
+        writer.member("after", ifPresent: after)
+        writer.member("follow", ifPresent: follow)
+        writer.closeObject()
     }
 }
 
@@ -97,10 +150,29 @@ package struct RecordsReply: Equatable, Sendable {
     }
 }
 
-extension RecordsReply: JSONObjectCodable {
-    package static let fields = JSONFields(RecordsReply(records: [])) {
-        $0.defaulted("records", \.records)
-        $0.optional("next", \.next)
+extension RecordsReply: JSONCodable {
+    package init(from scanner: inout JSONScanner) throws(FieldError) {
+        var records: [StoredRecord] = []
+        var next: String?
+        try scanner.openFields()
+        while let key = try scanner.nextField() {
+            switch key {
+            case "records": try scanner.read(&records, key)
+            case "next": try scanner.read(&next, key)
+            default: try scanner.skipField(key)
+            }
+        }
+        self.init(
+            records: records,
+            next: next
+        )
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.openObject()
+        writer.member("records", records)
+        writer.member("next", ifPresent: next)
+        writer.closeObject()
     }
 }
 
@@ -114,9 +186,25 @@ package struct ShowParameters: Equatable, Sendable {
     }
 }
 
-extension ShowParameters: JSONObjectCodable {
-    package static let fields = JSONFields(ShowParameters(id: "")) {
-        $0.required("id", \.id)
+extension ShowParameters: JSONCodable {
+    package init(from scanner: inout JSONScanner) throws(FieldError) {
+        var id: String?
+        try scanner.openFields()
+        while let key = try scanner.nextField() {
+            switch key {
+            case "id": try scanner.read(&id, key)
+            default: try scanner.skipField(key)
+            }
+        }
+        self.init(
+            id: try id.required("id")
+        )
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.openObject()
+        writer.member("id", id)
+        writer.closeObject()
     }
 }
 
@@ -134,11 +222,33 @@ package struct ShowReply: Equatable, Sendable {
     }
 }
 
-extension ShowReply: JSONObjectCodable {
-    package static let fields = JSONFields(ShowReply(group: .blank, fates: [])) {
-        $0.optional("record", \.record)
-        $0.required("group", \.group)
-        $0.defaulted("fates", \.fates)
+extension ShowReply: JSONCodable {
+    package init(from scanner: inout JSONScanner) throws(FieldError) {
+        var record: StoredRecord?
+        var group: IssueGroup?
+        var fates: [DestinationFate] = []
+        try scanner.openFields()
+        while let key = try scanner.nextField() {
+            switch key {
+            case "record": try scanner.read(&record, key)
+            case "group": try scanner.read(&group, key)
+            case "fates": try scanner.read(&fates, key)
+            default: try scanner.skipField(key)
+            }
+        }
+        self.init(
+            record: record,
+            group: try group.required("group"),
+            fates: fates
+        )
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.openObject()
+        writer.member("record", ifPresent: record)
+        writer.member("group", group)
+        writer.member("fates", fates)
+        writer.closeObject()
     }
 }
 
@@ -157,11 +267,29 @@ package struct HistogramParameters: Equatable, Sendable {
     }
 }
 
-extension HistogramParameters: JSONObjectCodable {
-    package static let fields = JSONFields(HistogramParameters(bucket: .zero)) {
-        $0.optional("filter", \.filter)
-        $0.required("bucket", \.bucket)
-        $0.optional("by", \.by)
+extension HistogramParameters: JSONCodable {
+    package init(from scanner: inout JSONScanner) throws(FieldError) {
+        var filter: IssueFilter?
+        var bucket: Duration?
+        var by: HistogramDimension?
+        try scanner.openFields()
+        while let key = try scanner.nextField() {
+            switch key {
+            case "filter": try scanner.read(&filter, key)
+            case "bucket": try scanner.read(&bucket, key)
+            case "by": try scanner.read(&by, key)
+            default: try scanner.skipField(key)
+            }
+        }
+        self.init(filter: filter, bucket: try bucket.required("bucket"), by: by)
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.openObject()
+        writer.member("filter", ifPresent: filter)
+        writer.member("bucket", bucket)
+        writer.member("by", ifPresent: by)
+        writer.closeObject()
     }
 }
 
@@ -177,14 +305,25 @@ package struct HistogramReply: Equatable, Sendable {
     }
 }
 
-extension HistogramReply: JSONObjectCodable {
-    package static let fields = JSONFields(HistogramReply(start: .epoch, series: [])) {
-        $0.required("start", \.start)
-        $0.defaulted("series", \.series)
+extension HistogramReply: JSONCodable {
+    package init(from scanner: inout JSONScanner) throws(FieldError) {
+        var start: Timestamp?
+        var series: [HistogramSeries] = []
+        try scanner.openFields()
+        while let key = try scanner.nextField() {
+            switch key {
+            case "start": try scanner.read(&start, key)
+            case "series": try scanner.read(&series, key)
+            default: try scanner.skipField(key)
+            }
+        }
+        self.init(start: try start.required("start"), series: series)
     }
-}
 
-/// Returns the reason why a count is invalid; nil if it is valid.
-private func atLeastOne(_ count: Int) -> String? {
-    count < 1 ? "must be at least 1" : nil
+    package func write(to writer: inout JSONWriter) {
+        writer.openObject()
+        writer.member("start", start)
+        writer.member("series", series)
+        writer.closeObject()
+    }
 }

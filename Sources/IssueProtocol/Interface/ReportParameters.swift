@@ -15,11 +15,33 @@ package struct ReportParameters: Equatable, Sendable {
     }
 }
 
-extension ReportParameters: JSONObjectCodable {
-    package static let fields = JSONFields(ReportParameters(records: [])) {
-        $0.defaulted("records", \.records)
-        $0.optional("producer", \.producer)
-        $0.optional("sequence", \.sequence)
+extension ReportParameters: JSONCodable {
+    package init(from scanner: inout JSONScanner) throws(FieldError) {
+        var records: [IssueRecord] = []
+        var producer: String?
+        var sequence: Int64?
+        try scanner.openFields()
+        while let key = try scanner.nextField() {
+            switch key {
+            case "records": try scanner.read(&records, key)
+            case "producer": try scanner.read(&producer, key)
+            case "sequence": try scanner.read(&sequence, key)
+            default: try scanner.skipField(key)
+            }
+        }
+        self.init(
+            records: records,
+            producer: producer,
+            sequence: sequence
+        )
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.openObject()
+        writer.member("records", records)
+        writer.member("producer", ifPresent: producer)
+        writer.member("sequence", ifPresent: sequence)
+        writer.closeObject()
     }
 }
 
@@ -40,12 +62,37 @@ package struct SetStateParameters: Equatable, Sendable {
     }
 }
 
-extension SetStateParameters: JSONObjectCodable {
-    package static let fields = JSONFields(SetStateParameters(group: "", state: .open)) {
-        $0.required("group", \.group)
-        $0.required("state", \.state)
-        $0.optional("until", \.until)
-        $0.optional("until_newer_version", \.untilNewerVersion)
+extension SetStateParameters: JSONCodable {
+    package init(from scanner: inout JSONScanner) throws(FieldError) {
+        var group: String?
+        var state: GroupState?
+        var until: Timestamp?
+        var untilNewerVersion: Bool?
+        try scanner.openFields()
+        while let key = try scanner.nextField() {
+            switch key {
+            case "group": try scanner.read(&group, key)
+            case "state": try scanner.read(&state, key)
+            case "until": try scanner.read(&until, key)
+            case "until_newer_version": try scanner.read(&untilNewerVersion, key)
+            default: try scanner.skipField(key)
+            }
+        }
+        self.init(
+            group: try group.required("group"),
+            state: try state.required("state"),
+            until: until,
+            untilNewerVersion: untilNewerVersion
+        )
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.openObject()
+        writer.member("group", group)
+        writer.member("state", state)
+        writer.member("until", ifPresent: until)
+        writer.member("until_newer_version", ifPresent: untilNewerVersion)
+        writer.closeObject()
     }
 }
 
@@ -58,9 +105,23 @@ package struct SetStateReply: Equatable, Sendable {
     }
 }
 
-extension SetStateReply: JSONObjectCodable {
-    package static let fields = JSONFields(SetStateReply(group: .blank)) {
-        $0.required("group", \.group)
+extension SetStateReply: JSONCodable {
+    package init(from scanner: inout JSONScanner) throws(FieldError) {
+        var group: IssueGroup?
+        try scanner.openFields()
+        while let key = try scanner.nextField() {
+            switch key {
+            case "group": try scanner.read(&group, key)
+            default: try scanner.skipField(key)
+            }
+        }
+        self.init(group: try group.required("group"))
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.openObject()
+        writer.member("group", group)
+        writer.closeObject()
     }
 }
 
@@ -89,13 +150,30 @@ package struct DeadLettersParameters: Equatable, Sendable {
     }
 }
 
-extension DeadLettersParameters: JSONObjectCodable {
-    package static let fields = JSONFields(DeadLettersParameters()) {
-        $0.optional("destination", \.destination)
-        $0.optional("records", \.records)
-        $0.optional("lines", \.lines)
-        $0.optional("limit", \.limit)
-        $0.optional("after", \.after)
+extension DeadLettersParameters: JSONCodable {
+    package init(from scanner: inout JSONScanner) throws(FieldError) {
+        self.init()
+        try scanner.openFields()
+        while let key = try scanner.nextField() {
+            switch key {
+            case "destination": try scanner.read(&destination, key)
+            case "records": try scanner.read(&records, key)
+            case "lines": try scanner.read(&lines, key)
+            case "limit": try scanner.read(&limit, key)
+            case "after": try scanner.read(&after, key)
+            default: try scanner.skipField(key)
+            }
+        }
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.openObject()
+        writer.member("destination", ifPresent: destination)
+        writer.member("records", ifPresent: records)
+        writer.member("lines", ifPresent: lines)
+        writer.member("limit", ifPresent: limit)
+        writer.member("after", ifPresent: after)
+        writer.closeObject()
     }
 }
 
@@ -111,9 +189,25 @@ package struct DeadLettersReply: Equatable, Sendable {
     }
 }
 
-extension DeadLettersReply: JSONObjectCodable {
-    package static let fields = JSONFields(DeadLettersReply(deadLetters: [])) {
-        $0.required("dead_letters", \.deadLetters)
-        $0.optional("next", \.next)
+extension DeadLettersReply: JSONCodable {
+    package init(from scanner: inout JSONScanner) throws(FieldError) {
+        var deadLetters: [DeadLetter]?
+        var next: String?
+        try scanner.openFields()
+        while let key = try scanner.nextField() {
+            switch key {
+            case "dead_letters": try scanner.read(&deadLetters, key)
+            case "next": try scanner.read(&next, key)
+            default: try scanner.skipField(key)
+            }
+        }
+        self.init(deadLetters: try deadLetters.required("dead_letters"), next: next)
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.openObject()
+        writer.member("dead_letters", deadLetters)
+        writer.member("next", ifPresent: next)
+        writer.closeObject()
     }
 }

@@ -59,13 +59,41 @@ package struct ServiceInfo: Equatable, Sendable {
     }
 }
 
-extension ServiceInfo: JSONObjectCodable {
-    package static let fields = JSONFields(ServiceInfo(vendor: "", product: "", version: "", url: "", interfaces: [])) {
-        $0.required("vendor", \.vendor)
-        $0.required("product", \.product)
-        $0.required("version", \.version)
-        $0.required("url", \.url)
-        $0.defaulted("interfaces", \.interfaces)
+extension ServiceInfo: JSONCodable {
+    package init(from scanner: inout JSONScanner) throws(FieldError) {
+        var vendor: String?
+        var product: String?
+        var version: String?
+        var url: String?
+        var interfaces: [String] = []
+        try scanner.openFields()
+        while let key = try scanner.nextField() {
+            switch key {
+            case "vendor": try scanner.read(&vendor, key)
+            case "product": try scanner.read(&product, key)
+            case "version": try scanner.read(&version, key)
+            case "url": try scanner.read(&url, key)
+            case "interfaces": try scanner.read(&interfaces, key)
+            default: try scanner.skipField(key)
+            }
+        }
+        self.init(
+            vendor: try vendor.required("vendor"),
+            product: try product.required("product"),
+            version: try version.required("version"),
+            url: try url.required("url"),
+            interfaces: interfaces
+        )
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.openObject()
+        writer.member("vendor", vendor)
+        writer.member("product", product)
+        writer.member("version", version)
+        writer.member("url", url)
+        writer.member("interfaces", interfaces)
+        writer.closeObject()
     }
 }
 
@@ -93,9 +121,25 @@ package struct InterfaceDescriptionParameters: Equatable, Sendable {
     }
 }
 
-extension InterfaceDescriptionParameters: JSONObjectCodable {
-    package static let fields = JSONFields(InterfaceDescriptionParameters(interface: "")) {
-        $0.required("interface", \.interface)
+extension InterfaceDescriptionParameters: JSONCodable {
+    package init(from scanner: inout JSONScanner) throws(FieldError) {
+        var interface: String?
+        try scanner.openFields()
+        while let key = try scanner.nextField() {
+            switch key {
+            case "interface": try scanner.read(&interface, key)
+            default: try scanner.skipField(key)
+            }
+        }
+        self.init(
+            interface: try interface.required("interface")
+        )
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.openObject()
+        writer.member("interface", interface)
+        writer.closeObject()
     }
 }
 
@@ -108,8 +152,24 @@ package struct InterfaceDescriptionReply: Equatable, Sendable {
     }
 }
 
-extension InterfaceDescriptionReply: JSONObjectCodable {
-    package static let fields = JSONFields(InterfaceDescriptionReply(description: "")) {
-        $0.required("description", \.description)
+extension InterfaceDescriptionReply: JSONCodable {
+    package init(from scanner: inout JSONScanner) throws(FieldError) {
+        var description: String?
+        try scanner.openFields()
+        while let key = try scanner.nextField() {
+            switch key {
+            case "description": try scanner.read(&description, key)
+            default: try scanner.skipField(key)
+            }
+        }
+        self.init(
+            description: try description.required("description")
+        )
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.openObject()
+        writer.member("description", description)
+        writer.closeObject()
     }
 }

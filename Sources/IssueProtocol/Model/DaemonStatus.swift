@@ -42,24 +42,69 @@ package struct DaemonStatus: Equatable, Sendable {
     }
 }
 
-extension DaemonStatus: JSONObjectCodable {
-    private static let blank = DaemonStatus(
-        version: "", host: "", startedAt: .epoch, received: 0, rejected: 0, duplicates: 0, refused: 0,
-        connections: nil, store: .blank, destinations: [], suppressions: [])
+extension DaemonStatus: JSONCodable {
+    package init(from scanner: inout JSONScanner) throws(FieldError) {
+        var version: String?
+        var host: String?
+        var startedAt: Timestamp?
+        var received: Int64?
+        var rejected: Int64?
+        var duplicates: Int64?
+        var refused: Int64?
+        var connections: Int64?
+        var store: StoreStatus?
+        var destinations: [DestinationStatus] = []
+        var suppressions: [Suppression] = []
+        var otherSuppressions: Int64?
+        try scanner.openFields()
+        while let key = try scanner.nextField() {
+            switch key {
+            case "version": try scanner.read(&version, key)
+            case "host": try scanner.read(&host, key)
+            case "started_at": try scanner.read(&startedAt, key)
+            case "received": try scanner.read(&received, key)
+            case "rejected": try scanner.read(&rejected, key)
+            case "duplicates": try scanner.read(&duplicates, key)
+            case "refused": try scanner.read(&refused, key)
+            case "connections": try scanner.read(&connections, key)
+            case "store": try scanner.read(&store, key)
+            case "destinations": try scanner.read(&destinations, key)
+            case "suppressions": try scanner.read(&suppressions, key)
+            case "other_suppressions": try scanner.read(&otherSuppressions, key)
+            default: try scanner.skipField(key)
+            }
+        }
+        self.init(
+            version: try version.required("version"),
+            host: try host.required("host"),
+            startedAt: try startedAt.required("started_at"),
+            received: try received.required("received"),
+            rejected: try rejected.required("rejected"),
+            duplicates: try duplicates.required("duplicates"),
+            refused: refused ?? 0,
+            connections: connections,
+            store: try store.required("store"),
+            destinations: destinations,
+            suppressions: suppressions,
+            otherSuppressions: otherSuppressions ?? 0
+        )
+    }
 
-    package static let fields = JSONFields(blank) {
-        $0.required("version", \.version)
-        $0.required("host", \.host)
-        $0.required("started_at", \.startedAt)
-        $0.required("received", \.received)
-        $0.required("rejected", \.rejected)
-        $0.required("duplicates", \.duplicates)
-        $0.defaulted("refused", \.refused)
-        $0.optional("connections", \.connections)
-        $0.required("store", \.store)
-        $0.defaulted("destinations", \.destinations)
-        $0.defaulted("suppressions", \.suppressions)
-        $0.defaulted("other_suppressions", \.otherSuppressions)
+    package func write(to writer: inout JSONWriter) {
+        writer.openObject()
+        writer.member("version", version)
+        writer.member("host", host)
+        writer.member("started_at", startedAt)
+        writer.member("received", received)
+        writer.member("rejected", rejected)
+        writer.member("duplicates", duplicates)
+        writer.member("refused", refused)
+        writer.member("connections", ifPresent: connections)
+        writer.member("store", store)
+        writer.member("destinations", destinations)
+        writer.member("suppressions", suppressions)
+        writer.member("other_suppressions", otherSuppressions)
+        writer.closeObject()
     }
 }
 
@@ -92,17 +137,48 @@ package struct StoreStatus: Equatable, Sendable {
     }
 }
 
-extension StoreStatus: JSONObjectCodable {
-    fileprivate static let blank = StoreStatus(
-        id: "", records: 0, groups: 0, bytes: nil, oldest: nil, freeBytes: nil, faults: [])
+extension StoreStatus: JSONCodable {
+    package init(from scanner: inout JSONScanner) throws(FieldError) {
+        var id: String?
+        var records: Int64?
+        var groups: Int64?
+        var bytes: Int64?
+        var oldest: Timestamp?
+        var freeBytes: Int64?
+        var faults: [String] = []
+        try scanner.openFields()
+        while let key = try scanner.nextField() {
+            switch key {
+            case "id": try scanner.read(&id, key)
+            case "records": try scanner.read(&records, key)
+            case "groups": try scanner.read(&groups, key)
+            case "bytes": try scanner.read(&bytes, key)
+            case "oldest": try scanner.read(&oldest, key)
+            case "free_bytes": try scanner.read(&freeBytes, key)
+            case "faults": try scanner.read(&faults, key)
+            default: try scanner.skipField(key)
+            }
+        }
+        self.init(
+            id: try id.required("id"),
+            records: try records.required("records"),
+            groups: try groups.required("groups"),
+            bytes: bytes,
+            oldest: oldest,
+            freeBytes: freeBytes,
+            faults: faults
+        )
+    }
 
-    package static let fields = JSONFields(blank) {
-        $0.required("id", \.id)
-        $0.required("records", \.records)
-        $0.required("groups", \.groups)
-        $0.optional("bytes", \.bytes)
-        $0.optional("oldest", \.oldest)
-        $0.optional("free_bytes", \.freeBytes)
-        $0.defaulted("faults", \.faults)
+    package func write(to writer: inout JSONWriter) {
+        writer.openObject()
+        writer.member("id", id)
+        writer.member("records", records)
+        writer.member("groups", groups)
+        writer.member("bytes", ifPresent: bytes)
+        writer.member("oldest", ifPresent: oldest)
+        writer.member("free_bytes", ifPresent: freeBytes)
+        writer.member("faults", faults)
+        writer.closeObject()
     }
 }

@@ -48,22 +48,77 @@ package struct DestinationStatus: Equatable, Sendable {
     }
 }
 
-extension DestinationStatus: JSONObjectCodable {
-    package static let fields = JSONFields(DestinationStatus(name: "", kind: "")) {
-        $0.required("name", \.name)
-        $0.required("kind", \.kind)
-        $0.required("state", \.state)
-        $0.optional("reason", \.reason)
-        $0.optional("advice", \.advice)
-        $0.required("ledger", \.ledger)
-        $0.optional("oldest_pending", \.oldestPending)
-        $0.optional("next_attempt", \.nextAttempt)
-        $0.optional("last_answer", \.lastAnswer)
-        $0.optional("last_success", \.lastSuccess)
-        $0.required("requests", \.requests)
-        $0.required("resent", \.resent)
-        $0.required("maybe_duplicate", \.maybeDuplicate)
-        $0.required("bytes_today", \.bytesToday)
+extension DestinationStatus: JSONCodable {
+    package init(from scanner: inout JSONScanner) throws(FieldError) {
+        var name: String?
+        var kind: String?
+        var state: DestinationState?
+        var reason: String?
+        var advice: String?
+        var ledger: Ledger?
+        var oldestPending: Timestamp?
+        var nextAttempt: Timestamp?
+        var lastAnswer: String?
+        var lastSuccess: Timestamp?
+        var requests: Int64?
+        var resent: Int64?
+        var maybeDuplicate: Int64?
+        var bytesToday: Int64?
+        try scanner.openFields()
+        while let key = try scanner.nextField() {
+            switch key {
+            case "name": try scanner.read(&name, key)
+            case "kind": try scanner.read(&kind, key)
+            case "state": try scanner.read(&state, key)
+            case "reason": try scanner.read(&reason, key)
+            case "advice": try scanner.read(&advice, key)
+            case "ledger": try scanner.read(&ledger, key)
+            case "oldest_pending": try scanner.read(&oldestPending, key)
+            case "next_attempt": try scanner.read(&nextAttempt, key)
+            case "last_answer": try scanner.read(&lastAnswer, key)
+            case "last_success": try scanner.read(&lastSuccess, key)
+            case "requests": try scanner.read(&requests, key)
+            case "resent": try scanner.read(&resent, key)
+            case "maybe_duplicate": try scanner.read(&maybeDuplicate, key)
+            case "bytes_today": try scanner.read(&bytesToday, key)
+            default: try scanner.skipField(key)
+            }
+        }
+        self.init(
+            name: try name.required("name"),
+            kind: try kind.required("kind"),
+            state: try state.required("state"),
+            reason: reason,
+            advice: advice,
+            ledger: try ledger.required("ledger"),
+            oldestPending: oldestPending,
+            nextAttempt: nextAttempt,
+            lastAnswer: lastAnswer,
+            lastSuccess: lastSuccess,
+            requests: try requests.required("requests"),
+            resent: try resent.required("resent"),
+            maybeDuplicate: try maybeDuplicate.required("maybe_duplicate"),
+            bytesToday: try bytesToday.required("bytes_today")
+        )
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.openObject()
+        writer.member("name", name)
+        writer.member("kind", kind)
+        writer.member("state", state)
+        writer.member("reason", ifPresent: reason)
+        writer.member("advice", ifPresent: advice)
+        writer.member("ledger", ledger)
+        writer.member("oldest_pending", ifPresent: oldestPending)
+        writer.member("next_attempt", ifPresent: nextAttempt)
+        writer.member("last_answer", ifPresent: lastAnswer)
+        writer.member("last_success", ifPresent: lastSuccess)
+        writer.member("requests", requests)
+        writer.member("resent", resent)
+        writer.member("maybe_duplicate", maybeDuplicate)
+        writer.member("bytes_today", bytesToday)
+        writer.closeObject()
     }
 }
 
@@ -120,10 +175,30 @@ package struct Ledger: Equatable, Sendable {
     }
 }
 
-extension Ledger: JSONObjectCodable {
-    package static let fields = JSONFields(Ledger()) { fields in
-        fields.required("received", \.received)
-        for fate in Fate.allCases { fields.required(fate.name, \.[fate]) }
+extension Ledger: JSONCodable {
+    package init(from scanner: inout JSONScanner) throws(FieldError) {
+        var received: Int64?
+        var counts: [Fate: Int64] = [:]
+        try scanner.openFields()
+        while let key = try scanner.nextField() {
+            if key == "received" {
+                try scanner.read(&received, key)
+            } else if let fate = Fate(name: key) {
+                try scanner.read(&counts[fate], key)
+            } else {
+                try scanner.skipField(key)
+            }
+        }
+        self.init()
+        self.received = try received.required("received")
+        for fate in Fate.allCases { self[fate] = try counts[fate].required(fate.name) }
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.openObject()
+        writer.member("received", received)
+        for fate in Fate.allCases { writer.member(fate.name, self[fate]) }
+        writer.closeObject()
     }
 }
 
@@ -155,17 +230,49 @@ package struct Suppression: Equatable, Sendable {
     }
 }
 
-extension Suppression: JSONObjectCodable {
-    package static let fields = JSONFields(
-        Suppression(destination: "", app: nil, group: nil, reason: .groupRate, count: 0, since: .epoch)
-    ) {
-        $0.required("destination", \.destination)
-        $0.optional("app", \.app)
-        $0.optional("group", \.group)
-        $0.required("reason", \.reason)
-        $0.required("count", \.count)
-        $0.required("since", \.since)
-        $0.optional("groups", \.groups)
+extension Suppression: JSONCodable {
+    package init(from scanner: inout JSONScanner) throws(FieldError) {
+        var destination: String?
+        var app: String?
+        var group: String?
+        var reason: SuppressionReason?
+        var count: Int64?
+        var since: Timestamp?
+        var groups: Int64?
+        try scanner.openFields()
+        while let key = try scanner.nextField() {
+            switch key {
+            case "destination": try scanner.read(&destination, key)
+            case "app": try scanner.read(&app, key)
+            case "group": try scanner.read(&group, key)
+            case "reason": try scanner.read(&reason, key)
+            case "count": try scanner.read(&count, key)
+            case "since": try scanner.read(&since, key)
+            case "groups": try scanner.read(&groups, key)
+            default: try scanner.skipField(key)
+            }
+        }
+        self.init(
+            destination: try destination.required("destination"),
+            app: app,
+            group: group,
+            reason: try reason.required("reason"),
+            count: try count.required("count"),
+            since: try since.required("since"),
+            groups: groups
+        )
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.openObject()
+        writer.member("destination", destination)
+        writer.member("app", ifPresent: app)
+        writer.member("group", ifPresent: group)
+        writer.member("reason", reason)
+        writer.member("count", count)
+        writer.member("since", since)
+        writer.member("groups", ifPresent: groups)
+        writer.closeObject()
     }
 }
 

@@ -27,24 +27,52 @@ package struct IssueFilter: Equatable, Sendable {
     package init() {}
 }
 
-extension IssueFilter: JSONObjectCodable {
-    package static let fields = JSONFields(IssueFilter()) {
-        $0.optional("apps", \.apps)
-        $0.optional("versions", \.versions)
-        $0.optional("environments", \.environments)
-        $0.optional("severity", \.severity)
-        $0.optional("domains", \.domains)
-        $0.optional("codes", \.codes)
-        $0.optional("files", \.files)
-        $0.optional("text", \.text)
-        $0.optional("groups", \.groups)
-        $0.optional("users", \.users)
-        $0.optional("units", \.units)
-        $0.optional("states", \.states)
-        $0.optional("fates", \.fates)
-        $0.optional("destination", \.destination)
-        $0.optional("since", \.since)
-        $0.optional("until", \.until)
+extension IssueFilter: JSONCodable {
+    package init(from scanner: inout JSONScanner) throws(FieldError) {
+        self.init()
+        try scanner.openFields()
+        while let key = try scanner.nextField() {
+            switch key {
+            case "apps": try scanner.read(&apps, key)
+            case "versions": try scanner.read(&versions, key)
+            case "environments": try scanner.read(&environments, key)
+            case "severity": try scanner.read(&severity, key)
+            case "domains": try scanner.read(&domains, key)
+            case "codes": try scanner.read(&codes, key)
+            case "files": try scanner.read(&files, key)
+            case "text": try scanner.read(&text, key)
+            case "groups": try scanner.read(&groups, key)
+            case "users": try scanner.read(&users, key)
+            case "units": try scanner.read(&units, key)
+            case "states": try scanner.read(&states, key)
+            case "fates": try scanner.read(&fates, key)
+            case "destination": try scanner.read(&destination, key)
+            case "since": try scanner.read(&since, key)
+            case "until": try scanner.read(&until, key)
+            default: try scanner.skipField(key)
+            }
+        }
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.openObject()
+        writer.member("apps", ifPresent: apps)
+        writer.member("versions", ifPresent: versions)
+        writer.member("environments", ifPresent: environments)
+        writer.member("severity", ifPresent: severity)
+        writer.member("domains", ifPresent: domains)
+        writer.member("codes", ifPresent: codes)
+        writer.member("files", ifPresent: files)
+        writer.member("text", ifPresent: text)
+        writer.member("groups", ifPresent: groups)
+        writer.member("users", ifPresent: users)
+        writer.member("units", ifPresent: units)
+        writer.member("states", ifPresent: states)
+        writer.member("fates", ifPresent: fates)
+        writer.member("destination", ifPresent: destination)
+        writer.member("since", ifPresent: since)
+        writer.member("until", ifPresent: until)
+        writer.closeObject()
     }
 }
 
@@ -84,9 +112,25 @@ package struct HistogramSeries: Equatable, Sendable {
     package var sum: Int64 { counts.reduce(0, +) }
 }
 
-extension HistogramSeries: JSONObjectCodable {
-    package static let fields = JSONFields(HistogramSeries(key: "", counts: [])) {
-        $0.required("key", \.key)
-        $0.defaulted("counts", \.counts)
+extension HistogramSeries: JSONCodable {
+    package init(from scanner: inout JSONScanner) throws(FieldError) {
+        var key: String?
+        var counts: [Int64] = []
+        try scanner.openFields()
+        while let field = try scanner.nextField() {
+            switch field {
+            case "key": try scanner.read(&key, field)
+            case "counts": try scanner.read(&counts, field)
+            default: try scanner.skipField(field)
+            }
+        }
+        self.init(key: try key.required("key"), counts: counts)
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.openObject()
+        writer.member("key", key)
+        writer.member("counts", counts)
+        writer.closeObject()
     }
 }

@@ -60,33 +60,101 @@ package struct IssueGroup: Equatable, Sendable {
     }
 }
 
-extension IssueGroup: JSONObjectCodable {
-    /// The value that reading starts with. Its members are required.
-    static let blank = IssueGroup(
-        id: "", title: "", severity: .error, state: .open, app: nil, uid: 0, fingerprint: "", records: 0,
-        occurrences: 0, firstSeen: .epoch, lastSeen: .epoch)
+extension IssueGroup: JSONCodable {
+    package init(from scanner: inout JSONScanner) throws(FieldError) {
+        var id: String?
+        var title: String?
+        var severity: Severity?
+        var state: GroupState?
+        var mutedUntil: Timestamp?
+        var regressed: Bool?
+        var app: String?
+        var uid: UInt32?
+        var fingerprint: String?
+        var domain: String?
+        var code: Int64?
+        var source: SourceLocation?
+        var records: Int64?
+        var occurrences: Int64?
+        var firstSeen: Timestamp?
+        var lastSeen: Timestamp?
+        var firstVersion: String?
+        var lastVersion: String?
+        var newest: String?
+        var sparkline: [Int64]?
+        try scanner.openFields()
+        while let key = try scanner.nextField() {
+            switch key {
+            case "id": try scanner.read(&id, key)
+            case "title": try scanner.read(&title, key)
+            case "severity": try scanner.read(&severity, key)
+            case "state": try scanner.read(&state, key)
+            case "muted_until": try scanner.read(&mutedUntil, key)
+            case "regressed": try scanner.read(&regressed, key)
+            case "app": try scanner.read(&app, key)
+            case "uid": try scanner.read(&uid, key)
+            case "fingerprint": try scanner.read(&fingerprint, key)
+            case "domain": try scanner.read(&domain, key)
+            case "code": try scanner.read(&code, key)
+            case "source": try scanner.read(&source, key)
+            case "records": try scanner.read(&records, key)
+            case "occurrences": try scanner.read(&occurrences, key)
+            case "first_seen": try scanner.read(&firstSeen, key)
+            case "last_seen": try scanner.read(&lastSeen, key)
+            case "first_version": try scanner.read(&firstVersion, key)
+            case "last_version": try scanner.read(&lastVersion, key)
+            case "newest": try scanner.read(&newest, key)
+            case "sparkline": try scanner.read(&sparkline, key)
+            default: try scanner.skipField(key)
+            }
+        }
+        self.init(
+            id: try id.required("id"),
+            title: try title.required("title"),
+            severity: try severity.required("severity"),
+            state: try state.required("state"),
+            mutedUntil: mutedUntil,
+            regressed: try regressed.required("regressed"),
+            app: app,
+            uid: try uid.required("uid"),
+            fingerprint: try fingerprint.required("fingerprint"),
+            domain: domain,
+            code: code,
+            source: source,
+            records: try records.required("records"),
+            occurrences: try occurrences.required("occurrences"),
+            firstSeen: try firstSeen.required("first_seen"),
+            lastSeen: try lastSeen.required("last_seen"),
+            firstVersion: firstVersion,
+            lastVersion: lastVersion,
+            newest: newest,
+            sparkline: sparkline
+        )
+    }
 
-    package static let fields = JSONFields(blank) {
-        $0.required("id", \.id)
-        $0.required("title", \.title)
-        $0.required("severity", \.severity)
-        $0.required("state", \.state)
-        $0.optional("muted_until", \.mutedUntil)
-        $0.required("regressed", \.regressed)
-        $0.optional("app", \.app)
-        $0.required("uid", \.uid)
-        $0.required("fingerprint", \.fingerprint)
-        $0.optional("domain", \.domain)
-        $0.optional("code", \.code)
-        $0.optional("source", \.source)
-        $0.required("records", \.records)
-        $0.required("occurrences", \.occurrences)
-        $0.required("first_seen", \.firstSeen)
-        $0.required("last_seen", \.lastSeen)
-        $0.optional("first_version", \.firstVersion)
-        $0.optional("last_version", \.lastVersion)
-        $0.optional("newest", \.newest)
-        $0.optional("sparkline", \.sparkline)
+    package func write(to writer: inout JSONWriter) {
+        writer.openObject()
+        writer.member("id", id)
+        writer.member("title", title)
+        writer.member("severity", severity)
+        writer.member("state", state)
+        writer.member("muted_until", ifPresent: mutedUntil)
+        writer.member("regressed", regressed)
+        writer.member("app", ifPresent: app)
+        writer.member("uid", uid)
+        writer.member("fingerprint", fingerprint)
+        writer.member("domain", ifPresent: domain)
+        writer.member("code", ifPresent: code)
+        writer.member("source", ifPresent: source)
+        writer.member("records", records)
+        writer.member("occurrences", occurrences)
+        writer.member("first_seen", firstSeen)
+        writer.member("last_seen", lastSeen)
+        writer.member("first_version", ifPresent: firstVersion)
+        writer.member("last_version", ifPresent: lastVersion)
+        writer.member("newest", ifPresent: newest)
+        writer.member("sparkline", ifPresent: sparkline)
+        writer.closeObject()
     }
 }
 

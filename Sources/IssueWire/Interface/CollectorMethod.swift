@@ -40,9 +40,25 @@ package struct ReportReply: Equatable, Sendable {
     }
 }
 
-extension ReportReply: JSONObjectCodable {
-    package static let fields = JSONFields(ReportReply(receipts: [])) {
-        $0.defaulted("receipts", \.receipts)
+extension ReportReply: JSONCodable {
+    package init(from scanner: inout JSONScanner) throws(FieldError) {
+        var receipts: [RecordReceipt] = []
+        try scanner.openFields()
+        while let key = try scanner.nextField() {
+            switch key {
+            case "receipts": try scanner.read(&receipts, key)
+            default: try scanner.skipField(key)
+            }
+        }
+        self.init(
+            receipts: receipts
+        )
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.openObject()
+        writer.member("receipts", receipts)
+        writer.closeObject()
     }
 }
 
@@ -61,11 +77,33 @@ package struct AwaitParameters: Equatable, Sendable {
     }
 }
 
-extension AwaitParameters: JSONObjectCodable {
-    package static let fields = JSONFields(AwaitParameters(id: "")) {
-        $0.required("id", \.id)
-        $0.optional("destination", \.destination)
-        $0.optional("timeout", \.timeout)
+extension AwaitParameters: JSONCodable {
+    package init(from scanner: inout JSONScanner) throws(FieldError) {
+        var id: String?
+        var destination: String?
+        var timeout: Duration?
+        try scanner.openFields()
+        while let key = try scanner.nextField() {
+            switch key {
+            case "id": try scanner.read(&id, key)
+            case "destination": try scanner.read(&destination, key)
+            case "timeout": try scanner.read(&timeout, key)
+            default: try scanner.skipField(key)
+            }
+        }
+        self.init(
+            id: try id.required("id"),
+            destination: destination,
+            timeout: timeout
+        )
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.openObject()
+        writer.member("id", id)
+        writer.member("destination", ifPresent: destination)
+        writer.member("timeout", ifPresent: timeout)
+        writer.closeObject()
     }
 }
 
@@ -78,8 +116,24 @@ package struct AwaitReply: Equatable, Sendable {
     }
 }
 
-extension AwaitReply: JSONObjectCodable {
-    package static let fields = JSONFields(AwaitReply(fates: [])) {
-        $0.defaulted("fates", \.fates)
+extension AwaitReply: JSONCodable {
+    package init(from scanner: inout JSONScanner) throws(FieldError) {
+        var fates: [DestinationFate] = []
+        try scanner.openFields()
+        while let key = try scanner.nextField() {
+            switch key {
+            case "fates": try scanner.read(&fates, key)
+            default: try scanner.skipField(key)
+            }
+        }
+        self.init(
+            fates: fates
+        )
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.openObject()
+        writer.member("fates", fates)
+        writer.closeObject()
     }
 }

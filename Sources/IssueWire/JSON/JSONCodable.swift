@@ -2,7 +2,7 @@
 ///
 /// Readers ignore unknown members, treat `null` as absent, and use the last of several members with the same key.
 /// Writers omit absent values.
-package protocol JSONCodable: SendableMetatype {
+package protocol JSONCodable {
     /// Reads the next value.
     init(from scanner: inout JSONScanner) throws(FieldError)
 

@@ -116,3 +116,118 @@ extension JSONScanner {
         return true
     }
 }
+
+extension JSONScanner {
+    /// Enters an object, whose members are then read one by one.
+    @inline(never)
+    package mutating func openFields() throws(FieldError) {
+        do {
+            try openObject()
+        } catch {
+            throw FieldError(error, expected: "an object")
+        }
+    }
+
+    /// Returns the key of the next member, whose value must be read or skipped next; nil at the end of the object.
+    @inline(never)
+    package mutating func nextField() throws(FieldError) -> String? {
+        do {
+            guard let key = try nextMember() else { return nil }
+            return string(key)
+        } catch {
+            throw FieldError(error, expected: "an object")
+        }
+    }
+
+    /// Reads a member's value. `null` sets it to nil.
+    @inline(never)
+    package mutating func read<Value: JSONCodable>(_ value: inout Value?, _ key: String) throws(FieldError) {
+        do {
+            value = try passNull() ? nil : try Value(from: &self)
+        } catch {
+            throw error.inside(key)
+        }
+    }
+
+    /// Reads a member that is a count, which must be at least 1.
+    @inline(never)
+    package mutating func readCount(_ count: inout Int?, _ key: String) throws(FieldError) {
+        try read(&count, key)
+        if let count, count < 1 { throw FieldError(field: key, reason: "must be at least 1") }
+    }
+
+    /// Reads a member that is a list. `null` is read as an empty list.
+    @inline(never)
+    package mutating func read<Element: JSONCodable>(_ list: inout [Element], _ key: String) throws(FieldError) {
+        do {
+            list = try passNull() ? [] : try [Element](from: &self)
+        } catch {
+            throw error.inside(key)
+        }
+    }
+
+    /// Skips the value of an unknown member, which a later version of the protocol may define.
+    @inline(never)
+    package mutating func skipField(_ key: String) throws(FieldError) {
+        do {
+            _ = try skipValue()
+        } catch {
+            throw FieldError(error, expected: "a value").inside(key)
+        }
+    }
+
+    private mutating func passNull() throws(FieldError) -> Bool {
+        do {
+            return try null()
+        } catch {
+            throw FieldError(error, expected: "a value")
+        }
+    }
+}
+
+/// A member of a JSON object that is invalid, and the reason.
+package struct FieldError: Error, Equatable, Sendable {
+    /// The path of the member, with dots between its components (`filter.codes.2`); empty for the whole value.
+    package var field: String
+    /// The reason, worded to follow the name of the field.
+    package var reason: String
+
+    package init(field: String = "", reason: String) {
+        self.field = field
+        self.reason = reason
+    }
+
+    /// Creates the error for a value that a scanner could not read.
+    ///
+    /// - Parameter expected: The expected kind of value, with its article.
+    package init(_ error: JSONError, expected: String) {
+        field = ""
+        reason =
+            switch error {
+            case .wrongType: "must be \(expected)"
+            case .notAnInteger: "must be a 64-bit integer"
+            case .tooDeep(let limit): "is nested deeper than \(limit)"
+            case .tooManyKeys(let limit): "has more than \(limit) keys"
+            case .truncated, .unexpectedByte, .invalidUTF8, .invalidEscape, .trailingBytes: "is malformed JSON"
+            }
+    }
+
+    /// Returns the same error with `step` added to the front of its path.
+    package func inside(_ step: String) -> FieldError {
+        FieldError(field: field.isEmpty ? step : "\(step).\(field)", reason: reason)
+    }
+}
+
+extension FieldError: CustomStringConvertible {
+    package var description: String { field.isEmpty ? "the value \(reason)" : "\(field): \(reason)" }
+}
+
+extension Optional {
+    /// Returns the value of a member that is required.
+    ///
+    /// - Throws: A `FieldError` if the value is nil.
+    package func required(_ field: String) throws(FieldError) -> Wrapped {
+        guard let self else { throw FieldError(field: field, reason: "is required") }
+        return self
+    }
+}

@@ -44,29 +44,52 @@ package struct IssueRecord: Equatable, Sendable {
     }
 }
 
-// Applications write records with each report, so records and their parts are written by code instead of the tables,
-// which takes a fraction of the time.
-
-extension IssueRecord: JSONObjectCodable {
-    package static let fields = JSONFields(IssueRecord(message: "")) {
-        $0.required("message", \.message)
-        $0.optional("severity", \.severity)
-        $0.optional("domain", \.domain)
-        $0.optional("code", \.code)
-        $0.optional("occurred_at", \.occurredAt)
-        $0.optional("first_occurred_at", \.firstOccurredAt)
-        $0.optional("count", \.count)
-        $0.optional("source", \.source)
-        $0.optional("app", \.app)
-        $0.optional("fingerprint", \.fingerprint)
-        $0.nonempty("backtrace", \.backtrace)
-        $0.nonempty("causes", \.causes)
-        $0.optional("metadata", \.metadata) { $0.asObject == nil ? "must be an object" : nil }
-        $0.optional("reportable", \.reportable)
+extension IssueRecord: JSONCodable {
+    package init(from scanner: inout JSONScanner) throws(FieldError) {
+        var message: String?
+        self.init(message: "")
+        try scanner.openFields()
+        while let key = try scanner.nextField() {
+            if key == "message" {
+                try scanner.read(&message, key)
+            } else if try !readMember(key, from: &scanner) {
+                try scanner.skipField(key)
+            }
+        }
+        self.message = try message.required("message")
     }
 
     package func write(to writer: inout JSONWriter) {
         writer.openObject()
+        writeMembers(to: &writer)
+        writer.closeObject()
+    }
+
+    /// Reads a member other than the message. Returns `false` if a record has no member with this key.
+    package mutating func readMember(_ key: String, from scanner: inout JSONScanner) throws(FieldError) -> Bool {
+        switch key {
+        case "severity": try scanner.read(&severity, key)
+        case "domain": try scanner.read(&domain, key)
+        case "code": try scanner.read(&code, key)
+        case "occurred_at": try scanner.read(&occurredAt, key)
+        case "first_occurred_at": try scanner.read(&firstOccurredAt, key)
+        case "count": try scanner.read(&count, key)
+        case "source": try scanner.read(&source, key)
+        case "app": try scanner.read(&app, key)
+        case "fingerprint": try scanner.read(&fingerprint, key)
+        case "backtrace": try scanner.read(&backtrace, key)
+        case "causes": try scanner.read(&causes, key)
+        case "metadata":
+            try scanner.read(&metadata, key)
+            if let metadata, metadata.asObject == nil { throw FieldError(field: key, reason: "must be an object") }
+        case "reportable": try scanner.read(&reportable, key)
+        default: return false
+        }
+        return true
+    }
+
+    /// Writes the members without the braces of the object, so that the caller can add others.
+    package func writeMembers(to writer: inout JSONWriter) {
         writer.member("message", message)
         writer.member("severity", ifPresent: severity)
         writer.member("domain", ifPresent: domain)
@@ -81,7 +104,6 @@ extension IssueRecord: JSONObjectCodable {
         if !causes.isEmpty { writer.member("causes", causes) }
         writer.member("metadata", ifPresent: metadata)
         writer.member("reportable", ifPresent: reportable)
-        writer.closeObject()
     }
 }
 
@@ -109,15 +131,22 @@ package struct Application: Hashable, Sendable {
     }
 }
 
-extension Application: JSONObjectCodable {
-    package static let fields = JSONFields(Application()) {
-        $0.optional("name", \.name)
-        $0.optional("version", \.version)
-        $0.optional("build", \.build)
-        $0.optional("environment", \.environment)
-        $0.optional("platform", \.platform)
-        $0.optional("network", \.network)
-        $0.optional("development", \.development)
+extension Application: JSONCodable {
+    package init(from scanner: inout JSONScanner) throws(FieldError) {
+        self.init()
+        try scanner.openFields()
+        while let key = try scanner.nextField() {
+            switch key {
+            case "name": try scanner.read(&name, key)
+            case "version": try scanner.read(&version, key)
+            case "build": try scanner.read(&build, key)
+            case "environment": try scanner.read(&environment, key)
+            case "platform": try scanner.read(&platform, key)
+            case "network": try scanner.read(&network, key)
+            case "development": try scanner.read(&development, key)
+            default: try scanner.skipField(key)
+            }
+        }
     }
 
     package func write(to writer: inout JSONWriter) {
@@ -146,11 +175,18 @@ package struct Cause: Hashable, Sendable {
     }
 }
 
-extension Cause: JSONObjectCodable {
-    package static let fields = JSONFields(Cause()) {
-        $0.optional("domain", \.domain)
-        $0.optional("code", \.code)
-        $0.optional("message", \.message)
+extension Cause: JSONCodable {
+    package init(from scanner: inout JSONScanner) throws(FieldError) {
+        self.init()
+        try scanner.openFields()
+        while let key = try scanner.nextField() {
+            switch key {
+            case "domain": try scanner.read(&domain, key)
+            case "code": try scanner.read(&code, key)
+            case "message": try scanner.read(&message, key)
+            default: try scanner.skipField(key)
+            }
+        }
     }
 
     package func write(to writer: inout JSONWriter) {
@@ -199,14 +235,21 @@ extension Frame {
     }
 }
 
-extension Frame: JSONObjectCodable {
-    package static let fields = JSONFields(Frame()) {
-        $0.optional("image", \.image)
-        $0.optional("build_id", \.buildID)
-        $0.optional("offset", \.offset)
-        $0.optional("symbol", \.symbol)
-        $0.optional("file", \.file)
-        $0.optional("line", \.line)
+extension Frame: JSONCodable {
+    package init(from scanner: inout JSONScanner) throws(FieldError) {
+        self.init()
+        try scanner.openFields()
+        while let key = try scanner.nextField() {
+            switch key {
+            case "image": try scanner.read(&image, key)
+            case "build_id": try scanner.read(&buildID, key)
+            case "offset": try scanner.read(&offset, key)
+            case "symbol": try scanner.read(&symbol, key)
+            case "file": try scanner.read(&file, key)
+            case "line": try scanner.read(&line, key)
+            default: try scanner.skipField(key)
+            }
+        }
     }
 
     package func write(to writer: inout JSONWriter) {
@@ -240,13 +283,20 @@ package struct SourceLocation: Hashable, Sendable {
     }
 }
 
-extension SourceLocation: JSONObjectCodable {
-    package static let fields = JSONFields(SourceLocation()) {
-        $0.optional("file_id", \.fileID)
-        $0.optional("line", \.line)
-        $0.optional("column", \.column)
-        $0.optional("function", \.function)
-        $0.optional("module", \.module)
+extension SourceLocation: JSONCodable {
+    package init(from scanner: inout JSONScanner) throws(FieldError) {
+        self.init()
+        try scanner.openFields()
+        while let key = try scanner.nextField() {
+            switch key {
+            case "file_id": try scanner.read(&fileID, key)
+            case "line": try scanner.read(&line, key)
+            case "column": try scanner.read(&column, key)
+            case "function": try scanner.read(&function, key)
+            case "module": try scanner.read(&module, key)
+            default: try scanner.skipField(key)
+            }
+        }
     }
 
     package func write(to writer: inout JSONWriter) {

@@ -10,50 +10,70 @@ package enum RecordReceipt: Equatable, Sendable {
 
 extension RecordReceipt: JSONCodable {
     package init(from scanner: inout JSONScanner) throws(FieldError) {
-        let members = try ReceiptMembers(from: &scanner)
-        if let rejection = members.rejection {
+        var id: String?
+        var duplicate: Bool?
+        var rejection: Rejection?
+        try scanner.openFields()
+        while let key = try scanner.nextField() {
+            switch key {
+            case "id": try scanner.read(&id, key)
+            case "duplicate": try scanner.read(&duplicate, key)
+            case "rejected": try scanner.read(&rejection, key)
+            default: try scanner.skipField(key)
+            }
+        }
+        if let rejection {
             self = .rejected(field: rejection.field, reason: rejection.reason)
-        } else if members.isDuplicate == true {
-            self = .duplicate(id: members.id)
-        } else if let id = members.id {
-            self = .stored(id: id)
+        } else if duplicate == true {
+            self = .duplicate(id: id)
         } else {
-            throw FieldError(field: "id", reason: "is required")
+            self = .stored(id: try id.required("id"))
         }
     }
 
     package func write(to writer: inout JSONWriter) {
-        let members =
-            switch self {
-            case .stored(let id): ReceiptMembers(id: id)
-            case .duplicate(let id): ReceiptMembers(id: id, isDuplicate: true)
-            case .rejected(let field, let reason): ReceiptMembers(rejection: Rejection(field: field, reason: reason))
-            }
-        members.write(to: &writer)
+        writer.openObject()
+        switch self {
+        case .stored(let id): writer.member("id", id)
+        case .duplicate(let id):
+            writer.member("id", ifPresent: id)
+            writer.member("duplicate", true)
+        case .rejected(let field, let reason):
+            writer.member("rejected", Rejection(field: field, reason: reason))
+        }
+        writer.closeObject()
     }
 }
 
-/// The members of a receipt.
-private struct ReceiptMembers: JSONObjectCodable {
-    var id: String?
-    var isDuplicate: Bool?
-    var rejection: Rejection?
-
-    static let fields = JSONFields(ReceiptMembers()) {
-        $0.optional("id", \.id)
-        $0.optional("duplicate", \.isDuplicate)
-        $0.optional("rejected", \.rejection)
-    }
-}
-
-/// The reason why a record was not accepted.
-private struct Rejection: JSONObjectCodable {
+/// The reason why a record was not accepted, as a member of its receipt.
+private struct Rejection: JSONCodable {
     var field: String?
     var reason: String
 
-    static let fields = JSONFields(Rejection(reason: "")) {
-        $0.optional("field", \.field)
-        $0.required("reason", \.reason)
+    init(field: String?, reason: String) {
+        self.field = field
+        self.reason = reason
+    }
+
+    init(from scanner: inout JSONScanner) throws(FieldError) {
+        var field: String?
+        var reason: String?
+        try scanner.openFields()
+        while let key = try scanner.nextField() {
+            switch key {
+            case "field": try scanner.read(&field, key)
+            case "reason": try scanner.read(&reason, key)
+            default: try scanner.skipField(key)
+            }
+        }
+        self.init(field: field, reason: try reason.required("reason"))
+    }
+
+    func write(to writer: inout JSONWriter) {
+        writer.openObject()
+        writer.member("field", ifPresent: field)
+        writer.member("reason", reason)
+        writer.closeObject()
     }
 }
 
@@ -112,15 +132,44 @@ package struct DestinationFate: Equatable, Sendable {
     }
 }
 
-extension DestinationFate: JSONObjectCodable {
-    package static let fields = JSONFields(
-        DestinationFate(destination: "", fate: .pending, attempts: 0, at: nil, answer: nil, maybeDuplicate: false)
-    ) {
-        $0.required("destination", \.destination)
-        $0.required("fate", \.fate)
-        $0.required("attempts", \.attempts)
-        $0.optional("at", \.at)
-        $0.optional("answer", \.answer)
-        $0.required("maybe_duplicate", \.maybeDuplicate)
+extension DestinationFate: JSONCodable {
+    package init(from scanner: inout JSONScanner) throws(FieldError) {
+        var destination: String?
+        var fate: Fate?
+        var attempts: Int64?
+        var at: Timestamp?
+        var answer: String?
+        var maybeDuplicate: Bool?
+        try scanner.openFields()
+        while let key = try scanner.nextField() {
+            switch key {
+            case "destination": try scanner.read(&destination, key)
+            case "fate": try scanner.read(&fate, key)
+            case "attempts": try scanner.read(&attempts, key)
+            case "at": try scanner.read(&at, key)
+            case "answer": try scanner.read(&answer, key)
+            case "maybe_duplicate": try scanner.read(&maybeDuplicate, key)
+            default: try scanner.skipField(key)
+            }
+        }
+        self.init(
+            destination: try destination.required("destination"),
+            fate: try fate.required("fate"),
+            attempts: try attempts.required("attempts"),
+            at: at,
+            answer: answer,
+            maybeDuplicate: try maybeDuplicate.required("maybe_duplicate")
+        )
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.openObject()
+        writer.member("destination", destination)
+        writer.member("fate", fate)
+        writer.member("attempts", attempts)
+        writer.member("at", ifPresent: at)
+        writer.member("answer", ifPresent: answer)
+        writer.member("maybe_duplicate", maybeDuplicate)
+        writer.closeObject()
     }
 }
