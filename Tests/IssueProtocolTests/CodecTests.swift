@@ -73,6 +73,17 @@ struct CodecTests {
         for index: UInt64 in 0..<100 { try check(IssueRecord.sample(seed * 100 + index)) }
     }
 
+    @Test("Records and their parts are written with the members that are read, in their order")
+    func handwritten() {
+        checkWriting(IssueRecord(message: "m"))
+        checkWriting(IssueRecord.full)
+        for seed: UInt64 in 0..<200 { checkWriting(IssueRecord.sample(seed)) }
+        for part in IssueRecord.full.backtrace { checkWriting(part) }
+        for part in IssueRecord.full.causes { checkWriting(part) }
+        checkWriting(IssueRecord.full.source ?? SourceLocation())
+        checkWriting(IssueRecord.full.app ?? Application())
+    }
+
     @Test("Every truncated record is an error")
     func truncated() {
         for seed: UInt64 in 0..<20 {
@@ -126,6 +137,14 @@ struct CodecTests {
         // This version ignores members of later versions and treats null as absent.
         let later = try JSONValue(json: value.json).with("later", ["a": [1, nil]]).with("also_later", nil)
         #expect(try Value(json: later) == value, sourceLocation: sourceLocation)
+    }
+
+    private func checkWriting<Value: JSONObjectCodable>(
+        _ value: Value, sourceLocation: Testing.SourceLocation = #_sourceLocation
+    ) {
+        var writer = JSONWriter()
+        value.writeMembers(to: &writer)
+        #expect(text(value) == writer.text, sourceLocation: sourceLocation)
     }
 
     private func text(_ value: some JSONCodable) -> String { String(decoding: value.json, as: UTF8.self) }

@@ -46,6 +46,39 @@ struct InterfaceConformanceTests {
         try check("Series", HistogramSeries(key: "shop", counts: [1]))
     }
 
+    @Test("The members of every type have the order of the file, and only members that it declares are required")
+    func order() {
+        check("Source", SourceLocation.self)
+        check("Application", Application.self)
+        check("Frame", Frame.self)
+        check("Cause", Cause.self)
+        check("Record", IssueRecord.self)
+        check("Sender", Sender.self)
+        check("Group", IssueGroup.self)
+        check("Filter", IssueFilter.self)
+        check("DestinationFate", DestinationFate.self)
+        check("Ledger", Ledger.self)
+        check("Destination", DestinationStatus.self)
+        check("Suppression", Suppression.self)
+        check("StoreStatus", StoreStatus.self)
+        check("Series", HistogramSeries.self)
+        check("DeadLetter", DeadLetter.self)
+        check(.report, ReportParameters.self, ReportReply.self)
+        check(.list, ListParameters.self, ListReply.self)
+        check(.records, RecordsParameters.self, RecordsReply.self)
+        check(.show, ShowParameters.self, ShowReply.self)
+        check(.histogram, HistogramParameters.self, HistogramReply.self)
+        check(.setState, SetStateParameters.self, SetStateReply.self)
+        check(.flush, FlushParameters.self, FlushReply.self)
+        check(.deadLetters, DeadLettersParameters.self, DeadLettersReply.self)
+        check(.requeue, RequeueParameters.self, RequeueReply.self)
+        check(.await, AwaitParameters.self, AwaitReply.self)
+        check(.purge, PurgeParameters.self, PurgeReply.self)
+        check(.backup, BackupParameters.self, BackupReply.self)
+        check(.repair, RepairParameters.self, RepairReply.self)
+        check(DaemonStatus.self, words(between: "method Status() -> (", in: CollectorInterface.description))
+    }
+
     @Test("The enumerations have the same values as in the file")
     func choices() {
         #expect(words(ofType: "Severity") == Severity.allCases.map(\.name))
@@ -79,6 +112,34 @@ struct InterfaceConformanceTests {
         return CollectorMethod(try VarlinkCall.Envelope(scanning: message.span), in: message.span)
     }
 
+    private func check<Parameters: JSONObjectCodable, Reply: JSONObjectCodable>(
+        _ method: CollectorMethod, _: Parameters.Type, _: Reply.Type,
+        sourceLocation: Testing.SourceLocation = #_sourceLocation
+    ) {
+        let lines = CollectorInterface.description
+        let start = "method \(method.rawValue)("
+        check(Parameters.self, words(between: start, in: lines), sourceLocation: sourceLocation)
+        let reply = lines.components(separatedBy: start).last?.components(separatedBy: ") -> (").dropFirst().first
+        check(Reply.self, words(between: "", in: reply ?? ""), sourceLocation: sourceLocation)
+    }
+
+    private func check<Value: JSONObjectCodable>(
+        _ type: String, _: Value.Type, sourceLocation: Testing.SourceLocation = #_sourceLocation
+    ) {
+        check(Value.self, words(ofType: type), sourceLocation: sourceLocation)
+    }
+
+    private func check<Value: JSONObjectCodable>(
+        _: Value.Type, _ declared: [String], sourceLocation: Testing.SourceLocation = #_sourceLocation
+    ) {
+        let names = declared.map { String($0.prefix { $0 != ":" }) }
+        let optional = declared.filter { $0.contains(": ?") }.map { String($0.prefix { $0 != ":" }) }
+        let members = JSONMembers.names(of: Value.self)
+        #expect(members.map(\.name) == names, sourceLocation: sourceLocation)
+        #expect(
+            Set(members.filter(\.isRequired).map(\.name)).isDisjoint(with: optional), sourceLocation: sourceLocation)
+    }
+
     private func check<Value: JSONCodable>(
         _ type: String, _ value: Value?, sourceLocation: Testing.SourceLocation = #_sourceLocation
     ) throws {
@@ -96,8 +157,15 @@ struct InterfaceConformanceTests {
 
     /// Returns the parts of a type's declaration between its parentheses, split at commas.
     private func words(ofType type: String) -> [String] {
-        guard let start = CollectorInterface.description.range(of: "\ntype \(type) (") else { return [] }
-        return CollectorInterface.description[start.upperBound...].prefix { $0 != ")" }
+        words(between: "\ntype \(type) (", in: CollectorInterface.description)
+    }
+
+    /// Returns the parts of a text between `start` and the next closing parenthesis, split at commas.
+    private func words(between start: String, in text: String) -> [String] {
+        guard let rest = start.isEmpty ? text[...] : text.range(of: start).map({ text[$0.upperBound...] }) else {
+            return []
+        }
+        return rest.prefix { $0 != ")" }
             .split(separator: ",").map { $0.trimmingCharacters(in: .whitespacesAndNewlines) }
     }
 }

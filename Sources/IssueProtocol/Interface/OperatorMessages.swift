@@ -11,22 +11,11 @@ package struct BackupParameters: Equatable, Sendable {
     }
 }
 
-extension BackupParameters: JSONCodable {
-    package init(from scanner: inout JSONScanner) throws(FieldError) {
-        self.init()
-        try scanner.openFields()
-        while let key = try scanner.nextField() {
-            switch key {
-            case "descriptor": try scanner.read(&descriptor, key)
-            default: try scanner.skipField(key)
-            }
-        }
-    }
+extension BackupParameters: JSONObjectCodable {
+    package static var initial: Self { Self() }
 
-    package func write(to writer: inout JSONWriter) {
-        writer.openObject()
-        writer.member("descriptor", ifPresent: descriptor)
-        writer.closeObject()
+    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.optional("descriptor", &descriptor)
     }
 }
 
@@ -49,37 +38,14 @@ package struct BackupReply: Equatable, Sendable {
     }
 }
 
-extension BackupReply: JSONCodable {
-    package init(from scanner: inout JSONScanner) throws(FieldError) {
-        var path: String?
-        var descriptor: Int64?
-        var bytesDone: Int64?
-        var bytesTotal: Int64?
-        try scanner.openFields()
-        while let key = try scanner.nextField() {
-            switch key {
-            case "path": try scanner.read(&path, key)
-            case "descriptor": try scanner.read(&descriptor, key)
-            case "bytes_done": try scanner.read(&bytesDone, key)
-            case "bytes_total": try scanner.read(&bytesTotal, key)
-            default: try scanner.skipField(key)
-            }
-        }
-        self.init(
-            path: path,
-            descriptor: descriptor,
-            bytesDone: try bytesDone.required("bytes_done"),
-            bytesTotal: try bytesTotal.required("bytes_total")
-        )
-    }
+extension BackupReply: JSONObjectCodable {
+    package static var initial: Self { Self(bytesDone: 0, bytesTotal: 0) }
 
-    package func write(to writer: inout JSONWriter) {
-        writer.openObject()
-        writer.member("path", ifPresent: path)
-        writer.member("descriptor", ifPresent: descriptor)
-        writer.member("bytes_done", bytesDone)
-        writer.member("bytes_total", bytesTotal)
-        writer.closeObject()
+    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.optional("path", &path)
+        try members.optional("descriptor", &descriptor)
+        try members.required("bytes_done", &bytesDone)
+        try members.required("bytes_total", &bytesTotal)
     }
 }
 
@@ -95,29 +61,12 @@ package struct PurgeParameters: Equatable, Sendable {
     }
 }
 
-extension PurgeParameters: JSONCodable {
-    package init(from scanner: inout JSONScanner) throws(FieldError) {
-        var filter: IssueFilter?
-        var isDryRun: Bool?
-        try scanner.openFields()
-        while let key = try scanner.nextField() {
-            switch key {
-            case "filter": try scanner.read(&filter, key)
-            case "dry_run": try scanner.read(&isDryRun, key)
-            default: try scanner.skipField(key)
-            }
-        }
-        self.init(
-            filter: try filter.required("filter"),
-            isDryRun: isDryRun
-        )
-    }
+extension PurgeParameters: JSONObjectCodable {
+    package static var initial: Self { Self(filter: IssueFilter()) }
 
-    package func write(to writer: inout JSONWriter) {
-        writer.openObject()
-        writer.member("filter", filter)
-        writer.member("dry_run", ifPresent: isDryRun)
-        writer.closeObject()
+    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.required("filter", &filter)
+        try members.optional("dry_run", &isDryRun)
     }
 }
 
@@ -134,29 +83,12 @@ package struct PurgeReply: Equatable, Sendable {
     }
 }
 
-extension PurgeReply: JSONCodable {
-    package init(from scanner: inout JSONScanner) throws(FieldError) {
-        var count: Int64?
-        var unreachable: [String] = []
-        try scanner.openFields()
-        while let key = try scanner.nextField() {
-            switch key {
-            case "count": try scanner.read(&count, key)
-            case "unreachable": try scanner.read(&unreachable, key)
-            default: try scanner.skipField(key)
-            }
-        }
-        self.init(
-            count: try count.required("count"),
-            unreachable: unreachable
-        )
-    }
+extension PurgeReply: JSONObjectCodable {
+    package static var initial: Self { Self(count: 0) }
 
-    package func write(to writer: inout JSONWriter) {
-        writer.openObject()
-        writer.member("count", count)
-        writer.member("unreachable", unreachable)
-        writer.closeObject()
+    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.required("count", &count)
+        try members.defaulted("unreachable", &unreachable, [])
     }
 }
 
@@ -173,24 +105,12 @@ package struct RepairParameters: Equatable, Sendable {
     }
 }
 
-extension RepairParameters: JSONCodable {
-    package init(from scanner: inout JSONScanner) throws(FieldError) {
-        self.init()
-        try scanner.openFields()
-        while let key = try scanner.nextField() {
-            switch key {
-            case "file": try scanner.read(&file, key)
-            case "dry_run": try scanner.read(&isDryRun, key)
-            default: try scanner.skipField(key)
-            }
-        }
-    }
+extension RepairParameters: JSONObjectCodable {
+    package static var initial: Self { Self() }
 
-    package func write(to writer: inout JSONWriter) {
-        writer.openObject()
-        writer.member("file", ifPresent: file)
-        writer.member("dry_run", ifPresent: isDryRun)
-        writer.closeObject()
+    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.optional("file", &file)
+        try members.optional("dry_run", &isDryRun)
     }
 }
 
@@ -219,41 +139,15 @@ package struct RepairReply: Equatable, Sendable {
     }
 }
 
-extension RepairReply: JSONCodable {
-    package init(from scanner: inout JSONScanner) throws(FieldError) {
-        var recovered: Int64?
-        var unreadable: Int64?
-        var isDone: Bool?
-        var files: [String] = []
-        var hopeless: [String] = []
-        try scanner.openFields()
-        while let key = try scanner.nextField() {
-            switch key {
-            case "recovered": try scanner.read(&recovered, key)
-            case "unreadable": try scanner.read(&unreadable, key)
-            case "done": try scanner.read(&isDone, key)
-            case "files": try scanner.read(&files, key)
-            case "hopeless": try scanner.read(&hopeless, key)
-            default: try scanner.skipField(key)
-            }
-        }
-        self.init(
-            recovered: try recovered.required("recovered"),
-            unreadable: try unreadable.required("unreadable"),
-            isDone: try isDone.required("done"),
-            files: files,
-            hopeless: hopeless
-        )
-    }
+extension RepairReply: JSONObjectCodable {
+    package static var initial: Self { Self() }
 
-    package func write(to writer: inout JSONWriter) {
-        writer.openObject()
-        writer.member("recovered", recovered)
-        writer.member("unreadable", unreadable)
-        writer.member("done", isDone)
-        writer.member("files", files)
-        if !hopeless.isEmpty { writer.member("hopeless", hopeless) }
-        writer.closeObject()
+    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.required("recovered", &recovered)
+        try members.required("unreadable", &unreadable)
+        try members.required("done", &isDone)
+        try members.defaulted("files", &files, [])
+        try members.nonempty("hopeless", &hopeless)
     }
 }
 
@@ -270,24 +164,12 @@ package struct FlushParameters: Equatable, Sendable {
     }
 }
 
-extension FlushParameters: JSONCodable {
-    package init(from scanner: inout JSONScanner) throws(FieldError) {
-        self.init()
-        try scanner.openFields()
-        while let key = try scanner.nextField() {
-            switch key {
-            case "destination": try scanner.read(&destination, key)
-            case "timeout": try scanner.read(&timeout, key)
-            default: try scanner.skipField(key)
-            }
-        }
-    }
+extension FlushParameters: JSONObjectCodable {
+    package static var initial: Self { Self() }
 
-    package func write(to writer: inout JSONWriter) {
-        writer.openObject()
-        writer.member("destination", ifPresent: destination)
-        writer.member("timeout", ifPresent: timeout)
-        writer.closeObject()
+    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.optional("destination", &destination)
+        try members.optional("timeout", &timeout)
     }
 }
 
@@ -300,25 +182,11 @@ package struct FlushReply: Equatable, Sendable {
     }
 }
 
-extension FlushReply: JSONCodable {
-    package init(from scanner: inout JSONScanner) throws(FieldError) {
-        var destinations: [DestinationStatus] = []
-        try scanner.openFields()
-        while let key = try scanner.nextField() {
-            switch key {
-            case "destinations": try scanner.read(&destinations, key)
-            default: try scanner.skipField(key)
-            }
-        }
-        self.init(
-            destinations: destinations
-        )
-    }
+extension FlushReply: JSONObjectCodable {
+    package static var initial: Self { Self(destinations: []) }
 
-    package func write(to writer: inout JSONWriter) {
-        writer.openObject()
-        writer.member("destinations", destinations)
-        writer.closeObject()
+    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.defaulted("destinations", &destinations, [])
     }
 }
 
@@ -335,24 +203,12 @@ package struct RequeueParameters: Equatable, Sendable {
     }
 }
 
-extension RequeueParameters: JSONCodable {
-    package init(from scanner: inout JSONScanner) throws(FieldError) {
-        self.init()
-        try scanner.openFields()
-        while let key = try scanner.nextField() {
-            switch key {
-            case "destination": try scanner.read(&destination, key)
-            case "records": try scanner.read(&records, key)
-            default: try scanner.skipField(key)
-            }
-        }
-    }
+extension RequeueParameters: JSONObjectCodable {
+    package static var initial: Self { Self() }
 
-    package func write(to writer: inout JSONWriter) {
-        writer.openObject()
-        writer.member("destination", ifPresent: destination)
-        writer.member("records", ifPresent: records)
-        writer.closeObject()
+    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.optional("destination", &destination)
+        try members.optional("records", &records)
     }
 }
 
@@ -369,25 +225,11 @@ package struct RequeueReply: Equatable, Sendable {
     }
 }
 
-extension RequeueReply: JSONCodable {
-    package init(from scanner: inout JSONScanner) throws(FieldError) {
-        var count: Int64?
-        var left: Int64?
-        try scanner.openFields()
-        while let key = try scanner.nextField() {
-            switch key {
-            case "count": try scanner.read(&count, key)
-            case "left": try scanner.read(&left, key)
-            default: try scanner.skipField(key)
-            }
-        }
-        self.init(count: try count.required("count"), left: left ?? 0)
-    }
+extension RequeueReply: JSONObjectCodable {
+    package static var initial: Self { Self(count: 0) }
 
-    package func write(to writer: inout JSONWriter) {
-        writer.openObject()
-        writer.member("count", count)
-        writer.member("left", left)
-        writer.closeObject()
+    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.required("count", &count)
+        try members.defaulted("left", &left, 0)
     }
 }

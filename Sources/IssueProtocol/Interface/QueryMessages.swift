@@ -23,30 +23,15 @@ package struct ListParameters: Equatable, Sendable {
     }
 }
 
-extension ListParameters: JSONCodable {
-    package init(from scanner: inout JSONScanner) throws(FieldError) {
-        self.init()
-        try scanner.openFields()
-        while let key = try scanner.nextField() {
-            switch key {
-            case "filter": try scanner.read(&filter, key)
-            case "order": try scanner.read(&order, key)
-            case "limit": try scanner.readCount(&limit, key)
-            case "after": try scanner.read(&after, key)
-            case "sparkline": try scanner.readCount(&sparkline, key)
-            default: try scanner.skipField(key)
-            }
-        }
-    }
+extension ListParameters: JSONObjectCodable {
+    package static var initial: Self { Self() }
 
-    package func write(to writer: inout JSONWriter) {
-        writer.openObject()
-        writer.member("filter", ifPresent: filter)
-        writer.member("order", ifPresent: order)
-        writer.member("limit", ifPresent: limit)
-        writer.member("after", ifPresent: after)
-        writer.member("sparkline", ifPresent: sparkline)
-        writer.closeObject()
+    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.optional("filter", &filter)
+        try members.optional("order", &order)
+        try members.optional("limit", &limit, check: atLeastOne)
+        try members.optional("after", &after)
+        try members.optional("sparkline", &sparkline, check: atLeastOne)
     }
 }
 
@@ -62,29 +47,12 @@ package struct ListReply: Equatable, Sendable {
     }
 }
 
-extension ListReply: JSONCodable {
-    package init(from scanner: inout JSONScanner) throws(FieldError) {
-        var groups: [IssueGroup] = []
-        var next: String?
-        try scanner.openFields()
-        while let key = try scanner.nextField() {
-            switch key {
-            case "groups": try scanner.read(&groups, key)
-            case "next": try scanner.read(&next, key)
-            default: try scanner.skipField(key)
-            }
-        }
-        self.init(
-            groups: groups,
-            next: next
-        )
-    }
+extension ListReply: JSONObjectCodable {
+    package static var initial: Self { Self(groups: []) }
 
-    package func write(to writer: inout JSONWriter) {
-        writer.openObject()
-        writer.member("groups", groups)
-        writer.member("next", ifPresent: next)
-        writer.closeObject()
+    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.defaulted("groups", &groups, [])
+        try members.optional("next", &next)
     }
 }
 
@@ -111,30 +79,15 @@ package struct RecordsParameters: Equatable, Sendable {
     }
 }
 
-extension RecordsParameters: JSONCodable {
-    package init(from scanner: inout JSONScanner) throws(FieldError) {
-        self.init()
-        try scanner.openFields()
-        while let key = try scanner.nextField() {
-            switch key {
-            case "filter": try scanner.read(&filter, key)
-            case "order": try scanner.read(&order, key)
-            case "limit": try scanner.readCount(&limit, key)
-            case "after": try scanner.read(&after, key)
-            case "follow": try scanner.read(&follow, key)
-            default: try scanner.skipField(key)
-            }
-        }
-    }
+extension RecordsParameters: JSONObjectCodable {
+    package static var initial: Self { Self() }
 
-    package func write(to writer: inout JSONWriter) {
-        writer.openObject()
-        writer.member("filter", ifPresent: filter)
-        writer.member("order", ifPresent: order)
-        writer.member("limit", ifPresent: limit)
-        writer.member("after", ifPresent: after)
-        writer.member("follow", ifPresent: follow)
-        writer.closeObject()
+    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.optional("filter", &filter)
+        try members.optional("order", &order)
+        try members.optional("limit", &limit, check: atLeastOne)
+        try members.optional("after", &after)
+        try members.optional("follow", &follow)
     }
 }
 
@@ -150,29 +103,12 @@ package struct RecordsReply: Equatable, Sendable {
     }
 }
 
-extension RecordsReply: JSONCodable {
-    package init(from scanner: inout JSONScanner) throws(FieldError) {
-        var records: [StoredRecord] = []
-        var next: String?
-        try scanner.openFields()
-        while let key = try scanner.nextField() {
-            switch key {
-            case "records": try scanner.read(&records, key)
-            case "next": try scanner.read(&next, key)
-            default: try scanner.skipField(key)
-            }
-        }
-        self.init(
-            records: records,
-            next: next
-        )
-    }
+extension RecordsReply: JSONObjectCodable {
+    package static var initial: Self { Self(records: []) }
 
-    package func write(to writer: inout JSONWriter) {
-        writer.openObject()
-        writer.member("records", records)
-        writer.member("next", ifPresent: next)
-        writer.closeObject()
+    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.defaulted("records", &records, [])
+        try members.optional("next", &next)
     }
 }
 
@@ -186,25 +122,11 @@ package struct ShowParameters: Equatable, Sendable {
     }
 }
 
-extension ShowParameters: JSONCodable {
-    package init(from scanner: inout JSONScanner) throws(FieldError) {
-        var id: String?
-        try scanner.openFields()
-        while let key = try scanner.nextField() {
-            switch key {
-            case "id": try scanner.read(&id, key)
-            default: try scanner.skipField(key)
-            }
-        }
-        self.init(
-            id: try id.required("id")
-        )
-    }
+extension ShowParameters: JSONObjectCodable {
+    package static var initial: Self { Self(id: "") }
 
-    package func write(to writer: inout JSONWriter) {
-        writer.openObject()
-        writer.member("id", id)
-        writer.closeObject()
+    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.required("id", &id)
     }
 }
 
@@ -222,33 +144,13 @@ package struct ShowReply: Equatable, Sendable {
     }
 }
 
-extension ShowReply: JSONCodable {
-    package init(from scanner: inout JSONScanner) throws(FieldError) {
-        var record: StoredRecord?
-        var group: IssueGroup?
-        var fates: [DestinationFate] = []
-        try scanner.openFields()
-        while let key = try scanner.nextField() {
-            switch key {
-            case "record": try scanner.read(&record, key)
-            case "group": try scanner.read(&group, key)
-            case "fates": try scanner.read(&fates, key)
-            default: try scanner.skipField(key)
-            }
-        }
-        self.init(
-            record: record,
-            group: try group.required("group"),
-            fates: fates
-        )
-    }
+extension ShowReply: JSONObjectCodable {
+    package static var initial: Self { Self(group: .initial, fates: []) }
 
-    package func write(to writer: inout JSONWriter) {
-        writer.openObject()
-        writer.member("record", ifPresent: record)
-        writer.member("group", group)
-        writer.member("fates", fates)
-        writer.closeObject()
+    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.optional("record", &record)
+        try members.required("group", &group)
+        try members.defaulted("fates", &fates, [])
     }
 }
 
@@ -267,29 +169,13 @@ package struct HistogramParameters: Equatable, Sendable {
     }
 }
 
-extension HistogramParameters: JSONCodable {
-    package init(from scanner: inout JSONScanner) throws(FieldError) {
-        var filter: IssueFilter?
-        var bucket: Duration?
-        var by: HistogramDimension?
-        try scanner.openFields()
-        while let key = try scanner.nextField() {
-            switch key {
-            case "filter": try scanner.read(&filter, key)
-            case "bucket": try scanner.read(&bucket, key)
-            case "by": try scanner.read(&by, key)
-            default: try scanner.skipField(key)
-            }
-        }
-        self.init(filter: filter, bucket: try bucket.required("bucket"), by: by)
-    }
+extension HistogramParameters: JSONObjectCodable {
+    package static var initial: Self { Self(bucket: .zero) }
 
-    package func write(to writer: inout JSONWriter) {
-        writer.openObject()
-        writer.member("filter", ifPresent: filter)
-        writer.member("bucket", bucket)
-        writer.member("by", ifPresent: by)
-        writer.closeObject()
+    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.optional("filter", &filter)
+        try members.required("bucket", &bucket)
+        try members.optional("by", &by)
     }
 }
 
@@ -305,25 +191,16 @@ package struct HistogramReply: Equatable, Sendable {
     }
 }
 
-extension HistogramReply: JSONCodable {
-    package init(from scanner: inout JSONScanner) throws(FieldError) {
-        var start: Timestamp?
-        var series: [HistogramSeries] = []
-        try scanner.openFields()
-        while let key = try scanner.nextField() {
-            switch key {
-            case "start": try scanner.read(&start, key)
-            case "series": try scanner.read(&series, key)
-            default: try scanner.skipField(key)
-            }
-        }
-        self.init(start: try start.required("start"), series: series)
-    }
+extension HistogramReply: JSONObjectCodable {
+    package static var initial: Self { Self(start: .epoch, series: []) }
 
-    package func write(to writer: inout JSONWriter) {
-        writer.openObject()
-        writer.member("start", start)
-        writer.member("series", series)
-        writer.closeObject()
+    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.required("start", &start)
+        try members.defaulted("series", &series, [])
     }
+}
+
+/// Returns the reason why a count is invalid; nil if it is valid.
+private func atLeastOne(_ count: Int) -> String? {
+    count < 1 ? "must be at least 1" : nil
 }

@@ -15,33 +15,13 @@ package struct ReportParameters: Equatable, Sendable {
     }
 }
 
-extension ReportParameters: JSONCodable {
-    package init(from scanner: inout JSONScanner) throws(FieldError) {
-        var records: [IssueRecord] = []
-        var producer: String?
-        var sequence: Int64?
-        try scanner.openFields()
-        while let key = try scanner.nextField() {
-            switch key {
-            case "records": try scanner.read(&records, key)
-            case "producer": try scanner.read(&producer, key)
-            case "sequence": try scanner.read(&sequence, key)
-            default: try scanner.skipField(key)
-            }
-        }
-        self.init(
-            records: records,
-            producer: producer,
-            sequence: sequence
-        )
-    }
+extension ReportParameters: JSONObjectCodable {
+    package static var initial: Self { Self(records: []) }
 
-    package func write(to writer: inout JSONWriter) {
-        writer.openObject()
-        writer.member("records", records)
-        writer.member("producer", ifPresent: producer)
-        writer.member("sequence", ifPresent: sequence)
-        writer.closeObject()
+    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.defaulted("records", &records, [])
+        try members.optional("producer", &producer)
+        try members.optional("sequence", &sequence)
     }
 }
 
@@ -62,37 +42,14 @@ package struct SetStateParameters: Equatable, Sendable {
     }
 }
 
-extension SetStateParameters: JSONCodable {
-    package init(from scanner: inout JSONScanner) throws(FieldError) {
-        var group: String?
-        var state: GroupState?
-        var until: Timestamp?
-        var untilNewerVersion: Bool?
-        try scanner.openFields()
-        while let key = try scanner.nextField() {
-            switch key {
-            case "group": try scanner.read(&group, key)
-            case "state": try scanner.read(&state, key)
-            case "until": try scanner.read(&until, key)
-            case "until_newer_version": try scanner.read(&untilNewerVersion, key)
-            default: try scanner.skipField(key)
-            }
-        }
-        self.init(
-            group: try group.required("group"),
-            state: try state.required("state"),
-            until: until,
-            untilNewerVersion: untilNewerVersion
-        )
-    }
+extension SetStateParameters: JSONObjectCodable {
+    package static var initial: Self { Self(group: "", state: .open) }
 
-    package func write(to writer: inout JSONWriter) {
-        writer.openObject()
-        writer.member("group", group)
-        writer.member("state", state)
-        writer.member("until", ifPresent: until)
-        writer.member("until_newer_version", ifPresent: untilNewerVersion)
-        writer.closeObject()
+    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.required("group", &group)
+        try members.required("state", &state)
+        try members.optional("until", &until)
+        try members.optional("until_newer_version", &untilNewerVersion)
     }
 }
 
@@ -105,23 +62,11 @@ package struct SetStateReply: Equatable, Sendable {
     }
 }
 
-extension SetStateReply: JSONCodable {
-    package init(from scanner: inout JSONScanner) throws(FieldError) {
-        var group: IssueGroup?
-        try scanner.openFields()
-        while let key = try scanner.nextField() {
-            switch key {
-            case "group": try scanner.read(&group, key)
-            default: try scanner.skipField(key)
-            }
-        }
-        self.init(group: try group.required("group"))
-    }
+extension SetStateReply: JSONObjectCodable {
+    package static var initial: Self { Self(group: .initial) }
 
-    package func write(to writer: inout JSONWriter) {
-        writer.openObject()
-        writer.member("group", group)
-        writer.closeObject()
+    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.required("group", &group)
     }
 }
 
@@ -150,30 +95,15 @@ package struct DeadLettersParameters: Equatable, Sendable {
     }
 }
 
-extension DeadLettersParameters: JSONCodable {
-    package init(from scanner: inout JSONScanner) throws(FieldError) {
-        self.init()
-        try scanner.openFields()
-        while let key = try scanner.nextField() {
-            switch key {
-            case "destination": try scanner.read(&destination, key)
-            case "records": try scanner.read(&records, key)
-            case "lines": try scanner.read(&lines, key)
-            case "limit": try scanner.read(&limit, key)
-            case "after": try scanner.read(&after, key)
-            default: try scanner.skipField(key)
-            }
-        }
-    }
+extension DeadLettersParameters: JSONObjectCodable {
+    package static var initial: Self { Self() }
 
-    package func write(to writer: inout JSONWriter) {
-        writer.openObject()
-        writer.member("destination", ifPresent: destination)
-        writer.member("records", ifPresent: records)
-        writer.member("lines", ifPresent: lines)
-        writer.member("limit", ifPresent: limit)
-        writer.member("after", ifPresent: after)
-        writer.closeObject()
+    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.optional("destination", &destination)
+        try members.optional("records", &records)
+        try members.optional("lines", &lines)
+        try members.optional("limit", &limit)
+        try members.optional("after", &after)
     }
 }
 
@@ -189,25 +119,11 @@ package struct DeadLettersReply: Equatable, Sendable {
     }
 }
 
-extension DeadLettersReply: JSONCodable {
-    package init(from scanner: inout JSONScanner) throws(FieldError) {
-        var deadLetters: [DeadLetter]?
-        var next: String?
-        try scanner.openFields()
-        while let key = try scanner.nextField() {
-            switch key {
-            case "dead_letters": try scanner.read(&deadLetters, key)
-            case "next": try scanner.read(&next, key)
-            default: try scanner.skipField(key)
-            }
-        }
-        self.init(deadLetters: try deadLetters.required("dead_letters"), next: next)
-    }
+extension DeadLettersReply: JSONObjectCodable {
+    package static var initial: Self { Self(deadLetters: []) }
 
-    package func write(to writer: inout JSONWriter) {
-        writer.openObject()
-        writer.member("dead_letters", deadLetters)
-        writer.member("next", ifPresent: next)
-        writer.closeObject()
+    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.required("dead_letters", &deadLetters)
+        try members.optional("next", &next)
     }
 }

@@ -59,41 +59,15 @@ package struct ServiceInfo: Equatable, Sendable {
     }
 }
 
-extension ServiceInfo: JSONCodable {
-    package init(from scanner: inout JSONScanner) throws(FieldError) {
-        var vendor: String?
-        var product: String?
-        var version: String?
-        var url: String?
-        var interfaces: [String] = []
-        try scanner.openFields()
-        while let key = try scanner.nextField() {
-            switch key {
-            case "vendor": try scanner.read(&vendor, key)
-            case "product": try scanner.read(&product, key)
-            case "version": try scanner.read(&version, key)
-            case "url": try scanner.read(&url, key)
-            case "interfaces": try scanner.read(&interfaces, key)
-            default: try scanner.skipField(key)
-            }
-        }
-        self.init(
-            vendor: try vendor.required("vendor"),
-            product: try product.required("product"),
-            version: try version.required("version"),
-            url: try url.required("url"),
-            interfaces: interfaces
-        )
-    }
+extension ServiceInfo: JSONObjectCodable {
+    package static var initial: Self { Self(vendor: "", product: "", version: "", url: "", interfaces: []) }
 
-    package func write(to writer: inout JSONWriter) {
-        writer.openObject()
-        writer.member("vendor", vendor)
-        writer.member("product", product)
-        writer.member("version", version)
-        writer.member("url", url)
-        writer.member("interfaces", interfaces)
-        writer.closeObject()
+    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.required("vendor", &vendor)
+        try members.required("product", &product)
+        try members.required("version", &version)
+        try members.required("url", &url)
+        try members.defaulted("interfaces", &interfaces, [])
     }
 }
 
@@ -121,25 +95,11 @@ package struct InterfaceDescriptionParameters: Equatable, Sendable {
     }
 }
 
-extension InterfaceDescriptionParameters: JSONCodable {
-    package init(from scanner: inout JSONScanner) throws(FieldError) {
-        var interface: String?
-        try scanner.openFields()
-        while let key = try scanner.nextField() {
-            switch key {
-            case "interface": try scanner.read(&interface, key)
-            default: try scanner.skipField(key)
-            }
-        }
-        self.init(
-            interface: try interface.required("interface")
-        )
-    }
+extension InterfaceDescriptionParameters: JSONObjectCodable {
+    package static var initial: Self { Self(interface: "") }
 
-    package func write(to writer: inout JSONWriter) {
-        writer.openObject()
-        writer.member("interface", interface)
-        writer.closeObject()
+    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.required("interface", &interface)
     }
 }
 
@@ -152,24 +112,10 @@ package struct InterfaceDescriptionReply: Equatable, Sendable {
     }
 }
 
-extension InterfaceDescriptionReply: JSONCodable {
-    package init(from scanner: inout JSONScanner) throws(FieldError) {
-        var description: String?
-        try scanner.openFields()
-        while let key = try scanner.nextField() {
-            switch key {
-            case "description": try scanner.read(&description, key)
-            default: try scanner.skipField(key)
-            }
-        }
-        self.init(
-            description: try description.required("description")
-        )
-    }
+extension InterfaceDescriptionReply: JSONObjectCodable {
+    package static var initial: Self { Self(description: "") }
 
-    package func write(to writer: inout JSONWriter) {
-        writer.openObject()
-        writer.member("description", description)
-        writer.closeObject()
+    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.required("description", &description)
     }
 }

@@ -42,69 +42,24 @@ package struct DaemonStatus: Equatable, Sendable {
     }
 }
 
-extension DaemonStatus: JSONCodable {
-    package init(from scanner: inout JSONScanner) throws(FieldError) {
-        var version: String?
-        var host: String?
-        var startedAt: Timestamp?
-        var received: Int64?
-        var rejected: Int64?
-        var duplicates: Int64?
-        var refused: Int64?
-        var connections: Int64?
-        var store: StoreStatus?
-        var destinations: [DestinationStatus] = []
-        var suppressions: [Suppression] = []
-        var otherSuppressions: Int64?
-        try scanner.openFields()
-        while let key = try scanner.nextField() {
-            switch key {
-            case "version": try scanner.read(&version, key)
-            case "host": try scanner.read(&host, key)
-            case "started_at": try scanner.read(&startedAt, key)
-            case "received": try scanner.read(&received, key)
-            case "rejected": try scanner.read(&rejected, key)
-            case "duplicates": try scanner.read(&duplicates, key)
-            case "refused": try scanner.read(&refused, key)
-            case "connections": try scanner.read(&connections, key)
-            case "store": try scanner.read(&store, key)
-            case "destinations": try scanner.read(&destinations, key)
-            case "suppressions": try scanner.read(&suppressions, key)
-            case "other_suppressions": try scanner.read(&otherSuppressions, key)
-            default: try scanner.skipField(key)
-            }
-        }
-        self.init(
-            version: try version.required("version"),
-            host: try host.required("host"),
-            startedAt: try startedAt.required("started_at"),
-            received: try received.required("received"),
-            rejected: try rejected.required("rejected"),
-            duplicates: try duplicates.required("duplicates"),
-            refused: refused ?? 0,
-            connections: connections,
-            store: try store.required("store"),
-            destinations: destinations,
-            suppressions: suppressions,
-            otherSuppressions: otherSuppressions ?? 0
-        )
-    }
+extension DaemonStatus: JSONObjectCodable {
+    package static let initial = DaemonStatus(
+        version: "", host: "", startedAt: .epoch, received: 0, rejected: 0, duplicates: 0, refused: 0,
+        connections: nil, store: .initial, destinations: [], suppressions: [])
 
-    package func write(to writer: inout JSONWriter) {
-        writer.openObject()
-        writer.member("version", version)
-        writer.member("host", host)
-        writer.member("started_at", startedAt)
-        writer.member("received", received)
-        writer.member("rejected", rejected)
-        writer.member("duplicates", duplicates)
-        writer.member("refused", refused)
-        writer.member("connections", ifPresent: connections)
-        writer.member("store", store)
-        writer.member("destinations", destinations)
-        writer.member("suppressions", suppressions)
-        writer.member("other_suppressions", otherSuppressions)
-        writer.closeObject()
+    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.required("version", &version)
+        try members.required("host", &host)
+        try members.required("started_at", &startedAt)
+        try members.required("received", &received)
+        try members.required("rejected", &rejected)
+        try members.required("duplicates", &duplicates)
+        try members.defaulted("refused", &refused, 0)
+        try members.optional("connections", &connections)
+        try members.required("store", &store)
+        try members.defaulted("destinations", &destinations, [])
+        try members.defaulted("suppressions", &suppressions, [])
+        try members.defaulted("other_suppressions", &otherSuppressions, 0)
     }
 }
 
@@ -137,48 +92,17 @@ package struct StoreStatus: Equatable, Sendable {
     }
 }
 
-extension StoreStatus: JSONCodable {
-    package init(from scanner: inout JSONScanner) throws(FieldError) {
-        var id: String?
-        var records: Int64?
-        var groups: Int64?
-        var bytes: Int64?
-        var oldest: Timestamp?
-        var freeBytes: Int64?
-        var faults: [String] = []
-        try scanner.openFields()
-        while let key = try scanner.nextField() {
-            switch key {
-            case "id": try scanner.read(&id, key)
-            case "records": try scanner.read(&records, key)
-            case "groups": try scanner.read(&groups, key)
-            case "bytes": try scanner.read(&bytes, key)
-            case "oldest": try scanner.read(&oldest, key)
-            case "free_bytes": try scanner.read(&freeBytes, key)
-            case "faults": try scanner.read(&faults, key)
-            default: try scanner.skipField(key)
-            }
-        }
-        self.init(
-            id: try id.required("id"),
-            records: try records.required("records"),
-            groups: try groups.required("groups"),
-            bytes: bytes,
-            oldest: oldest,
-            freeBytes: freeBytes,
-            faults: faults
-        )
-    }
+extension StoreStatus: JSONObjectCodable {
+    package static let initial = StoreStatus(
+        id: "", records: 0, groups: 0, bytes: nil, oldest: nil, freeBytes: nil, faults: [])
 
-    package func write(to writer: inout JSONWriter) {
-        writer.openObject()
-        writer.member("id", id)
-        writer.member("records", records)
-        writer.member("groups", groups)
-        writer.member("bytes", ifPresent: bytes)
-        writer.member("oldest", ifPresent: oldest)
-        writer.member("free_bytes", ifPresent: freeBytes)
-        writer.member("faults", faults)
-        writer.closeObject()
+    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.required("id", &id)
+        try members.required("records", &records)
+        try members.required("groups", &groups)
+        try members.optional("bytes", &bytes)
+        try members.optional("oldest", &oldest)
+        try members.optional("free_bytes", &freeBytes)
+        try members.defaulted("faults", &faults, [])
     }
 }

@@ -48,77 +48,24 @@ package struct DestinationStatus: Equatable, Sendable {
     }
 }
 
-extension DestinationStatus: JSONCodable {
-    package init(from scanner: inout JSONScanner) throws(FieldError) {
-        var name: String?
-        var kind: String?
-        var state: DestinationState?
-        var reason: String?
-        var advice: String?
-        var ledger: Ledger?
-        var oldestPending: Timestamp?
-        var nextAttempt: Timestamp?
-        var lastAnswer: String?
-        var lastSuccess: Timestamp?
-        var requests: Int64?
-        var resent: Int64?
-        var maybeDuplicate: Int64?
-        var bytesToday: Int64?
-        try scanner.openFields()
-        while let key = try scanner.nextField() {
-            switch key {
-            case "name": try scanner.read(&name, key)
-            case "kind": try scanner.read(&kind, key)
-            case "state": try scanner.read(&state, key)
-            case "reason": try scanner.read(&reason, key)
-            case "advice": try scanner.read(&advice, key)
-            case "ledger": try scanner.read(&ledger, key)
-            case "oldest_pending": try scanner.read(&oldestPending, key)
-            case "next_attempt": try scanner.read(&nextAttempt, key)
-            case "last_answer": try scanner.read(&lastAnswer, key)
-            case "last_success": try scanner.read(&lastSuccess, key)
-            case "requests": try scanner.read(&requests, key)
-            case "resent": try scanner.read(&resent, key)
-            case "maybe_duplicate": try scanner.read(&maybeDuplicate, key)
-            case "bytes_today": try scanner.read(&bytesToday, key)
-            default: try scanner.skipField(key)
-            }
-        }
-        self.init(
-            name: try name.required("name"),
-            kind: try kind.required("kind"),
-            state: try state.required("state"),
-            reason: reason,
-            advice: advice,
-            ledger: try ledger.required("ledger"),
-            oldestPending: oldestPending,
-            nextAttempt: nextAttempt,
-            lastAnswer: lastAnswer,
-            lastSuccess: lastSuccess,
-            requests: try requests.required("requests"),
-            resent: try resent.required("resent"),
-            maybeDuplicate: try maybeDuplicate.required("maybe_duplicate"),
-            bytesToday: try bytesToday.required("bytes_today")
-        )
-    }
+extension DestinationStatus: JSONObjectCodable {
+    package static var initial: Self { Self(name: "", kind: "") }
 
-    package func write(to writer: inout JSONWriter) {
-        writer.openObject()
-        writer.member("name", name)
-        writer.member("kind", kind)
-        writer.member("state", state)
-        writer.member("reason", ifPresent: reason)
-        writer.member("advice", ifPresent: advice)
-        writer.member("ledger", ledger)
-        writer.member("oldest_pending", ifPresent: oldestPending)
-        writer.member("next_attempt", ifPresent: nextAttempt)
-        writer.member("last_answer", ifPresent: lastAnswer)
-        writer.member("last_success", ifPresent: lastSuccess)
-        writer.member("requests", requests)
-        writer.member("resent", resent)
-        writer.member("maybe_duplicate", maybeDuplicate)
-        writer.member("bytes_today", bytesToday)
-        writer.closeObject()
+    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.required("name", &name)
+        try members.required("kind", &kind)
+        try members.required("state", &state)
+        try members.optional("reason", &reason)
+        try members.optional("advice", &advice)
+        try members.required("ledger", &ledger)
+        try members.optional("oldest_pending", &oldestPending)
+        try members.optional("next_attempt", &nextAttempt)
+        try members.optional("last_answer", &lastAnswer)
+        try members.optional("last_success", &lastSuccess)
+        try members.required("requests", &requests)
+        try members.required("resent", &resent)
+        try members.required("maybe_duplicate", &maybeDuplicate)
+        try members.required("bytes_today", &bytesToday)
     }
 }
 
@@ -175,30 +122,12 @@ package struct Ledger: Equatable, Sendable {
     }
 }
 
-extension Ledger: JSONCodable {
-    package init(from scanner: inout JSONScanner) throws(FieldError) {
-        var received: Int64?
-        var counts: [Fate: Int64] = [:]
-        try scanner.openFields()
-        while let key = try scanner.nextField() {
-            if key == "received" {
-                try scanner.read(&received, key)
-            } else if let fate = Fate(name: key) {
-                try scanner.read(&counts[fate], key)
-            } else {
-                try scanner.skipField(key)
-            }
-        }
-        self.init()
-        self.received = try received.required("received")
-        for fate in Fate.allCases { self[fate] = try counts[fate].required(fate.name) }
-    }
+extension Ledger: JSONObjectCodable {
+    package static var initial: Self { Self() }
 
-    package func write(to writer: inout JSONWriter) {
-        writer.openObject()
-        writer.member("received", received)
-        for fate in Fate.allCases { writer.member(fate.name, self[fate]) }
-        writer.closeObject()
+    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.required("received", &received)
+        for fate in Fate.allCases { try members.required(fate.name, &self[fate]) }
     }
 }
 
@@ -230,49 +159,19 @@ package struct Suppression: Equatable, Sendable {
     }
 }
 
-extension Suppression: JSONCodable {
-    package init(from scanner: inout JSONScanner) throws(FieldError) {
-        var destination: String?
-        var app: String?
-        var group: String?
-        var reason: SuppressionReason?
-        var count: Int64?
-        var since: Timestamp?
-        var groups: Int64?
-        try scanner.openFields()
-        while let key = try scanner.nextField() {
-            switch key {
-            case "destination": try scanner.read(&destination, key)
-            case "app": try scanner.read(&app, key)
-            case "group": try scanner.read(&group, key)
-            case "reason": try scanner.read(&reason, key)
-            case "count": try scanner.read(&count, key)
-            case "since": try scanner.read(&since, key)
-            case "groups": try scanner.read(&groups, key)
-            default: try scanner.skipField(key)
-            }
-        }
-        self.init(
-            destination: try destination.required("destination"),
-            app: app,
-            group: group,
-            reason: try reason.required("reason"),
-            count: try count.required("count"),
-            since: try since.required("since"),
-            groups: groups
-        )
+extension Suppression: JSONObjectCodable {
+    package static var initial: Self {
+        Suppression(destination: "", app: nil, group: nil, reason: .groupRate, count: 0, since: .epoch)
     }
 
-    package func write(to writer: inout JSONWriter) {
-        writer.openObject()
-        writer.member("destination", destination)
-        writer.member("app", ifPresent: app)
-        writer.member("group", ifPresent: group)
-        writer.member("reason", reason)
-        writer.member("count", count)
-        writer.member("since", since)
-        writer.member("groups", ifPresent: groups)
-        writer.closeObject()
+    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.required("destination", &destination)
+        try members.optional("app", &app)
+        try members.optional("group", &group)
+        try members.required("reason", &reason)
+        try members.required("count", &count)
+        try members.required("since", &since)
+        try members.optional("groups", &groups)
     }
 }
 

@@ -27,52 +27,26 @@ package struct IssueFilter: Equatable, Sendable {
     package init() {}
 }
 
-extension IssueFilter: JSONCodable {
-    package init(from scanner: inout JSONScanner) throws(FieldError) {
-        self.init()
-        try scanner.openFields()
-        while let key = try scanner.nextField() {
-            switch key {
-            case "apps": try scanner.read(&apps, key)
-            case "versions": try scanner.read(&versions, key)
-            case "environments": try scanner.read(&environments, key)
-            case "severity": try scanner.read(&severity, key)
-            case "domains": try scanner.read(&domains, key)
-            case "codes": try scanner.read(&codes, key)
-            case "files": try scanner.read(&files, key)
-            case "text": try scanner.read(&text, key)
-            case "groups": try scanner.read(&groups, key)
-            case "users": try scanner.read(&users, key)
-            case "units": try scanner.read(&units, key)
-            case "states": try scanner.read(&states, key)
-            case "fates": try scanner.read(&fates, key)
-            case "destination": try scanner.read(&destination, key)
-            case "since": try scanner.read(&since, key)
-            case "until": try scanner.read(&until, key)
-            default: try scanner.skipField(key)
-            }
-        }
-    }
+extension IssueFilter: JSONObjectCodable {
+    package static var initial: Self { Self() }
 
-    package func write(to writer: inout JSONWriter) {
-        writer.openObject()
-        writer.member("apps", ifPresent: apps)
-        writer.member("versions", ifPresent: versions)
-        writer.member("environments", ifPresent: environments)
-        writer.member("severity", ifPresent: severity)
-        writer.member("domains", ifPresent: domains)
-        writer.member("codes", ifPresent: codes)
-        writer.member("files", ifPresent: files)
-        writer.member("text", ifPresent: text)
-        writer.member("groups", ifPresent: groups)
-        writer.member("users", ifPresent: users)
-        writer.member("units", ifPresent: units)
-        writer.member("states", ifPresent: states)
-        writer.member("fates", ifPresent: fates)
-        writer.member("destination", ifPresent: destination)
-        writer.member("since", ifPresent: since)
-        writer.member("until", ifPresent: until)
-        writer.closeObject()
+    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.optional("apps", &apps)
+        try members.optional("versions", &versions)
+        try members.optional("environments", &environments)
+        try members.optional("severity", &severity)
+        try members.optional("domains", &domains)
+        try members.optional("codes", &codes)
+        try members.optional("files", &files)
+        try members.optional("text", &text)
+        try members.optional("groups", &groups)
+        try members.optional("users", &users)
+        try members.optional("units", &units)
+        try members.optional("states", &states)
+        try members.optional("fates", &fates)
+        try members.optional("destination", &destination)
+        try members.optional("since", &since)
+        try members.optional("until", &until)
     }
 }
 
@@ -112,25 +86,11 @@ package struct HistogramSeries: Equatable, Sendable {
     package var sum: Int64 { counts.reduce(0, +) }
 }
 
-extension HistogramSeries: JSONCodable {
-    package init(from scanner: inout JSONScanner) throws(FieldError) {
-        var key: String?
-        var counts: [Int64] = []
-        try scanner.openFields()
-        while let field = try scanner.nextField() {
-            switch field {
-            case "key": try scanner.read(&key, field)
-            case "counts": try scanner.read(&counts, field)
-            default: try scanner.skipField(field)
-            }
-        }
-        self.init(key: try key.required("key"), counts: counts)
-    }
+extension HistogramSeries: JSONObjectCodable {
+    package static var initial: Self { Self(key: "", counts: []) }
 
-    package func write(to writer: inout JSONWriter) {
-        writer.openObject()
-        writer.member("key", key)
-        writer.member("counts", counts)
-        writer.closeObject()
+    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.required("key", &key)
+        try members.defaulted("counts", &counts, [])
     }
 }

@@ -60,101 +60,33 @@ package struct IssueGroup: Equatable, Sendable {
     }
 }
 
-extension IssueGroup: JSONCodable {
-    package init(from scanner: inout JSONScanner) throws(FieldError) {
-        var id: String?
-        var title: String?
-        var severity: Severity?
-        var state: GroupState?
-        var mutedUntil: Timestamp?
-        var regressed: Bool?
-        var app: String?
-        var uid: UInt32?
-        var fingerprint: String?
-        var domain: String?
-        var code: Int64?
-        var source: SourceLocation?
-        var records: Int64?
-        var occurrences: Int64?
-        var firstSeen: Timestamp?
-        var lastSeen: Timestamp?
-        var firstVersion: String?
-        var lastVersion: String?
-        var newest: String?
-        var sparkline: [Int64]?
-        try scanner.openFields()
-        while let key = try scanner.nextField() {
-            switch key {
-            case "id": try scanner.read(&id, key)
-            case "title": try scanner.read(&title, key)
-            case "severity": try scanner.read(&severity, key)
-            case "state": try scanner.read(&state, key)
-            case "muted_until": try scanner.read(&mutedUntil, key)
-            case "regressed": try scanner.read(&regressed, key)
-            case "app": try scanner.read(&app, key)
-            case "uid": try scanner.read(&uid, key)
-            case "fingerprint": try scanner.read(&fingerprint, key)
-            case "domain": try scanner.read(&domain, key)
-            case "code": try scanner.read(&code, key)
-            case "source": try scanner.read(&source, key)
-            case "records": try scanner.read(&records, key)
-            case "occurrences": try scanner.read(&occurrences, key)
-            case "first_seen": try scanner.read(&firstSeen, key)
-            case "last_seen": try scanner.read(&lastSeen, key)
-            case "first_version": try scanner.read(&firstVersion, key)
-            case "last_version": try scanner.read(&lastVersion, key)
-            case "newest": try scanner.read(&newest, key)
-            case "sparkline": try scanner.read(&sparkline, key)
-            default: try scanner.skipField(key)
-            }
-        }
-        self.init(
-            id: try id.required("id"),
-            title: try title.required("title"),
-            severity: try severity.required("severity"),
-            state: try state.required("state"),
-            mutedUntil: mutedUntil,
-            regressed: try regressed.required("regressed"),
-            app: app,
-            uid: try uid.required("uid"),
-            fingerprint: try fingerprint.required("fingerprint"),
-            domain: domain,
-            code: code,
-            source: source,
-            records: try records.required("records"),
-            occurrences: try occurrences.required("occurrences"),
-            firstSeen: try firstSeen.required("first_seen"),
-            lastSeen: try lastSeen.required("last_seen"),
-            firstVersion: firstVersion,
-            lastVersion: lastVersion,
-            newest: newest,
-            sparkline: sparkline
-        )
-    }
+extension IssueGroup: JSONObjectCodable {
+    /// The value that reading starts with. Its members are required.
+    package static let initial = IssueGroup(
+        id: "", title: "", severity: .error, state: .open, app: nil, uid: 0, fingerprint: "", records: 0,
+        occurrences: 0, firstSeen: .epoch, lastSeen: .epoch)
 
-    package func write(to writer: inout JSONWriter) {
-        writer.openObject()
-        writer.member("id", id)
-        writer.member("title", title)
-        writer.member("severity", severity)
-        writer.member("state", state)
-        writer.member("muted_until", ifPresent: mutedUntil)
-        writer.member("regressed", regressed)
-        writer.member("app", ifPresent: app)
-        writer.member("uid", uid)
-        writer.member("fingerprint", fingerprint)
-        writer.member("domain", ifPresent: domain)
-        writer.member("code", ifPresent: code)
-        writer.member("source", ifPresent: source)
-        writer.member("records", records)
-        writer.member("occurrences", occurrences)
-        writer.member("first_seen", firstSeen)
-        writer.member("last_seen", lastSeen)
-        writer.member("first_version", ifPresent: firstVersion)
-        writer.member("last_version", ifPresent: lastVersion)
-        writer.member("newest", ifPresent: newest)
-        writer.member("sparkline", ifPresent: sparkline)
-        writer.closeObject()
+    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.required("id", &id)
+        try members.required("title", &title)
+        try members.required("severity", &severity)
+        try members.required("state", &state)
+        try members.optional("muted_until", &mutedUntil)
+        try members.required("regressed", &regressed)
+        try members.optional("app", &app)
+        try members.required("uid", &uid)
+        try members.required("fingerprint", &fingerprint)
+        try members.optional("domain", &domain)
+        try members.optional("code", &code)
+        try members.optional("source", &source)
+        try members.required("records", &records)
+        try members.required("occurrences", &occurrences)
+        try members.required("first_seen", &firstSeen)
+        try members.required("last_seen", &lastSeen)
+        try members.optional("first_version", &firstVersion)
+        try members.optional("last_version", &lastVersion)
+        try members.optional("newest", &newest)
+        try members.optional("sparkline", &sparkline)
     }
 }
 

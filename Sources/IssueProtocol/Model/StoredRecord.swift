@@ -24,49 +24,19 @@ package struct StoredRecord: Equatable, Sendable {
     }
 }
 
-extension StoredRecord: JSONCodable {
-    /// Reads the record from a single flat JSON object that holds the record's members and the daemon's.
-    package init(from scanner: inout JSONScanner) throws(FieldError) {
-        var id: String?
-        var group: String?
-        var receivedAt: Timestamp?
-        var sender: Sender?
-        var repairs: [String] = []
-        var message: String?
-        var record = IssueRecord(message: "")
-        try scanner.openFields()
-        while let key = try scanner.nextField() {
-            switch key {
-            case "id": try scanner.read(&id, key)
-            case "group": try scanner.read(&group, key)
-            case "received_at": try scanner.read(&receivedAt, key)
-            case "sender": try scanner.read(&sender, key)
-            case "repairs": try scanner.read(&repairs, key)
-            case "message": try scanner.read(&message, key)
-            default:
-                if try !record.readMember(key, from: &scanner) { try scanner.skipField(key) }
-            }
-        }
-        record.message = try message.required("message")
-        self.init(
-            id: try id.required("id"),
-            group: try group.required("group"),
-            receivedAt: try receivedAt.required("received_at"),
-            sender: try sender.required("sender"),
-            repairs: repairs,
-            record: record
-        )
-    }
+/// A single flat JSON object holds the record's members and the daemon's.
+extension StoredRecord: JSONObjectCodable {
+    package static let initial = StoredRecord(
+        id: "", group: "", receivedAt: .epoch, sender: Sender(uid: 0, gid: 0, pid: 0), repairs: [],
+        record: IssueRecord(message: ""))
 
-    package func write(to writer: inout JSONWriter) {
-        writer.openObject()
-        writer.member("id", id)
-        writer.member("group", group)
-        writer.member("received_at", receivedAt)
-        writer.member("sender", sender)
-        writer.member("repairs", repairs)
-        record.writeMembers(to: &writer)
-        writer.closeObject()
+    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.required("id", &id)
+        try members.required("group", &group)
+        try members.required("received_at", &receivedAt)
+        try members.required("sender", &sender)
+        try members.defaulted("repairs", &repairs, [])
+        try record.visit(&members)
     }
 }
 
@@ -94,45 +64,16 @@ package struct Sender: Hashable, Sendable {
     }
 }
 
-extension Sender: JSONCodable {
-    package init(from scanner: inout JSONScanner) throws(FieldError) {
-        var uid: UInt32?
-        var gid: UInt32?
-        var pid: Int32?
-        var command: String?
-        var executable: String?
-        var unit: String?
-        try scanner.openFields()
-        while let key = try scanner.nextField() {
-            switch key {
-            case "uid": try scanner.read(&uid, key)
-            case "gid": try scanner.read(&gid, key)
-            case "pid": try scanner.read(&pid, key)
-            case "command": try scanner.read(&command, key)
-            case "executable": try scanner.read(&executable, key)
-            case "unit": try scanner.read(&unit, key)
-            default: try scanner.skipField(key)
-            }
-        }
-        self.init(
-            uid: try uid.required("uid"),
-            gid: try gid.required("gid"),
-            pid: try pid.required("pid"),
-            command: command,
-            executable: executable,
-            unit: unit
-        )
-    }
+extension Sender: JSONObjectCodable {
+    package static var initial: Self { Self(uid: 0, gid: 0, pid: 0) }
 
-    package func write(to writer: inout JSONWriter) {
-        writer.openObject()
-        writer.member("uid", uid)
-        writer.member("gid", gid)
-        writer.member("pid", pid)
-        writer.member("command", ifPresent: command)
-        writer.member("executable", ifPresent: executable)
-        writer.member("unit", ifPresent: unit)
-        writer.closeObject()
+    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.required("uid", &uid)
+        try members.required("gid", &gid)
+        try members.required("pid", &pid)
+        try members.optional("command", &command)
+        try members.optional("executable", &executable)
+        try members.optional("unit", &unit)
     }
 }
 
@@ -166,49 +107,19 @@ package struct DeadLetter: Equatable, Sendable {
     }
 }
 
-extension DeadLetter: JSONCodable {
-    package init(from scanner: inout JSONScanner) throws(FieldError) {
-        var record: String?
-        var destination: String?
-        var reason: String?
-        var answer: String?
-        var attempts: Int64?
-        var at: Timestamp?
-        var line: String?
-        try scanner.openFields()
-        while let key = try scanner.nextField() {
-            switch key {
-            case "record": try scanner.read(&record, key)
-            case "destination": try scanner.read(&destination, key)
-            case "reason": try scanner.read(&reason, key)
-            case "answer": try scanner.read(&answer, key)
-            case "attempts": try scanner.read(&attempts, key)
-            case "at": try scanner.read(&at, key)
-            case "line": try scanner.read(&line, key)
-            default: try scanner.skipField(key)
-            }
-        }
-        self.init(
-            record: try record.required("record"),
-            destination: try destination.required("destination"),
-            reason: try reason.required("reason"),
-            answer: answer,
-            attempts: try attempts.required("attempts"),
-            at: try at.required("at"),
-            line: line
-        )
+extension DeadLetter: JSONObjectCodable {
+    package static var initial: Self {
+        Self(record: "", destination: "", reason: "", attempts: 0, at: .epoch)
     }
 
-    package func write(to writer: inout JSONWriter) {
-        writer.openObject()
-        writer.member("record", record)
-        writer.member("destination", destination)
-        writer.member("reason", reason)
-        writer.member("answer", ifPresent: answer)
-        writer.member("attempts", attempts)
-        writer.member("at", at)
-        writer.member("line", ifPresent: line)
-        writer.closeObject()
+    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.required("record", &record)
+        try members.required("destination", &destination)
+        try members.required("reason", &reason)
+        try members.optional("answer", &answer)
+        try members.required("attempts", &attempts)
+        try members.required("at", &at)
+        try members.optional("line", &line)
     }
 }
 

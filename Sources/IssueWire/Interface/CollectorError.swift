@@ -77,15 +77,19 @@ extension CollectorError {
 
     /// The reply that reports the error.
     package var reply: VarlinkReply {
-        var writer = JSONWriter()
-        writer.object(writeParameters)
-        return VarlinkReply(parameters: writer.bytes, error: name)
+        let parameters =
+            if case .unknown(_, let parameters) = self {
+                JSONValue.object(parameters.asObject ?? []).json
+            } else {
+                details.json
+            }
+        return VarlinkReply(parameters: parameters, error: name)
     }
 
     /// Reads the error that a reply reports. Returns nil if the reply reports none.
     package init?(_ reply: VarlinkReply) {
         guard let name = reply.error else { return nil }
-        let details = try? ErrorDetails(json: reply.parameters.span)
+        let details = try? ErrorDetails(json: reply.parameters)
         if let details, let known = Self(name: name, details) {
             self = known
         } else {
@@ -122,30 +126,24 @@ extension CollectorError {
         }
     }
 
-    private func writeParameters(to writer: inout JSONWriter) {
+    private var details: ErrorDetails {
         switch self {
         case .invalidRecord(let index, let field, let reason):
-            writer.member("index", ifPresent: index)
-            writer.member("field", ifPresent: field)
-            writer.member("reason", reason)
-        case .invalidFilter(let field, let reason):
-            writer.member("field", field)
-            writer.member("reason", reason)
-        case .tooLarge(let limit): writer.member("limit", limit)
-        case .busy(let delay): writer.member("retry_after", delay)
-        case .notFound(let id): writer.member("id", id)
-        case .interfaceNotFound(let name): writer.member("interface", name)
-        case .methodNotFound(let name), .methodNotImplemented(let name): writer.member("method", name)
-        case .invalidParameter(let name): writer.member("parameter", name)
-        case .noSpace, .denied, .permissionDenied, .expectedMore: break
-        case .unknown(_, let parameters):
-            for member in parameters.asObject ?? [] { writer.member(member.key, member.value) }
+            ErrorDetails(index: index, field: field, reason: reason)
+        case .invalidFilter(let field, let reason): ErrorDetails(field: field, reason: reason)
+        case .tooLarge(let limit): ErrorDetails(limit: limit)
+        case .busy(let delay): ErrorDetails(retryAfter: delay)
+        case .notFound(let id): ErrorDetails(id: id)
+        case .interfaceNotFound(let name): ErrorDetails(interface: name)
+        case .methodNotFound(let name), .methodNotImplemented(let name): ErrorDetails(method: name)
+        case .invalidParameter(let name): ErrorDetails(parameter: name)
+        case .noSpace, .denied, .permissionDenied, .expectedMore, .unknown: ErrorDetails()
         }
     }
 }
 
 /// The parameters of all known errors. Each is nil if the error does not have it.
-struct ErrorDetails {
+private struct ErrorDetails: JSONObjectCodable {
     var index: Int?
     var field: String?
     var reason: String?
@@ -155,25 +153,18 @@ struct ErrorDetails {
     var interface: String?
     var method: String?
     var parameter: String?
-}
 
-extension ErrorDetails {
-    init(json: Span<UInt8>) throws(FieldError) {
-        var scanner = JSONScanner(json)
-        try scanner.openFields()
-        while let key = try scanner.nextField() {
-            switch key {
-            case "index": try scanner.read(&index, key)
-            case "field": try scanner.read(&field, key)
-            case "reason": try scanner.read(&reason, key)
-            case "limit": try scanner.read(&limit, key)
-            case "retry_after": try scanner.read(&retryAfter, key)
-            case "id": try scanner.read(&id, key)
-            case "interface": try scanner.read(&interface, key)
-            case "method": try scanner.read(&method, key)
-            case "parameter": try scanner.read(&parameter, key)
-            default: try scanner.skipField(key)
-            }
-        }
+    static var initial: Self { Self() }
+
+    mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.optional("index", &index)
+        try members.optional("field", &field)
+        try members.optional("reason", &reason)
+        try members.optional("limit", &limit)
+        try members.optional("retry_after", &retryAfter)
+        try members.optional("id", &id)
+        try members.optional("interface", &interface)
+        try members.optional("method", &method)
+        try members.optional("parameter", &parameter)
     }
 }

@@ -40,25 +40,11 @@ package struct ReportReply: Equatable, Sendable {
     }
 }
 
-extension ReportReply: JSONCodable {
-    package init(from scanner: inout JSONScanner) throws(FieldError) {
-        var receipts: [RecordReceipt] = []
-        try scanner.openFields()
-        while let key = try scanner.nextField() {
-            switch key {
-            case "receipts": try scanner.read(&receipts, key)
-            default: try scanner.skipField(key)
-            }
-        }
-        self.init(
-            receipts: receipts
-        )
-    }
+extension ReportReply: JSONObjectCodable {
+    package static var initial: Self { Self(receipts: []) }
 
-    package func write(to writer: inout JSONWriter) {
-        writer.openObject()
-        writer.member("receipts", receipts)
-        writer.closeObject()
+    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.defaulted("receipts", &receipts, [])
     }
 }
 
@@ -77,33 +63,13 @@ package struct AwaitParameters: Equatable, Sendable {
     }
 }
 
-extension AwaitParameters: JSONCodable {
-    package init(from scanner: inout JSONScanner) throws(FieldError) {
-        var id: String?
-        var destination: String?
-        var timeout: Duration?
-        try scanner.openFields()
-        while let key = try scanner.nextField() {
-            switch key {
-            case "id": try scanner.read(&id, key)
-            case "destination": try scanner.read(&destination, key)
-            case "timeout": try scanner.read(&timeout, key)
-            default: try scanner.skipField(key)
-            }
-        }
-        self.init(
-            id: try id.required("id"),
-            destination: destination,
-            timeout: timeout
-        )
-    }
+extension AwaitParameters: JSONObjectCodable {
+    package static var initial: Self { Self(id: "") }
 
-    package func write(to writer: inout JSONWriter) {
-        writer.openObject()
-        writer.member("id", id)
-        writer.member("destination", ifPresent: destination)
-        writer.member("timeout", ifPresent: timeout)
-        writer.closeObject()
+    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.required("id", &id)
+        try members.optional("destination", &destination)
+        try members.optional("timeout", &timeout)
     }
 }
 
@@ -116,24 +82,10 @@ package struct AwaitReply: Equatable, Sendable {
     }
 }
 
-extension AwaitReply: JSONCodable {
-    package init(from scanner: inout JSONScanner) throws(FieldError) {
-        var fates: [DestinationFate] = []
-        try scanner.openFields()
-        while let key = try scanner.nextField() {
-            switch key {
-            case "fates": try scanner.read(&fates, key)
-            default: try scanner.skipField(key)
-            }
-        }
-        self.init(
-            fates: fates
-        )
-    }
+extension AwaitReply: JSONObjectCodable {
+    package static var initial: Self { Self(fates: []) }
 
-    package func write(to writer: inout JSONWriter) {
-        writer.openObject()
-        writer.member("fates", fates)
-        writer.closeObject()
+    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.defaulted("fates", &fates, [])
     }
 }

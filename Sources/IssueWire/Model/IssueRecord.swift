@@ -44,52 +44,30 @@ package struct IssueRecord: Equatable, Sendable {
     }
 }
 
-extension IssueRecord: JSONCodable {
-    package init(from scanner: inout JSONScanner) throws(FieldError) {
-        var message: String?
-        self.init(message: "")
-        try scanner.openFields()
-        while let key = try scanner.nextField() {
-            if key == "message" {
-                try scanner.read(&message, key)
-            } else if try !readMember(key, from: &scanner) {
-                try scanner.skipField(key)
-            }
-        }
-        self.message = try message.required("message")
+// Applications write records with each report, so records and their parts have their own code for writing.
+
+extension IssueRecord: JSONObjectCodable {
+    package static var initial: Self { Self(message: "") }
+
+    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.required("message", &message)
+        try members.optional("severity", &severity)
+        try members.optional("domain", &domain)
+        try members.optional("code", &code)
+        try members.optional("occurred_at", &occurredAt)
+        try members.optional("first_occurred_at", &firstOccurredAt)
+        try members.optional("count", &count)
+        try members.optional("source", &source)
+        try members.optional("app", &app)
+        try members.optional("fingerprint", &fingerprint)
+        try members.nonempty("backtrace", &backtrace)
+        try members.nonempty("causes", &causes)
+        try members.optional("metadata", &metadata) { $0.asObject == nil ? "must be an object" : nil }
+        try members.optional("reportable", &reportable)
     }
 
     package func write(to writer: inout JSONWriter) {
         writer.openObject()
-        writeMembers(to: &writer)
-        writer.closeObject()
-    }
-
-    /// Reads a member other than the message. Returns `false` if a record has no member with this key.
-    package mutating func readMember(_ key: String, from scanner: inout JSONScanner) throws(FieldError) -> Bool {
-        switch key {
-        case "severity": try scanner.read(&severity, key)
-        case "domain": try scanner.read(&domain, key)
-        case "code": try scanner.read(&code, key)
-        case "occurred_at": try scanner.read(&occurredAt, key)
-        case "first_occurred_at": try scanner.read(&firstOccurredAt, key)
-        case "count": try scanner.read(&count, key)
-        case "source": try scanner.read(&source, key)
-        case "app": try scanner.read(&app, key)
-        case "fingerprint": try scanner.read(&fingerprint, key)
-        case "backtrace": try scanner.read(&backtrace, key)
-        case "causes": try scanner.read(&causes, key)
-        case "metadata":
-            try scanner.read(&metadata, key)
-            if let metadata, metadata.asObject == nil { throw FieldError(field: key, reason: "must be an object") }
-        case "reportable": try scanner.read(&reportable, key)
-        default: return false
-        }
-        return true
-    }
-
-    /// Writes the members without the braces of the object, so that the caller can add others.
-    package func writeMembers(to writer: inout JSONWriter) {
         writer.member("message", message)
         writer.member("severity", ifPresent: severity)
         writer.member("domain", ifPresent: domain)
@@ -104,6 +82,7 @@ extension IssueRecord: JSONCodable {
         if !causes.isEmpty { writer.member("causes", causes) }
         writer.member("metadata", ifPresent: metadata)
         writer.member("reportable", ifPresent: reportable)
+        writer.closeObject()
     }
 }
 
@@ -131,22 +110,17 @@ package struct Application: Hashable, Sendable {
     }
 }
 
-extension Application: JSONCodable {
-    package init(from scanner: inout JSONScanner) throws(FieldError) {
-        self.init()
-        try scanner.openFields()
-        while let key = try scanner.nextField() {
-            switch key {
-            case "name": try scanner.read(&name, key)
-            case "version": try scanner.read(&version, key)
-            case "build": try scanner.read(&build, key)
-            case "environment": try scanner.read(&environment, key)
-            case "platform": try scanner.read(&platform, key)
-            case "network": try scanner.read(&network, key)
-            case "development": try scanner.read(&development, key)
-            default: try scanner.skipField(key)
-            }
-        }
+extension Application: JSONObjectCodable {
+    package static var initial: Self { Self() }
+
+    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.optional("name", &name)
+        try members.optional("version", &version)
+        try members.optional("build", &build)
+        try members.optional("environment", &environment)
+        try members.optional("platform", &platform)
+        try members.optional("network", &network)
+        try members.optional("development", &development)
     }
 
     package func write(to writer: inout JSONWriter) {
@@ -175,18 +149,13 @@ package struct Cause: Hashable, Sendable {
     }
 }
 
-extension Cause: JSONCodable {
-    package init(from scanner: inout JSONScanner) throws(FieldError) {
-        self.init()
-        try scanner.openFields()
-        while let key = try scanner.nextField() {
-            switch key {
-            case "domain": try scanner.read(&domain, key)
-            case "code": try scanner.read(&code, key)
-            case "message": try scanner.read(&message, key)
-            default: try scanner.skipField(key)
-            }
-        }
+extension Cause: JSONObjectCodable {
+    package static var initial: Self { Self() }
+
+    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.optional("domain", &domain)
+        try members.optional("code", &code)
+        try members.optional("message", &message)
     }
 
     package func write(to writer: inout JSONWriter) {
@@ -235,21 +204,16 @@ extension Frame {
     }
 }
 
-extension Frame: JSONCodable {
-    package init(from scanner: inout JSONScanner) throws(FieldError) {
-        self.init()
-        try scanner.openFields()
-        while let key = try scanner.nextField() {
-            switch key {
-            case "image": try scanner.read(&image, key)
-            case "build_id": try scanner.read(&buildID, key)
-            case "offset": try scanner.read(&offset, key)
-            case "symbol": try scanner.read(&symbol, key)
-            case "file": try scanner.read(&file, key)
-            case "line": try scanner.read(&line, key)
-            default: try scanner.skipField(key)
-            }
-        }
+extension Frame: JSONObjectCodable {
+    package static var initial: Self { Self() }
+
+    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.optional("image", &image)
+        try members.optional("build_id", &buildID)
+        try members.optional("offset", &offset)
+        try members.optional("symbol", &symbol)
+        try members.optional("file", &file)
+        try members.optional("line", &line)
     }
 
     package func write(to writer: inout JSONWriter) {
@@ -283,20 +247,15 @@ package struct SourceLocation: Hashable, Sendable {
     }
 }
 
-extension SourceLocation: JSONCodable {
-    package init(from scanner: inout JSONScanner) throws(FieldError) {
-        self.init()
-        try scanner.openFields()
-        while let key = try scanner.nextField() {
-            switch key {
-            case "file_id": try scanner.read(&fileID, key)
-            case "line": try scanner.read(&line, key)
-            case "column": try scanner.read(&column, key)
-            case "function": try scanner.read(&function, key)
-            case "module": try scanner.read(&module, key)
-            default: try scanner.skipField(key)
-            }
-        }
+extension SourceLocation: JSONObjectCodable {
+    package static var initial: Self { Self() }
+
+    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.optional("file_id", &fileID)
+        try members.optional("line", &line)
+        try members.optional("column", &column)
+        try members.optional("function", &function)
+        try members.optional("module", &module)
     }
 
     package func write(to writer: inout JSONWriter) {

@@ -10,70 +10,54 @@ package enum RecordReceipt: Equatable, Sendable {
 
 extension RecordReceipt: JSONCodable {
     package init(from scanner: inout JSONScanner) throws(FieldError) {
-        var id: String?
-        var duplicate: Bool?
-        var rejection: Rejection?
-        try scanner.openFields()
-        while let key = try scanner.nextField() {
-            switch key {
-            case "id": try scanner.read(&id, key)
-            case "duplicate": try scanner.read(&duplicate, key)
-            case "rejected": try scanner.read(&rejection, key)
-            default: try scanner.skipField(key)
-            }
-        }
-        if let rejection {
+        let members = try ReceiptMembers(from: &scanner)
+        if let rejection = members.rejection {
             self = .rejected(field: rejection.field, reason: rejection.reason)
-        } else if duplicate == true {
-            self = .duplicate(id: id)
+        } else if members.isDuplicate == true {
+            self = .duplicate(id: members.id)
+        } else if let id = members.id {
+            self = .stored(id: id)
         } else {
-            self = .stored(id: try id.required("id"))
+            throw FieldError(field: "id", reason: "is required")
         }
     }
 
     package func write(to writer: inout JSONWriter) {
-        writer.openObject()
-        switch self {
-        case .stored(let id): writer.member("id", id)
-        case .duplicate(let id):
-            writer.member("id", ifPresent: id)
-            writer.member("duplicate", true)
-        case .rejected(let field, let reason):
-            writer.member("rejected", Rejection(field: field, reason: reason))
-        }
-        writer.closeObject()
+        let members =
+            switch self {
+            case .stored(let id): ReceiptMembers(id: id)
+            case .duplicate(let id): ReceiptMembers(id: id, isDuplicate: true)
+            case .rejected(let field, let reason): ReceiptMembers(rejection: Rejection(field: field, reason: reason))
+            }
+        members.write(to: &writer)
     }
 }
 
-/// The reason why a record was not accepted, as a member of its receipt.
-private struct Rejection: JSONCodable {
+/// The members of a receipt.
+private struct ReceiptMembers: JSONObjectCodable {
+    var id: String?
+    var isDuplicate: Bool?
+    var rejection: Rejection?
+
+    static var initial: Self { Self() }
+
+    mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.optional("id", &id)
+        try members.optional("duplicate", &isDuplicate)
+        try members.optional("rejected", &rejection)
+    }
+}
+
+/// The reason why a record was not accepted.
+private struct Rejection: JSONObjectCodable {
     var field: String?
     var reason: String
 
-    init(field: String?, reason: String) {
-        self.field = field
-        self.reason = reason
-    }
+    static var initial: Self { Self(reason: "") }
 
-    init(from scanner: inout JSONScanner) throws(FieldError) {
-        var field: String?
-        var reason: String?
-        try scanner.openFields()
-        while let key = try scanner.nextField() {
-            switch key {
-            case "field": try scanner.read(&field, key)
-            case "reason": try scanner.read(&reason, key)
-            default: try scanner.skipField(key)
-            }
-        }
-        self.init(field: field, reason: try reason.required("reason"))
-    }
-
-    func write(to writer: inout JSONWriter) {
-        writer.openObject()
-        writer.member("field", ifPresent: field)
-        writer.member("reason", reason)
-        writer.closeObject()
+    mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.optional("field", &field)
+        try members.required("reason", &reason)
     }
 }
 
@@ -132,44 +116,17 @@ package struct DestinationFate: Equatable, Sendable {
     }
 }
 
-extension DestinationFate: JSONCodable {
-    package init(from scanner: inout JSONScanner) throws(FieldError) {
-        var destination: String?
-        var fate: Fate?
-        var attempts: Int64?
-        var at: Timestamp?
-        var answer: String?
-        var maybeDuplicate: Bool?
-        try scanner.openFields()
-        while let key = try scanner.nextField() {
-            switch key {
-            case "destination": try scanner.read(&destination, key)
-            case "fate": try scanner.read(&fate, key)
-            case "attempts": try scanner.read(&attempts, key)
-            case "at": try scanner.read(&at, key)
-            case "answer": try scanner.read(&answer, key)
-            case "maybe_duplicate": try scanner.read(&maybeDuplicate, key)
-            default: try scanner.skipField(key)
-            }
-        }
-        self.init(
-            destination: try destination.required("destination"),
-            fate: try fate.required("fate"),
-            attempts: try attempts.required("attempts"),
-            at: at,
-            answer: answer,
-            maybeDuplicate: try maybeDuplicate.required("maybe_duplicate")
-        )
+extension DestinationFate: JSONObjectCodable {
+    package static var initial: Self {
+        DestinationFate(destination: "", fate: .pending, attempts: 0, at: nil, answer: nil, maybeDuplicate: false)
     }
 
-    package func write(to writer: inout JSONWriter) {
-        writer.openObject()
-        writer.member("destination", destination)
-        writer.member("fate", fate)
-        writer.member("attempts", attempts)
-        writer.member("at", ifPresent: at)
-        writer.member("answer", ifPresent: answer)
-        writer.member("maybe_duplicate", maybeDuplicate)
-        writer.closeObject()
+    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.required("destination", &destination)
+        try members.required("fate", &fate)
+        try members.required("attempts", &attempts)
+        try members.optional("at", &at)
+        try members.optional("answer", &answer)
+        try members.required("maybe_duplicate", &maybeDuplicate)
     }
 }

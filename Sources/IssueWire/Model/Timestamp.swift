@@ -7,6 +7,9 @@ package struct Timestamp: Hashable, Comparable, Sendable {
         self.milliseconds = milliseconds
     }
 
+    /// 1970-01-01T00:00:00Z.
+    package static let epoch = Timestamp(milliseconds: 0)
+
     package static func < (left: Self, right: Self) -> Bool {
         left.milliseconds < right.milliseconds
     }

@@ -195,11 +195,11 @@ package struct SpillFolder: Sendable {
             var scanner = JSONScanner(message, from: parameters.lowerBound)
             var producer: String?
             var sequence: Int64?
-            try scanner.openFields()
-            while let key = try scanner.nextField() {
-                switch key {
-                case "producer": try scanner.read(&producer, key)
-                case "sequence": try scanner.read(&sequence, key)
+            try scanner.openObject()
+            while let key = try scanner.nextMember() {
+                switch scanner.string(key) {
+                case "producer": producer = try String(from: &scanner)
+                case "sequence": sequence = try Int64(from: &scanner)
                 // A record may nest deeper than all else.
                 default: try scanner.skipValueOfAnySize()
                 }
