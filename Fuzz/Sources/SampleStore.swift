@@ -25,8 +25,8 @@ enum SampleStore {
     static let command = "shop"
     static let unit = "shop.service"
 
-    static func settings(_ path: String, code: UInt64) -> StoreSettings {
-        var settings = StoreSettings(path: path, limits: LimitSettings(), randomBits: { code })
+    static func settings(_ path: String, code: UInt64) -> StoreWriterSettings {
+        var settings = StoreWriterSettings(path: path, limits: LimitSettings(), randomBits: { code })
         // So small that the store has several closed ranges and an open one.
         settings.rangeRecords = 37
         return settings

@@ -7,13 +7,13 @@ import SQLiteKit
 /// A store in its own folder, removed when the scope ends, with clocks that the test controls.
 final class TemporaryStore {
     let path: String
-    var settings: StoreSettings
+    var settings: StoreWriterSettings
     var wall = Timestamp(milliseconds: 1_790_000_000_000)
     var monotonic = MonotonicInstant(sinceBoot: .seconds(1000))
 
     init(path: String) {
         self.path = path
-        settings = StoreSettings(path: path, limits: LimitSettings(), randomBits: { 0x0123_4567_89AB_CDEF })
+        settings = StoreWriterSettings(path: path, limits: LimitSettings(), randomBits: { 0x0123_4567_89AB_CDEF })
     }
 
     static func with<Value>(_ body: (TemporaryStore) throws -> Value) throws -> Value {

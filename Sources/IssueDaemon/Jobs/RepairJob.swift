@@ -158,7 +158,7 @@ struct SchemaPages {
         defer { StoreFiles.remove(path) }
         pageBytes = Int(
             try StoreWriter(
-                IssueStore.StoreSettings(path: path, limits: LimitSettings(), randomBits: { Randomness.uint64() })
+                StoreWriterSettings(path: path, limits: LimitSettings(), randomBits: { Randomness.uint64() })
             ).pageBytes)
         let file = try Self.beginning(of: path, atMost: 1 << 24)
         var numbers = [1]

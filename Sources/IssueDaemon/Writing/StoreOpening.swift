@@ -91,9 +91,9 @@ struct StoreOpening: Sendable {
         return try StoreWriter(settings(path))
     }
 
-    private func settings(_ path: String) -> IssueStore.StoreSettings {
+    private func settings(_ path: String) -> StoreWriterSettings {
         let folder = FileSystem.parentFolder(of: path)
-        return IssueStore.StoreSettings(
+        return StoreWriterSettings(
             path: path, limits: limits, retention: retention, randomBits: { Randomness.uint64() },
             freeBytes: { (try? FileSystem.freeBytes(at: folder)).map { Int64(clamping: $0) } })
     }

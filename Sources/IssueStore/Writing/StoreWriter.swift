@@ -13,7 +13,7 @@ import SQLiteKit
 /// A failed transaction leaves no trace in memory either: see `WriterMemory`.
 package final class StoreWriter {
     let connection: Connection
-    private(set) var settings: StoreSettings
+    private(set) var settings: StoreWriterSettings
     let tables: BatchTables
     /// The page size of the database, in bytes.
     package let pageBytes: Int64
@@ -56,7 +56,7 @@ package final class StoreWriter {
     ///
     /// - Throws: `StoreFailure.foreign` if the file belongs to another program or a newer version, `.damaged` if it is
     ///   corrupt, or another `StoreFailure` if it cannot be opened or read.
-    package init(_ settings: StoreSettings) throws(StoreFailure) {
+    package init(_ settings: StoreWriterSettings) throws(StoreFailure) {
         self.settings = settings
         do throws(SQLiteError) {
             // Until the file is known to be ours, not even its WAL is checkpointed.
@@ -355,7 +355,9 @@ extension StoreWriter {
 
     /// Gives a copy that is put into service its own code for new records, because the original store may have assigned
     /// the same row ids since.
-    static func assignCopyCode(_ connection: Connection, _ settings: StoreSettings, nextID: Int64) throws(SQLiteError) {
+    static func assignCopyCode(_ connection: Connection, _ settings: StoreWriterSettings, nextID: Int64)
+        throws(SQLiteError)
+    {
         let isCopy = try connection.withStatement("SELECT 1 FROM copies LIMIT 1") { statement throws(SQLiteError) in
             try statement.first { _ in true } ?? false
         }
@@ -375,7 +377,7 @@ extension StoreWriter {
 }
 
 /// The settings that the store needs from the configuration.
-package struct StoreSettings: Sendable {
+package struct StoreWriterSettings: Sendable {
     package var path: String
     /// Limits per user and application that keep the catalog tables bounded.
     package var limits: LimitSettings

@@ -8,7 +8,7 @@ internal import UnixIO
 /// is sent and when.
 package final class Delivery: Sendable {
     struct State: Sendable {
-        var outbox: Outbox<Submission>
+        var outbox: Outbox<QueuedReport>
         var waker: Waker?
         var unsent = UnsentCount()
         // The thread is waiting and must be woken up to see changes.
@@ -102,10 +102,10 @@ package final class Delivery: Sendable {
     }
 
     private func enqueue(_ report: IssueReport, _ receipt: ReceiptState?) {
-        let submission = Submission(report, receipt: receipt)
+        let submission = QueuedReport(report, receipt: receipt)
         let bytes = submission.report.estimatedBytes
 
-        let (dropped, waker, starts) = state.withLock { state -> ([OutboxEntry<Submission>], Waker?, Bool) in
+        let (dropped, waker, starts) = state.withLock { state -> ([OutboxEntry<QueuedReport>], Waker?, Bool) in
             var submission = submission
             let isLogging = state.unsent.isLogging
             state.unsent.tell(in: &submission.report)

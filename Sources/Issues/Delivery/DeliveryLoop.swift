@@ -40,10 +40,10 @@ struct DeliveryLoop: ~Copyable {
         return true
     }
 
-    private mutating func nextStep() -> OutboxStep<Submission>? {
+    private mutating func nextStep() -> OutboxStep<QueuedReport>? {
         if waker == nil { waker = try? Waker() }
         let waker = waker
-        return delivery.state.withLock { state -> OutboxStep<Submission>? in
+        return delivery.state.withLock { state -> OutboxStep<QueuedReport>? in
             guard !state.isStopped else { return nil }
             state.waker = waker
             let step = state.outbox.next(at: MonotonicClock.now)
@@ -137,8 +137,8 @@ struct DeliveryLoop: ~Copyable {
         delivery.state.broadcast()
     }
 
-    private func encode(_ call: OutboxCall<Submission>) {
-        let text = ReportCall.text(of: call, producer: delivery.producer)
+    private func encode(_ call: OutboxCall<QueuedReport>) {
+        let text = ReportEncoder.text(of: call, producer: delivery.producer)
         delivery.state.withLock { $0.outbox.encoded(call.sequence, as: text) }
     }
 
@@ -166,7 +166,7 @@ struct DeliveryLoop: ~Copyable {
         let answer = ReportResult(reply)
         let now = MonotonicClock.now
         let unit = Double.random(in: 0..<1)
-        var settled: [OutboxEntry<Submission>]?
+        var settled: [OutboxEntry<QueuedReport>]?
         delivery.state.withLock { state in
             switch answer {
             case .receipts(let receipts):

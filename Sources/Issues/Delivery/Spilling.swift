@@ -10,7 +10,7 @@ extension Delivery {
     package func spill() {
         guard let spillFolder else { return }
         let thread = CurrentProcess.threadID
-        let calls = state.withLock { state -> [OutboxCall<Submission>] in
+        let calls = state.withLock { state -> [OutboxCall<QueuedReport>] in
             guard state.threadID != thread else { return [] }
             state.isStopped = true
             return state.outbox.takeAll()
@@ -21,8 +21,8 @@ extension Delivery {
     // Small, so that even a run of half a second on a busy host can send one file.
     private static let keptBytes = 128 << 10
 
-    private func keep(_ call: OutboxCall<Submission>, in folder: SpillFolder) {
-        let text = call.text ?? ReportCall.text(of: call, producer: producer)
+    private func keep(_ call: OutboxCall<QueuedReport>, in folder: SpillFolder) {
+        let text = call.text ?? ReportEncoder.text(of: call, producer: producer)
         if text.count > Self.keptBytes, call.entries.count > 1 {
             let (first, second) = call.halves
             keep(first, in: folder)

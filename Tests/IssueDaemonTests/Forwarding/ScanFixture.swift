@@ -43,7 +43,7 @@ final class ScanFixture {
         self.path = path
         self.limits = limits
         random = seed
-        var settings = StoreSettings(path: path, limits: LimitSettings(), randomBits: { 0x0123_4567_89AB_CDEF })
+        var settings = StoreWriterSettings(path: path, limits: LimitSettings(), randomBits: { 0x0123_4567_89AB_CDEF })
         settings.rangeRecords = 1000
         writer = try StoreWriter(settings)
         let configured = [StoreWriter.ConfiguredDestination(name: "d", kind: "silent", takesBacklog: true)]

@@ -132,7 +132,7 @@ struct StoreOracle {
     // MARK: The file
 
     private static func structureFaults(
-        _ shell: Connection, _ settings: IssueStore.StoreSettings
+        _ shell: Connection, _ settings: StoreWriterSettings
     ) throws -> [String] {
         var faults: [String] = []
         let integrity = try shell.table("PRAGMA integrity_check", columns: 1)

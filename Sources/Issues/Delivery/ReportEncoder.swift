@@ -1,13 +1,13 @@
 internal import IssueWire
 
 /// The encoding of a `Report` call.
-enum ReportCall {
+enum ReportEncoder {
     /// The daemon's limit for a record in bytes, with a margin for parts that are counted differently.
     private static let recordLimit = 255 << 10
     /// Below this size, a record stays within the limit even if every byte is escaped.
     private static let certainlySmall = recordLimit / 8
 
-    static func text(of call: OutboxCall<Submission>, producer: String) -> [UInt8] {
+    static func text(of call: OutboxCall<QueuedReport>, producer: String) -> [UInt8] {
         var writer = JSONWriter(reserving: min(call.sentBytes * 5 / 4 + 256, 1 << 20))
         writer.object { writer in
             writer.member("method", CollectorMethod.report.fullName)
@@ -30,12 +30,12 @@ enum ReportCall {
     }
 
     private static func write(
-        _ entry: OutboxEntry<Submission>, droppedBefore: Int, to writer: inout JSONWriter
+        _ entry: OutboxEntry<QueuedReport>, droppedBefore: Int, to writer: inout JSONWriter
     ) {
-        let submission = entry.payload
-        let record = submission.report.record(
-            application: submission.application.info, droppedBefore: droppedBefore, repeats: submission.repeats,
-            lastRepeat: submission.lastRepeat)
+        let queued = entry.payload
+        let record = queued.report.record(
+            application: queued.application.info, droppedBefore: droppedBefore, repeats: queued.repeats,
+            lastRepeat: queued.lastRepeat)
         if entry.sentBytes < certainlySmall {
             record.write(to: &writer)
         } else {
@@ -102,7 +102,7 @@ enum ReportResult {
 }
 
 /// A report with what is needed to send it.
-struct Submission: Sendable {
+struct QueuedReport: Sendable {
     var report: IssueReport
     var application: ApplicationSnapshot
     var receipt: ReceiptState?
@@ -111,7 +111,7 @@ struct Submission: Sendable {
     var lastRepeat: IssueTimestamp?
 }
 
-extension Submission {
+extension QueuedReport {
     init(_ report: IssueReport, receipt: ReceiptState?) {
         self.report = report
         // The report contains the error's text. The error itself may keep large parts of the application in memory.
@@ -120,8 +120,8 @@ extension Submission {
         self.receipt = receipt
     }
 
-    /// Coalesces `other` into this submission if both are equal and neither has a receipt. Returns whether it did.
-    mutating func absorb(_ other: Submission) -> Bool {
+    /// Coalesces `other` into this report if both are equal and neither has a receipt. Returns whether it did.
+    mutating func absorb(_ other: QueuedReport) -> Bool {
         guard receipt == nil, other.receipt == nil, application === other.application,
             report.isDuplicate(as: other.report)
         else { return false }
