@@ -1,0 +1,295 @@
+import IssueCore
+import IssueProtocol
+import IssueStore
+import UnixIO
+
+/// One run of the writer thread with an open file, and the state of that run.
+///
+/// The loop takes what has arrived and performs the same steps for it: check
+/// that the file is still usable, keep the WAL short, run tasks, commit, and
+/// then checkpoint or maintain the file.
+final class WriterRun {
+    private let inbox: Monitor<WriterInbox>
+    private let gate: ReaderGate
+    private let opening: StoreOpening
+    private let log: Log
+    private let writer: StoreWriter
+    private let listener: WriterService.Listener
+    /// The identity of the file when it was opened.
+    private let file: FileStatus?
+
+    /// Submissions that did not fit into a commit yet.
+    private var backlog: FairQueue<Submission>
+    private var pace: CommitSizePolicy
+    /// The connections whose later calls must be refused, because an earlier
+    /// one was.
+    private var gates: [UInt64: NumberGate] = [:]
+    private var lastEnd = CommitEnd.stored
+    /// `true` if the file was moved aside or replaced. Nothing more may be
+    /// acknowledged from it.
+    private var isAbandoned = false
+
+    private var checkpoints: CheckpointPolicy
+    /// The error of the last checkpoint; nil if it has succeeded.
+    private var checkpointFailure: StoreFailure?
+    private var relief: WALRelief
+    private var upkeep: StoreMaintenance
+
+    init(_ service: WriterService, _ writer: StoreWriter, _ listener: WriterService.Listener) {
+        inbox = service.inbox
+        gate = service.gate
+        opening = service.opening
+        log = service.log
+        self.writer = writer
+        self.listener = listener
+        file = opening.file
+        backlog = FairQueue(
+            userQuantum: WriterService.userQuantum, connectionQuantum: WriterService.connectionQuantum)
+        pace = CommitSizePolicy(most: WriterService.maxRecords, shared: WriterService.sharedRecords)
+        checkpoints = CheckpointPolicy(pages: WriterService.walPages)
+        relief = WALRelief(
+            service.snapshots, usual: WALLimits(pageBytes: writer.pageBytes),
+            duringBackup: WALLimits(pageBytes: writer.pageBytes, maxBytes: WALLimits.maxBytesDuringBackup), log: log)
+        upkeep = StoreMaintenance(
+            folder: FileSystem.parentFolder(of: opening.path), at: Clock.monotonic, removed: listener.removed, log: log)
+    }
+
+    /// Stores what is submitted until the writer is stopped or the file is
+    /// abandoned.
+    func run() {
+        // The WAL of the last run may use the space that the first commit
+        // needs.
+        checkpoint(restarts: true)
+        while let work = nextWork() {
+            perform(work)
+            inbox.withLock { work.isEmpty ? $0.dropSpares() : $0.keepSpares(of: work.submissions) }
+        }
+        if !isAbandoned { checkpoint() }
+    }
+
+    private func perform(_ work: WriterInbox) {
+        checkFile(before: work)
+        let mayCommit = isAbandoned || relieveWAL(wantsCommit: !work.isEmpty)
+        for task in work.tasks { task(writer) }
+        store(work.submissions, mayCommit: mayCommit)
+        if !isAbandoned { maintain(isIdle: work.isEmpty) }
+    }
+
+    /// Abandons the file if it is reported as damaged, or if it is no longer at
+    /// its path and something would be stored in it.
+    private func checkFile(before work: WriterInbox) {
+        guard !isAbandoned else { return }
+        if let damage = work.corruptionReport {
+            setAside(damage)
+        } else if !work.submissions.isEmpty, !opening.isStillAtPath(file) {
+            log.error(.storeReplaced)
+            abandon()
+        }
+    }
+
+    /// Keeps the WAL below its limits. Returns `false` if reports must be
+    /// refused until it has been reset.
+    private func relieveWAL(wantsCommit: Bool) -> Bool {
+        relief.relieve(writer, wantsCommit: wantsCommit) { checkpoint(restarts: true) }
+    }
+
+    /// Commits or refuses submissions, and reacts to the result.
+    private func store(_ submissions: [Submission], mayCommit: Bool) {
+        if isAbandoned { return refuse(submissions, .busy(retryAfter: .milliseconds(100))) }
+        guard !submissions.isEmpty else { return }
+        let end = mayCommit ? commit(submissions) : refuseForWAL(submissions)
+        if end != lastEnd { changed(to: end) }
+        lastEnd = end
+        switch end {
+        case .stored: break
+        case .refused(.noSpace):
+            checkpoints.diskWasFull()
+            upkeep.diskWasFull(at: Clock.monotonic)
+        case .refused: break
+        case .damaged(let damage): setAside(damage)
+        }
+    }
+
+    /// Waits for work or until the deadline, and takes what goes into one
+    /// commit. Returns nil if the writer must end.
+    private func nextWork() -> WriterInbox? {
+        if backlog.isEmpty { waitForWork(until: isAbandoned ? nil : upkeep.deadline(writer)) }
+        let isDone = backlog.isEmpty
+        guard var work = inbox.withLock({ $0.take(isDone: isDone) }) else { return nil }
+        let now = Clock.monotonic
+        for submission in work.submissions {
+            let (cost, connection) = (writer.cost(of: submission), submission.process.connection)
+            pace.arrived(cost, connection: connection, at: now)
+            backlog.append(submission, cost: cost, user: submission.process.accountableUser, connection: connection)
+        }
+        work.submissions = backlog.take(upTo: pace.limit(at: now))
+        return work
+    }
+
+    private func waitForWork(until deadline: MonotonicInstant?) {
+        let isLight = inbox.wait(
+            deadline: deadline.map { Clock.kernel($0) },
+            until: { inbox -> Bool? in
+                if inbox.isEmpty { return inbox.isStopping || inbox.isCorrupt ? false : nil }
+                return inbox.recordCount < WriterService.enoughRecords && inbox.tasks.isEmpty && !inbox.isStopping
+            })
+        if isLight == true {
+            _ = inbox.wait(deadline: MonotonicClock.now.advanced(by: WriterService.gathering)) { inbox -> Bool? in
+                inbox.recordCount >= WriterService.enoughRecords || !inbox.tasks.isEmpty || inbox.isStopping
+                    ? true : nil
+            }
+        }
+    }
+
+    /// The result of a commit.
+    private enum CommitEnd: Equatable {
+        case stored
+        case refused(StoreFailure)
+        case damaged(StoreFailure)
+    }
+
+    private func commit(_ submissions: [Submission]) -> CommitEnd {
+        var submissions = submissions
+        if !gates.isEmpty { listener.refused(refuseAfterGates(&submissions)) }
+        do throws(StoreFailure) {
+            listener.stored(try writer.commit(submissions, wall: Clock.wall, monotonic: Clock.monotonic))
+            return .stored
+        } catch {
+            var answer: CollectorError? = error == .noSpace ? .noSpace : .busy(retryAfter: .seconds(1))
+            // A commit whose result is unknown may be found in the WAL when the
+            // file is reopened. A refusal could cause the reports to be sent
+            // and stored again.
+            if error.isUncertain { answer = nil }
+            refuse(submissions, answer)
+            return error.isDamage ? .damaged(error) : .refused(error)
+        }
+    }
+
+    /// Refuses reports because the WAL must be reset before anything is added
+    /// to it.
+    private func refuseForWAL(_ submissions: [Submission]) -> CommitEnd {
+        let isFull = checkpointFailure == .noSpace
+        refuse(submissions, isFull ? .noSpace : .busy(retryAfter: .milliseconds(250)))
+        return .refused(isFull ? .noSpace : .walTooLarge)
+    }
+
+    /// Logs when storing reports begins to fail or works again, not once for
+    /// each report.
+    private func changed(to end: CommitEnd) {
+        switch end {
+        case .stored:
+            log.notice(.storeWritable)
+            listener.changed(nil)
+        case .refused(let failure):
+            if failure == .noSpace {
+                log.warning(.storeNoSpace)
+            } else {
+                log.error(.storeWriteFailed, ["error": "\(failure)"])
+            }
+            listener.changed(failure)
+        case .damaged: break
+        }
+    }
+
+    /// Stops writing to the file, and moves it aside if it is damaged.
+    private func setAside(_ damage: StoreFailure) {
+        switch opening.verdict(on: damage) {
+        case .confirmed:
+            log.error(.storeDamaged)
+            opening.setAside(log: log)
+        case .healthy: log.warning(.storeReopened, ["checked": "all of it"])
+        case .untold: log.warning(.storeReopened, ["checked": "in part"])
+        }
+        abandon()
+    }
+
+    /// Stops writing to the file.
+    private func abandon() {
+        isAbandoned = true
+        // Reports are still refused with an answer until the socket has ended.
+        inbox.withLock { $0.isClosed = true }
+        listener.damaged()
+    }
+
+    private func refuse(_ submissions: [Submission], _ error: CollectorError?) {
+        var refusals: [Refusal] = []
+        for submission in submissions {
+            for call in submission.eachCall {
+                refusals.append(refusal(of: call, submission.process.connection, error))
+            }
+        }
+        listener.refused(refusals)
+    }
+
+    private func refusal(of call: ReportCall, _ connection: UInt64, _ error: CollectorError?) -> Refusal {
+        if let sequence = call.numbering?.sequence { gates[connection, default: NumberGate()].refused(sequence) }
+        return Refusal(connection: connection, token: call.token, sequence: call.numbering?.sequence, error: error)
+    }
+
+    /// Removes calls that were sent before their sender could know that an
+    /// earlier call was refused. Returns their refusals.
+    private func refuseAfterGates(_ submissions: inout [Submission]) -> [Refusal] {
+        var refusals: [Refusal] = []
+        for index in submissions.indices {
+            let connection = submissions[index].process.connection
+            guard gates[connection] != nil else { continue }
+            submissions[index].calls.removeAll { call in
+                guard let sequence = call.numbering?.sequence,
+                    gates[connection]?.arrived(sequence) == .refuse
+                else { return false }
+                // All calls above a refused number are refused.
+                refusals += call.each.map {
+                    Refusal(
+                        connection: connection, token: $0.token, sequence: $0.numbering?.sequence,
+                        error: .busy(retryAfter: .milliseconds(100)))
+                }
+                return true
+            }
+            if gates[connection]?.isOpen == true { gates[connection] = nil }
+        }
+        return refusals
+    }
+
+    /// Checkpoints the WAL or performs a step of maintenance. Never both,
+    /// because all reports wait meanwhile.
+    ///
+    /// - Parameter isIdle: Whether no reports wait.
+    private func maintain(isIdle: Bool) {
+        switch checkpoints.next(walPages: writer.walPages) {
+        case .copy: checkpoint()
+        case .restart where gate.close():
+            checkpoint(restarts: true)
+            gate.open()
+        // While the WAL can't be reset because of readers, there is time for
+        // maintenance.
+        case .rest, .restart: performUpkeep(isIdle: isIdle)
+        }
+    }
+
+    private func performUpkeep(isIdle: Bool) {
+        do throws(StoreFailure) {
+            try upkeep.step(writer, isIdle: isIdle, at: Clock.monotonic)
+        } catch {
+            if error.isDamage { return setAside(error) }
+            if upkeep.failed(by: error, at: Clock.monotonic) {
+                log.warning(.storeMaintenanceFailed, ["error": "\(error)"])
+            }
+            if error == .noSpace { checkpoints.diskWasFull() }
+        }
+    }
+
+    /// Copies the WAL into the database. An error that repeats is logged once.
+    ///
+    /// - Parameter restarts: Whether the WAL is to start again from its
+    ///   beginning.
+    private func checkpoint(restarts: Bool = false) {
+        defer { checkpoints.copied(walPages: writer.walPages) }
+        do throws(StoreFailure) {
+            try writer.checkpoint(restarts: restarts)
+            checkpointFailure = nil
+        } catch {
+            if error != checkpointFailure { log.warning(.storeCheckpointFailed, ["error": "\(error)"]) }
+            checkpointFailure = error
+        }
+    }
+}
