@@ -18,11 +18,6 @@ struct LimitsSimulation {
     private(set) var untold: Int64 = 0
 
     static let length = 60
-    /// The events, with their start and end in minutes.
-    static let events: [(from: Int, to: Int, words: String)] = [
-        (5, 20, "one issue, 50 times a second"), (25, 27, "400 new issues in two minutes"),
-        (35, 50, "eight applications at once, 160 a second"),
-    ]
 
     private var admission = Admission(settings: LimitSettings())
     private var seen: Set<Int64> = []
@@ -43,14 +38,17 @@ struct LimitsSimulation {
         // issues every two minutes.
         if second % 20 == 0 { judge(group: second / 20 % 10, account: 1, at: second) }
         if second % 120 == 60 { judge(group: 20 + second / 120 % 6, account: 1, severity: .critical, at: second) }
+        // One issue, 50 times a second.
         if (5..<20).contains(minute) {
             for _ in 0..<50 { judge(group: 30, account: 1, at: second) }
         }
+        // 400 new issues in two minutes.
         if (25..<27).contains(minute) {
             for number in 0..<10 where (second % 3) == Int64(number % 3) {
                 judge(group: 1000 + (second - 1500) * 10 + Int64(number), account: 1, at: second)
             }
         }
+        // Eight applications at once, 160 records a second.
         if (35..<50).contains(minute) {
             for number in 0..<160 as Range<Int64> {
                 judge(group: 100 + number % 80, account: 2 + number % 8, at: second)

@@ -1,21 +1,7 @@
-import Foundation
 import IssueCore
 import Testing
 
 struct LimitsSimulationTests {
-    private static let picture = URL(filePath: #filePath).deletingLastPathComponent()
-        .appending(path: "../../../Documentation/Images/limits.svg").standardized
-
-    @Test("The picture in RateLimits.md matches the simulation")
-    func picture() throws {
-        let drawn = LimitsChart(LimitsSimulation()).svg
-        if ProcessInfo.processInfo.environment["ISSUED_DRAW"] != nil {
-            try drawn.write(to: Self.picture, atomically: true, encoding: .utf8)
-        }
-        let kept = try String(contentsOf: Self.picture, encoding: .utf8)
-        #expect(kept == drawn, "Redraw it with scripts/draw-limits")
-    }
-
     @Test("In the simulated hour every record is sent or summarised, all critical records are sent, and nothing floods")
     func hour() {
         let simulation = LimitsSimulation()
