@@ -9,7 +9,9 @@ struct CollectorClientTests {
     /// A client whose connections stay open during a test.
     private let client = CollectorClient(idleTime: .seconds(3600))
 
-    private func fates(_ id: String, at fixture: CollectorFixture, retries: Bool = true, timeout: Duration = .seconds(600))
+    private func fates(
+        _ id: String, at fixture: CollectorFixture, retries: Bool = true, timeout: Duration = .seconds(600)
+    )
         async throws
         -> [Fate]
     {
@@ -40,7 +42,8 @@ struct CollectorClientTests {
         try await CollectorFixture.with { fixture in
             let collector = try #require(fixture.collector)
             let call = Task {
-                try await client.call(.flush, json: FlushParameters().json, at: .init(socket: fixture.path), timeout: nil)
+                try await client.call(
+                    .flush, json: FlushParameters().json, at: .init(socket: fixture.path), timeout: nil)
             }
             #expect(try await collector.waits { $0.flushes == 1 })
             let queued = Task { try await show(at: fixture) }
