@@ -58,7 +58,7 @@ struct ByteScanTests {
     func words() {
         Self.forEachPart { bytes, range in
             var given: [UInt8] = []
-            let found = bytes.span.forEachPair(
+            bytes.span.forEachPair(
                 from: range.lowerBound, to: range.upperBound, until: { $0 .== ByteMask.of("}") }
             ) { low, high in
                 for word in [low, high] {
@@ -71,7 +71,6 @@ struct ByteScanTests {
             #expect(given.prefix(expected.count).elementsEqual(expected))
             #expect(given.dropFirst(expected.count).allSatisfy { $0 == 0 })
             #expect(given.count < expected.count + 16 || end < whole)
-            #expect(found == (end < whole ? end : nil))
         }
     }
 }

@@ -59,23 +59,6 @@ struct InternTable: Sendable {
         return nil
     }
 
-    /// Prefetches the slot in which a run with this hash is expected.
-    @inline(__always)
-    func prefetchPlace(_ hash: UInt64) {
-        slots.prefetch(at: firstPosition(hash))
-    }
-
-    /// Prefetches the bytes of the run with this hash and of the note after it.
-    ///
-    /// - Parameter room: The size of the note in bytes.
-    @inline(__always)
-    func prefetchRun(_ hash: UInt64, room: Int) {
-        guard !slots.isEmpty else { return }
-        let slot = slots[firstPosition(hash)]
-        guard slot.hash == hash else { return }
-        bytes.prefetch(from: slot.bytes.lower, to: slot.bytes.upper &+ room)
-    }
-
     /// Returns the value noted after a run, or nil if it was noted for other bytes.
     ///
     ///     note ::= length value bytes

@@ -13,13 +13,6 @@ struct ObjectCache: Sendable {
         var keys: Int
     }
 
-    /// A source whose end is guessed to be the first closing brace, before it is looked up.
-    struct Guess {
-        var start: Int
-        var byteCount: Int
-        fileprivate var hash: UInt64
-    }
-
     /// Longer objects are decoded each time.
     static let maxBytes = 256
     /// Enough for the common objects of a host. Limits the cache to 4 MiB.
@@ -41,42 +34,11 @@ struct ObjectCache: Sendable {
     /// Returns the object that starts at an index, or nil if it is not in the cache.
     @inline(__always)
     func find(_ input: Span<UInt8>, at start: Int, _ container: RecordContainer) -> Known? {
-        find(input, at: start, hash: hash(input, at: start, container).hash, container)
-    }
-
-    @inline(__always)
-    private func find(
-        _ input: Span<UInt8>, at start: Int, hash: UInt64, _ container: RecordContainer
-    ) -> Known? {
+        let hash = hash(input, at: start, container)
         guard let run = table.find(input, at: start, hash: hash), run.tag & 1 == Self.tag(of: container) else {
             return nil
         }
         return Known(number: run.number, byteCount: run.count, keys: Int(run.tag >> 1))
-    }
-
-    /// Guesses the source that starts at an index and prefetches its slot while the text after it
-    /// is decoded. Nil if no guess is possible.
-    @inline(__always)
-    func guess(_ input: Span<UInt8>, at start: Int) -> Guess? {
-        let (hash, end) = hash(input, at: start, .source)
-        guard let end, !fields.isEmpty else { return nil }
-        table.prefetchPlace(hash)
-        return Guess(start: start, byteCount: end &+ 1 &- start, hash: hash)
-    }
-
-    /// Prefetches the bytes that the guess will be compared with. Call it some time after `guess`.
-    @inline(__always)
-    func prefetch(_ guess: Guess) {
-        table.prefetchRun(guess.hash, room: InternTable.noteHeaderSize &+ Self.maxExpected)
-    }
-
-    /// Returns the guessed source if the cache has one of exactly these bytes, otherwise nil.
-    @inline(__always)
-    func find(_ guess: Guess, in input: Span<UInt8>) -> Known? {
-        guard let known = find(input, at: guess.start, hash: guess.hash, .source),
-            known.byteCount == guess.byteCount
-        else { return nil }
-        return known
     }
 
     /// The fields of an object.
@@ -102,7 +64,7 @@ struct ObjectCache: Sendable {
         fields.append(said)
         return table.insert(
             input, from: range.lowerBound, to: range.upperBound,
-            hash: hash(input, at: range.lowerBound, container).hash,
+            hash: hash(input, at: range.lowerBound, container),
             tag: UInt32(truncatingIfNeeded: keys) << 1 | Self.tag(of: container),
             room: container == .source ? InternTable.noteHeaderSize + Self.maxExpected : 0)
     }
@@ -137,21 +99,19 @@ struct ObjectCache: Sendable {
     @inline(__always)
     private static func tag(of container: RecordContainer) -> UInt32 { container == .app ? 1 : 0 }
 
-    /// Returns the hash of an object and the index of its first closing brace, if any.
+    /// Returns the hash of an object.
     ///
     /// The end of an object is unknown before it is decoded. The hash therefore covers the bytes up
     /// to the first closing brace, and at most `maxBytes`.
     @inline(__always)
-    private func hash(
-        _ input: Span<UInt8>, at start: Int, _ container: RecordContainer
-    ) -> (hash: UInt64, end: Int?) {
+    private func hash(_ input: Span<UInt8>, at start: Int, _ container: RecordContainer) -> UInt64 {
         var hash = seed ^ (container == .app ? 0x9E37_79B9_7F4A_7C15 : 0xE703_7ED1_A0B4_28DB)
-        let end = input.forEachPair(
+        input.forEachPair(
             from: start, to: min(start &+ Self.maxBytes, input.count), until: { $0 .== ByteMask.of("}") }
         ) {
             hash = WordHash.fold(hash ^ $0, $1 ^ 0xA076_1D64_78BD_642F)
         }
-        return (hash, end)
+        return hash
     }
 }
 
@@ -174,8 +134,6 @@ enum ObjectReading: Sendable {
     /// It starts at `start` and is in the cache. Its fields may not have been copied to the record
     /// yet.
     case known(number: Int, start: Int)
-    /// The guessed source, if the guess proves right.
-    case guessed
     /// Its fields were decoded into the record and are not in the cache.
     case read
 }

@@ -92,7 +92,7 @@ extension RecordDecoder {
         switch reading {
         case .absent: 0
         case .known(let number, _): memo.serial(of: number)
-        case .guessed, .read: nil
+        case .read: nil
         }
     }
 

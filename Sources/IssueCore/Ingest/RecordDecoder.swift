@@ -20,15 +20,8 @@ package struct RecordDecoder: Sendable {
     var key = ByteBuffer()
     var template = ByteBuffer()
     private var parts = ByteBuffer()
-    /// The guessed source of the record until the guess is checked; otherwise nil.
-    var guess: ObjectCache.Guess?
-    /// The number of sources that are not guessed after a wrong guess.
-    var caution = 0
-
     /// Whether the batch of the last records lacks series that they name.
     var lacksSeries = false
-
-    private static let caution = 8
 
     /// - Parameters:
     ///   - limits: The limits of a record.
@@ -62,14 +55,6 @@ package struct RecordDecoder: Sendable {
         do {
             try read(&scanner, into: &batch)
         } catch {
-            guard guess == nil else {
-                // The wrong guess may have ended inside the source, so the text after it was
-                // misread. Decode again without guessing.
-                guess = nil
-                caution = Self.caution
-                scanner = start
-                return try decodeNext(&scanner, into: &batch)
-            }
             // The record is invalid. Skipping it as a whole shows whether its JSON is invalid too.
             batch.bytes.truncate(to: byteCount)
             try start.skipValueOfAnySize()
@@ -89,7 +74,6 @@ package struct RecordDecoder: Sendable {
             series.makeRoom()
         }
         try readFields(&scanner)
-        if let guess { memo.prefetch(guess) }
         guard scanner.position - first <= limits.recordBytes else {
             throw RecordRejection(field: nil, reason: "the record is larger than \(limits.recordBytes) bytes")
         }
@@ -104,7 +88,6 @@ package struct RecordDecoder: Sendable {
         record.isReportable = fields.flags.contains(.reportable)
         record.messageForm = readMessage(text, scanner)
 
-        if let guess { try confirm(guess, &scanner) }
         record.series = readSeries(scanner, &batch)
 
         let messageStart = batch.bytes.count
@@ -122,18 +105,6 @@ package struct RecordDecoder: Sendable {
         }
         record.details = appendDetails(scanner, to: &batch.bytes)
         batch.records.append(record)
-    }
-
-    /// Checks the guessed source. Throws if the guess is wrong.
-    @inline(__always)
-    private mutating func confirm(
-        _ guess: ObjectCache.Guess, _ scanner: inout JSONScanner
-    ) throws(RecordRejection) {
-        guard let known = memo.find(guess, in: scanner.bytes), scanner.passObject(0, keys: known.keys) else {
-            throw RecordRejection(field: nil, reason: "the source is not the guessed one")
-        }
-        self.guess = nil
-        if case .guessed = fields.source { fields.set(.source, .known(number: known.number, start: guess.start)) }
     }
 
     /// Splits a message into its template and the parts that the template leaves out.
@@ -228,10 +199,6 @@ extension RecordDecoder {
                 case .source, .app:
                     let inner: RecordContainer = known == .source ? .source : .app
                     let start = scanner.position
-                    if inner == .source, passGuess(&scanner) {
-                        fields.set(.source, .guessed)
-                        break
-                    }
                     if let met = memo.find(scanner.bytes, at: start, inner),
                         scanner.passObject(met.byteCount, keys: met.keys)
                     {
@@ -253,19 +220,6 @@ extension RecordDecoder {
         } catch {
             preconditionFailure("Unexpected error while reading a record: \(error)")
         }
-    }
-
-    /// Skips the source that starts here by guessing its end. The guess is verified after the text
-    /// that follows was read.
-    @inline(__always)
-    private mutating func passGuess(_ scanner: inout JSONScanner) -> Bool {
-        guard caution == 0 else {
-            caution -= 1
-            return false
-        }
-        guard guess == nil, let next = memo.guess(scanner.bytes, at: scanner.position) else { return false }
-        guess = next
-        return scanner.passObject(next.byteCount, keys: 0)
     }
 
     private mutating func remember(

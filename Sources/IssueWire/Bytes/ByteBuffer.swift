@@ -241,16 +241,3 @@ extension Array {
         }
     }
 }
-
-extension ByteBuffer {
-    /// Prefetches a part of the buffer, as far as it is allocated.
-    @inlinable @inline(__always)
-    package func prefetch(from start: Int, to stop: Int) {
-        let line = 64
-        var index = start
-        while index < Swift.min(stop, storage.count) {
-            storage.prefetch(at: index)
-            index &+= line
-        }
-    }
-}

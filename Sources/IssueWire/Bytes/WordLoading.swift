@@ -86,13 +86,12 @@ extension Span<UInt8> {
     ///   - start: The index of the first byte.
     ///   - end: The index after the last byte.
     ///   - mask: Selects the bytes that stop the scan.
-    ///   - body: Receives two little-endian integers.
-    /// - Returns: The index of the selected byte, or nil if none was found before fewer than sixteen bytes remained.
+    ///   - body: Receives two little-endian integers. It does not receive the last bytes if fewer than sixteen remain.
     @inlinable @inline(__always)
     public func forEachPair(
         from start: Int, to end: Int, until mask: (SIMD16<Int8>) -> SIMDMask<SIMD16<Int8>>,
         _ body: (UInt64, UInt64) -> Void
-    ) -> Int? {
+    ) {
         precondition(start >= 0 && end <= count, "The range must be within the bytes")
         var index = start
         while index &+ 16 <= end {
@@ -103,17 +102,12 @@ extension Span<UInt8> {
             let (lowFound, highFound) = (UInt64(littleEndian: found[0]), UInt64(littleEndian: found[1]))
             guard lowFound | highFound == 0 else {
                 // Keeps the bits below the lowest bit that is set.
-                guard lowFound == 0 else {
-                    body(low & ((lowFound & (0 &- lowFound)) &- 1), 0)
-                    return index &+ lowFound.trailingZeroBitCount >> 3
-                }
-                body(low, high & ((highFound & (0 &- highFound)) &- 1))
-                return index &+ 8 &+ highFound.trailingZeroBitCount >> 3
+                guard lowFound == 0 else { return body(low & ((lowFound & (0 &- lowFound)) &- 1), 0) }
+                return body(low, high & ((highFound & (0 &- highFound)) &- 1))
             }
             body(low, high)
             index &+= 16
         }
-        return nil
     }
 
     /// Returns `true` if two ranges of bytes are equal.

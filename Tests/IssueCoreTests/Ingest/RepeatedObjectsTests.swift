@@ -21,8 +21,7 @@ struct RepeatedObjectsTests {
         #"{"file_id":"Sources/Shop/Cart.swift","line":12,"column":3,"function":"add(_:)","module":"Shop"}"#,
     ]
 
-    /// - Parameter oddEvery: One in this many sources differs from the usual one, which the decoder
-    ///   guesses.
+    /// - Parameter oddEvery: One in this many sources differs from the usual one.
     @Test("decodes to the same series in any position and order", arguments: [1, 4, 20])
     func same(oddEvery: Int) throws {
         var records: [String] = []
@@ -52,7 +51,7 @@ struct RepeatedObjectsTests {
             #"{"line":1,"later":[{"line":1},{"line":2}]}"#, #"{"line":1,"later":{"x":2}}"#,
         ])
     func beginning(source: String) throws {
-        // The usual source, often enough that the decoder expects it.
+        // The usual source, often enough to be in the cache.
         let usual = [String](repeating: #"{"message":"m","source":{"line":1,"later":{"x":2}},"code":1}"#, count: 20)
         let plain = [String](repeating: #"{"message":"m","source":{"line":1},"code":1}"#, count: 20)
         let odd = #"{"message":"m","source":\#(source),"severity":"critical","code":2}"#
