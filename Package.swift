@@ -14,8 +14,7 @@ let package = Package(
     ],
     targets: [
         // Layer 0: model and wire, and the kernel.
-        .systemLibrary(name: "CProcessor"),
-        .target(name: "IssueWire", dependencies: ["CProcessor"]),
+        .target(name: "IssueWire"),
         .target(name: "IssueProtocol", dependencies: ["IssueWire"]),
         .target(name: "CLinux"),
         .target(name: "UnixIO", dependencies: ["CLinux"]),

@@ -98,7 +98,6 @@ package struct OpenRange: Sendable {
         for slot in met.indices.sorted(by: { met[$0] < met[$1] }) {
             postings.begin(met[slot], after: firstID)
             for place in next[slot]..<ends[slot] {
-                if place + 16 < total { entries.prefetch(at: Int(records[place + 16])) }
                 let index = records[place]
                 let entry = entries[Int(index)]
                 postings.add(

@@ -334,16 +334,6 @@ struct SeriesTable {
         return nil
     }
 
-    /// Prefetches into the processor cache the entries of records that follow `index`.
-    @inline(__always)
-    func prefetch(_ records: [DecodedRecord], behind index: Int) {
-        let (near, far) = (index &+ 8, index &+ 16)
-        if far < records.count { first.prefetch(at: Int(records[far].series)) }
-        guard near < records.count else { return }
-        let number = Int(records[near].series)
-        if number < first.count { entries.prefetch(at: Int(first[number]) &- 1) }
-    }
-
     mutating func insert(_ number: UInt32, _ entry: Entry) {
         while first.count <= number { first.append(0) }
         var entry = entry

@@ -200,7 +200,6 @@ struct RecordCommit {
     ) throws(SQLiteError) -> ReceiptList {
         let first = rows.nextID
         for index in records {
-            memory.caches.series.prefetch(submission.batch.records, behind: index)
             try store(submission.batch.records[index], submission, process, &memory)
         }
         guard !call.rejected.isEmpty else {

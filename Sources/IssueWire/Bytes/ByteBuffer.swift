@@ -1,5 +1,3 @@
-public import CProcessor
-
 /// A growable byte buffer that reuses its memory and appends short runs cheaply.
 ///
 /// An array copies each short run with a function call. With a dozen short texts per record, these calls dominate the
@@ -223,21 +221,6 @@ extension [UInt8] {
     package mutating func reserveRoom(for more: Int) {
         if capacity - count < more {
             reserveCapacity(Swift.max(count + more, 2 * capacity))
-        }
-    }
-}
-
-// When thousands of elements are visited in turn, most of the time is spent waiting for memory. Prefetching an element
-// a little before it is needed overlaps this wait with other work. A prefetch reads nothing, so any index is allowed.
-
-extension Array {
-    /// Prefetches the memory of an element. An index out of range is ignored.
-    @inlinable @inline(__always)
-    package func prefetch(at index: Int) {
-        guard index >= 0, index < count else { return }
-        unsafe withUnsafeBufferPointer { elements in
-            guard let first = elements.baseAddress else { return }
-            unsafe cprocessor_prefetch(first + index)
         }
     }
 }
