@@ -31,7 +31,7 @@ extension RecordDecoder {
             writeShortKey(scanner, source, app)
         else { return seriesByWholeKey(scanner) }
         if case .known(let number, _) = fields.source,
-            let met = memo.expected(key.span, from: number, generation: series.generation)
+            let met = memo.expected(shortKey.span, from: number, generation: series.generation)
         {
             return met
         }
@@ -40,7 +40,7 @@ extension RecordDecoder {
 
     /// Returns the number of a series that is not the last one of its source.
     private mutating func seriesByShortKey(_ scanner: borrowing JSONScanner) -> UInt32 {
-        let short = key
+        let short = shortKey
         let hash = hash(short.span, from: 0, to: short.count)
         let number: UInt32
         if let met = series.find(short.span, hash: hash) {
@@ -106,8 +106,8 @@ extension RecordDecoder {
     private mutating func writeShortKey(_ scanner: borrowing JSONScanner, _ source: UInt64, _ app: UInt64) -> Bool {
         let (domain, fingerprint) = (fields.text(.domain), fields.text(.fingerprint))
         if domain?.hasEscapes == true || fingerprint?.hasEscapes == true { return false }
-        key.truncate(to: 0)
-        key.appendRoom(40)
+        shortKey.truncate(to: 0)
+        shortKey.appendRoom(40)
         var words = InlineArray<5, UInt64>(repeating: 0)
         let flags = fields.flags.intersection([.reportable, .code])
         words[0] = SeriesKey.head(flags, fields.severity, template: template.count)
@@ -115,10 +115,10 @@ extension RecordDecoder {
         words[2] = source
         words[3] = app
         words[4] = Self.length(of: domain) | Self.length(of: fingerprint) << 32
-        key.store(words: words.span, at: 0)
-        if let domain { key.append(scanner.bytes, from: domain.start, to: domain.end) }
-        if let fingerprint { key.append(scanner.bytes, from: fingerprint.start, to: fingerprint.end) }
-        key.append(template)
+        shortKey.store(words: words.span, at: 0)
+        if let domain { shortKey.append(scanner.bytes, from: domain.start, to: domain.end) }
+        if let fingerprint { shortKey.append(scanner.bytes, from: fingerprint.start, to: fingerprint.end) }
+        shortKey.append(template)
         return true
     }
 

@@ -18,6 +18,9 @@ package struct RecordDecoder: Sendable {
     var series = SeriesKeyCache()
     /// The key of the record's series. Not part of a batch.
     var key = ByteBuffer()
+    /// Not in `key`, which the whole key overwrites: the buffer would be copied for each new series, at the size of the
+    /// longest key so far.
+    var shortKey = ByteBuffer()
     var template = ByteBuffer()
     private var parts = ByteBuffer()
     /// Whether the batch of the last records lacks series that they name.
