@@ -121,12 +121,13 @@ extension JSONScanner {
     @usableFromInline
     mutating func textInAnyForm(from start: Int, at first: Int) throws(JSONError) -> JSONText {
         var index = first
-        var hasEscapes = false
+        var (isASCII, hasEscapes) = (true, false)
         while true {
-            index = plainEnd(from: index)
+            index = isASCII ? plainEnd(from: index) : bytes.scan(from: index, to: bytes.count, for: ByteMask.escapes)
             guard index < bytes.count else { throw .truncated }
             let byte = bytes[index]
             if byte == UInt8(ascii: "\"") {
+                if !isASCII { try checkUTF8(start..<index) }
                 position = index + 1
                 followsValue = true
                 return JSONText(start: start, end: index, hasEscapes: hasEscapes)
@@ -135,13 +136,19 @@ extension JSONScanner {
                 index = try escapeEnd(at: index)
             } else if byte < 0x20 {
                 throw .unexpectedByte(at: index)
-            } else if byte < 0x80 {
-                index += 1
-            } else if let length = UTF8Validation.sequenceLength(in: bytes, at: index) {
-                index += length
             } else {
-                throw .invalidUTF8(at: index)
+                if byte >= 0x80 { isASCII = false }
+                index += 1
             }
+        }
+    }
+
+    /// Throws `JSONError.invalidUTF8` unless the bytes of a range are well-formed UTF-8.
+    private func checkUTF8(_ range: Range<Int>) throws(JSONError) {
+        do {
+            _ = try UTF8Span(validating: bytes.extracting(range))
+        } catch {
+            throw .invalidUTF8(at: range.lowerBound + error.byteOffsets.lowerBound)
         }
     }
 
