@@ -16,7 +16,7 @@ RATE = 60_000
 TIMES_ZLIB = 1.5
 INGEST_SHARE = 0.7
 RESIDENT_MIB = 32
-WALK_SHARE = 0.1
+WALK_SHARE = 0.25
 LONGEST = 600
 POLL = 0.1
 # The default limits hold back at least this share of a flood. The rest is sent at the rate that they allow.

@@ -104,26 +104,6 @@ package struct SuppressedRun: Sendable {
         if samples.count < WindowRow.maxSamples { samples.append(row) }
     }
 
-    /// Adds several records to the run.
-    ///
-    /// - Parameters:
-    ///   - rows: Their row ids, in ascending order.
-    ///   - occurrences: The total number of their occurrences.
-    ///   - times: The log times of the first and the last record.
-    package mutating func add(_ rows: ArraySlice<Int64>, occurrences: Int64, _ times: ClosedRange<RecordLogInstant>) {
-        guard let lowest = rows.first, let highest = rows.last else { return }
-        if records == 0 {
-            first = times.lowerBound
-            last = times.lowerBound
-            self.rows = lowest...lowest
-        }
-        last = max(last, times.upperBound)
-        self.rows = self.rows.lowerBound...max(self.rows.upperBound, highest)
-        records += Int64(rows.count)
-        self.occurrences = self.occurrences.clampedSum(occurrences)
-        samples += rows.prefix(max(0, WindowRow.maxSamples - samples.count))
-    }
-
     /// The same run with its counters reset.
     package var emptied: SuppressedRun {
         var run = self

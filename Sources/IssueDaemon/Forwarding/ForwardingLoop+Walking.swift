@@ -3,9 +3,8 @@ import IssueProtocol
 import IssueStore
 
 extension ForwardingLoop where Destination: ~Copyable {
-    /// The maximum number of rows in one scan, which the rest of a closed range
-    /// may exceed. It splits a flood of suppressed records into portions that
-    /// are stored.
+    /// The number of rows after which a scan ends. It splits a flood of
+    /// suppressed records into portions that are stored.
     private static var maxScanned: Int { 65_536 }
     private static var stretch: Int { 2048 }
 
@@ -14,11 +13,7 @@ extension ForwardingLoop where Destination: ~Copyable {
     func scanOn(_ walk: inout OutboxScan) throws -> Int64 {
         var pass = ScanCursor(position: cursor, due: admission.nextSummaryDue)
         while !walk.isFull, walk.walked < Self.maxScanned {
-            if pass.isHeldBack, pass.position >= pass.rowsThrough, let lists = try reader.lists(after: pass.position) {
-                try scanOn(lists, &pass, &walk)
-            } else {
-                guard try scanRows(&pass, &walk) else { break }
-            }
+            guard try scanPage(&pass, &walk) else { break }
             // The writer waits for this snapshot. What has been scanned so far
             // is a batch, too.
             if service.writer.snapshots.isClosed { break }
@@ -28,13 +23,11 @@ extension ForwardingLoop where Destination: ~Copyable {
         return pass.position
     }
 
-    /// Scans the next page of rows individually. Returns `false` if there are
-    /// no more rows.
-    private func scanRows(_ pass: inout ScanCursor, _ walk: inout OutboxScan) throws -> Bool {
+    /// Scans the next page of rows. Returns `false` if there are no more rows.
+    private func scanPage(_ pass: inout ScanCursor, _ walk: inout OutboxScan) throws -> Bool {
         let stretch = try reader.stretch(after: pass.position, limit: Self.stretch)
         guard let lowest = stretch.steps.first?.row, let highest = stretch.steps.last?.row else { return false }
         let ahead = try reader.sentAhead(of: service.destination.id, in: lowest...highest, priority: priority)
-        var held = 0
         for step in stretch.steps {
             if walk.isFull { break }
             let number = try pass.runs.number(of: step.series) { try reader.facts(ofSeries: step.series) }
@@ -42,26 +35,22 @@ extension ForwardingLoop where Destination: ~Copyable {
             pass.position = step.row
             walk.walked += 1
             if pass.due.map({ $0 > now }) ?? true, ahead.isUsual(step.row), pass.runs.take(step, number, at: now) {
-                held += 1
-            } else {
-                _ = try meet(step, number, ahead, offset: stretch.offset, &pass, &walk)
+                continue
             }
+            try meet(step, number, ahead, offset: stretch.offset, &pass, &walk)
         }
-        pass.isHeldBack = held > stretch.steps.count / 4 * 3
         return true
     }
 
     /// Evaluates a record that no run suppresses.
-    ///
-    /// - Returns: The series whose next record must be evaluated, too.
-    func meet(
+    private func meet(
         _ step: ScanRow, _ number: Int, _ ahead: StoreReader.SentAhead, offset: Int64, _ pass: inout ScanCursor,
         _ walk: inout OutboxScan
-    ) throws -> [Int] {
-        guard let facts = pass.runs.facts(number) else { return [] }
+    ) throws {
+        guard let facts = pass.runs.facts(number) else { return }
         if ahead.gone.contains(step.row) {
             walk.batch.gone += 1
-            return []
+            return
         }
         var record = facts.record(step, offset: offset)
         let isDue = pass.due.map { $0 <= record.at } ?? false
@@ -74,10 +63,9 @@ extension ForwardingLoop where Destination: ~Copyable {
         }
         record.candidate.wasPriority = ahead.refused.contains(step.row)
         count(pass.runs.end(ofGroup: facts.group), &walk)
-        let released = try judge(record, number, &pass.runs, &walk)
+        let isAdmitted = try judge(record, number, &pass.runs, &walk)
         // Admitting a record opens no window.
-        if released == nil || isDue { pass.due = admission.nextSummaryDue }
-        return isDue ? Array(0..<pass.runs.count) : released ?? []
+        if !isAdmitted || isDue { pass.due = admission.nextSummaryDue }
     }
 
     private func count(_ runs: [SuppressedRun], _ walk: inout OutboxScan) {
@@ -87,11 +75,10 @@ extension ForwardingLoop where Destination: ~Copyable {
         }
     }
 
-    /// Evaluates a record. If it is admitted, returns the series whose next
-    /// record must be evaluated; otherwise nil.
+    /// Evaluates a record. Returns `true` if it is admitted.
     private func judge(
         _ record: OutboxRecord, _ number: Int, _ runs: inout SuppressedRuns, _ walk: inout OutboxScan
-    ) throws -> [Int]? {
+    ) throws -> Bool {
         let candidate = record.candidate
         try recall(candidate)
         switch admission.judge(candidate, at: record.at) {
@@ -108,14 +95,15 @@ extension ForwardingLoop where Destination: ~Copyable {
             } else {
                 walk.withhold(candidate)
             }
-            return runs.admitted(inGroup: candidate.group)
+            runs.admitted(inGroup: candidate.group)
+            return true
         case .suppress(let reason):
             walk.summarise(candidate, reason)
             runs.begin(admission.run(after: candidate, heldFor: reason, at: record.at), number)
-            return nil
+            return false
         case .withhold:
             walk.withhold(candidate)
-            return nil
+            return false
         }
     }
 }
@@ -192,11 +180,6 @@ struct ScanCursor {
     var runs = SuppressedRuns()
     /// The time at which the next window closes.
     var due: RecordLogInstant?
-    /// The row up to which records are read individually, because too many of
-    /// them must be evaluated.
-    var rowsThrough: Int64 = 0
-    /// `true` if most rows of the last page were suppressed by runs.
-    var isHeldBack = false
 }
 
 /// The series in one scan, and the runs of those that are suppressed.
@@ -256,35 +239,6 @@ struct SuppressedRuns {
         return true
     }
 
-    /// Counts records that were all suppressed by their series' last run.
-    mutating func take(
-        _ held: ArraySlice<Int64>, _ number: Int, occurrences: Int64, _ times: ClosedRange<RecordLogInstant>
-    ) {
-        runs[number]?.add(held, occurrences: occurrences, times)
-        rows[known[number].place] += held
-    }
-
-    /// Returns whether the series has a run.
-    func hasRun(_ number: Int) -> Bool { runs[number] != nil }
-
-    /// Returns the time from which on the next record of a series must be
-    /// evaluated; nil if the next one must be.
-    func end(_ number: Int) -> RecordLogInstant? { known[number].until }
-
-    /// Returns the first row, from `row` on, whose record must be evaluated
-    /// regardless of the run.
-    func exception(_ number: Int, from row: Int64) -> Int64? {
-        let one = known[number]
-        if one.mutedThrough >= row { return row }
-        return [one.firstOfGroup, one.regression].filter { $0 >= row }.min()
-    }
-
-    /// The series of a group in this scan.
-    func numbers(ofGroup group: Int64) -> [Int] { series[group] ?? [] }
-
-    /// The number of series in this scan.
-    var count: Int { known.count }
-
     mutating func begin(_ run: SuppressedRun?, _ number: Int) {
         runs[number] = run
         known[number].until = run?.until
@@ -295,7 +249,7 @@ struct SuppressedRuns {
     /// Returns the runs of a group, or of all groups, that contain records.
     /// They continue empty.
     mutating func end(ofGroup group: Int64? = nil) -> [SuppressedRun] {
-        let numbers = group.map { self.numbers(ofGroup: $0) } ?? Array(known.indices)
+        let numbers = group.map { series[$0] ?? [] } ?? Array(known.indices)
         var ended: [SuppressedRun] = []
         for number in numbers {
             guard let run = runs[number], run.records > 0 else { continue }
@@ -312,14 +266,10 @@ struct SuppressedRuns {
     }
 
     /// Ends the runs that may change because a record of a group was admitted.
-    ///
-    /// - Returns: Their series.
-    @discardableResult
-    mutating func admitted(inGroup group: Int64) -> [Int] {
-        let ended = shared + numbers(ofGroup: group)
-        for number in ended { known[number].until = nil }
+    mutating func admitted(inGroup group: Int64) {
+        for number in shared { known[number].until = nil }
+        for number in series[group] ?? [] { known[number].until = nil }
         shared.removeAll(keepingCapacity: true)
-        return ended
     }
 
     /// The rows of all runs, by reason.

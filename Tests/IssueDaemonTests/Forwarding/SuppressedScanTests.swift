@@ -60,7 +60,7 @@ struct SuppressedScanTests {
     }
 
     @Test(
-        "Posting lists and individual records give the same decisions, counts and summaries, after any crash",
+        "Runs of records and single ones get the same decisions, counts and summaries, after any crash",
         arguments: 0..<6 as Range<UInt64>)
     func same(seed: UInt64) throws {
         try ScanFixture.with(Self.tight, seed: seed) { fixture in
@@ -95,32 +95,6 @@ struct SuppressedScanTests {
             let ledger = try fixture.reader.figures(viewer: .everything).ledgers[0].ledger
             #expect(ledger.balances)
             #expect(ledger.pending == 0)
-        }
-    }
-
-    @Test("Rows of suppressed records in a closed range are not read")
-    func lists() throws {
-        try ScanFixture.with(Self.tight, seed: 1) { fixture in
-            for _ in 0..<60 { try fixture.commit((0..<50).map { _ in IssueRecord(message: "flood") }) }
-            // If the rows were read, their changed counts would be used.
-            try fixture.execute("UPDATE records SET count = 100 WHERE id > 1200 AND id < 1900")
-            let batch = try fixture.forwarder().walk(BatchLimit(records: 100, bytes: 1 << 20)).finished
-            #expect(batch.span == 1...3000)
-            #expect(batch.summarised.map(\.records) == [2997])
-            #expect(batch.summarised.map(\.occurrences) == [2997])
-        }
-    }
-
-    @Test("A range that is partly removed is read row by row")
-    func removed() throws {
-        try ScanFixture.with(Self.tight, seed: 1) { fixture in
-            for _ in 0..<60 { try fixture.commit((0..<50).map { _ in IssueRecord(message: "flood") }) }
-            #expect(try fixture.reader.lists(after: 1000)?.count == 1000)
-            try fixture.execute("UPDATE ranges SET records = records - 100 WHERE id = 2")
-            try fixture.execute("DELETE FROM records WHERE id BETWEEN 1101 AND 1200")
-            #expect(try fixture.reader.lists(after: 1000) == nil)
-            let batch = try fixture.forwarder().walk(BatchLimit(records: 100, bytes: 1 << 20)).finished
-            #expect(batch.summarised.map(\.records) == [2897])
         }
     }
 }
