@@ -37,6 +37,22 @@ struct RangeTests {
         }
     }
 
+    @Test("close when they contain enough series, however few records")
+    func closeBySeries() throws {
+        try TemporaryStore.with { store in
+            store.settings.rangeSeries = 10
+            var writer = try store.writer()
+            for index in 0..<36 {
+                try store.store([IssueRecord(message: "m", code: Int64(index % 12))], to: writer)
+                if index == 25 { writer = try store.writer() }
+            }
+            #expect(try store.shell().numbers("SELECT records FROM ranges ORDER BY id") == [10, 10, 10])
+            try store.store((0..<30).map { IssueRecord(message: "m", code: $0) }, to: writer)
+            #expect(try store.shell().numbers("SELECT records FROM ranges ORDER BY id") == [10, 10, 10, 36])
+            try expectSound(store)
+        }
+    }
+
     @Test("are the same whether or not the store was reopened in the middle of one", arguments: [1, 4, 13])
     func survivesRestart(calls: Int) throws {
         try TemporaryStore.with { store in

@@ -17,6 +17,10 @@ package struct OpenRange: Sendable {
     package private(set) var firstID: Int64
     package private(set) var byteCount = 0
     private var entries: [Entry] = []
+    /// One bit for each of 65,536 remainders of series ids. It is set once a series with this remainder has a record.
+    private var seriesBits = [UInt64](repeating: 0, count: 1024)
+    /// The number of bits that are set. It is lower than the number of series if ids have the same remainder.
+    package private(set) var seriesEstimate = 0
 
     package init(firstID: Int64) {
         self.firstID = firstID
@@ -44,6 +48,17 @@ package struct OpenRange: Sendable {
     package mutating func append(series: Int64, receivedAt: Int64, count: Int64, bytes: Int) {
         entries.append(Entry(series: series, receivedAt: receivedAt, count: count, bytes: bytes))
         byteCount &+= bytes
+        note(series)
+    }
+
+    @inline(__always)
+    private mutating func note(_ series: Int64) {
+        let place = Int(truncatingIfNeeded: series) & 0xFFFF
+        let bit: UInt64 = 1 << UInt64(place & 63)
+        if seriesBits[place >> 6] & bit == 0 {
+            seriesBits[place >> 6] |= bit
+            seriesEstimate &+= 1
+        }
     }
 
     /// Skips an id that has no record.
@@ -59,6 +74,13 @@ package struct OpenRange: Sendable {
     package mutating func truncate(to count: Int, byteCount: Int) {
         entries.removeSubrange(count...)
         self.byteCount = byteCount
+        forgetSeries()
+        for entry in entries { note(entry.series) }
+    }
+
+    private mutating func forgetSeries() {
+        for index in seriesBits.indices { seriesBits[index] = 0 }
+        seriesEstimate = 0
     }
 
     /// Starts the next range. Keeps the allocated memory.
@@ -66,6 +88,7 @@ package struct OpenRange: Sendable {
         self.firstID = firstID
         byteCount = 0
         entries.removeAll(keepingCapacity: true)
+        forgetSeries()
     }
 
     /// Returns the posting lists and counts of all records, in ascending order of series ids.

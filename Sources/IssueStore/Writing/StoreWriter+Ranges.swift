@@ -2,9 +2,10 @@ import IssueCore
 import SQLiteKit
 
 extension StoreWriter {
-    /// `true` if the open range has reached its maximum number of records or bytes.
+    /// `true` if the open range has reached its maximum number of records, bytes or series.
     var isRangeFull: Bool {
         memory.open.count >= settings.rangeRecords || memory.open.byteCount >= settings.rangeBytes
+            || memory.open.seriesEstimate >= settings.rangeSeries
     }
 
     /// Writes the index of the open range. The next range starts when the transaction is committed.

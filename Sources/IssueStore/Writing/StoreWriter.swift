@@ -387,9 +387,11 @@ package struct StoreWriterSettings: Sendable {
     package var randomBits: @Sendable () -> UInt64
     /// Returns the free space of the file system that holds the database, in bytes, or nil if it is unknown.
     package var freeBytes: @Sendable () -> Int64?
-    /// A range is closed by the commit that makes it reach this number of records or bytes.
+    /// A range is closed by the commit that makes it reach this number of records, bytes or series.
     package var rangeRecords = 65_536
     package var rangeBytes = 16 << 20
+    /// Bounds how long the commit takes that closes the range: it writes three rows per series.
+    package var rangeSeries = 16_384
 
     package init(
         path: String, limits: LimitSettings, retention: RetentionSettings = RetentionSettings(),

@@ -110,6 +110,23 @@ struct OpenRangeTests {
             })
     }
 
+    @Test("counts its series, also after a commit was undone")
+    func countsSeries() {
+        var range = OpenRange(firstID: 1)
+        func append(_ series: ClosedRange<Int64>) {
+            for series in series { range.append(series: series, receivedAt: 0, count: 1, bytes: 1) }
+        }
+        append(65_000...66_000)
+        append(65_500...66_100)
+        #expect(range.seriesEstimate == 1101)
+        range.truncate(to: 7, byteCount: 7)
+        #expect(range.seriesEstimate == 7)
+        append(65_005...65_010)
+        #expect(range.seriesEstimate == 11)
+        range.reset(firstID: range.nextID)
+        #expect(range.seriesEstimate == 0)
+    }
+
     @Test("skips ids without a record")
     func skips() {
         var range = OpenRange(firstID: 5)
