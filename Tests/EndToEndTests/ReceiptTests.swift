@@ -2,16 +2,15 @@ import FakeLogz
 import Foundation
 import IssueProtocol
 import IssueTestSupport
-import Issues
 import Testing
-import UnixIO
 
 @Suite("Many receipts", .daemonLog)
 struct ReceiptTests {
-    /// The number of threads of this process that query daemons.
-    private static func queryThreads() throws -> Int {
-        try FileManager.default.contentsOfDirectory(atPath: "/proc/self/task").count { task in
-            (try? String(contentsOfFile: "/proc/self/task/\(task)/comm", encoding: .utf8)) == "issues-query\n"
+    /// The number of threads of a program that query the daemon.
+    private static func queryThreads(of program: ChildProcess) throws -> Int {
+        let tasks = "/proc/\(program.pid)/task"
+        return try FileManager.default.contentsOfDirectory(atPath: tasks).count { task in
+            (try? String(contentsOfFile: "\(tasks)/\(task)/comm", encoding: .utf8)) == "issues-query\n"
         }
     }
 
@@ -21,41 +20,28 @@ struct ReceiptTests {
         defer { listener.stop() }
         try await DaemonFixture.with(.forwarding(to: listener)) { daemon in
             try listener.down()
-            let delivery = Delivery(paths: [daemon.socket])
-            defer { delivery.stop() }
-            let reporter = DaemonReporter(delivery: delivery)
-            var receipts: [Receipt] = []
-            for hundred in 0..<100 {
-                let batch = (1...100).map { reporter.submit(IssueReport("No. \(100 * hundred + $0)", level: .info)) }
-                for receipt in batch { _ = try await receipt.stored() }
-                receipts += batch
+            let program = try ChildProcess(
+                TestBinaries.path(of: "client-under-test"), ["await", "10000", "No."], in: daemon.folder, name: "await",
+                environment: ["ISSUED_SOCKET": daemon.socket])
+            var client = try RawClient(path: daemon.socket)
+            try await eventually("all reports are stored", within: .seconds(60)) {
+                try client.status().received == 10_000
             }
-
-            let begun = Monitor(0)
-            let delivered = try await withThrowingTaskGroup { group in
-                for receipt in receipts {
-                    group.addTask {
-                        begun.withLock { $0 += 1 }
-                        return try await receipt.delivered(timeout: .seconds(600)).map(\.outcome)
-                    }
+            for _ in 1...2 {
+                try await eventually("the receipts are awaited") { try Self.queryThreads(of: program) == 1 }
+                // The reporter's, the one for fates, and the raw client's.
+                try await eventually("there is a connection for fates") {
+                    (2...3).contains(try client.status().connections ?? 0)
                 }
-                try await eventually("all tasks run") { begun.withLock { $0 } == 10_000 }
-                for _ in 1...2 {
-                    let client = try RawClient(path: daemon.socket)
-                    // The reporter's, the one for fates, and the client's own.
-                    try await eventually("the connections are few") {
-                        let connections = try client.status().connections ?? 0
-                        let threads = try Self.queryThreads()
-                        return (2...3).contains(connections) && threads == 1
-                    }
-                    try daemon.restart()
-                }
-                try listener.up()
-                return try await group.reduce(0) { $0 + ($1 == [.delivered] ? 1 : 0) }
+                try daemon.restart()
+                client = try RawClient(path: daemon.socket)
             }
-            #expect(delivered == 10_000)
-            let connections = try RawClient(path: daemon.socket).status().connections
-            #expect(connections ?? 0 <= 3)
+            #expect(try Self.queryThreads(of: program) == 1)
+            #expect(program.isRunning)
+            try listener.up()
+            try await eventually("all receipts are complete", within: .seconds(120)) { !program.isRunning }
+            #expect(try program.end() == .exit(0), "\(program.errors)")
+            #expect(listener.compare(with: try RawClient(path: daemon.socket).allRecords().map(\.id)).isMet)
         }
     }
 }

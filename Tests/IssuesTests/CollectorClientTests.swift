@@ -75,6 +75,7 @@ struct CollectorClientTests {
                 try await client.call(
                     .flush, json: FlushParameters().json, at: .init(socket: fixture.path), timeout: .milliseconds(30))
             }
+            try await eventually("the thread has ended") { !client.isRunning }
         }
     }
 
@@ -86,6 +87,7 @@ struct CollectorClientTests {
                 try await client.call(.show, json: ShowParameters(id: "x").json, at: .init(socket: fixture.path))
             }
             await #expect(throws: error) { try await fates("r1", at: fixture, retries: false) }
+            try await eventually("the thread has ended") { !client.isRunning }
         }
     }
 

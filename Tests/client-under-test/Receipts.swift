@@ -44,3 +44,32 @@ struct Receipts {
         _ = nothing.wait(deadline: MonotonicClock.now.advanced(by: time)) { _ -> Bool? in nil }
     }
 }
+
+/// Reports and waits until all of it is delivered. Ends the program with 1 if something is not.
+struct AwaitedReceipts {
+    let count: Int
+    let name: String
+
+    func run() {
+        let result = Monitor<Bool?>(nil)
+        Task.detached {
+            let isDelivered = (try? await self.reportAndWait()) ?? false
+            result.withLock { $0 = isDelivered }
+            result.broadcast()
+        }
+        CurrentProcess.exit(result.wait { $0 } == true ? 0 : 1)
+    }
+
+    private func reportAndWait() async throws -> Bool {
+        var receipts: [Receipt] = []
+        for number in 1...count {
+            receipts.append(DaemonReporter.daemon.submit(IssueReport("\(name) \(number)", level: .info)))
+            // Far fewer than the buffer has room for.
+            if number % 100 == 0 { _ = try await receipts[number - 1].stored() }
+        }
+        return try await withThrowingTaskGroup { group in
+            for receipt in receipts { group.addTask { try await receipt.delivered(timeout: .seconds(600)) } }
+            return try await group.allSatisfy { $0.map(\.outcome) == [.delivered] }
+        }
+    }
+}

@@ -7,6 +7,7 @@
 //   client-under-test nested COUNT NAME           uses a reporter that itself reports an issue for each one it receives
 //   client-under-test settings COUNT NAME         sends COUNT reports of each level to the process's own reporters
 //   client-under-test receipts COUNT PLAN         sends COUNT reports according to Receipts and prints what is stored
+//   client-under-test await COUNT NAME            awaits the delivery of COUNT reports at once
 
 import Issues
 import UnixIO
@@ -58,6 +59,8 @@ case "settings":
     for number in 1...count {
         for level in IssueLevel.allCases { reportIssue("\(name) \(level) \(number)", level: level) }
     }
+case "await":
+    AwaitedReceipts(count: count, name: name).run()
 case "receipts":
     guard let receipts = Receipts(count: count, plan: name) else { CurrentProcess.exit(64) }
     receipts.run()

@@ -69,6 +69,8 @@ package struct JSONMembers: ~Escapable {
 
     // MARK: Members
 
+    // These are not inlined, so that a member takes little code in applications.
+
     /// A member that must be present.
     @inline(never)
     package mutating func required<Value: JSONCodable>(_ name: String, _ value: inout Value) throws(FieldError) {

@@ -44,7 +44,7 @@ struct QueuedCall: Sendable {
     let message: [UInt8]
     /// Nil if the task waits indefinitely.
     let deadline: KernelInstant?
-    let reply = PendingReply<VarlinkReply>()
+    let reply = PendingReply()
     fileprivate var isRepeated = false
 
     init(message: [UInt8], deadline: KernelInstant?) {
@@ -73,9 +73,11 @@ final class CallQueue: CallWork {
     var wantsReplies: Bool { true }
     var nextSend: KernelInstant? { inFlight == nil && !waiting.isEmpty ? .distantPast : nil }
     var deadline: KernelInstant? {
-        let first = waiting.lazy.compactMap(\.deadline).min()
-        guard let current = inFlight?.deadline else { return first }
-        return first.map { min($0, current) } ?? current
+        var first = inFlight?.deadline
+        for call in waiting {
+            if let deadline = call.deadline { first = min(first ?? deadline, deadline) }
+        }
+        return first
     }
 
     func removeFinished(at now: KernelInstant) -> Bool {
@@ -126,7 +128,7 @@ struct AwaitedRecord: Sendable {
     let deadline: KernelInstant
     /// Whether to try again until the deadline if the daemon cannot be reached or is busy.
     let retries: Bool
-    let reply = PendingReply<AwaitReply>()
+    let reply = PendingReply()
 }
 
 /// Waits for the fates of any number of records on one connection.
@@ -138,7 +140,7 @@ final class AwaitQueue: CallWork {
     private struct Entry {
         let record: AwaitedRecord
         /// The last reply. Some of its fates are pending.
-        var known: AwaitReply?
+        var known: VarlinkReply?
         /// The reason why there was no reply the last time.
         var failure: CollectorConnectionError?
 
@@ -152,14 +154,21 @@ final class AwaitQueue: CallWork {
 
         /// Resumes the task with what is known.
         func finish() {
-            record.reply.finish(known.map { .success($0) } ?? .failure(failure ?? .timedOut))
+            if let known {
+                record.reply.finish(.success(known))
+            } else {
+                record.reply.finish(.failure(failure ?? .timedOut))
+            }
         }
     }
 
-    /// The number of calls in a batch. With `pollTime`, this limits the load of the daemon.
+    /// The maximum number of calls in a batch.
     private static let batchSize = 256
-    /// How long the first call of a batch waits in the daemon, and the time from one batch to the next.
+    /// How long the first call of a batch waits in the daemon, and the minimum time from one batch to the next.
     private static let pollTime: Duration = .milliseconds(100)
+    /// The time for each call of a batch until the next one. A thousand calls a second cost the daemon about 5 % of a
+    /// processor.
+    private static let timePerCall: Duration = .milliseconds(1)
     private static let lateness: Duration = .seconds(15)
 
     /// Records that were not looked up yet.
@@ -204,11 +213,13 @@ final class AwaitQueue: CallWork {
 
     private func endOverdue(at now: KernelInstant) {
         let unanswered = inFlight.dropFirst(replyCount)
-        for entry in new + pending + unanswered where entry.end <= now { entry.finish() }
+        nextEnd = .distantFuture
+        for entry in new + pending + unanswered {
+            if entry.end <= now { entry.finish() }
+            if !entry.hasEnded { nextEnd = min(nextEnd, entry.end) }
+        }
         new.removeAll { $0.hasEnded }
         pending.removeAll { $0.hasEnded }
-        let ends = (new + pending + unanswered).lazy.filter { !$0.hasEnded }.map(\.end)
-        nextEnd = ends.min() ?? .distantFuture
     }
 
     func nextMessage(at now: KernelInstant) -> [UInt8]? {
@@ -223,7 +234,7 @@ final class AwaitQueue: CallWork {
         } else {
             inFlight = Self.takeBatch(of: &pending)
             timeout = max(.zero, min(Self.pollTime, now.duration(to: nextEnd)))
-            nextPoll = now.advanced(by: Self.pollTime)
+            nextPoll = now.advanced(by: max(Self.pollTime, Self.timePerCall * inFlight.count))
         }
         var writer = JSONWriter()
         for entry in inFlight {
@@ -256,19 +267,22 @@ final class AwaitQueue: CallWork {
 
     private func process(_ reply: VarlinkReply, for entry: Entry, at now: KernelInstant) {
         var entry = entry
-        switch Self.result(of: reply) {
-        case .failure(.refused(.busy(let delay))) where entry.record.retries:
-            entry.failure = .refused(.busy(retryAfter: delay))
+        if let error = CollectorError(reply) {
+            guard case .busy = error, entry.record.retries else {
+                entry.record.reply.finish(.failure(CollectorConnectionError.refused(error)))
+                return
+            }
+            entry.failure = .refused(error)
             keep(entry, at: now)
-        case .success(let reply) where reply.fates.contains { $0.fate == .pending }:
+        } else if let fates = try? AwaitReply(json: reply.parameters).fates,
+            fates.contains(where: { $0.fate == .pending })
+        {
             entry.known = reply
             entry.failure = nil
             keep(entry, at: now)
-        case .success(let reply):
+        } else {
             settledCount += 1
             entry.record.reply.finish(.success(reply))
-        case .failure(let error):
-            entry.record.reply.finish(.failure(error))
         }
     }
 
@@ -283,15 +297,6 @@ final class AwaitQueue: CallWork {
         if !isBatchOfNew, 4 * settledCount >= inFlight.count { nextPoll = .distantPast }
         inFlight = []
         replyCount = 0
-    }
-
-    private static func result(of reply: VarlinkReply) -> Result<AwaitReply, CollectorConnectionError> {
-        if let error = CollectorError(reply) { return .failure(.refused(error)) }
-        do throws(FieldError) {
-            return .success(try AwaitReply(json: reply.parameters))
-        } catch {
-            return .failure(.malformed(error.description))
-        }
     }
 
     func connectFailed(_ error: CollectorConnectionError, at now: KernelInstant) {
@@ -324,16 +329,16 @@ final class AwaitQueue: CallWork {
 /// The call of a ``CollectorStream``.
 final class StreamCall: CallWork {
     private var message: [UInt8]?
-    private var wanted: PendingReply<VarlinkReply>?
+    private var wanted: PendingReply?
     // Between two replies too: the connection stays open until the stream ends.
     private(set) var isActive = true
 
-    init(message: [UInt8], reply: PendingReply<VarlinkReply>) {
+    init(message: [UInt8], reply: PendingReply) {
         self.message = message
         wanted = reply
     }
 
-    func await(_ reply: PendingReply<VarlinkReply>) {
+    func await(_ reply: PendingReply) {
         wanted = reply
     }
 

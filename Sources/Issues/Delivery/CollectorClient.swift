@@ -12,7 +12,7 @@ internal import UnixIO
 /// a while, and the thread ends with the last connection. A cancelled task stops waiting at once.
 package final class CollectorClient: Sendable {
     /// The socket that a call is sent to.
-    package struct Place: Hashable, Sendable {
+    package struct Place: Equatable, Sendable {
         let paths: [String]
         private let isNamed: Bool
 
@@ -38,9 +38,9 @@ package final class CollectorClient: Sendable {
         case call(QueuedCall, Place, onOwnConnection: Bool)
         case fates(AwaitedRecord, Place)
         /// Begins a stream and waits for its first part.
-        case begin(stream: UInt64, message: [UInt8], PendingReply<VarlinkReply>, Place)
+        case begin(stream: UInt64, message: [UInt8], PendingReply, Place)
         /// Waits for another part of a stream.
-        case part(stream: UInt64, PendingReply<VarlinkReply>)
+        case part(stream: UInt64, PendingReply)
         case end(stream: UInt64)
     }
 
@@ -121,7 +121,12 @@ package final class CollectorClient: Sendable {
         let record = AwaitedRecord(
             id: parameters.id, destination: parameters.destination,
             deadline: MonotonicClock.now.advanced(by: parameters.timeout ?? .seconds(30)), retries: retries)
-        return try await value(of: record.reply) { submit(.fates(record, place)) }
+        let reply = try await value(of: record.reply) { submit(.fates(record, place)) }
+        do throws(FieldError) {
+            return try AwaitReply(json: reply.parameters)
+        } catch {
+            throw CollectorConnectionError.malformed(error.description)
+        }
     }
 
     /// Prepares a call with any number of replies. It is sent when its first reply is awaited.
@@ -135,8 +140,8 @@ package final class CollectorClient: Sendable {
         return CollectorStream(client: self, place: place, message: call.message)
     }
 
-    /// Waits for the value of a reply that `begin` asks for.
-    func value<Value: Sendable>(of reply: PendingReply<Value>, begin: () -> Void) async throws -> Value {
+    /// Waits for a reply that `begin` asks for.
+    func value(of reply: PendingReply, begin: () -> Void) async throws -> VarlinkReply {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 if reply.attach(continuation) { begin() }
@@ -254,7 +259,7 @@ package final class CollectorStream: Sendable {
     ///   stream has ended then.
     package func next() async throws -> (parameters: [UInt8], continues: Bool) {
         let (id, client) = (id, client.ofThisProcess)
-        let reply = PendingReply<VarlinkReply>()
+        let reply = PendingReply()
         let part = try await withTaskCancellationHandler {
             try await client.value(of: reply) {
                 if isBegun.exchange(true, ordering: .relaxed) {
@@ -273,11 +278,11 @@ package final class CollectorStream: Sendable {
 }
 
 /// A reply for which one task waits.
-final class PendingReply<Value: Sendable>: Sendable {
+final class PendingReply: Sendable {
     private enum State {
         case new
-        case awaited(CheckedContinuation<Value, any Error>)
-        case finished(Result<Value, any Error>)
+        case awaited(CheckedContinuation<VarlinkReply, any Error>)
+        case finished(Result<VarlinkReply, any Error>)
     }
 
     private let state = Mutex(State.new)
@@ -289,8 +294,8 @@ final class PendingReply<Value: Sendable>: Sendable {
     }
 
     /// Lets a task wait. Returns false if the result is already known; the task has been resumed then.
-    func attach(_ continuation: CheckedContinuation<Value, any Error>) -> Bool {
-        let result = state.withLock { state -> Result<Value, any Error>? in
+    func attach(_ continuation: CheckedContinuation<VarlinkReply, any Error>) -> Bool {
+        let result = state.withLock { state -> Result<VarlinkReply, any Error>? in
             if case .finished(let result) = state { return result }
             state = .awaited(continuation)
             return nil
@@ -301,7 +306,7 @@ final class PendingReply<Value: Sendable>: Sendable {
 
     /// Resumes the task. Only the first call has an effect; returns whether this was it.
     @discardableResult
-    func finish(_ result: Result<Value, any Error>) -> Bool {
+    func finish(_ result: Result<VarlinkReply, any Error>) -> Bool {
         let previous = state.withLock { state in
             let previous = state
             if case .finished = previous { return previous }

@@ -3,16 +3,10 @@ internal import UnixIO
 
 /// The loop of a client's thread.
 struct CollectorClientLoop: ~Copyable {
-    private struct SharedKey: Hashable {
-        var place: CollectorClient.Place
-        var isForFates: Bool
-    }
-
     private let client: CollectorClient
     private let poller: LinkPoller
-    /// The connections by the tokens of their events. The token of a stream is its id.
-    private var channels: [UInt64: CallChannel] = [:]
-    private var sharedTokens: [SharedKey: UInt64] = [:]
+    // Only a few, so they are searched one after another.
+    private var channels: [CallChannel] = []
 
     private init(_ client: CollectorClient, _ poller: LinkPoller) {
         self.client = client
@@ -38,22 +32,17 @@ struct CollectorClientLoop: ~Copyable {
         for request in requests { add(request) }
         let now = MonotonicClock.now
         var wake: KernelInstant?
-        for (token, channel) in channels {
+        for channel in channels {
             channel.step(at: now)
             if channel.isDone(at: now) {
-                remove(channel, token)
+                channel.close()
             } else if let next = channel.nextStep {
                 wake = min(wake ?? next, next)
             }
         }
+        channels.removeAll { $0.isDone(at: now) }
         if !channels.isEmpty { wait(until: wake) }
         return true
-    }
-
-    private mutating func remove(_ channel: CallChannel, _ token: UInt64) {
-        channel.close()
-        channels[token] = nil
-        if let key = sharedTokens.first(where: { $0.value == token })?.key { sharedTokens[key] = nil }
     }
 
     private mutating func wait(until time: KernelInstant?) {
@@ -61,65 +50,72 @@ struct CollectorClientLoop: ~Copyable {
             try poller.wait(timeout: time.map { max(.zero, MonotonicClock.now.duration(to: $0)) })
         } catch {
             // The application has closed the poller's descriptor. The next call starts with a new one.
-            for (token, channel) in channels {
-                channel.fail()
-                remove(channel, token)
-            }
+            for channel in channels { channel.fail() }
+            channels = []
             return
         }
         let now = MonotonicClock.now
-        for event in poller.events { channels[event.token]?.handle(event, at: now) }
+        for event in poller.events { channel(withToken: event.token)?.handle(event, at: now) }
+    }
+
+    /// Returns the connection whose events have a token. The token of a stream is its id.
+    private func channel(withToken token: UInt64) -> CallChannel? {
+        channels.first { $0.token == token }
     }
 
     // MARK: Requests
 
     private mutating func add(_ request: CollectorClient.Request) {
         switch request {
-        case .call(let call, let place, onOwnConnection: true):
-            let queue = CallQueue()
+        case .call(let call, let place, let onOwnConnection):
+            let shared = onOwnConnection ? nil : sharedWork(at: place, CallQueue.self)
+            let queue = shared ?? CallQueue()
             queue.add(call)
-            addChannel(for: queue, at: place, token: UniqueToken.next(), idleTime: .zero)
-        case .call(let call, let place, onOwnConnection: false):
-            shared(SharedKey(place: place, isForFates: false)) { CallQueue() }.add(call)
+            if shared == nil { addChannel(for: queue, at: place, isShared: !onOwnConnection) }
         case .fates(let record, let place):
-            shared(SharedKey(place: place, isForFates: true)) { AwaitQueue() }.add(record)
+            let shared = sharedWork(at: place, AwaitQueue.self)
+            let queue = shared ?? AwaitQueue()
+            queue.add(record)
+            if shared == nil { addChannel(for: queue, at: place, isShared: true) }
         case .begin(let stream, let message, let reply, let place):
             // Otherwise the task was cancelled, and the stream's end may have come before its beginning.
             guard !reply.isFinished else { return }
-            addChannel(for: StreamCall(message: message, reply: reply), at: place, token: stream, idleTime: .zero)
+            addChannel(for: StreamCall(message: message, reply: reply), at: place, isShared: false, token: stream)
         case .part(let stream, let reply):
-            guard let call = channels[stream]?.work as? StreamCall, call.isActive else {
+            guard let call = channel(withToken: stream)?.work as? StreamCall, call.isActive else {
                 reply.finish(.failure(CollectorConnectionError.closed))
                 return
             }
             call.await(reply)
-        case .end(let stream): (channels[stream]?.work as? StreamCall)?.end(.closed)
+        case .end(let stream): (channel(withToken: stream)?.work as? StreamCall)?.end(.closed)
         }
     }
 
-    /// Returns the work of a shared connection. Creates it if it does not exist.
-    private mutating func shared<Work: CallWork>(_ key: SharedKey, make: () -> Work) -> Work {
-        if let token = sharedTokens[key], let work = channels[token]?.work as? Work { return work }
-        let work = make()
-        let token = UniqueToken.next()
-        addChannel(for: work, at: key.place, token: token, idleTime: client.idleTime)
-        sharedTokens[key] = token
-        return work
+    /// Returns the work of a shared connection. Nil if there is none.
+    private func sharedWork<Work: CallWork>(at place: CollectorClient.Place, _ type: Work.Type) -> Work? {
+        for channel in channels where channel.isShared && channel.place == place {
+            if let work = channel.work as? Work { return work }
+        }
+        return nil
     }
 
     private mutating func addChannel(
-        for work: any CallWork, at place: CollectorClient.Place, token: UInt64, idleTime: Duration
+        for work: any CallWork, at place: CollectorClient.Place, isShared: Bool, token: UInt64 = UniqueToken.next()
     ) {
-        channels[token] = CallChannel(work, at: place, poller: poller, token: token, idleTime: idleTime)
+        channels.append(
+            CallChannel(
+                work, at: place, poller: poller, token: token, isShared: isShared,
+                idleTime: isShared ? client.idleTime : .zero))
     }
 }
 
 /// A connection of a client's thread, which is opened when its work needs it.
 private final class CallChannel {
     let work: any CallWork
-    private let place: CollectorClient.Place
+    let place: CollectorClient.Place
+    let token: UInt64
+    let isShared: Bool
     private let poller: LinkPoller
-    private let token: UInt64
     private let idleTime: Duration
 
     private var link: CollectorLink?
@@ -140,23 +136,26 @@ private final class CallChannel {
     private static let replyLimit = 64 << 20
 
     init(
-        _ work: any CallWork, at place: CollectorClient.Place, poller: LinkPoller, token: UInt64, idleTime: Duration
+        _ work: any CallWork, at place: CollectorClient.Place, poller: LinkPoller, token: UInt64, isShared: Bool,
+        idleTime: Duration
     ) {
         self.work = work
         self.place = place
         self.poller = poller
         self.token = token
+        self.isShared = isShared
         self.idleTime = idleTime
     }
 
     /// Does what can be done now.
     func step(at now: KernelInstant) {
         if !work.removeFinished(at: now) { close() }
-        guard work.isActive else {
-            idleSince = idleSince ?? now
-            return
-        }
-        idleSince = nil
+        if work.isActive { advance(at: now) }
+        // The work may have ended just now.
+        idleSince = work.isActive ? nil : idleSince ?? now
+    }
+
+    private func advance(at now: KernelInstant) {
         if link == nil { connect(at: now) }
         if let link, let message = work.nextMessage(at: now), !link.send(message) { lost(.closed, at: now) }
         if let link, link.isWatched != work.wantsReplies {
