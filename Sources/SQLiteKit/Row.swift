@@ -33,6 +33,18 @@ internal import CSQLite
         unsafe sqlite3_column_int64(handle, checked(column))
     }
 
+    /// Returns a column as an id.
+    @inlinable
+    package func id<ID: DatabaseID>(_ column: Int, as type: ID.Type = ID.self) -> ID {
+        ID(rawValue: int64(column))
+    }
+
+    /// Returns a column as an id; nil for NULL.
+    @inlinable
+    package func optionalID<ID: DatabaseID>(_ column: Int, as type: ID.Type = ID.self) -> ID? {
+        optionalInt64(column).map { ID(rawValue: $0) }
+    }
+
     /// Returns a column as an integer.
     package func int(_ column: Int) -> Int {
         Int(int64(column))

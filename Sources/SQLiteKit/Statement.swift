@@ -110,6 +110,13 @@ internal import CSQLite
 @available(*, unavailable)
 extension Statement: Sendable {}
 
+/// An id that is stored as an integer.
+package protocol DatabaseID {
+    var rawValue: Int64 { get }
+
+    init(rawValue: Int64)
+}
+
 /// Values for the parameters of a statement. Positions start at 1.
 ///
 /// Binding accesses no file. It can fail only because of a programming error: a position out of range, or a statement
@@ -134,6 +141,18 @@ extension Statement {
     package func bind(_ value: Int64?, at position: Int) {
         guard let value else { return bindNull(at: position) }
         bind(value, at: position)
+    }
+
+    /// Binds the integer of an id.
+    @inlinable
+    package func bind(_ id: some DatabaseID, at position: Int) {
+        bind(id.rawValue, at: position)
+    }
+
+    /// Binds the integer of an id, or NULL for nil.
+    @inlinable
+    package func bind(_ id: (some DatabaseID)?, at position: Int) {
+        bind(id?.rawValue, at: position)
     }
 
     /// Binds a floating-point number, or NULL for nil.

@@ -37,7 +37,7 @@ struct ProducerMarkTests {
     @Test("Consecutive small calls are merged, so that a client may have many in flight")
     func continued() {
         var mark = ProducerMark()
-        for call in 0..<1000 as Range<Int64> { mark.stored(.init(sequence: call, count: 1, firstRow: 7 + call)) }
+        for call in 0..<1000 as Range<Int64> { mark.stored(.init(sequence: call, count: 1, firstRow: RowID(7 + call))) }
 
         #expect(mark.calls == [.init(sequence: 0, count: 1000, firstRow: 7)])
         #expect(mark.received(sequence: 0, count: 2) == .resend([.stored(row: 7), .stored(row: 8)]))
@@ -46,7 +46,9 @@ struct ProducerMarkTests {
     @Test("Calls that are no longer remembered are still known to have been received")
     func forgotten() {
         var mark = ProducerMark()
-        for call in 0..<100 as Range<Int64> { mark.stored(.init(sequence: call * 10, count: 10, firstRow: call * 11)) }
+        for call in 0..<100 as Range<Int64> {
+            mark.stored(.init(sequence: call * 10, count: 10, firstRow: RowID(call * 11)))
+        }
 
         #expect(mark.calls.count == ProducerMark.maxCalls)
         #expect(mark.received(sequence: 0, count: 10) == .forgotten)
@@ -70,7 +72,7 @@ struct ProducerMarkTests {
         var traffic = SeededGenerator(seed: seed)
         var mark = ProducerMark()
         var rows: [Int64: ProducerMark.PastResult] = [:]
-        var nextRow: Int64 = 1
+        var nextRow: RowID = 1
         var next: Int64 = 0
         for _ in 0..<300 {
             let sequence = max(0, next - traffic.number(below: 30))
@@ -92,7 +94,7 @@ struct ProducerMarkTests {
                 #expect(rows[number] == nil)
                 let isRejected = rejected.contains(number - begin)
                 rows[number] = isRejected ? .rejected : .stored(row: nextRow)
-                nextRow += isRejected ? 0 : 1
+                nextRow = nextRow + (isRejected ? 0 : 1)
             }
             next = sequence + count
             #expect(ProducerMark(bytes: mark.bytes) == mark)
@@ -103,7 +105,7 @@ struct ProducerMarkTests {
     func size() {
         var mark = ProducerMark()
         for call in 0..<64 as Range<Int64> {
-            mark.stored(.init(sequence: 1_000_000 + call * 100, count: 100, firstRow: (1 << 40) + call * 101))
+            mark.stored(.init(sequence: 1_000_000 + call * 100, count: 100, firstRow: RowID((1 << 40) + call * 101)))
         }
 
         #expect(mark.bytes.count < 64 * 8 + 20)
@@ -112,8 +114,8 @@ struct ProducerMarkTests {
     @Test("Truncated or modified bytes are refused")
     func damaged() {
         var mark = ProducerMark()
-        mark.stored(.init(sequence: 10, count: 5, firstRow: 1 << 40, rejected: [1, 3]))
-        mark.stored(.init(sequence: 15, count: 9, firstRow: (1 << 40) + 3, rejected: [8]))
+        mark.stored(.init(sequence: 10, count: 5, firstRow: RowID(1 << 40), rejected: [1, 3]))
+        mark.stored(.init(sequence: 15, count: 9, firstRow: RowID((1 << 40) + 3), rejected: [8]))
         let bytes = mark.bytes
         for length in bytes.indices { #expect(ProducerMark(bytes: Array(bytes[..<length])) == nil) }
         #expect(ProducerMark(bytes: bytes + [0]) == nil)

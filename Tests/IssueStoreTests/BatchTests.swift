@@ -232,7 +232,7 @@ struct BatchTests {
         try TemporaryStore.with { store in
             store.settings.rangeRecords = 10
             let fixture = try Fixture(store, records: 60)
-            var cursor: Int64 = 0
+            var cursor: RowID = 0
             var number = 0
             while true {
                 let walked = try fixture.reader.walk(after: cursor, limit: 7)
@@ -321,8 +321,8 @@ struct BatchTests {
             try store.store((0..<3).map { _ in IssueRecord(message: "m", severity: .critical) }, to: writer)
             func priority() throws -> [Int64] { try store.shell().numbers("SELECT record FROM express ORDER BY 1") }
             #expect(try priority() == [1, 2, 3])
-            func take(_ last: Int64, for destination: Int64) throws {
-                let walked = try store.reader().walk(after: 0, limit: Int(last))
+            func take(_ last: RowID, for destination: Int64) throws {
+                let walked = try store.reader().walk(after: 0, limit: Int(last.rawValue))
                 var batch = NewBatch(destination: destination, at: store.wall)
                 batch.span = 1...last
                 batch.withheld = walked.map(\.candidate.record)

@@ -46,7 +46,7 @@ struct CallRunTests {
             let outcomes = try store.commit(joined(calls(1..<5)), to: writer)
             #expect(outcomes.map(\.token) == [0, 1, 2, 3])
             #expect(outcomes.allSatisfy { $0.calls == 1 })
-            func id(_ row: Int64) -> String { RecordID(store: writer.code, row: row).text }
+            func id(_ row: RowID) -> String { RecordID(store: writer.code, row: row).text }
             #expect(outcomes[0].mixed == [.duplicate(id: id(3)), .duplicate(id: id(4))])
             #expect(outcomes[1].mixed == [.duplicate(id: id(5)), .duplicate(id: id(6))])
             #expect(outcomes[2].mixed == [.stored(id: id(7)), .stored(id: id(8))])

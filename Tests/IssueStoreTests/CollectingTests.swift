@@ -208,7 +208,7 @@ struct CollectingTests {
 
             let erased = try store.shell().numbers(
                 "SELECT records.id FROM records JOIN series ON series.id = series WHERE template = 'erased' LIMIT 60")
-            _ = try writer.erase(erased)
+            _ = try writer.erase(erased.map { RowID($0) })
             let sums = "SELECT sum(records), sum(occurrences) FROM counts JOIN series ON series.id = series"
             #expect(
                 try store.shell().table("\(sums) GROUP BY template ORDER BY template", columns: 2)

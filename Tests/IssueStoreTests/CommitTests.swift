@@ -70,7 +70,7 @@ struct CommitTests {
     @Test("assigns ascending ids, and none twice after the store is reopened")
     func givesIDs() throws {
         try TemporaryStore.with { store in
-            var rows: [Int64] = []
+            var rows: [RowID] = []
             for _ in 0..<4 {
                 let writer = try store.writer()
                 rows += try store.store([IssueRecord(message: "a"), IssueRecord(message: "b 1")], to: writer).map(\.row)
@@ -92,7 +92,7 @@ struct CommitTests {
                 to: writer)
             #expect(outcomes.map(\.token) == [0, 1, 0])
             #expect(outcomes.map(\.connection) == [1000, 1000, 5])
-            let id = { (row: Int64) in RecordID(store: writer.code, row: row).text }
+            let id = { (row: RowID) in RecordID(store: writer.code, row: row).text }
             guard case .rejected(nil, _) = outcomes[0].mixed[0], case .rejected("code", _) = outcomes[0].mixed[2],
                 case .rejected("message", _) = outcomes[2].mixed[0]
             else {
@@ -149,7 +149,7 @@ struct CommitTests {
             try log.send(samples.records(3), from: .of(uid: 1002), to: writer, of: store)
             try log.send(big, to: writer, of: store)
             try log.send(samples.records(30), to: writer, of: store)
-            #expect(log.entries.map(\.row) == Array(1...Int64(48 + records)))
+            #expect(log.entries.map(\.row) == Array(1...RowID(48 + records)))
             let reader = try store.reader()
             for entry in log.entries {
                 #expect(try reader.record(row: entry.row)?.stored.record.message == entry.record.message)
@@ -179,7 +179,7 @@ struct CommitTests {
         try TemporaryStore.with { store in
             var log: [RecordLogInstant] = []
             func walked() throws -> RecordLogInstant? {
-                try store.reader().walk(after: Int64(log.count), limit: 1).first?.at
+                try store.reader().walk(after: RowID(log.count), limit: 1).first?.at
             }
             do {
                 let writer = try store.writer()

@@ -30,7 +30,7 @@ struct CopyTests {
             }
             try StoreCopy.mark(path)
             let found = try Connection(path: path, mode: .readOnly)
-            #expect(try found.number("SELECT count(*) FROM records") == count)
+            #expect(try found.number("SELECT count(*) FROM records") == count.rawValue)
             #expect(try found.pragmaText("integrity_check") == "ok")
             #expect(try found.number("SELECT count(*) FROM copies") == 1)
             #expect(try RangeAudit.faults(found) == [])

@@ -25,7 +25,7 @@ struct DestinationTests {
             let before = Int64(log.entries.count)
             let rows = try writer.configure([first, all], at: store.wall)
             #expect(rows.map(\.name) == ["first", "all"])
-            #expect(rows.map(\.cursor) == [before, 0])
+            #expect(rows.map(\.cursor) == [RowID(before), 0])
             let ids = try store.store([IssueRecord(message: "later")], to: writer)
             let ledgers = try store.reader().figures(viewer: .everything).ledgers
             #expect(ledgers.map(\.ledger.received) == [1, before + 1])
@@ -163,13 +163,14 @@ struct DestinationTests {
             }
             let reader = try store.reader()
             let shell = try store.shell()
-            let edges = Set(try shell.numbers("SELECT last_id FROM ranges UNION SELECT first_id - 1 FROM clock"))
-            var cursor: Int64 = 0
+            let ends = try shell.numbers("SELECT last_id FROM ranges UNION SELECT first_id - 1 FROM clock")
+            let edges = Set(ends.map { RowID($0) })
+            var cursor: RowID = 0
             var walked: [OutboxRecord] = []
             while true {
                 let found = try reader.walk(after: cursor, limit: 6)
                 guard let last = found.last?.candidate.record else { break }
-                #expect(found.count == 6 || edges.contains(last) || last == Int64(log.entries.count))
+                #expect(found.count == 6 || edges.contains(last) || last == RowID(log.entries.count))
                 #expect(!found.dropLast().contains { edges.contains($0.candidate.record) })
                 walked += found
                 cursor = last

@@ -18,7 +18,7 @@ struct ErasingTests {
         let last = writer.nextID - 1
         try writer.closeOpenRange()
         var erasure = Erasure()
-        var edge: Int64? = 0
+        var edge: RowID? = 0
         while let above = edge {
             let found = try reader.rows(filter, above: above, through: last, limit: step)
             erasure.add(try writer.erase(found.rows))
@@ -122,7 +122,7 @@ struct ErasingTests {
                 }
                 try purge(filter { $0.since = Timestamp(milliseconds: 0) }, store, writer)
                 #expect(try store.shell().number("SELECT count(*) FROM records") == 0)
-                #expect(writer.nextID == Int64(2 * round + 3))
+                #expect(writer.nextID == RowID(2 * round + 3))
                 try expectConsistentCounts(store)
             }
         }
@@ -210,7 +210,7 @@ struct ErasingTests {
             try expectConsistentCounts(store)
             for toErase in [[1, 2], [6, 7], [9], [3, 4, 5, 8], [10]] {
                 try fixture.writer.closeOpenRange()
-                let erasure = try fixture.writer.erase(toErase.map { Int64($0) })
+                let erasure = try fixture.writer.erase(toErase.map { RowID($0) })
                 #expect(erasure.records == Int64(toErase.count))
                 if toErase == [1, 2] {
                     #expect(erasure.delivered == ["d": 1])

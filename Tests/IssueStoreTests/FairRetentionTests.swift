@@ -47,7 +47,7 @@ struct FairRetentionTests {
             stored += try Statement(
                 composedSQL: "SELECT id, series, received_at, count FROM records ORDER BY id", on: store.shell()
             ).all {
-                RangeAudit.Gone(id: $0.int64(0), series: $0.int64(1), receivedAt: $0.int64(2), count: $0.int64(3))
+                RangeAudit.Gone(id: $0.id(0), series: $0.int64(1), receivedAt: $0.int64(2), count: $0.int64(3))
             }.filter { !known.contains($0.id) }
         }
 
@@ -98,7 +98,7 @@ struct FairRetentionTests {
             }
         }
 
-        func left() throws -> Set<Int64> { Set(try store.shell().numbers("SELECT id FROM records")) }
+        func left() throws -> Set<RowID> { Set(try store.shell().numbers("SELECT id FROM records").map { RowID($0) }) }
 
         /// Returns how many of the given records are left.
         func left(of ids: [RecordID]) throws -> Int {
@@ -226,7 +226,7 @@ struct FairRetentionTests {
             let ledger = try reader.figures(viewer: .everything).ledgers[0].ledger
             #expect(ledger.delivered == 90)
             var cursor = batch.span?.upperBound ?? 0
-            var found: [Int64] = []
+            var found: [RowID] = []
             while true {
                 let some = try reader.walk(after: cursor, limit: 50).map(\.candidate.record)
                 guard let last = some.last else { break }

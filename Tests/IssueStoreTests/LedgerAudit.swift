@@ -16,11 +16,11 @@ struct LedgerAudit {
     }
 
     private struct Span {
-        var rows: ClosedRange<Int64>
+        var rows: ClosedRange<RowID>
         var state: Int64
-        var sent: Set<Int64>
-        var withheld: Set<Int64>
-        var dead: Set<Int64>
+        var sent: Set<RowID>
+        var withheld: Set<RowID>
+        var dead: Set<RowID>
     }
 
     private static let received: Int64 = 7
@@ -45,13 +45,17 @@ struct LedgerAudit {
                 SELECT records.id, series.account, records.count
                 FROM records JOIN series ON series.id = records.series ORDER BY records.id
                 """, on: connection
-        ).all { (row: $0.int64(0), account: $0.int64(1), count: $0.int64(2)) }
+        ).all { (row: $0.id(0, as: RowID.self), account: $0.int64(1), count: $0.int64(2)) }
         for record in records { add(0, record.account, Self.received, record.count) }
 
         let destinations = try Statement(
             composedSQL: "SELECT id, first_id, active, given_id, cursor FROM destinations", on: connection
         ).all {
-            (id: $0.int64(0), first: $0.int64(1), last: $0.int64(2) == 1 ? .max : $0.int64(3), cursor: $0.int64(4))
+            (
+                id: $0.int64(0), first: $0.id(1, as: RowID.self),
+                last: $0.int64(2) == 1 ? .max : $0.id(3, as: RowID.self),
+                cursor: $0.id(4, as: RowID.self)
+            )
         }
         for destination in destinations {
             let spans = try spans(of: destination.id)
@@ -74,7 +78,7 @@ struct LedgerAudit {
         return try differences() + violations()
     }
 
-    private static func fate(of row: Int64, in span: Span?) -> Fate {
+    private static func fate(of row: RowID, in span: Span?) -> Fate {
         guard let span else { return .pending }
         if span.withheld.contains(row) { return .withheld }
         if span.dead.contains(row) { return .deadLettered }
@@ -91,18 +95,18 @@ struct LedgerAudit {
     private static let batches = "SELECT first_id, last_id, state, sent, withheld, dead FROM batches"
 
     private static func span(_ row: borrowing Row) -> Span {
-        let first = row.int64(0)
+        let first = row.id(0, as: RowID.self)
         return Span(
-            rows: first...row.int64(1), state: row.int64(2), sent: ids(row.bytes(3), first),
+            rows: first...row.id(1), state: row.int64(2), sent: ids(row.bytes(3), first),
             withheld: ids(row.bytes(4), first), dead: ids(row.bytes(5), first))
     }
 
     /// Returns the batch of each record that was sent outside the scan, nil for records that wait.
-    private func singles(of destination: Int64) throws -> [Int64: Span?] {
+    private func singles(of destination: Int64) throws -> [RowID: Span?] {
         let rows = try Statement(
             composedSQL: "SELECT record, batch FROM singles WHERE destination = \(destination)", on: connection
-        ).all { (record: $0.int64(0), batch: $0.int64(1)) }
-        var found: [Int64: Span?] = [:]
+        ).all { (record: $0.id(0, as: RowID.self), batch: $0.int64(1)) }
+        var found: [RowID: Span?] = [:]
         for row in rows {
             let span = try Statement(composedSQL: "\(Self.batches) WHERE id = \(row.batch)", on: connection)
                 .first(Self.span)
@@ -111,7 +115,7 @@ struct LedgerAudit {
         return found
     }
 
-    private static func ids(_ list: [UInt8], _ base: Int64) -> Set<Int64> {
+    private static func ids(_ list: [UInt8], _ base: RowID) -> Set<RowID> {
         Set(PostingList.decode(list, base: base) ?? [])
     }
 

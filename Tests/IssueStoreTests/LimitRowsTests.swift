@@ -51,7 +51,7 @@ struct LimitRowsTests {
                 }
                 changes.groups.append(
                     GroupRow(
-                        group: Int64(index) + 1, account: 2, lastRecord: Int64(100 - index), occurrences: .max,
+                        group: Int64(index) + 1, account: 2, lastRecord: RowID(100 - index), occurrences: .max,
                         suppressedBefore: 4, sequences: index == 0 ? [:] : [.groupRate: 1, .cardinality: .max],
                         level: index == 1 ? nil : level, at: .init(milliseconds: 7)))
             }
@@ -89,7 +89,7 @@ struct LimitRowsTests {
             _ = try SentLog.filled(store, writer)
             let reader = try store.reader()
             var live = Admission(settings: LimitSettings(), state: AdmissionState())
-            var cursor: Int64 = 0
+            var cursor: RowID = 0
             while true {
                 let walked = try reader.walk(after: cursor, limit: 50)
                 guard let last = walked.last?.candidate.record else { break }
@@ -104,7 +104,7 @@ struct LimitRowsTests {
             for number in 0..<200 {
                 let group = state.groups[number % state.groups.count]
                 let candidate = Candidate(
-                    record: cursor + Int64(number) + 1, group: group.group, account: group.account, user: 1000,
+                    record: cursor + number + 1, group: group.group, account: group.account, user: 1000,
                     severity: .error, isFirstOfGroup: false)
                 #expect(live.judge(candidate, at: at) == restored.judge(candidate, at: at))
             }

@@ -19,7 +19,7 @@ struct NumberedCallTests {
         return try store.commit(Submission([call], from: process), to: writer)[0].mixed
     }
 
-    private func id(_ row: Int64, _ writer: StoreWriter) -> String { RecordID(store: writer.code, row: row).text }
+    private func id(_ row: RowID, _ writer: StoreWriter) -> String { RecordID(store: writer.code, row: row).text }
 
     @Test("that is sent again stores nothing and returns the same receipts, even after a restart")
     func isResent() throws {
@@ -27,7 +27,7 @@ struct NumberedCallTests {
             for _ in 0..<3 {
                 let writer = try store.writer()
                 let receipts = try send(1...5, to: writer, of: store)
-                let rows: [Int64?] = [1, 2, nil, 3, 4]
+                let rows: [RowID?] = [1, 2, nil, 3, 4]
                 for (receipt, row) in zip(receipts, rows) {
                     switch (receipt, row) {
                     case (.rejected("code", _), nil): break
@@ -146,7 +146,7 @@ struct NumberedCallTests {
                     return try Submission([call, SentCall(records(1...1))], from: process)
                 }
             }
-            var rows: [Int64] = []
+            var rows: [RowID] = []
             for round in 0..<3 {
                 let writer = try store.writer()
                 for isResent in [false, true] {
@@ -159,7 +159,7 @@ struct NumberedCallTests {
                     rows += outcomes.flatMap(\.ids).map(\.row)
                 }
             }
-            #expect(rows == Array(1...Int64(3 * (36 + 24))))
+            #expect(rows == Array(1...RowID(3 * (36 + 24))))
             #expect(try store.shell().number("SELECT count(*) FROM producers") == 6)
             try expectSound(store)
         }

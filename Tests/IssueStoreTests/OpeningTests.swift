@@ -161,7 +161,7 @@ struct OpeningTests {
             let page = try store.reader().records(
                 .init(filter: IssueFilter(), isAscending: true, limit: 1000, after: nil), viewer: .everything)
             #expect(page.records.map(\.id) == log.entries.map(\.id))
-            #expect(try store.writer().nextID == Int64(log.entries.count + 1))
+            #expect(try store.writer().nextID == RowID(log.entries.count + 1))
         }
     }
 }

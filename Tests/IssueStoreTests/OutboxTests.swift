@@ -89,7 +89,7 @@ struct OutboxTests {
                     summarySequence: 1, firstSeen: at, lastSeen: at, samples: [], maxSeverity: .error,
                     stillSuppressing: false, distinctGroups: 2,
                     stretches: batch.held[reason]?.map {
-                        SummaryRange(group: walked[Int($0) - 1].group, reason: reason, records: $0...$0)
+                        SummaryRange(group: walked[Int($0.rawValue) - 1].group, reason: reason, records: $0...$0)
                     } ?? [])
             }
             try driver.writer.store(

@@ -5,7 +5,7 @@ import SQLiteKit
 struct RangeAudit {
     /// A row that retention has removed. Counts and totals still include it.
     struct Gone {
-        var id: Int64
+        var id: RowID
         var series: Int64
         var receivedAt: Int64
         var count: Int64
@@ -22,13 +22,16 @@ struct RangeAudit {
         _ connection: Connection, gone: [Gone] = [], isThinned: Bool = false, underWay: Int64? = nil
     ) throws -> [String] {
         try collect(gone, connection)
-        let lastGone = try connection.number(
-            "SELECT max(0, coalesce((SELECT min(id) - 1 FROM main.records), (SELECT max(id) FROM gone), 0))")
+        let lastGone = RowID(
+            try connection.number(
+                "SELECT max(0, coalesce((SELECT min(id) - 1 FROM main.records), (SELECT max(id) FROM gone), 0))"))
         let ranges = try Statement(
             composedSQL: "SELECT id, first_id, last_id, records FROM ranges ORDER BY id", on: connection
-        ).all { (id: $0.int64(0), first: $0.int64(1), last: $0.int64(2), records: $0.int64(3)) }
+        ).all {
+            (id: $0.int64(0), first: $0.id(1, as: RowID.self), last: $0.id(2, as: RowID.self), records: $0.int64(3))
+        }
         var faults: [String] = []
-        var end: Int64 = 0
+        var end: RowID = 0
         for range in ranges {
             // The rows of the first ranges are removed, too, once their records are gone.
             if range.id == ranges.first?.id, range.first <= lastGone + 1 { end = range.first - 1 }
@@ -72,7 +75,7 @@ struct RangeAudit {
     }
 
     private static func postingFaults(
-        _ range: Int64, _ rows: ClosedRange<Int64>, _ lastGone: Int64, _ isThinned: Bool, _ isUnderWay: Bool,
+        _ range: Int64, _ rows: ClosedRange<RowID>, _ lastGone: RowID, _ isThinned: Bool, _ isUnderWay: Bool,
         _ connection: Connection
     ) throws -> [String] {
         let ids = try ids(of: "every_record", rows, connection)
@@ -114,14 +117,14 @@ struct RangeAudit {
     }
 
     private static func ids(
-        of table: String, _ rows: ClosedRange<Int64>, _ connection: Connection
-    ) throws -> [Int64: [Int64]] {
-        var ids: [Int64: [Int64]] = [:]
+        of table: String, _ rows: ClosedRange<RowID>, _ connection: Connection
+    ) throws -> [Int64: [RowID]] {
+        var ids: [Int64: [RowID]] = [:]
         try Statement(
             composedSQL: """
                 SELECT id, series FROM \(table) WHERE id BETWEEN \(rows.lowerBound) AND \(rows.upperBound) ORDER BY id
                 """, on: connection
-        ).forEach { ids[$0.int64(1), default: []].append($0.int64(0)) }
+        ).forEach { ids[$0.int64(1), default: []].append($0.id(0)) }
         return ids
     }
 

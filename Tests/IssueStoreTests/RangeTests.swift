@@ -65,7 +65,7 @@ struct RangeTests {
                 for _ in 0..<calls {
                     try log.send(samples.records(3), from: .of(uid: 1000), to: writer, of: store)
                 }
-                #expect(writer.memory.open.count + Int(writer.memory.open.firstID) - 1 == log.entries.count)
+                #expect(writer.memory.open.count + Int(writer.memory.open.firstID.rawValue) - 1 == log.entries.count)
                 #expect(bytes >= 0)
                 let again = try store.writer()
                 #expect(again.memory.open.firstID == writer.memory.open.firstID)
@@ -73,7 +73,7 @@ struct RangeTests {
                 #expect(again.memory.open.postings() == writer.memory.open.postings())
                 #expect(again.memory.values.rangeID == writer.memory.values.rangeID)
             }
-            #expect(log.entries.map(\.row) == Array(1...Int64(24 * calls)))
+            #expect(log.entries.map(\.row) == Array(1...RowID(24 * calls)))
             try expectSound(store)
         }
     }

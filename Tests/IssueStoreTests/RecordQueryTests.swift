@@ -93,10 +93,12 @@ struct RecordQueryTests {
                     let after = PageCursor(value: 0, row: bound).text
                     let up = try reader.records(
                         .init(filter: filter, isAscending: true, limit: 1000, after: after), viewer: .everything)
-                    #expect(up.records.compactMap { RecordID($0.id)?.row } == rows.filter { $0 > bound })
+                    #expect(up.records.compactMap { RecordID($0.id)?.row } == rows.filter { $0.rawValue > bound })
                     let down = try reader.records(
                         .init(filter: filter, isAscending: false, limit: 1000, after: after), viewer: .everything)
-                    #expect(down.records.compactMap { RecordID($0.id)?.row } == rows.filter { $0 < bound }.reversed())
+                    #expect(
+                        down.records.compactMap { RecordID($0.id)?.row }
+                            == rows.filter { $0.rawValue < bound }.reversed())
                 }
                 #expect(selection.isEverything == (filter != Self.filters[5] && filter != Self.filters[15]))
             }

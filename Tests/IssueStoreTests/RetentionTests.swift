@@ -84,7 +84,7 @@ struct RetentionTests {
         }
 
         /// Checks that the remaining records are complete, that sums have not changed, and that the ledger balances.
-        func expectSound(from first: Int64, sourceLocation: Testing.SourceLocation = #_sourceLocation) throws {
+        func expectSound(from first: RowID, sourceLocation: Testing.SourceLocation = #_sourceLocation) throws {
             let left = log.entries.filter { $0.row >= first }
             for isAscending in [true, false] {
                 var all = StoreReader.RecordQuery(filter: .init(), isAscending: isAscending, limit: 1000, after: nil)

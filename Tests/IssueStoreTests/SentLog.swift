@@ -5,7 +5,7 @@ import IssueStore
 /// The records that a test has sent and their receipts: the plain list that all results of the store are compared with.
 struct SentLog {
     struct Entry {
-        var row: Int64
+        var row: RowID
         var id: String
         var process: ReportingProcess
         var record: IssueRecord

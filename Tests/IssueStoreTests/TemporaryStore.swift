@@ -71,7 +71,7 @@ extension CallOutcome {
     var ids: [RecordID] {
         switch receipts {
         case .run(let first, let count):
-            (0..<Int64(count)).map { RecordID(store: first.store, row: first.row + $0) }
+            (0..<count).map { RecordID(store: first.store, row: first.row + $0) }
         case .mixed(let receipts):
             receipts.compactMap { receipt in
                 if case .stored(let id) = receipt { RecordID(id) } else { nil }

@@ -71,8 +71,8 @@ package struct SuppressedRun: Sendable {
     package private(set) var occurrences: Int64 = 0
     private(set) var first = RecordLogInstant(milliseconds: 0)
     private(set) var last = RecordLogInstant(milliseconds: 0)
-    private(set) var rows: ClosedRange<Int64> = 0...0
-    private(set) var samples: [Int64] = []
+    private(set) var rows: ClosedRange<RowID> = 0...0
+    private(set) var samples: [RowID] = []
 
     init(of candidate: Candidate, _ reason: SuppressionReason, until: RecordLogInstant, untilNext: Bool) {
         group = candidate.group
@@ -91,7 +91,7 @@ package struct SuppressedRun: Sendable {
     ///   - row: The record's row id.
     ///   - count: The number of its occurrences.
     ///   - now: The log time of the record.
-    package mutating func add(_ row: Int64, count: Int64, at now: RecordLogInstant) {
+    package mutating func add(_ row: RowID, count: Int64, at now: RecordLogInstant) {
         if records == 0 {
             first = now
             last = now

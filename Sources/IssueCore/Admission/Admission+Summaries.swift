@@ -217,7 +217,7 @@ package struct SummaryDraft: Equatable, Sendable {
     package var firstSeen: RecordLogInstant
     package var lastSeen: RecordLogInstant
     /// The row ids of some suppressed records.
-    package var samples: [Int64]
+    package var samples: [RowID]
     package var maxSeverity: Severity
     /// `true` if records were suppressed in the second half of the window, so the suppression is
     /// probably not over.
@@ -231,7 +231,7 @@ package struct SummaryDraft: Equatable, Sendable {
         group: Int64?, account: Int64, reason: SuppressionReason, windowStart: RecordLogInstant,
         windowEnd: RecordLogInstant,
         suppressedCount: Int64, suppressedOccurrences: Int64, forwardedCount: Int64, occurrences: Int64,
-        summarySequence: Int64, firstSeen: RecordLogInstant, lastSeen: RecordLogInstant, samples: [Int64],
+        summarySequence: Int64, firstSeen: RecordLogInstant, lastSeen: RecordLogInstant, samples: [RowID],
         maxSeverity: Severity, stillSuppressing: Bool, distinctGroups: Int64,
         stretches: [SummaryRange] = []
     ) {
@@ -301,9 +301,9 @@ struct SummaryPlan: Equatable {
 package struct SummaryRange: Equatable, Sendable {
     package var group: Int64
     package var reason: SuppressionReason
-    package var records: ClosedRange<Int64>
+    package var records: ClosedRange<RowID>
 
-    package init(group: Int64, reason: SuppressionReason, records: ClosedRange<Int64>) {
+    package init(group: Int64, reason: SuppressionReason, records: ClosedRange<RowID>) {
         self.group = group
         self.reason = reason
         self.records = records
@@ -343,10 +343,10 @@ package struct WindowRow: Equatable, Sendable {
     package var firstSeen: RecordLogInstant
     package var lastSeen: RecordLogInstant
     /// The row ids of some suppressed records, at most `maxSamples`.
-    package var samples: [Int64] = []
+    package var samples: [RowID] = []
     /// The row ids of the first and the last record counted here; nil if none was. No other window
     /// counts a record of this group and reason between them.
-    package var records: ClosedRange<Int64>?
+    package var records: ClosedRange<RowID>?
     package var maxSeverity: Severity = .debug
     /// The sequence number of the summary that will report the window.
     package var sequence: Int64

@@ -32,7 +32,7 @@ package struct Admission: Sendable {
         var occurrences: Int64 = 0
         var suppressedBefore: Int64 = 0
         var sequences: [SuppressionReason: Int64] = [:]
-        var lastRecord: Int64 = 0
+        var lastRecord: RowID = 0
         var openWindows = 0
         var isChanged = false
     }
@@ -437,7 +437,7 @@ package struct AdmissionState: Equatable, Sendable {
 /// The properties of a record that admission needs for its decision.
 package struct Candidate: Equatable, Sendable {
     /// The record's row id.
-    package var record: Int64
+    package var record: RowID
     package var group: Int64
     /// The account id: one application of one user. An application of the same name of another user
     /// has its own account.
@@ -456,7 +456,7 @@ package struct Candidate: Equatable, Sendable {
     package var wasPriority: Bool
 
     package init(
-        record: Int64, group: Int64, account: Int64, user: UInt32, severity: Severity, isFirstOfGroup: Bool,
+        record: RowID, group: Int64, account: Int64, user: UInt32, severity: Severity, isFirstOfGroup: Bool,
         count: Int64 = 1, isReportable: Bool = true, isMuted: Bool = false, wasPriority: Bool = false
     ) {
         self.record = record

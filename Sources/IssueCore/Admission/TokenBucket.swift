@@ -275,7 +275,7 @@ package struct GroupRow: Equatable, Sendable {
     package var account: Int64
     /// The row id of the newest record evaluated. At a start, the groups with the newest records
     /// are loaded.
-    package var lastRecord: Int64
+    package var lastRecord: RowID
     /// The number of occurrences in the records evaluated so far.
     package var occurrences: Int64
     /// The number of records suppressed since the last one that was sent.
@@ -287,7 +287,7 @@ package struct GroupRow: Equatable, Sendable {
     package var at: RecordLogInstant
 
     package init(
-        group: Int64, account: Int64, lastRecord: Int64, occurrences: Int64, suppressedBefore: Int64,
+        group: Int64, account: Int64, lastRecord: RowID, occurrences: Int64, suppressedBefore: Int64,
         sequences: [SuppressionReason: Int64], level: Double?, at: RecordLogInstant
     ) {
         self.group = group

@@ -110,12 +110,12 @@ package struct AlertRateLimiter: Sendable {
 /// A record that operators are alerted to.
 package struct News: Equatable, Sendable {
     /// The record's row id.
-    package var record: Int64
+    package var record: RowID
     package var reason: PriorityReason
     /// The user accountable for the sender.
     package var uid: UInt32
 
-    package init(record: Int64, reason: PriorityReason, uid: UInt32) {
+    package init(record: RowID, reason: PriorityReason, uid: UInt32) {
         self.record = record
         self.reason = reason
         self.uid = uid

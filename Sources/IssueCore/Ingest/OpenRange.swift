@@ -14,7 +14,7 @@ package struct OpenRange: Sendable {
     }
 
     /// The first row id of the range.
-    package private(set) var firstID: Int64
+    package private(set) var firstID: RowID
     package private(set) var byteCount = 0
     private var entries: [Entry] = []
     /// One bit for each of 65,536 remainders of series ids. It is set once a series with this remainder has a record.
@@ -22,19 +22,19 @@ package struct OpenRange: Sendable {
     /// The number of bits that are set. It is lower than the number of series if ids have the same remainder.
     package private(set) var seriesEstimate = 0
 
-    package init(firstID: Int64) {
+    package init(firstID: RowID) {
         self.firstID = firstID
     }
 
     /// The number of ids, including skipped ones.
     package var count: Int { entries.count }
-    package var nextID: Int64 { firstID + Int64(entries.count) }
-    package var lastID: Int64 { nextID - 1 }
+    package var nextID: RowID { firstID + entries.count }
+    package var lastID: RowID { nextID - 1 }
     package var isEmpty: Bool { entries.isEmpty }
 
     /// The id of the first record in the range, and when it was received. Nil if there is none.
-    package var first: (id: Int64, receivedAt: Int64)? {
-        entries.firstIndex { $0.series != 0 }.map { (firstID + Int64($0), entries[$0].receivedAt) }
+    package var first: (id: RowID, receivedAt: Int64)? {
+        entries.firstIndex { $0.series != 0 }.map { (firstID + $0, entries[$0].receivedAt) }
     }
 
     /// Adds the record with the next id.
@@ -84,7 +84,7 @@ package struct OpenRange: Sendable {
     }
 
     /// Starts the next range. Keeps the allocated memory.
-    package mutating func reset(firstID: Int64) {
+    package mutating func reset(firstID: RowID) {
         self.firstID = firstID
         byteCount = 0
         entries.removeAll(keepingCapacity: true)
@@ -124,7 +124,7 @@ package struct OpenRange: Sendable {
                 let index = records[place]
                 let entry = entries[Int(index)]
                 postings.add(
-                    firstID + Int64(index), at: entry.receivedAt, count: entry.count, bytes: Int64(entry.bytes))
+                    firstID + Int(index), at: entry.receivedAt, count: entry.count, bytes: Int64(entry.bytes))
             }
             postings.end()
         }
@@ -166,7 +166,7 @@ package struct RangePostings: Equatable, Sendable {
 
     private var current = Posting(series: 0, ids: 0..<0)
     private var minute: Minute?
-    private var previous: Int64 = 0
+    private var previous: RowID = 0
 
     init() {}
 
@@ -180,14 +180,14 @@ package struct RangePostings: Equatable, Sendable {
     }
 
     /// Begins the records of a series, which follow in ascending order.
-    mutating func begin(_ series: Int64, after base: Int64) {
+    mutating func begin(_ series: Int64, after base: RowID) {
         current = Posting(series: series, ids: ids.count..<ids.count)
         previous = base
     }
 
     /// Adds a record of the current series.
-    mutating func add(_ id: Int64, at time: Int64, count: Int64, bytes: Int64) {
-        PostingList.append(UInt64(bitPattern: id - previous), to: &ids)
+    mutating func add(_ id: RowID, at time: Int64, count: Int64, bytes: Int64) {
+        PostingList.append(UInt64(bitPattern: id.rawValue - previous.rawValue), to: &ids)
         previous = id
         current.records += 1
         current.occurrences += count
@@ -256,12 +256,12 @@ package enum PostingList {
     /// - Parameters:
     ///   - ids: The ids, in ascending order.
     ///   - base: The number from which the first difference is taken.
-    package static func encode(_ ids: some Sequence<Int64>, base: Int64) -> [UInt8] {
+    package static func encode(_ ids: some Sequence<RowID>, base: RowID) -> [UInt8] {
         var output: [UInt8] = []
-        var previous = base
+        var previous = base.rawValue
         for id in ids {
-            append(UInt64(bitPattern: id &- previous), to: &output)
-            previous = id
+            append(UInt64(bitPattern: id.rawValue &- previous), to: &output)
+            previous = id.rawValue
         }
         return output
     }
@@ -271,7 +271,7 @@ package enum PostingList {
     /// - Parameters:
     ///   - bytes: The posting list.
     ///   - base: The base that was used for encoding.
-    package static func decode(_ bytes: [UInt8], base: Int64) -> [Int64]? {
+    package static func decode(_ bytes: [UInt8], base: RowID) -> [RowID]? {
         decode(bytes.span, base: base)
     }
 
@@ -280,16 +280,16 @@ package enum PostingList {
     /// - Parameters:
     ///   - bytes: The posting list.
     ///   - base: The base that was used for encoding.
-    package static func decode(_ bytes: Span<UInt8>, base: Int64) -> [Int64]? {
-        var ids: [Int64] = []
+    package static func decode(_ bytes: Span<UInt8>, base: RowID) -> [RowID]? {
+        var ids: [RowID] = []
         // The majority of ids take one byte.
         ids.reserveCapacity(bytes.count)
         var index = 0
-        var previous = base
+        var previous = base.rawValue
         while index < bytes.count {
             guard let difference = number(in: bytes, at: &index) else { return nil }
             previous &+= Int64(bitPattern: difference)
-            ids.append(previous)
+            ids.append(RowID(rawValue: previous))
         }
         return ids
     }

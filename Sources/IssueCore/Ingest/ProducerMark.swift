@@ -13,11 +13,11 @@ package struct ProducerMark: Equatable, Sendable {
         /// The number of its records.
         package var count: Int64
         /// The row id of its first stored record. The row ids of the others follow without gaps.
-        package var firstRow: Int64
+        package var firstRow: RowID
         /// The indexes of the rejected records, in ascending order.
         package var rejected: [Int64]
 
-        package init(sequence: Int64, count: Int64, firstRow: Int64, rejected: [Int64] = []) {
+        package init(sequence: Int64, count: Int64, firstRow: RowID, rejected: [Int64] = []) {
             self.sequence = sequence
             self.count = count
             self.firstRow = firstRow
@@ -27,20 +27,22 @@ package struct ProducerMark: Equatable, Sendable {
         var end: Int64 { sequence.clampedSum(count) }
 
         fileprivate func isContiguous(by next: Call) -> Bool {
-            rejected.isEmpty && next.rejected.isEmpty && next.sequence == end && next.firstRow == firstRow &+ count
+            rejected.isEmpty && next.rejected.isEmpty && next.sequence == end
+                && next.firstRow.rawValue == firstRow.rawValue &+ count
                 && count.clampedSum(next.count) <= ProducerMark.maxRecords
         }
 
         fileprivate func answer(to number: Int64) -> PastResult {
             let place = number - sequence
             let before = rejected.count { $0 < place }
-            return rejected.contains(place) ? .rejected : .stored(row: firstRow &+ place &- Int64(before))
+            return rejected.contains(place)
+                ? .rejected : .stored(row: RowID(rawValue: firstRow.rawValue &+ place &- Int64(before)))
         }
     }
 
     /// The result that was sent for a record when it was first received.
     package enum PastResult: Equatable, Sendable {
-        case stored(row: Int64)
+        case stored(row: RowID)
         case rejected
         /// The record was received, but its id is no longer known.
         case forgotten
@@ -119,7 +121,7 @@ extension ProducerMark {
         for call in calls {
             Self.append(call.sequence &- expected.sequence, to: &bytes)
             Self.append(call.count, to: &bytes)
-            Self.append(call.firstRow &- expected.row, to: &bytes)
+            Self.append(call.firstRow.rawValue &- expected.row, to: &bytes)
             Self.append(Int64(call.rejected.count), to: &bytes)
             var before: Int64 = 0
             for place in call.rejected {
@@ -127,7 +129,7 @@ extension ProducerMark {
                 before = place
             }
             // A call usually continues the one before it, and then both differences are small.
-            expected = (call.sequence &+ call.count, call.firstRow &+ call.count &- Int64(call.rejected.count))
+            expected = (call.sequence &+ call.count, call.firstRow.rawValue &+ call.count &- Int64(call.rejected.count))
         }
         return bytes
     }
@@ -148,7 +150,8 @@ extension ProducerMark {
                 // memory than the input has.
                 (0...Int64(rest.count)).contains(rejected)
             else { return nil }
-            var call = Call(sequence: expected.sequence &+ sequence, count: length, firstRow: expected.row &+ row)
+            var call = Call(
+                sequence: expected.sequence &+ sequence, count: length, firstRow: RowID(rawValue: expected.row &+ row))
             var before: Int64 = 0
             for _ in 0..<rejected {
                 guard let step = Self.number(from: &rest) else { return nil }
@@ -156,7 +159,7 @@ extension ProducerMark {
                 guard (0..<length).contains(before), before > call.rejected.last ?? -1 else { return nil }
                 call.rejected.append(before)
             }
-            expected = (call.sequence &+ length, call.firstRow &+ length &- rejected)
+            expected = (call.sequence &+ length, call.firstRow.rawValue &+ length &- rejected)
             calls.append(call)
         }
         guard rest.isEmpty else { return nil }

@@ -8,11 +8,11 @@ package struct RecordID: Hashable, Sendable {
     /// The unique id of the store, in 60 bits.
     package var store: UInt64
     /// The record's row id.
-    package var row: Int64
+    package var row: RowID
 
     package static let storeBits: UInt64 = (1 << 60) - 1
 
-    package init(store: UInt64, row: Int64) {
+    package init(store: UInt64, row: RowID) {
         self.store = store & Self.storeBits
         self.row = row
     }
@@ -26,7 +26,7 @@ package struct RecordID: Hashable, Sendable {
     package func append(to output: inout [UInt8]) {
         appendStore(to: &output)
         var row = ByteBuffer()
-        Self.append(row: self.row, to: &row)
+        Self.append(digitsOf: self.row.rawValue, to: &row)
         output.append(contentsOf: row[0..<row.count])
     }
 
@@ -42,16 +42,16 @@ package struct RecordID: Hashable, Sendable {
     /// multiple of this number.
     package static let rowsPerPrefix: Int64 = 32
 
-    /// Appends the part of an id that follows the store's prefix.
-    package static func append(row: Int64, to output: inout ByteBuffer) {
-        let row = UInt64(bitPattern: row)
+    /// Appends a number in the form of the part of an id that follows the store's prefix.
+    package static func append(digitsOf number: Int64, to output: inout ByteBuffer) {
+        let number = UInt64(bitPattern: number)
         var words = InlineArray<2, UInt64>(repeating: 0)
-        let count = max(0, (63 - row.leadingZeroBitCount) / 5) + 1
+        let count = max(0, (63 - number.leadingZeroBitCount) / 5) + 1
         let start = output.count
         output.appendRoom(16)
         // All digits at once, the first one in the lowest byte.
         for place in 0..<count {
-            let digit = UInt64(digit(row >> UInt64(5 * (count - 1 - place)) & 31))
+            let digit = UInt64(digit(number >> UInt64(5 * (count - 1 - place)) & 31))
             words[place >> 3] |= digit << UInt64(8 * (place & 7))
         }
         output.store(words: words.span, at: start)
@@ -65,7 +65,7 @@ package struct RecordID: Hashable, Sendable {
             let store = Self.number(bytes[..<12]), let row = Self.number(bytes[13...]), row <= UInt64(Int64.max),
             row > 0
         else { return nil }
-        self.init(store: store, row: Int64(row))
+        self.init(store: store, row: RowID(rawValue: Int64(row)))
     }
 
     private static func number(_ digits: some Sequence<UInt8>) -> UInt64? {

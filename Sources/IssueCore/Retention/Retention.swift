@@ -105,15 +105,15 @@ package struct RetentionSnapshot: Equatable, Sendable {
     package struct ClosedRange: Equatable, Sendable {
         package var id: Int64
         /// The first row id of the range.
-        package var firstID: Int64
+        package var firstID: RowID
         /// The last row id of the range.
-        package var lastID: Int64
+        package var lastID: RowID
         /// The log time of its newest record.
         package var newest: RecordLogInstant
         /// `true` if a batch that is in flight refers to it.
         package var isUnderWay: Bool
 
-        package init(id: Int64, firstID: Int64, lastID: Int64, newest: RecordLogInstant, isUnderWay: Bool) {
+        package init(id: Int64, firstID: RowID, lastID: RowID, newest: RecordLogInstant, isUnderWay: Bool) {
             self.id = id
             self.firstID = firstID
             self.lastID = lastID

@@ -73,24 +73,24 @@ extension SetStateParameters {
 
 /// The ranges of rows during which a group was muted.
 package struct MutedRows: Equatable, Sendable {
-    private let stretches: [ClosedRange<Int64>]
+    private let stretches: [ClosedRange<RowID>]
 
     /// - Parameter stretches: The ranges, in ascending order and without overlaps.
-    package init(_ stretches: [ClosedRange<Int64>] = []) {
+    package init(_ stretches: [ClosedRange<RowID>] = []) {
         self.stretches = stretches
     }
 
     /// Returns `true` if the group was muted at a row.
-    package func contains(_ row: Int64) -> Bool {
+    package func contains(_ row: RowID) -> Bool {
         guard let next = stretch(endingFrom: row) else { return false }
         return next.contains(row)
     }
 
     /// The last muted row; nil if the group was never muted.
-    package var last: Int64? { stretches.last?.upperBound }
+    package var last: RowID? { stretches.last?.upperBound }
 
     /// Returns the first range that ends at or after a row, or nil if there is none.
-    private func stretch(endingFrom row: Int64) -> ClosedRange<Int64>? {
+    private func stretch(endingFrom row: RowID) -> ClosedRange<RowID>? {
         var (lower, upper) = (0, stretches.count)
         while lower < upper {
             let middle = (lower + upper) / 2

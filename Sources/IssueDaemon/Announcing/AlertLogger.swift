@@ -13,7 +13,7 @@ final class AlertLogger: Sendable {
         /// The alerts of the commit in progress.
         var coming: [News] = []
         /// The row ids of committed records that are to be logged.
-        var rows: [Int64] = []
+        var rows: [RowID] = []
         var isStopping = false
 
         mutating func committed(at now: RecordLogInstant) -> Bool {
@@ -34,7 +34,7 @@ final class AlertLogger: Sendable {
     }
 
     private struct AlertBatch: Sendable {
-        var rows: [Int64]
+        var rows: [RowID]
         var untold: SuppressedAlerts
         var isLast = false
     }

@@ -199,7 +199,7 @@ extension ForwardingLoop where Destination: ~Copyable {
 
     private func buildPriority(_ limit: BatchLimit, isOvertaking: Bool = false) throws -> Step? {
         // If everything fits into one batch, no order is needed.
-        guard try isOvertaking || reader.newest() - cursor > Int64(limit.records) else { return nil }
+        guard try isOvertaking || reader.newest() - cursor > limit.records else { return nil }
         var walk = OutboxScan(
             NewBatch(destination: service.destination.id, kind: .priority, at: Clock.wall), limit, shipper.prepare())
         var chosen: [(record: SentRecord, line: [UInt8], user: UInt32)] = []

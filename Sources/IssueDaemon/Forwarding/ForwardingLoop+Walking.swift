@@ -10,7 +10,7 @@ extension ForwardingLoop where Destination: ~Copyable {
 
     /// Scans from the cursor until the batch is full. Returns the last row that
     /// was scanned.
-    func scanOn(_ walk: inout OutboxScan) throws -> Int64 {
+    func scanOn(_ walk: inout OutboxScan) throws -> RowID {
         var pass = ScanCursor(position: cursor, due: admission.nextSummaryDue)
         while !walk.isFull, walk.walked < Self.maxScanned {
             guard try scanPage(&pass, &walk) else { break }
@@ -175,7 +175,7 @@ struct OutboxScan {
 /// The position of a scan in the record log.
 struct ScanCursor {
     /// The last row that was scanned.
-    var position: Int64
+    var position: RowID
     /// The runs of records that are suppressed without evaluating each one.
     var runs = SuppressedRuns()
     /// The time at which the next window closes.
@@ -187,10 +187,10 @@ struct SuppressedRuns {
     /// The values that are read for each record. They are stored separately so
     /// that the lookup is cheap.
     private struct Known {
-        var firstOfGroup: Int64
-        var regression: Int64
+        var firstOfGroup: RowID
+        var regression: RowID
         /// Each record up to this row must be evaluated.
-        var mutedThrough: Int64
+        var mutedThrough: RowID
         /// The end of the run; nil if there is none.
         var until: RecordLogInstant?
         /// The index of the run's reason in `SuppressionReason.allCases`.
@@ -206,7 +206,7 @@ struct SuppressedRuns {
     /// The runs that end when any record is admitted.
     private var shared: [Int] = []
     /// The suppressed rows for each reason, by the reason's index.
-    private var rows = [[Int64]](repeating: [], count: SuppressionReason.allCases.count)
+    private var rows = [[RowID]](repeating: [], count: SuppressionReason.allCases.count)
 
     /// Returns the index of a series within this scan. Calls `find` for a new
     /// one.
@@ -273,7 +273,7 @@ struct SuppressedRuns {
     }
 
     /// The rows of all runs, by reason.
-    var held: [(reason: SuppressionReason, rows: [Int64])] {
+    var held: [(reason: SuppressionReason, rows: [RowID])] {
         zip(SuppressionReason.allCases, rows).filter { !$1.isEmpty }.map { ($0, $1) }
     }
 }

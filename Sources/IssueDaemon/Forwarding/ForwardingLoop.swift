@@ -17,9 +17,9 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
     var admission: Admission
     var types: FieldTypes
     var budget: DailyBudget
-    var cursor: Int64
+    var cursor: RowID
     /// The id up to which priority records have been examined.
-    var priority: Int64
+    var priority: RowID
     var state: DestinationRow.State
     /// The batch in flight, and its lines.
     var batch: StoredBatch?
@@ -35,7 +35,7 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
     var countedResent: Int64 = 0
     /// Flushes that wait until the cursor has passed a row and no batch is in
     /// flight.
-    private var flushes: [(row: Int64, completed: @Sendable () -> Void)] = []
+    private var flushes: [(row: RowID, completed: @Sendable () -> Void)] = []
     private var deadline: MonotonicInstant?
     /// The time of the next attempt to read a missing credential.
     private var credentialCheck: MonotonicInstant

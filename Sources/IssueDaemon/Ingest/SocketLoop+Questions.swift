@@ -359,7 +359,7 @@ enum Question {
     /// read the previous one.
     case pages(RecordsParameters)
     /// New records after this row are sent as they are stored.
-    case following(IssueFilter, row: Int64)
+    case following(IssueFilter, row: RowID)
     /// Waits for the fates of a record.
     case awaiting(AwaitParameters, until: MonotonicInstant)
     /// Waits until all pending records have been forwarded.

@@ -83,7 +83,7 @@ struct ReceiptWriter {
     init() {
         digits = (0..<RecordID.rowsPerPrefix).map { row in
             var digit = ByteBuffer()
-            RecordID.append(row: row, to: &digit)
+            RecordID.append(digitsOf: row, to: &digit)
             return digit.span[0]
         }
     }
@@ -94,7 +94,7 @@ struct ReceiptWriter {
         switch receipts {
         case .run(let first, let count):
             let size = parts == 1 ? count : count / parts
-            let row = first.row + Int64(part * size)
+            let row = first.row.rawValue + Int64(part * size)
             turn(to: row, of: first)
             output.append(replyStart)
             output.replaceLast(with: digit(row))
@@ -132,8 +132,8 @@ struct ReceiptWriter {
         idStart.truncate(to: storeEnds.id)
         // Row numbers in the first block have only one digit.
         if number > 0 {
-            RecordID.append(row: number, to: &replyStart)
-            RecordID.append(row: number, to: &idStart)
+            RecordID.append(digitsOf: number, to: &replyStart)
+            RecordID.append(digitsOf: number, to: &idStart)
         }
         replyStart.append(0)
         idStart.append(0)

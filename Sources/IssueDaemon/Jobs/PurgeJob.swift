@@ -49,9 +49,9 @@ struct PurgeJob {
     }
 
     private func walk(
-        _ reader: StoreReader, through last: Int64, _ run: inout JobRun, _ body: ([Int64]) throws -> Int64
+        _ reader: StoreReader, through last: RowID, _ run: inout JobRun, _ body: ([RowID]) throws -> Int64
     ) throws {
-        var edge: Int64? = 0
+        var edge: RowID? = 0
         while let above = edge {
             let found = try run.reading {
                 try reader.rows(filter, above: above, through: last, limit: Self.recordsAtATime)

@@ -411,7 +411,7 @@ struct QueryJob: Sendable {
         case records(RecordsParameters, more: Bool)
         /// Returns the newest row, after which a follower starts.
         case newest
-        case news(IssueFilter, row: Int64)
+        case news(IssueFilter, row: RowID)
         case show(String)
         case histogram(HistogramParameters)
         case fates(AwaitParameters)
@@ -448,7 +448,7 @@ struct Answer: Sendable {
         /// A page of records. More pages follow if `next` is set.
         case page([UInt8], next: String?)
         /// New records for a follower, or nil if there are none, and the last row that the follower has then seen.
-        case news([UInt8]?, row: Int64)
+        case news([UInt8]?, row: RowID)
         /// The fates of the awaited record.
         case fates([DestinationFate])
     }

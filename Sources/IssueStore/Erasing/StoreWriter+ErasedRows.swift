@@ -1,4 +1,4 @@
-import IssueCore
+package import IssueCore
 import IssueProtocol
 import SQLiteKit
 
@@ -7,15 +7,15 @@ extension ForwardingOutbox {
     /// The decoded row of one batch, with the data that determines the fates of its records.
     private struct Span {
         var id: Int64
-        var rows: ClosedRange<Int64>
+        var rows: ClosedRange<RowID>
         var state: Int64
-        var sent: [Int64]
-        var sentRows: Set<Int64>
-        var withheld: Set<Int64>
-        var dead: Set<Int64>
+        var sent: [RowID]
+        var sentRows: Set<RowID>
+        var withheld: Set<RowID>
+        var dead: Set<RowID>
         var notes: BatchManifest
 
-        func fate(of row: Int64) -> Fate {
+        func fate(of row: RowID) -> Fate {
             if withheld.contains(row) { return .withheld }
             if dead.contains(row) { return .deadLettered }
             return sentRows.contains(row) ? Fate(ofSentByState: state) : .summarised
@@ -32,7 +32,7 @@ extension ForwardingOutbox {
     /// - Returns: The number of records that each destination has received or is receiving, by its name, and the rows
     ///   that are in flight.
     func subtractFates(of toErase: [RecordToErase]) throws(SQLiteError) -> (
-        delivered: [String: Int64], inFlight: Set<Int64>
+        delivered: [String: Int64], inFlight: Set<RowID>
     ) {
         var ledger = LedgerChanges()
         for (account, records) in Dictionary(grouping: toErase, by: \.account) {
@@ -44,17 +44,20 @@ extension ForwardingOutbox {
         let destinations = try connection.withStatement(
             "SELECT id, name, first_id, CASE active WHEN 1 THEN ?1 ELSE given_id END, cursor FROM destinations"
         ) { statement throws(SQLiteError) in
-            statement.bind(Int64.max, at: 1)
+            statement.bind(RowID.max, at: 1)
             return try statement.all {
-                (id: $0.int64(0), name: $0.text(1), first: $0.int64(2), last: $0.int64(3), cursor: $0.int64(4))
+                (
+                    id: $0.int64(0), name: $0.text(1), first: $0.id(2, as: RowID.self), last: $0.id(3, as: RowID.self),
+                    cursor: $0.id(4, as: RowID.self)
+                )
             }
         }
         var delivered: [String: Int64] = [:]
-        var inFlight: Set<Int64> = []
+        var inFlight: Set<RowID> = []
         for destination in destinations {
             var sums: [Key: LedgerChanges.Sum] = [:]
             var span: Span?
-            var sending: Set<Int64> = []
+            var sending: Set<RowID> = []
             for record in toErase where record.row >= destination.first && record.row <= destination.last {
                 var fate = Fate.pending
                 var holder: Span?
@@ -120,7 +123,7 @@ extension ForwardingOutbox {
             account: key.account, destination: destination, fate: .deadLettered)
     }
 
-    private func span(_ row: Int64, _ destination: Int64) throws(SQLiteError) -> Span? {
+    private func span(_ row: RowID, _ destination: Int64) throws(SQLiteError) -> Span? {
         try connection.withStatement(
             """
             SELECT id, first_id, last_id, state, sent, withheld, dead, notes FROM batches
@@ -143,17 +146,17 @@ extension ForwardingOutbox {
     }
 
     private static func span(_ row: borrowing Row) -> Span {
-        let first = row.int64(1)
+        let first = row.id(1, as: RowID.self)
         let sent = PostingList.decode(row.bytes(4), base: first) ?? []
         return Span(
-            id: row.int64(0), rows: first...max(first, row.int64(2)), state: row.int64(3), sent: sent,
+            id: row.int64(0), rows: first...max(first, row.id(2)), state: row.int64(3), sent: sent,
             sentRows: Set(sent), withheld: Set(PostingList.decode(row.bytes(5), base: first) ?? []),
             dead: Set(PostingList.decode(row.bytes(6), base: first) ?? []), notes: BatchManifest(json: row.text(7)))
     }
 
     /// Removes erased records from in-flight batches, so that a batch that is sent again after a restart does not refer
     /// to them.
-    private func removeFromBatches(_ rows: Set<Int64>, of destination: Int64) throws(SQLiteError) {
+    private func removeFromBatches(_ rows: Set<RowID>, of destination: Int64) throws(SQLiteError) {
         let batches = try connection.withStatement(
             """
             SELECT id, first_id, last_id, state, sent, withheld, dead, notes FROM batches
@@ -215,7 +218,7 @@ extension StoreWriter {
     ///   - processes: Ids of processes that have no record up to and including row `edge`.
     ///   - edge: The last row that was examined.
     /// - Throws: `StoreFailure`; nothing has changed then.
-    package func eraseNewestOwners(processes: [Int64], seenThrough edge: Int64) throws(StoreFailure) {
+    package func eraseNewestOwners(processes: [Int64], seenThrough edge: RowID) throws(StoreFailure) {
         try erasing { () throws(SQLiteError) in
             try removal.eraseNewestOwners(processes: processes, seenThrough: edge, &memory)
         }
@@ -243,7 +246,7 @@ extension RecordRemoval {
         memory.caches = WriterMemory.Caches()
     }
 
-    func eraseNewestOwners(processes: [Int64], seenThrough edge: Int64, _ memory: inout WriterMemory)
+    func eraseNewestOwners(processes: [Int64], seenThrough edge: RowID, _ memory: inout WriterMemory)
         throws(SQLiteError)
     {
         let cached = Set(memory.caches.processes.values.map(\.process))
@@ -319,7 +322,7 @@ extension RecordRemoval {
     }
 
     /// Returns the series that have records from this row on.
-    private func reported(from row: Int64) throws(SQLiteError) -> Set<Int64> {
+    private func reported(from row: RowID) throws(SQLiteError) -> Set<Int64> {
         var series: Set<Int64> = []
         try connection.withStatement("SELECT DISTINCT series FROM records WHERE id >= ?1") {
             statement throws(SQLiteError) in

@@ -1,4 +1,4 @@
-import IssueCore
+package import IssueCore
 package import IssueProtocol
 import SQLiteKit
 
@@ -13,7 +13,7 @@ extension StoreWriter {
     /// - Parameter rows: Row ids.
     /// - Returns: The erased records and their effects.
     /// - Throws: `StoreFailure`; nothing was erased then.
-    package func erase(_ rows: [Int64]) throws(StoreFailure) -> Erasure {
+    package func erase(_ rows: [RowID]) throws(StoreFailure) -> Erasure {
         try erasing { () throws(SQLiteError) in try removal.erase(rows, &memory) }
     }
 
@@ -25,6 +25,9 @@ extension StoreWriter {
     }
 
     /// Returns numbers as a JSON array, to bind them as one parameter.
+    static func list(_ ids: some Sequence<some DatabaseID>) -> String { list(ids.lazy.map(\.rawValue)) }
+
+    /// Returns numbers as a JSON array, for `json_each`.
     static func list(_ numbers: some Sequence<Int64>) -> String {
         var writer = JSONWriter()
         writer.array { for number in numbers { $0.integer(number) } }
@@ -33,13 +36,13 @@ extension StoreWriter {
 }
 
 extension RecordRemoval {
-    func erase(_ rows: [Int64], _ memory: inout WriterMemory) throws(SQLiteError) -> Erasure {
+    func erase(_ rows: [RowID], _ memory: inout WriterMemory) throws(SQLiteError) -> Erasure {
         let toErase = try toErase(rows)
         guard let first = toErase.first?.row, let last = toErase.last?.row else { return Erasure() }
         var erasure = Erasure()
         erasure.records = Int64(toErase.count)
         erasure.series = Set(toErase.map(\.series))
-        let inFlight: Set<Int64>
+        let inFlight: Set<RowID>
         (erasure.delivered, inFlight) = try outbox.subtractFates(of: toErase)
         try subtractCounts(of: toErase)
         try removeFromPostings(toErase)
@@ -51,7 +54,7 @@ extension RecordRemoval {
     }
 
     /// Returns those rows that exist in a closed range, in ascending order.
-    func toErase(_ rows: [Int64]) throws(SQLiteError) -> [RecordToErase] {
+    func toErase(_ rows: [RowID]) throws(SQLiteError) -> [RecordToErase] {
         try connection.withStatement(
             """
             SELECT records.id, records.series, series.account, records.received_at, records.count, ranges.id,
@@ -67,8 +70,8 @@ extension RecordRemoval {
             statement.bind(StoreWriter.list(rows), at: 1)
             return try statement.all {
                 RecordToErase(
-                    row: $0.int64(0), series: $0.int64(1), account: $0.int64(2), receivedAt: $0.int64(3),
-                    count: $0.int64(4), range: $0.int64(5), base: $0.int64(6))
+                    row: $0.id(0), series: $0.int64(1), account: $0.int64(2), receivedAt: $0.int64(3),
+                    count: $0.int64(4), range: $0.int64(5), base: $0.id(6))
             }
         }
     }
@@ -212,14 +215,14 @@ extension RecordRemoval {
 
 /// A record that is about to be erased, with the data needed to update everything that counts it.
 struct RecordToErase {
-    var row: Int64
+    var row: RowID
     var series: Int64
     var account: Int64
     var receivedAt: Int64
     var count: Int64
     /// The closed range that contains it, and the first row of that range.
     var range: Int64
-    var base: Int64
+    var base: RowID
 }
 
 /// The result of erasing records.
@@ -243,9 +246,9 @@ package struct Erasure: Equatable, Sendable {
 extension StoreReader {
     /// Rows that match a filter, in ascending order.
     package struct MatchingRows: Sendable {
-        package var rows: [Int64] = []
+        package var rows: [RowID] = []
         /// The row up to which all rows were examined, or nil if no rows are left to examine.
-        package var edge: Int64?
+        package var edge: RowID?
     }
 
     /// The maximum number of rows examined per snapshot, so that no snapshot is held for long.
@@ -256,7 +259,7 @@ extension StoreReader {
     /// - Parameter limit: The maximum number of rows.
     /// - Throws: `QueryFailure` if the filter is invalid, or the error of the query.
     package func rows(
-        _ filter: IssueFilter, above row: Int64, through last: Int64, limit: Int
+        _ filter: IssueFilter, above row: RowID, through last: RowID, limit: Int
     ) throws -> MatchingRows {
         let selection = try SeriesSelection(filter, viewer: .everything)
         return try snapshot {
@@ -276,7 +279,7 @@ extension StoreReader {
         }
     }
 
-    private func matches(row: Int64, _ filter: IssueFilter) throws -> Bool {
+    private func matches(row: RowID, _ filter: IssueFilter) throws -> Bool {
         if filter.since != nil || filter.until != nil {
             let at = try connection.withStatement("SELECT received_at FROM records WHERE id = ?1") { statement in
                 statement.bind(row, at: 1)

@@ -18,7 +18,7 @@ extension StoreWriter {
 /// Storing and requeueing dead letters.
 extension ForwardingOutbox {
     func bury(
-        _ row: Int64, _ reason: DeadLetterReason, _ settlement: BatchSettlement, line: Int, destination: Int64
+        _ row: RowID, _ reason: DeadLetterReason, _ settlement: BatchSettlement, line: Int, destination: Int64
     ) throws(SQLiteError) {
         try insertDeadLetter(record: row, summary: nil, reason, settlement, line: line, destination)
     }
@@ -30,7 +30,7 @@ extension ForwardingOutbox {
     }
 
     private func insertDeadLetter(
-        record: Int64, summary: Int64?, _ reason: DeadLetterReason, _ settlement: BatchSettlement, line: Int,
+        record: RowID, summary: Int64?, _ reason: DeadLetterReason, _ settlement: BatchSettlement, line: Int,
         _ destination: Int64
     ) throws(SQLiteError) {
         try connection.withStatement(
@@ -74,7 +74,7 @@ extension ForwardingOutbox {
         return count
     }
 
-    private typealias Letter = (id: Int64, destination: Int64, record: Int64, summary: Int64?)
+    private typealias Letter = (id: Int64, destination: Int64, record: RowID, summary: Int64?)
 
     private func lettersToRequeue(_ letters: [Int64]) throws(SQLiteError) -> [Letter] {
         try connection.withStatement(
@@ -85,7 +85,7 @@ extension ForwardingOutbox {
             """
         ) { statement throws(SQLiteError) in
             statement.bind(StoreWriter.list(letters), at: 1)
-            return try statement.all { ($0.int64(0), $0.int64(1), $0.int64(2), $0.optionalInt64(3)) }
+            return try statement.all { ($0.int64(0), $0.int64(1), $0.id(2), $0.optionalInt64(3)) }
         }
     }
 
@@ -169,7 +169,7 @@ extension StoreReader {
 
     private struct Letter {
         var id: Int64
-        var record: Int64
+        var record: RowID
         var summary: Int64?
         var entry: DeadLetter
     }
@@ -209,7 +209,7 @@ extension StoreReader {
             return try statement.all { row in
                 let summary = row.optionalInt64(2)
                 return Letter(
-                    id: row.int64(0), record: row.int64(1), summary: summary,
+                    id: row.int64(0), record: row.id(1), summary: summary,
                     entry: DeadLetter(
                         record: summary.map { Self.summaryPrefix + String($0) } ?? "", destination: row.text(3),
                         reason: row.text(4), answer: row.optionalText(5), attempts: row.int64(6),
@@ -233,7 +233,7 @@ extension StoreReader {
             ? Int64(text.dropFirst(summaryPrefix.count)).flatMap { text == "\(summaryPrefix)\($0)" ? $0 : nil } : nil
     }
 
-    private func row(ofID text: String) throws -> Int64? {
+    private func row(ofID text: String) throws -> RowID? {
         guard let id = RecordID(text), try recordID(row: id.row) == id else { return nil }
         return id.row
     }

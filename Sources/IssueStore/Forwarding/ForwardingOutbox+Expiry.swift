@@ -7,7 +7,7 @@ extension ForwardingOutbox {
     /// Marks records as expired wherever they are pending, and moves the cursors past them.
     ///
     /// - Returns: The number of fates that became `expired`, over all destinations.
-    func expire(_ rows: ClosedRange<Int64>) throws(SQLiteError) -> Int64 {
+    func expire(_ rows: ClosedRange<RowID>) throws(SQLiteError) -> Int64 {
         let known = try given()
         var ledger = LedgerChanges()
         var expired: Int64 = 0
@@ -57,7 +57,7 @@ extension ForwardingOutbox {
     }
 
     /// Returns `true` if no destination still has to send one of the rows or awaits a response for one.
-    func isSettled(_ rows: ClosedRange<Int64>) throws(SQLiteError) -> Bool {
+    func isSettled(_ rows: ClosedRange<RowID>) throws(SQLiteError) -> Bool {
         for destination in try given() {
             guard rows.upperBound <= destination.above || rows.lowerBound > destination.through,
                 try unanswered(overlapping: rows, of: destination.id).isEmpty,
@@ -68,20 +68,20 @@ extension ForwardingOutbox {
     }
 
     /// Returns the rows that each destination still has to scan: those above `above`, up to `through`.
-    private func given() throws(SQLiteError) -> [(id: Int64, above: Int64, through: Int64)] {
+    private func given() throws(SQLiteError) -> [(id: Int64, above: RowID, through: RowID)] {
         try connection.withStatement("SELECT id, first_id, cursor, active, given_id FROM destinations") {
             statement throws(SQLiteError) in
             try statement.all { row in
                 // Records that arrived while a destination was not configured are not queued for it.
                 (
-                    id: row.int64(0), above: max(row.int64(1) - 1, row.int64(2)),
-                    through: row.int64(3) != 0 ? Int64.max : row.int64(4)
+                    id: row.int64(0), above: max(row.id(1) - 1, row.id(2)),
+                    through: row.int64(3) != 0 ? .max : row.id(4)
                 )
             }
         }
     }
 
-    func moveCursors(to row: Int64) throws(SQLiteError) {
+    func moveCursors(to row: RowID) throws(SQLiteError) {
         try connection.withStatement("UPDATE destinations SET cursor = ?1 WHERE cursor < ?1") {
             statement throws(SQLiteError) in
             statement.bind(row, at: 1)
@@ -92,7 +92,7 @@ extension ForwardingOutbox {
     private typealias AccountSum = (account: Int64, sum: LedgerChanges.Sum)
 
     /// Returns the records after the cursor that were not sent ahead of it, summed up by account.
-    private func waiting(_ first: Int64, _ last: Int64, _ destination: Int64) throws(SQLiteError) -> [AccountSum] {
+    private func waiting(_ first: RowID, _ last: RowID, _ destination: Int64) throws(SQLiteError) -> [AccountSum] {
         guard first <= last else { return [] }
         return try connection.withStatement(
             """
@@ -113,7 +113,7 @@ extension ForwardingOutbox {
     }
 
     /// Returns the records that wait to be sent again, summed up by account.
-    private func requeued(_ rows: ClosedRange<Int64>, _ destination: Int64) throws(SQLiteError) -> [AccountSum] {
+    private func requeued(_ rows: ClosedRange<RowID>, _ destination: Int64) throws(SQLiteError) -> [AccountSum] {
         try connection.withStatement(
             """
             SELECT series.account, count(*), sum(records.count)
@@ -133,15 +133,13 @@ extension ForwardingOutbox {
 
     /// Returns the records of batches that await a response, summed up by account. A batch without remaining records no
     /// longer awaits one.
-    private func unanswered(_ rows: ClosedRange<Int64>, of destination: Int64) throws(SQLiteError) -> [AccountSum] {
+    private func unanswered(_ rows: ClosedRange<RowID>, of destination: Int64) throws(SQLiteError) -> [AccountSum] {
         let batches = try unanswered(overlapping: rows, of: destination)
         for batch in batches where batch.summaries == 0 && batch.sent.allSatisfy({ $0 <= rows.upperBound }) {
             try endWait(for: batch.id)
         }
         let sent = batches.flatMap(\.sent).filter { rows.contains($0) }
         guard !sent.isEmpty else { return [] }
-        var writer = JSONWriter()
-        writer.array { for row in sent { $0.integer(row) } }
         return try connection.withStatement(
             """
             SELECT series.account, count(*), sum(records.count)
@@ -149,16 +147,16 @@ extension ForwardingOutbox {
             JOIN series ON series.id = records.series GROUP BY series.account
             """
         ) { statement throws(SQLiteError) in
-            statement.bind(writer.text, at: 1)
+            statement.bind(StoreWriter.list(sent), at: 1)
             return try statement.all {
                 ($0.int64(0), LedgerChanges.Sum(records: $0.int64(1), occurrences: $0.int64(2)))
             }
         }
     }
 
-    private typealias Unanswered = (id: Int64, sent: [Int64], summaries: Int64)
+    private typealias Unanswered = (id: Int64, sent: [RowID], summaries: Int64)
 
-    private func unanswered(overlapping rows: ClosedRange<Int64>, of destination: Int64) throws(SQLiteError)
+    private func unanswered(overlapping rows: ClosedRange<RowID>, of destination: Int64) throws(SQLiteError)
         -> [Unanswered]
     {
         try connection.withStatement(
@@ -172,7 +170,7 @@ extension ForwardingOutbox {
             statement.bind(rows.upperBound, at: 3)
             return try statement.all { row in
                 (
-                    id: row.int64(0), sent: PostingList.decode(row.bytes(2), base: row.int64(1)) ?? [],
+                    id: row.int64(0), sent: PostingList.decode(row.bytes(2), base: row.id(1)) ?? [],
                     summaries: row.int64(3)
                 )
             }

@@ -90,7 +90,7 @@ enum LimitRows {
     static func json(_ row: GroupRow) -> String {
         object { object in
             object.member("account", row.account)
-            object.member("last", row.lastRecord)
+            object.member("last", row.lastRecord.rawValue)
             object.member("occurrences", row.occurrences)
             object.member("before", row.suppressedBefore)
             object.key("sequences")
@@ -114,7 +114,8 @@ enum LimitRows {
             sequences[reason] = value["sequences"]?[reason.rawValue]?.asInteger
         }
         return GroupRow(
-            group: key, account: account, lastRecord: last, occurrences: value["occurrences"]?.asInteger ?? 0,
+            group: key, account: account, lastRecord: RowID(rawValue: last),
+            occurrences: value["occurrences"]?.asInteger ?? 0,
             suppressedBefore: value["before"]?.asInteger ?? 0, sequences: sequences, level: value["level"]?.asDouble,
             at: at)
     }
@@ -132,9 +133,9 @@ enum LimitRows {
             object.member("first", row.firstSeen.milliseconds)
             object.member("last", row.lastSeen.milliseconds)
             object.key("samples")
-            object.array { for sample in row.samples { $0.integer(sample) } }
-            object.member("first_id", ifPresent: row.records?.lowerBound)
-            object.member("last_id", ifPresent: row.records?.upperBound)
+            object.array { for sample in row.samples { $0.integer(sample.rawValue) } }
+            object.member("first_id", ifPresent: row.records?.lowerBound.rawValue)
+            object.member("last_id", ifPresent: row.records?.upperBound.rawValue)
             object.member("severity", Int64(row.maxSeverity.rawValue))
             object.member("sequence", row.sequence)
             object.member("orphan", row.isGroupEvicted)
@@ -156,9 +157,9 @@ enum LimitRows {
         row.occurrences = value["occurrences"]?.asInteger ?? 0
         row.firstSeen = instant(value["first"]) ?? start
         row.lastSeen = instant(value["last"]) ?? start
-        row.samples = value["samples"]?.asArray?.compactMap(\.asInteger) ?? []
+        row.samples = value["samples"]?.asArray?.compactMap { $0.asInteger.map { RowID(rawValue: $0) } } ?? []
         if let first = value["first_id"]?.asInteger, let last = value["last_id"]?.asInteger, first <= last {
-            row.records = first...last
+            row.records = RowID(rawValue: first)...RowID(rawValue: last)
         }
         row.maxSeverity = value["severity"]?.asInteger.flatMap { Severity(rawValue: UInt8(clamping: $0)) } ?? .debug
         row.isGroupEvicted = value["orphan"]?.asBool ?? false
@@ -181,9 +182,9 @@ enum LimitRows {
 /// Almost always one reason applies to all of them, so only the exceptions are listed.
 struct SuppressionReasons: Equatable {
     private(set) var usual: SuppressionReason?
-    private(set) var others: [SuppressionReason: [Int64]] = [:]
+    private(set) var others: [SuppressionReason: [RowID]] = [:]
 
-    init(_ held: [SuppressionReason: [Int64]] = [:]) {
+    init(_ held: [SuppressionReason: [RowID]] = [:]) {
         let sorted = held.filter { !$0.value.isEmpty }
             .sorted { ($1.value.count, $0.key.rawValue) < ($0.value.count, $1.key.rawValue) }
         usual = sorted.first?.key
@@ -191,7 +192,7 @@ struct SuppressionReasons: Equatable {
     }
 
     /// Returns the reason why a record was suppressed, or nil if it was not stored.
-    func reason(of row: Int64) -> SuppressionReason? {
+    func reason(of row: RowID) -> SuppressionReason? {
         others.first { $0.value.contains(row) }?.key ?? usual
     }
 
@@ -199,9 +200,9 @@ struct SuppressionReasons: Equatable {
         usual = value?["usual"]?.asString.flatMap(SuppressionReason.init(rawValue:))
         for reason in SuppressionReason.allCases {
             guard let steps = value?[reason.rawValue]?.asArray?.compactMap(\.asInteger) else { continue }
-            var row: Int64 = 0
+            var row: RowID = 0
             others[reason] = steps.map { step in
-                row &+= step
+                row = RowID(rawValue: row.rawValue &+ step)
                 return row
             }
         }
@@ -215,9 +216,9 @@ struct SuppressionReasons: Equatable {
             for (reason, rows) in others.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
                 held.key(reason.rawValue)
                 held.array { list in
-                    var before: Int64 = 0
+                    var before: RowID = 0
                     for row in rows {
-                        list.integer(row - before)
+                        list.integer(Int64(row - before))
                         before = row
                     }
                 }

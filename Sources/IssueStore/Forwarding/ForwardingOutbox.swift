@@ -84,7 +84,7 @@ struct ForwardingOutbox {
         let batch = settlement.batch
         let dead = Dictionary(settlement.outcome.dead.map { ($0.line, $0.reason) }) { first, _ in first }
         var ledger = LedgerChanges()
-        var deadRows: [Int64] = []
+        var deadRows: [RowID] = []
         var run = FateRun()
         // Looking up each record costs as much as everything else here.
         let isWhole = memory.values.removals.isWhole(batch: batch.id)
@@ -122,7 +122,7 @@ struct ForwardingOutbox {
 
     /// Stores the unfinished lines as a new batch. They are rebuilt identically.
     private func storeRest(
-        of settlement: BatchSettlement, without gone: Set<Int64>, _ destination: Int64, _ memory: WriterMemory
+        of settlement: BatchSettlement, without gone: Set<RowID>, _ destination: Int64, _ memory: WriterMemory
     ) throws(SQLiteError) -> StoredBatch? {
         guard let rest = settlement.rest else { return nil }
         var batch = NewBatch(destination: destination, kind: .requeued, at: settlement.at)
@@ -136,7 +136,7 @@ struct ForwardingOutbox {
         return StoredBatch(id: id, kind: batch.storedKind, summaries: rest.summaries, sent: rest.sent)
     }
 
-    private func insert(_ batch: NewBatch, nextID: Int64) throws(SQLiteError) -> Int64 {
+    private func insert(_ batch: NewBatch, nextID: RowID) throws(SQLiteError) -> Int64 {
         let rows = batch.sent.map(\.row)
         let first = batch.span?.lowerBound ?? rows.min() ?? nextID
         try connection.withStatement(
@@ -159,17 +159,17 @@ struct ForwardingOutbox {
         return connection.lastInsertedRowID
     }
 
-    private func cursor(of destination: Int64) throws(SQLiteError) -> Int64 {
+    private func cursor(of destination: Int64) throws(SQLiteError) -> RowID {
         try connection.withStatement("SELECT cursor FROM destinations WHERE id = ?1") { statement throws(SQLiteError) in
             statement.bind(destination, at: 1)
-            return try statement.first { $0.int64(0) } ?? 0
+            return try statement.first { $0.id(0) } ?? 0
         }
     }
 
     /// Returns `true` if all records that a batch covers still exist. Counts them only if some were removed ahead of
     /// the cursor.
     private func allRecordsExist(
-        _ batch: NewBatch, in span: ClosedRange<Int64>, removedAhead: ClosedRange<Int64>?
+        _ batch: NewBatch, in span: ClosedRange<RowID>, removedAhead: ClosedRange<RowID>?
     ) throws(SQLiteError) -> Bool {
         guard let removed = removedAhead, removed.overlaps(span) else { return true }
         let count = try connection.withStatement("SELECT count(*) FROM records WHERE id BETWEEN ?1 AND ?2") {
@@ -185,18 +185,18 @@ struct ForwardingOutbox {
     }
 
     /// Returns those rows that no longer exist.
-    func missing(_ rows: [Int64]) throws(SQLiteError) -> Set<Int64> {
-        var gone: Set<Int64> = []
+    func missing(_ rows: [RowID]) throws(SQLiteError) -> Set<RowID> {
+        var gone: Set<RowID> = []
         try connection.withStatement(
             "SELECT value FROM json_each(?1) WHERE NOT EXISTS (SELECT 1 FROM records WHERE id = value)"
         ) { statement throws(SQLiteError) in
             statement.bind(StoreWriter.list(rows), at: 1)
-            try statement.forEach { gone.insert($0.int64(0)) }
+            try statement.forEach { gone.insert($0.id(0)) }
         }
         return gone
     }
 
-    private func moveCursor(of destination: Int64, to row: Int64) throws(SQLiteError) {
+    private func moveCursor(of destination: Int64, to row: RowID) throws(SQLiteError) {
         try connection.withStatement("UPDATE destinations SET cursor = ?2 WHERE id = ?1") {
             statement throws(SQLiteError) in
             statement.bind(destination, at: 1)
@@ -209,7 +209,7 @@ struct ForwardingOutbox {
         ) { statement throws(SQLiteError) in try statement.run() }
     }
 
-    private func answer(_ settlement: BatchSettlement, dead: [Int64]) throws(SQLiteError) {
+    private func answer(_ settlement: BatchSettlement, dead: [RowID]) throws(SQLiteError) {
         // The lines of the batch are not rebuilt again, so the notes about them are removed.
         try connection.withStatement(
             """
@@ -230,10 +230,10 @@ struct ForwardingOutbox {
         }
     }
 
-    private func firstID(ofBatch id: Int64) throws(SQLiteError) -> Int64 {
+    private func firstID(ofBatch id: Int64) throws(SQLiteError) -> RowID {
         try connection.withStatement("SELECT first_id FROM batches WHERE id = ?1") { statement throws(SQLiteError) in
             statement.bind(id, at: 1)
-            return try statement.first { $0.int64(0) } ?? 0
+            return try statement.first { $0.id(0) } ?? 0
         }
     }
 
@@ -292,21 +292,21 @@ package struct NewBatch: Sendable {
     package var kind: BatchKind
     /// The scanned rows. The cursor moves to the last one. Nil if the scan was not involved, for example in a batch of
     /// summaries.
-    package var span: ClosedRange<Int64>?
+    package var span: ClosedRange<RowID>?
     /// The records to send, in order.
     package var sent: [SentRecord] = []
     /// Rows of records that are not forwarded, in ascending order.
-    package var withheld: [Int64] = []
+    package var withheld: [RowID] = []
     /// The numbers of withheld records, per account.
     package var withheldTally: [Tally] = []
     /// The numbers of suppressed records that summaries count, per account.
     package var summarised: [Tally] = []
     /// The suppressed records by reason.
-    package var held: [SuppressionReason: [Int64]] = [:]
+    package var held: [SuppressionReason: [RowID]] = [:]
     /// The number of scanned records that had already been sent ahead of the scan.
     package var gone: Int64 = 0
     /// The row up to which priority records have been examined, or nil if unchanged.
-    package var priorityThrough: Int64?
+    package var priorityThrough: RowID?
     /// Ids of the summaries in the batch. Their lines precede the records.
     package var summaries: [Int64] = []
     /// Summaries whose windows closed during the scan. A later batch sends them.

@@ -22,7 +22,7 @@ extension ForwardingOutbox {
     /// Stores the batch of a record that is sent outside the scan.
     ///
     /// - Parameter batch: Nil if the record waits for a batch.
-    func put(single row: Int64, in batch: Int64?, _ destination: Int64) throws(SQLiteError) {
+    func put(single row: RowID, in batch: Int64?, _ destination: Int64) throws(SQLiteError) {
         try connection.withStatement(
             """
             INSERT INTO singles (destination, record, batch) VALUES (?1, ?2, ?3)
@@ -38,7 +38,7 @@ extension ForwardingOutbox {
 
     /// Returns the batch that contains a record outside the scan: 0 if the record waits for one, nil if the scan sent
     /// it.
-    func single(_ row: Int64, _ destination: Int64) throws(SQLiteError) -> Int64? {
+    func single(_ row: RowID, _ destination: Int64) throws(SQLiteError) -> Int64? {
         try connection.withStatement("SELECT batch FROM singles WHERE destination = ?1 AND record = ?2") {
             statement throws(SQLiteError) in
             statement.bind(destination, at: 1)
@@ -48,20 +48,20 @@ extension ForwardingOutbox {
     }
 
     /// Returns the records in `rows` that are sent outside the scan, and their batches.
-    func singles(in rows: ClosedRange<Int64>, _ destination: Int64) throws(SQLiteError) -> [Int64: Int64] {
+    func singles(in rows: ClosedRange<RowID>, _ destination: Int64) throws(SQLiteError) -> [RowID: Int64] {
         let found = try connection.withStatement(
             "SELECT record, batch FROM singles WHERE destination = ?1 AND record BETWEEN ?2 AND ?3"
         ) { statement throws(SQLiteError) in
             statement.bind(destination, at: 1)
             statement.bind(rows.lowerBound, at: 2)
             statement.bind(rows.upperBound, at: 3)
-            return try statement.all { ($0.int64(0), $0.int64(1)) }
+            return try statement.all { ($0.id(0, as: RowID.self), $0.int64(1)) }
         }
         return Dictionary(found) { first, _ in first }
     }
 
     /// Deletes the entries of removed records.
-    func deleteSingles(through row: Int64) throws(SQLiteError) {
+    func deleteSingles(through row: RowID) throws(SQLiteError) {
         try connection.withStatement(
             "DELETE FROM singles WHERE destination IN (SELECT id FROM destinations) AND record <= ?1"
         ) { statement throws(SQLiteError) in
@@ -71,7 +71,7 @@ extension ForwardingOutbox {
     }
 
     /// Deletes the entries of removed records.
-    func deleteSingles(in rows: ClosedRange<Int64>) throws(SQLiteError) {
+    func deleteSingles(in rows: ClosedRange<RowID>) throws(SQLiteError) {
         try connection.withStatement(
             """
             DELETE FROM singles WHERE destination IN (SELECT id FROM destinations) AND record BETWEEN ?1 AND ?2
@@ -89,12 +89,12 @@ extension StoreReader {
     /// The records of a row range that the scan must not treat as new.
     package struct SentAhead: Equatable, Sendable {
         /// Records that were sent outside the scan. Their batch decides their fate.
-        package var gone: Set<Int64> = []
+        package var gone: Set<RowID> = []
         /// Priority records for which a reserved share of the limits was already requested and refused.
-        package var refused: Set<Int64> = []
+        package var refused: Set<RowID> = []
 
         /// Returns `true` if the record is in neither set.
-        package func isUsual(_ row: Int64) -> Bool {
+        package func isUsual(_ row: RowID) -> Bool {
             gone.isEmpty && refused.isEmpty || !gone.contains(row) && !refused.contains(row)
         }
     }
@@ -103,7 +103,7 @@ extension StoreReader {
     ///
     /// - Parameter priority: The row up to which priority records have been examined.
     /// - Throws: The error of the query.
-    package func sentAhead(of destination: Int64, in rows: ClosedRange<Int64>, priority: Int64) throws -> SentAhead {
+    package func sentAhead(of destination: Int64, in rows: ClosedRange<RowID>, priority: RowID) throws -> SentAhead {
         try snapshot {
             var ahead = SentAhead()
             try connection.withStatement(
@@ -112,12 +112,12 @@ extension StoreReader {
                 statement.bind(destination, at: 1)
                 statement.bind(rows.lowerBound, at: 2)
                 statement.bind(rows.upperBound, at: 3)
-                try statement.forEach { ahead.gone.insert($0.int64(0)) }
+                try statement.forEach { ahead.gone.insert($0.id(0)) }
             }
             try connection.withStatement("SELECT record FROM express WHERE record BETWEEN ?1 AND ?2") { statement in
                 statement.bind(rows.lowerBound, at: 1)
                 statement.bind(min(rows.upperBound, priority), at: 2)
-                try statement.forEach { if !ahead.gone.contains($0.int64(0)) { ahead.refused.insert($0.int64(0)) } }
+                try statement.forEach { if !ahead.gone.contains($0.id(0)) { ahead.refused.insert($0.id(0)) } }
             }
             return ahead
         }
@@ -127,7 +127,7 @@ extension StoreReader {
     ///
     /// - Parameter limit: The maximum number of records.
     /// - Throws: The error of the query.
-    package func priority(for destination: Int64, above row: Int64, limit: Int) throws -> [OutboxRecord] {
+    package func priority(for destination: Int64, above row: RowID, limit: Int) throws -> [OutboxRecord] {
         try snapshot {
             let steps = try connection.withStatement(
                 """
@@ -143,12 +143,12 @@ extension StoreReader {
                 statement.bind(limit, at: 3)
                 return try statement.all { step in
                     ScanRow(
-                        row: step.int64(0), receivedAt: Timestamp(milliseconds: step.int64(1)), count: step.int64(2),
+                        row: step.id(0), receivedAt: Timestamp(milliseconds: step.int64(1)), count: step.int64(2),
                         series: step.int64(3))
                 }
             }
             var known: [Int64: SeriesInfo] = [:]
-            var clock: (offset: Int64, end: Int64)?
+            var clock: (offset: Int64, end: RowID)?
             return try steps.compactMap { step in
                 let facts = try known[step.series] ?? facts(ofSeries: step.series)
                 known[step.series] = facts
@@ -161,9 +161,9 @@ extension StoreReader {
     /// Returns the row of the newest priority record, whether it was sent or not, or 0 if there is none.
     ///
     /// - Throws: The error of the query.
-    package func newestPriority() throws -> Int64 {
+    package func newestPriority() throws -> RowID {
         try snapshot {
-            try connection.withStatement("SELECT max(record) FROM express") { try $0.first { $0.int64(0) } ?? 0 }
+            try connection.withStatement("SELECT max(record) FROM express") { try $0.first { $0.id(0) } ?? 0 }
         }
     }
 
@@ -178,7 +178,7 @@ extension StoreReader {
             ) { statement in
                 statement.bind(destination, at: 1)
                 statement.bind(limit, at: 2)
-                return try statement.all { $0.int64(0) }
+                return try statement.all { $0.id(0, as: RowID.self) }
             }
             return try rows.compactMap { try walked(row: $0) }
         }

@@ -13,7 +13,7 @@ extension StoreReader {
                 statement.bind(id, at: 1)
                 return try statement.first {
                     DestinationRow(
-                        id: $0.int64(0), name: $0.text(1), cursor: $0.int64(2), priority: $0.int64(3),
+                        id: $0.int64(0), name: $0.text(1), cursor: $0.id(2), priority: $0.id(3),
                         state: DestinationRow.State(json: $0.text(4)))
                 }
             }
@@ -41,19 +41,20 @@ extension StoreReader {
     ///   - cursor: The destination's cursor, a row id.
     ///   - priority: The row up to which priority records have been examined.
     /// - Throws: The error of the query.
-    package func backlog(of destination: Int64, after cursor: Int64, priority: Int64 = 0) throws -> Backlog {
+    package func backlog(of destination: Int64, after cursor: RowID, priority: RowID = 0) throws -> Backlog {
         try snapshot {
             var backlog = Backlog()
             backlog.oldest = try time(
                 of: "SELECT received_at FROM records WHERE id > ?1 ORDER BY id LIMIT 1", after: cursor)
             // Some ids may belong to records that are gone.
-            backlog.records = backlog.oldest == nil ? 0 : max(0, try newestRow() - cursor)
+            backlog.records = backlog.oldest == nil ? 0 : Int64(max(0, try newestRow() - cursor))
             backlog.oldestPriority = try time(
                 of: """
                     SELECT received_at FROM records
                     WHERE id = (SELECT min(record) FROM express WHERE record > ?1)
                     """, after: max(cursor, priority))
-            backlog.priorityRecords = try count("SELECT count(*) FROM express WHERE record > ?1", max(cursor, priority))
+            backlog.priorityRecords = try count(
+                "SELECT count(*) FROM express WHERE record > ?1", max(cursor, priority).rawValue)
             backlog.requeued = try count(
                 "SELECT count(*) FROM singles WHERE destination = ?1 AND batch = 0", destination)
             backlog.unsentSummaries = try count(
@@ -69,7 +70,7 @@ extension StoreReader {
         }
     }
 
-    private func time(of sql: StaticString, after cursor: Int64) throws -> Timestamp? {
+    private func time(of sql: StaticString, after cursor: RowID) throws -> Timestamp? {
         try connection.withStatement(sql) { statement in
             statement.bind(cursor, at: 1)
             return try statement.first { Timestamp(milliseconds: $0.int64(0)) }
@@ -81,7 +82,7 @@ extension StoreReader {
     ///
     /// - Parameter limit: The maximum number of records.
     /// - Throws: The error of the query.
-    package func walk(after cursor: Int64, limit: Int) throws -> [OutboxRecord] {
+    package func walk(after cursor: RowID, limit: Int) throws -> [OutboxRecord] {
         try snapshot {
             let stretch = try stretch(after: cursor, limit: limit)
             var known: [Int64: SeriesInfo] = [:]
@@ -97,7 +98,7 @@ extension StoreReader {
     ///
     /// - Parameter limit: The maximum number of records.
     /// - Throws: The error of the query.
-    package func stretch(after cursor: Int64, limit: Int) throws -> ScanPage {
+    package func stretch(after cursor: RowID, limit: Int) throws -> ScanPage {
         try snapshot {
             var start = cursor
             while true {
@@ -112,12 +113,12 @@ extension StoreReader {
     }
 
     /// Returns a record as the scan would read it, or nil if it is gone.
-    func walked(row: Int64) throws -> OutboxRecord? {
+    func walked(row: RowID) throws -> OutboxRecord? {
         guard let step = try steps(above: row - 1, through: row, limit: 1).first else { return nil }
         return try facts(ofSeries: step.series)?.record(step, offset: try offset(after: row - 1).offset)
     }
 
-    func steps(above start: Int64, through end: Int64, limit: Int) throws -> [ScanRow] {
+    func steps(above start: RowID, through end: RowID, limit: Int) throws -> [ScanRow] {
         try connection.withStatement(
             """
             SELECT id, received_at, count, series FROM records WHERE id > ?1 AND id <= ?2 ORDER BY id LIMIT ?3
@@ -130,7 +131,7 @@ extension StoreReader {
             try statement.forEach { row in
                 steps.append(
                     ScanRow(
-                        row: row.int64(0), receivedAt: Timestamp(milliseconds: row.int64(1)), count: row.int64(2),
+                        row: row.id(0), receivedAt: Timestamp(milliseconds: row.int64(1)), count: row.int64(2),
                         series: row.int64(3)))
             }
             return steps
@@ -156,7 +157,7 @@ extension StoreReader {
                         group: row.int64(0), account: row.int64(1),
                         user: users.owner(of: UInt32(clamping: row.int64(6))),
                         severity: Severity(rawValue: UInt8(clamping: row.int64(2))) ?? .error,
-                        isReportable: row.int64(3) != 0, firstOfGroup: row.int64(4), regression: row.int64(5),
+                        isReportable: row.int64(3) != 0, firstOfGroup: row.id(4), regression: row.id(5),
                         mutes: MutedRows())
                 }
             }
@@ -166,7 +167,7 @@ extension StoreReader {
     }
 
     /// Returns record log time minus wall time after the cursor, in milliseconds, and the last row it applies to.
-    func offset(after cursor: Int64) throws -> (offset: Int64, end: Int64) {
+    func offset(after cursor: RowID) throws -> (offset: Int64, end: RowID) {
         let offset = try connection.withStatement(
             "SELECT offset FROM clock WHERE first_id <= ?1 ORDER BY first_id DESC LIMIT 1"
         ) { statement in
@@ -175,25 +176,25 @@ extension StoreReader {
         }
         let next = try connection.withStatement("SELECT min(first_id) FROM clock WHERE first_id > ?1") { statement in
             statement.bind(cursor + 1, at: 1)
-            return try statement.first { $0.optionalInt64(0) } ?? nil
+            return try statement.first { $0.optionalID(0, as: RowID.self) } ?? nil
         }
         return (offset, next.map { $0 - 1 } ?? .max)
     }
 
-    private func rangeEnd(after cursor: Int64) throws -> Int64 {
+    private func rangeEnd(after cursor: RowID) throws -> RowID {
         try connection.withStatement(
             "SELECT coalesce((SELECT last_id FROM ranges WHERE last_id > ?1 ORDER BY id LIMIT 1), ?2)"
         ) { statement in
             statement.bind(cursor, at: 1)
-            statement.bind(Int64.max, at: 2)
-            return try statement.first { $0.int64(0) } ?? .max
+            statement.bind(RowID.max, at: 2)
+            return try statement.first { $0.id(0) } ?? .max
         }
     }
 
     /// Returns the record at a row, with its metadata as stored, or nil if it is gone.
     ///
     /// - Throws: The error of the query.
-    package func outbound(row: Int64) throws -> RecordRow? {
+    package func outbound(row: RowID) throws -> RecordRow? {
         try snapshot { try record(row: row, isWhole: false) }
     }
 
@@ -211,7 +212,9 @@ extension StoreReader {
             ) { statement in
                 statement.bind(destination, at: 1)
                 statement.bind(other, at: 2)
-                return try statement.first { ($0.int64(0), $0.int64(1), $0.bytes(2), $0.text(3), $0.int64(4)) }
+                return try statement.first {
+                    ($0.int64(0), $0.id(1, as: RowID.self), $0.bytes(2), $0.text(3), $0.int64(4))
+                }
             }
             guard let (id, first, sent, notes, kind) = found else { return nil }
             let told = BatchManifest(json: notes)
@@ -322,7 +325,7 @@ extension StoreReader {
 
 /// A record as the cursor reads it, without the attributes of its series.
 package struct ScanRow: Equatable, Sendable {
-    package var row: Int64
+    package var row: RowID
     package var receivedAt: Timestamp
     /// The number of occurrences that the record represents.
     package var count: Int64
@@ -345,7 +348,7 @@ package struct OutboxRecord: Equatable, Sendable {
 
 /// A record that a batch sends, with the numbers that the ledger and its line need.
 package struct SentRecord: Equatable, Sendable {
-    package var row: Int64
+    package var row: RowID
     package var account: Int64
     /// The number of occurrences that the record represents.
     package var count: Int64
@@ -354,7 +357,7 @@ package struct SentRecord: Equatable, Sendable {
     /// The number of occurrences of its group so far.
     package var occurrences: Int64
 
-    package init(row: Int64, account: Int64, count: Int64, suppressedBefore: Int64, occurrences: Int64) {
+    package init(row: RowID, account: Int64, count: Int64, suppressedBefore: Int64, occurrences: Int64) {
         self.row = row
         self.account = account
         self.count = count
@@ -372,9 +375,9 @@ package struct SeriesInfo: Equatable, Sendable {
     package var severity: Severity
     package var isReportable: Bool
     /// The row of the first record of its group.
-    package var firstOfGroup: Int64
+    package var firstOfGroup: RowID
     /// The row of the record that caused its group's last regression, or 0.
-    package var regression: Int64
+    package var regression: RowID
     /// The rows of its group that are muted.
     package var mutes: MutedRows
 

@@ -56,7 +56,7 @@ extension ForwardingOutbox {
         return rows
     }
 
-    private func rest(allBut names: [String], lastID: Int64) throws(SQLiteError) {
+    private func rest(allBut names: [String], lastID: RowID) throws(SQLiteError) {
         var writer = JSONWriter()
         writer.array { for name in names { $0.string(name) } }
         try connection.withStatement(
@@ -76,7 +76,9 @@ extension ForwardingOutbox {
         let known = try connection.withStatement("SELECT id, active, given_id FROM destinations WHERE name = ?1") {
             statement throws(SQLiteError) in
             statement.bind(destination.name, at: 1)
-            return try statement.first { (id: $0.int64(0), isActive: $0.int64(1) != 0, given: $0.int64(2)) }
+            return try statement.first {
+                (id: $0.int64(0), isActive: $0.int64(1) != 0, given: $0.id(2, as: RowID.self))
+            }
         }
         guard let known else { return false }
         if !known.isActive { try give(known.id, recordsAbove: known.given, open) }
@@ -92,7 +94,7 @@ extension ForwardingOutbox {
     }
 
     private func add(_ destination: ConfiguredDestination, at now: Timestamp, _ open: OpenRange) throws(SQLiteError) {
-        let first = destination.takesBacklog ? 1 : open.nextID
+        let first: RowID = destination.takesBacklog ? 1 : open.nextID
         try connection.withStatement(
             "INSERT INTO destinations (name, kind, since, first_id, cursor) VALUES (?1, ?2, ?3, ?4, ?5)"
         ) { statement throws(SQLiteError) in
@@ -109,7 +111,7 @@ extension ForwardingOutbox {
     /// Adds existing records to what a destination has received and to what is pending.
     ///
     /// The sums are computed here, because SQLite would sort all records to group them.
-    private func give(_ destination: Int64, recordsAbove row: Int64, _ open: OpenRange) throws(SQLiteError) {
+    private func give(_ destination: Int64, recordsAbove row: RowID, _ open: OpenRange) throws(SQLiteError) {
         var numbers = IDInterner()
         var sums: [LedgerChanges.Sum] = []
         var start = row
@@ -169,7 +171,7 @@ extension ForwardingOutbox {
             statement.bind(name, at: 1)
             return try statement.first {
                 DestinationRow(
-                    id: $0.int64(0), name: name, cursor: $0.int64(1), priority: $0.int64(2),
+                    id: $0.int64(0), name: name, cursor: $0.id(1), priority: $0.id(2),
                     state: DestinationRow.State(json: $0.text(3)))
             }
         }
@@ -213,9 +215,9 @@ package struct DestinationRow: Equatable, Sendable {
     package var id: Int64
     package var name: String
     /// The last row that was scanned.
-    package var cursor: Int64
+    package var cursor: RowID
     /// The row up to which priority records have been examined.
-    package var priority: Int64
+    package var priority: RowID
     package var state: State
 }
 

@@ -198,7 +198,7 @@ struct SummaryDelivery: Equatable {
 extension Connection {
     /// Returns the summary that counts a record suppressed for `reason`, or nil while its window is open.
     func summary(
-        tellingOf row: Int64, for reason: SuppressionReason, _ destination: Int64
+        tellingOf row: RowID, for reason: SuppressionReason, _ destination: Int64
     ) throws(SQLiteError) -> SummaryDelivery? {
         try withStatement(
             """

@@ -1,4 +1,4 @@
-import IssueCore
+package import IssueCore
 package import IssueProtocol
 import SQLiteKit
 
@@ -12,16 +12,16 @@ struct RecordWalk {
     private struct Span {
         /// Nil if there are no posting lists for these ids.
         var range: Int64?
-        var first: Int64
-        var last: Int64
+        var first: RowID
+        var last: RowID
     }
 
     /// The ids that have been read but not returned, the next one last.
-    private var ready: [Int64] = []
+    private var ready: [RowID] = []
     /// The series to read, or nil for all series.
     private let series: [Int64]?
     private let isAscending: Bool
-    private let bound: Int64
+    private let bound: RowID
     /// The spans that have not been read, the next one last.
     private var spans: [Span] = []
     /// `true` if the chains of the series determine the next range when no span is left.
@@ -31,10 +31,10 @@ struct RecordWalk {
     /// For each range, the series whose next records in descending order are in it.
     private var chain: [Int64: [Int64]] = [:]
     /// The last id that was read.
-    private var edge: Int64
+    private var edge: RowID
 
     init(
-        series: [Int64]?, isAscending: Bool, from row: Int64?, since: Timestamp? = nil, until: Timestamp? = nil,
+        series: [Int64]?, isAscending: Bool, from row: RowID?, since: Timestamp? = nil, until: Timestamp? = nil,
         on reader: StoreReader
     ) throws {
         self.series = series
@@ -56,7 +56,7 @@ struct RecordWalk {
     }
 
     /// Returns the next row, or nil at the end.
-    mutating func next(on reader: StoreReader) throws -> Int64? {
+    mutating func next(on reader: StoreReader) throws -> RowID? {
         while ready.isEmpty {
             guard try fetch(on: reader) else { return nil }
         }
@@ -78,7 +78,7 @@ struct RecordWalk {
         }
         if isChained { return try fetchChain(in: range, on: reader) }
         spans.removeLast()
-        var ids: [Int64] = []
+        var ids: [RowID] = []
         for series in series {
             guard let found = try posting(range, series, on: reader) else { continue }
             ids += PostingList.decode(found.ids, base: span.first) ?? []
@@ -98,7 +98,7 @@ struct RecordWalk {
                     statement.bind(max(edge, span.first - 1), at: 1)
                     statement.bind(span.last, at: 2)
                     statement.bind(Self.stretch, at: 3)
-                    return try statement.all { $0.int64(0) }
+                    return try statement.all { $0.id(0, as: RowID.self) }
                 }
                 : try reader.connection.withStatement(
                     "SELECT id FROM records WHERE id < ?1 AND id >= ?2 ORDER BY id DESC LIMIT ?3"
@@ -106,7 +106,7 @@ struct RecordWalk {
                     statement.bind(span.last < edge ? span.last + 1 : edge, at: 1)
                     statement.bind(span.first, at: 2)
                     statement.bind(Self.stretch, at: 3)
-                    return try statement.all { $0.int64(0) }
+                    return try statement.all { $0.id(0, as: RowID.self) }
                 }
             if ids.count < Self.stretch { spans.removeLast() }
             guard let last = ids.last else { continue }
@@ -118,12 +118,12 @@ struct RecordWalk {
     }
 
     /// Reads the rows of the open range, which has no posting lists yet.
-    private mutating func fetchOpen(_ series: [Int64], above row: Int64, on reader: StoreReader) throws {
+    private mutating func fetchOpen(_ series: [Int64], above row: RowID, on reader: StoreReader) throws {
         let wanted = Set(series)
-        var ids: [Int64] = []
+        var ids: [RowID] = []
         try reader.connection.withStatement("SELECT id, series FROM records WHERE id > ?1 ORDER BY id") { statement in
             statement.bind(isAscending ? max(row, bound) : row, at: 1)
-            try statement.forEach { if wanted.contains($0.int64(1)) { ids.append($0.int64(0)) } }
+            try statement.forEach { if wanted.contains($0.int64(1)) { ids.append($0.id(0)) } }
         }
         ready = isAscending ? ids.reversed() : ids.filter { $0 < bound }
     }
@@ -150,7 +150,7 @@ struct RecordWalk {
         }
         let members = chain.removeValue(forKey: range) ?? []
         let isWanted = asked == nil || asked == range
-        var ids: [Int64] = []
+        var ids: [RowID] = []
         let firstID = try Self.firstID(of: range, on: reader)
         for series in members {
             // If retention has removed this list, it has removed all older ones too.
@@ -165,7 +165,7 @@ struct RecordWalk {
     /// Returns the closed ranges with rows beyond the bound, oldest first, without those that are entirely outside the
     /// requested time.
     private static func closed(
-        beyond bound: Int64, isAscending: Bool, since: Timestamp?, until: Timestamp?, on reader: StoreReader
+        beyond bound: RowID, isAscending: Bool, since: Timestamp?, until: Timestamp?, on reader: StoreReader
     ) throws -> [Span] {
         try reader.connection.withStatement(
             """
@@ -173,11 +173,11 @@ struct RecordWalk {
             WHERE last_id > ?1 AND first_id < ?2 AND last_at >= ?3 AND first_at <= ?4 ORDER BY id
             """
         ) { statement in
-            statement.bind(isAscending ? bound : .min, at: 1)
-            statement.bind(isAscending ? .max : bound, at: 2)
+            statement.bind(isAscending ? bound : RowID.min, at: 1)
+            statement.bind(isAscending ? RowID.max : bound, at: 2)
             statement.bind(since?.milliseconds ?? .min, at: 3)
             statement.bind(until?.milliseconds ?? .max, at: 4)
-            return try statement.all { Span(range: $0.int64(0), first: $0.int64(1), last: $0.int64(2)) }
+            return try statement.all { Span(range: $0.int64(0), first: $0.id(1), last: $0.id(2)) }
         }
     }
 
@@ -192,10 +192,10 @@ struct RecordWalk {
         }
     }
 
-    private static func firstID(of range: Int64, on reader: StoreReader) throws -> Int64? {
+    private static func firstID(of range: Int64, on reader: StoreReader) throws -> RowID? {
         try reader.connection.withStatement("SELECT first_id FROM ranges WHERE id = ?1") { statement in
             statement.bind(range, at: 1)
-            return try statement.first { $0.int64(0) }
+            return try statement.first { $0.id(0) }
         }
     }
 }
@@ -204,25 +204,26 @@ extension StoreReader {
     /// The next records of a follower, and the row up to which it has then seen all records.
     package struct News: Sendable {
         package var records: [StoredRecord]
-        package var seen: Int64
+        package var seen: RowID
     }
 
     /// Returns the records above a row, oldest first.
     ///
     /// - Parameter limit: The maximum number of records.
     /// - Throws: `QueryFailure` if the filter is invalid, or the error of the query.
-    package func news(above row: Int64, _ filter: IssueFilter, limit: Int, viewer: Viewer) throws -> News {
+    package func news(above row: RowID, _ filter: IssueFilter, limit: Int, viewer: Viewer) throws -> News {
         let page = try records(
-            RecordQuery(filter: filter, isAscending: true, limit: limit, after: PageCursor(value: 0, row: row).text),
+            RecordQuery(
+                filter: filter, isAscending: true, limit: limit, after: PageCursor(value: 0, row: row.rawValue).text),
             viewer: viewer)
-        let last = try page.next.map { try PageCursor($0).row }
+        let last = try page.next.map { RowID(rawValue: try PageCursor($0).row) }
         return News(records: page.records, seen: last ?? max(row, page.newest))
     }
 
     /// Returns the newest row, after which a new follower starts.
     ///
     /// - Throws: The error of the query.
-    package func newest() throws -> Int64 {
+    package func newest() throws -> RowID {
         try snapshot { try newestRow() }
     }
 }

@@ -4,7 +4,7 @@ import SQLiteKit
 
 extension StoreReader {
     /// Returns the fate of a record at each destination.
-    func fates(ofRow row: Int64) throws -> [DestinationFate] {
+    func fates(ofRow row: RowID) throws -> [DestinationFate] {
         let destinations = try connection.withStatement(
             """
             SELECT id, name, cursor FROM destinations
@@ -12,7 +12,7 @@ extension StoreReader {
             """
         ) { statement in
             statement.bind(row, at: 1)
-            return try statement.all { (id: $0.int64(0), name: $0.text(1), cursor: $0.int64(2)) }
+            return try statement.all { (id: $0.int64(0), name: $0.text(1), cursor: $0.id(2, as: RowID.self)) }
         }
         var fates: [DestinationFate] = []
         for destination in destinations {
@@ -22,7 +22,7 @@ extension StoreReader {
     }
 
     /// Returns the fates with the responses that a viewer may see.
-    private func fates(ofRow row: Int64, _ viewer: Viewer) throws -> [DestinationFate] {
+    private func fates(ofRow row: RowID, _ viewer: Viewer) throws -> [DestinationFate] {
         try fates(ofRow: row).map { fate in
             var fate = fate
             fate.answer = viewer.shown(answer: fate.answer)
@@ -45,7 +45,7 @@ extension StoreReader {
     package func show(_ id: String, viewer: Viewer) throws -> Shown {
         try snapshot {
             let group: Int64
-            var row: Int64?
+            var row: RowID?
             if let key = GroupID.key(id) {
                 guard let found = try self.group(key: key, viewer: viewer) else { throw QueryFailure.notFound(id: id) }
                 group = found
@@ -100,7 +100,7 @@ extension StoreReader {
         }
     }
 
-    private func find(_ text: String, viewer: Viewer) throws -> (row: Int64, group: Int64) {
+    private func find(_ text: String, viewer: Viewer) throws -> (row: RowID, group: Int64) {
         guard let id = RecordID(text), try recordID(row: id.row) == id else { throw QueryFailure.notFound(id: text) }
         let found = try connection.withStatement(
             """
@@ -111,7 +111,7 @@ extension StoreReader {
         ) { statement in
             statement.bind(id.row, at: 1)
             statement.bind(viewer.uid, at: 2)
-            return try statement.first { (row: $0.int64(0), group: $0.int64(1)) }
+            return try statement.first { (row: $0.id(0, as: RowID.self), group: $0.int64(1)) }
         }
         guard let found else { throw QueryFailure.notFound(id: text) }
         return found

@@ -169,7 +169,7 @@ extension StoreReader {
     }
 
     /// Returns the row of a group's newest stored record, or nil if none is stored.
-    func newestRecord(of group: Int64) throws -> Int64? {
+    func newestRecord(of group: Int64) throws -> RowID? {
         let open = try connection.withStatement(
             """
             SELECT max(id) FROM records
@@ -178,7 +178,7 @@ extension StoreReader {
         ) { statement in
             statement.bind(try lastClosedID(), at: 1)
             statement.bind(group, at: 2)
-            return try statement.first { $0.optionalInt64(0) } ?? nil
+            return try statement.first { $0.optionalID(0, as: RowID.self) } ?? nil
         }
         if let open { return open }
         let lists = try connection.withStatement(
@@ -198,7 +198,7 @@ extension StoreReader {
             """
         ) { statement in
             statement.bind(group, at: 1)
-            return try statement.all { ($0.int64(0), $0.bytes(1)) }
+            return try statement.all { ($0.id(0, as: RowID.self), $0.bytes(1)) }
         }
         let newest = lists.compactMap { PostingList.decode($0.1, base: $0.0)?.last }.max()
         // While a range is being removed, its lists still contain removed records. Then all older records are gone,
@@ -206,7 +206,7 @@ extension StoreReader {
         return try newest.flatMap { try isStored($0) ? $0 : nil }
     }
 
-    private func isStored(_ row: Int64) throws -> Bool {
+    private func isStored(_ row: RowID) throws -> Bool {
         try connection.withStatement("SELECT 1 FROM records WHERE id = ?1") { statement in
             statement.bind(row, at: 1)
             return try statement.first { _ in true } ?? false
@@ -255,7 +255,7 @@ extension StoreReader {
 /// Determining the fate of one record at one destination.
 extension StoreReader {
     func fate(
-        ofRow row: Int64, _ destination: Int64, _ name: String, cursor: Int64
+        ofRow row: RowID, _ destination: Int64, _ name: String, cursor: RowID
     ) throws -> DestinationFate {
         var fate = DestinationFate(
             destination: name, fate: .pending, attempts: 0, at: nil, answer: nil, maybeDuplicate: false)
@@ -292,10 +292,10 @@ extension StoreReader {
         var answer: String?
         var maybeDuplicate: Bool
         var held: SuppressionReasons
-        var lists: [BatchList: [Int64]]
+        var lists: [BatchList: [RowID]]
 
         init(_ row: borrowing Row) {
-            let first = row.int64(0)
+            let first = row.id(0, as: RowID.self)
             state = row.int64(1)
             at = Timestamp(milliseconds: row.int64(2))
             attempts = row.int64(3)
@@ -312,7 +312,7 @@ extension StoreReader {
 
     /// Returns the batch that determines the fate of a record: its own if it was sent outside the scan, otherwise the
     /// one whose span contains it. Nil if it was not scanned yet.
-    private func batch(of row: Int64, _ destination: Int64, cursor: Int64) throws -> BatchRow? {
+    private func batch(of row: RowID, _ destination: Int64, cursor: RowID) throws -> BatchRow? {
         let single = try connection.withStatement(
             "SELECT batch FROM singles WHERE destination = ?1 AND record = ?2"
         ) { statement in
@@ -334,7 +334,7 @@ extension StoreReader {
 
     /// Applies the fate of the summary that counts a suppressed record: the record is dead-lettered with it.
     private func complete(
-        _ fate: inout DestinationFate, held reason: SuppressionReason?, _ row: Int64, _ destination: Int64
+        _ fate: inout DestinationFate, held reason: SuppressionReason?, _ row: RowID, _ destination: Int64
     ) throws {
         guard let reason, let summary = try connection.summary(tellingOf: row, for: reason, destination),
             summary.state == .dead
@@ -351,7 +351,7 @@ extension StoreReader {
     }
 
     /// Takes the response to a dead-lettered record from its dead letter, which alone has it.
-    private func complete(_ fate: inout DestinationFate, letterOf row: Int64, _ destination: Int64) throws {
+    private func complete(_ fate: inout DestinationFate, letterOf row: RowID, _ destination: Int64) throws {
         try connection.withStatement(
             "SELECT attempts, at, answer FROM dead_letters WHERE record = ?1 AND destination = ?2"
         ) { statement in
@@ -372,7 +372,7 @@ extension StoreReader {
         fate.answer = state.lastAnswer
     }
 
-    private func batch(holding row: Int64, _ destination: Int64) throws -> BatchRow? {
+    private func batch(holding row: RowID, _ destination: Int64) throws -> BatchRow? {
         try connection.withStatement(
             """
             SELECT first_id, state, at, attempts, answer, maybe_duplicate, sent, withheld, dead, notes
@@ -382,7 +382,7 @@ extension StoreReader {
             statement.bind(destination, at: 1)
             statement.bind(row, at: 2)
             return try statement.first { found -> BatchRow? in
-                found.int64(0) <= row ? BatchRow(found) : nil
+                found.id(0) <= row ? BatchRow(found) : nil
             } ?? nil
         }
     }

@@ -8,7 +8,7 @@ extension StoreReader {
         package var records: [StoredRecord]
         package var next: String?
         /// The newest row of the snapshot, after which a follower continues.
-        package var newest: Int64
+        package var newest: RowID
     }
 
     /// The parameters of a list of records.
@@ -40,14 +40,14 @@ extension StoreReader {
         return try snapshot {
             try expectDestination(query.filter.destination)
             var page = RecordPage(records: [], next: nil, newest: try newestRow())
-            var walk = try walk(selection, query, from: cursor?.row)
+            var walk = try walk(selection, query, from: cursor.map { RowID(rawValue: $0.row) })
             var bytes = 0
             while page.next == nil, let row = try walk.next(on: self) {
                 guard let record = try record(row: row), try matches(record, query.filter) else { continue }
                 page.records.append(record.stored)
                 bytes += record.stored.json.count
                 let isFull = page.records.count == query.limit || bytes >= Self.pageBytes
-                if isFull { page.next = PageCursor(value: 0, row: row).text }
+                if isFull { page.next = PageCursor(value: 0, row: row.rawValue).text }
             }
             return page
         }
@@ -57,15 +57,17 @@ extension StoreReader {
     ///
     /// - Parameter limit: The maximum number of records.
     /// - Throws: `QueryFailure` if the filter is invalid, or the error of the query.
-    package func records(above row: Int64, _ filter: IssueFilter, limit: Int, viewer: Viewer) throws -> RecordPage {
+    package func records(above row: RowID, _ filter: IssueFilter, limit: Int, viewer: Viewer) throws -> RecordPage {
         let query = RecordQuery(
-            filter: filter, isAscending: true, limit: limit, after: PageCursor(value: 0, row: row).text)
+            filter: filter, isAscending: true, limit: limit, after: PageCursor(value: 0, row: row.rawValue).text)
         return try records(query, viewer: viewer)
     }
 
     /// Returns the newest row. If no record is left, returns the last one that was stored in a closed range.
-    func newestRow() throws -> Int64 {
-        try connection.withStatement("SELECT max(id) FROM records") { try $0.first { $0.optionalInt64(0) } ?? nil }
+    func newestRow() throws -> RowID {
+        try connection.withStatement("SELECT max(id) FROM records") {
+            try $0.first { $0.optionalID(0, as: RowID.self) } ?? nil
+        }
             ?? lastClosedID()
     }
 
@@ -73,7 +75,7 @@ extension StoreReader {
     ///
     /// - Parameter isWhole: `true` to parse the metadata and to include the attributes of the series in the record.
     /// - Throws: The error of the query.
-    package func record(row: Int64, isWhole: Bool = true) throws -> RecordRow? {
+    package func record(row: RowID, isWhole: Bool = true) throws -> RecordRow? {
         let cells = try connection.withStatement(RecordCells.sql) { statement in
             statement.bind(row, at: 1)
             return try statement.first { RecordCells($0) }
@@ -123,7 +125,7 @@ extension StoreReader {
     }
 
     /// Returns whether a record has one of the fates in the filter.
-    func matches(fatesOf row: Int64, _ filter: IssueFilter) throws -> Bool {
+    func matches(fatesOf row: RowID, _ filter: IssueFilter) throws -> Bool {
         guard let fates = filter.fates else { return true }
         return try self.fates(ofRow: row).contains { own in
             fates.contains(own.fate) && (filter.destination == nil || own.destination == filter.destination)
@@ -133,7 +135,7 @@ extension StoreReader {
     /// Returns an iterator over the rows of the selected series.
     ///
     /// - Parameter row: The row after which to start, or nil to start at the beginning.
-    func walk(_ selection: SeriesSelection, _ query: RecordQuery, from row: Int64?) throws -> RecordWalk {
+    func walk(_ selection: SeriesSelection, _ query: RecordQuery, from row: RowID?) throws -> RecordWalk {
         var series: [Int64]?
         if !selection.isEverything {
             let statement = try Statement(SeriesSelection.sql, on: connection)
@@ -154,7 +156,7 @@ struct RecordCells {
         case parts([UInt8])
     }
 
-    var row: Int64
+    var row: RowID
     var series: Int64
     var process: Int64
     var receivedAt: Timestamp
@@ -172,7 +174,7 @@ struct RecordCells {
 
     /// Reads a row of `sql`.
     init(_ row: borrowing Row) {
-        self.row = row.int64(0)
+        self.row = row.id(0)
         series = row.int64(1)
         process = row.int64(2)
         receivedAt = Timestamp(milliseconds: row.int64(3))
@@ -190,7 +192,7 @@ struct RecordCells {
 
 /// A record with its series, process and group.
 package struct RecordRow: Sendable {
-    package var row: Int64
+    package var row: RowID
     package var group: Int64
     package var account: Int64
     package var receivedAt: Timestamp

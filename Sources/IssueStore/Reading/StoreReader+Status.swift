@@ -66,7 +66,7 @@ extension StoreReader {
         var ledgers: [Int64: [Int64: Ledger]] = [:]
         try readLedgers(&ledgers, received: &figures.received)
         let destinations = try connection.withStatement("SELECT id, name, kind, cursor FROM destinations ORDER BY id") {
-            try $0.all { (id: $0.int64(0), name: $0.text(1), kind: $0.text(2), cursor: $0.int64(3)) }
+            try $0.all { (id: $0.int64(0), name: $0.text(1), kind: $0.text(2), cursor: $0.id(3, as: RowID.self)) }
         }
         for destination in destinations {
             let own = ledgers[destination.id] ?? [:]
@@ -146,7 +146,7 @@ extension StoreReader {
         }
     }
 
-    private func oldestPending(_ destination: Int64, cursor: Int64) throws -> Timestamp? {
+    private func oldestPending(_ destination: Int64, cursor: RowID) throws -> Timestamp? {
         try connection.withStatement(
             """
             SELECT received_at FROM records WHERE id >= min(

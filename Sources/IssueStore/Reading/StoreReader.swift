@@ -67,14 +67,14 @@ package final class StoreReader {
     }
 
     /// Returns the last id of the closed ranges, or 0 if there are none.
-    func lastClosedID() throws -> Int64 {
+    func lastClosedID() throws -> RowID {
         try connection.withStatement("SELECT coalesce(max(last_id), 0) FROM ranges") {
-            try $0.first { $0.int64(0) } ?? 0
+            try $0.first { $0.id(0) } ?? 0
         }
     }
 
     /// Returns the id of the record in `row`.
-    func recordID(row: Int64) throws -> RecordID {
+    func recordID(row: RowID) throws -> RecordID {
         if let known = known.code, known.rows.contains(row) { return RecordID(store: known.code, row: row) }
         let found = try connection.withStatement(
             """
@@ -83,7 +83,7 @@ package final class StoreReader {
             """
         ) { statement in
             statement.bind(row, at: 1)
-            return try statement.first { ($0.int64(0), $0.int64(1), $0.optionalInt64(2)) }
+            return try statement.first { ($0.int64(0), $0.id(1, as: RowID.self), $0.optionalID(2, as: RowID.self)) }
         }
         guard let found else { return RecordID(store: 0, row: row) }
         let code = UInt64(bitPattern: found.0)
@@ -139,7 +139,7 @@ struct RowCache {
     private var series: [Int64: SeriesRowCache] = [:]
     private var senders: [Int64: Sender] = [:]
     /// A store code, and the rows whose ids contain it.
-    private(set) var code: (rows: ClosedRange<Int64>, code: UInt64)?
+    private(set) var code: (rows: ClosedRange<RowID>, code: UInt64)?
 
     mutating func forget() {
         series.removeAll(keepingCapacity: true)
@@ -161,7 +161,7 @@ struct RowCache {
         senders[id] = found
     }
 
-    mutating func learn(_ found: UInt64, ofRows rows: ClosedRange<Int64>) {
+    mutating func learn(_ found: UInt64, ofRows rows: ClosedRange<RowID>) {
         code = (rows, found)
     }
 }
@@ -176,7 +176,7 @@ final class SeriesRowCache: LineCache {
     /// The group's id in text form.
     let groupID: String
     let fingerprint: String
-    let firstOfGroup: Int64
+    let firstOfGroup: RowID
     let account: Int64
     let accountName: String
     private let kept = Mutex(CachedLine())
@@ -206,7 +206,7 @@ final class SeriesRowCache: LineCache {
     /// Creates an entry for a series whose other attributes may be unknown.
     init(
         _ description: SeriesDescription, group: Int64 = 0, groupID: String = "", fingerprint: String = "",
-        firstOfGroup: Int64 = 0, account: Int64 = 0, accountName: String = ""
+        firstOfGroup: RowID = 0, account: Int64 = 0, accountName: String = ""
     ) {
         self.description = description
         app = description.app == Application() ? nil : description.app
@@ -224,7 +224,7 @@ final class SeriesRowCache: LineCache {
         guard let description = SeriesKey.decode(row.bytes(0)) else { return nil }
         self.init(
             description, group: row.int64(1), groupID: GroupID.text(key: row.int64(2)), fingerprint: row.text(3),
-            firstOfGroup: row.int64(4), account: row.int64(5), accountName: row.text(6))
+            firstOfGroup: row.id(4), account: row.int64(5), accountName: row.text(6))
     }
 }
 

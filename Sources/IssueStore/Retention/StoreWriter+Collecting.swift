@@ -18,7 +18,7 @@ extension StoreWriter {
     ///   - processes: Ids of processes without a record up to and including row `edge`.
     ///   - edge: The last row that was examined. Processes with later records are kept.
     /// - Throws: `StoreFailure`; nothing was removed then.
-    package func collect(processes: [Int64], seenThrough edge: Int64) throws(StoreFailure) {
+    package func collect(processes: [Int64], seenThrough edge: RowID) throws(StoreFailure) {
         let cached = Set(memory.caches.processes.values.map(\.process))
         try transaction { () throws(SQLiteError) in
             let used = try connection.withStatement("SELECT DISTINCT process FROM records WHERE id > ?1") {
@@ -38,7 +38,7 @@ extension StoreWriter {
     ///   - series: Ids of series without a record up to and including row `edge`.
     ///   - edge: The last row that was examined. Series with later records are kept.
     /// - Throws: `StoreFailure`; nothing was removed then.
-    package func collect(series: [Int64], seenThrough edge: Int64) throws(StoreFailure) {
+    package func collect(series: [Int64], seenThrough edge: RowID) throws(StoreFailure) {
         try transaction { () throws(SQLiteError) in
             let used = try connection.withStatement("SELECT DISTINCT series FROM records WHERE id > ?1") {
                 statement throws(SQLiteError) in
@@ -298,7 +298,7 @@ extension StoreReader {
         package var series: Set<Int64> = []
         package var processes: Set<Int64> = []
         /// The last row that was examined.
-        package var edge: Int64 = 0
+        package var edge: RowID = 0
 
         package init() {}
     }
@@ -322,7 +322,7 @@ extension StoreReader {
                 var (series, process): (Int64, Int64) = (0, 0)
                 try statement.forEach { row in
                     count += 1
-                    found.edge = row.int64(0)
+                    found.edge = row.id(0)
                     if row.int64(1) != series {
                         series = row.int64(1)
                         found.series.insert(series)

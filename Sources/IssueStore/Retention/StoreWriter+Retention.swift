@@ -89,7 +89,7 @@ struct RecordRemoval {
 
     // MARK: Records
 
-    private func sliceEnd(of range: RetentionSnapshot.ClosedRange) throws(SQLiteError) -> Int64? {
+    private func sliceEnd(of range: RetentionSnapshot.ClosedRange) throws(SQLiteError) -> RowID? {
         try connection.withStatement(
             """
             SELECT max(id) FROM (
@@ -103,12 +103,12 @@ struct RecordRemoval {
             statement.bind(Self.sliceRecords, at: 3)
             statement.bind(Self.sliceBytes, at: 4)
             statement.bind(range.id, at: 5)
-            return try statement.first { $0.optionalInt64(0) } ?? nil
+            return try statement.first { $0.optionalID(0) } ?? nil
         }
     }
 
     private func deleteSlice(
-        _ range: RetentionSnapshot.ClosedRange, through last: Int64, _ memory: inout WriterMemory
+        _ range: RetentionSnapshot.ClosedRange, through last: RowID, _ memory: inout WriterMemory
     ) throws(SQLiteError) -> ExpiryProgress {
         var progress = ExpiryProgress()
         progress.expired = try outbox.expire(range.firstID...last)
@@ -152,7 +152,7 @@ struct RecordRemoval {
     /// newest batch is always kept, because its id would be assigned again while a response to it is awaited.
     ///
     /// - Returns: `true` if there may be more.
-    private func deleteBatches(through last: Int64) throws(SQLiteError) -> Bool {
+    private func deleteBatches(through last: RowID) throws(SQLiteError) -> Bool {
         try connection.withStatement(
             """
             DELETE FROM batches WHERE id IN (
@@ -231,7 +231,7 @@ extension StoreWriter {
             WHERE records > 0 OR EXISTS (SELECT 1 FROM postings WHERE range = ranges.id) ORDER BY id LIMIT 1
             """
         ) { statement throws(SQLiteError) in
-            try statement.first { (id: $0.int64(0), first: $0.int64(1), last: $0.int64(2)) }
+            try statement.first { (id: $0.int64(0), first: $0.id(1, as: RowID.self), last: $0.id(2, as: RowID.self)) }
         }
         guard let row else { return nil }
         return RetentionSnapshot.ClosedRange(
@@ -240,14 +240,14 @@ extension StoreWriter {
     }
 
     /// Returns the record log time of a range's last record, or of the last one it had if none are left.
-    private func newest(ofRange range: Int64, _ first: Int64, _ last: Int64) throws(SQLiteError) -> RecordLogInstant {
+    private func newest(ofRange range: Int64, _ first: RowID, _ last: RowID) throws(SQLiteError) -> RecordLogInstant {
         // Record log time never goes back, so the last record has the highest. That is not true of wall-clock times.
         let record = try connection.withStatement(
             "SELECT id, received_at FROM records WHERE id BETWEEN ?1 AND ?2 ORDER BY id DESC LIMIT 1"
         ) { statement throws(SQLiteError) in
             statement.bind(first, at: 1)
             statement.bind(last, at: 2)
-            return try statement.first { (id: $0.int64(0), at: $0.int64(1)) }
+            return try statement.first { (id: $0.id(0, as: RowID.self), at: $0.int64(1)) }
         }
         if let record { return try logTime(ofRow: record.id, receivedAt: record.at) }
         // A range without a stored age is old.
@@ -270,15 +270,15 @@ extension StoreWriter {
             try statement.all { row in
                 RetentionSnapshot.Holding(
                     range: RetentionSnapshot.ClosedRange(
-                        id: row.int64(0), firstID: row.int64(1), lastID: row.int64(2),
+                        id: row.int64(0), firstID: row.id(1), lastID: row.id(2),
                         newest: RecordLogInstant(milliseconds: row.int64(3)), isUnderWay: false),
-                    user: UInt32(clamping: row.int64(4)), bytes: row.int64(5), isSettled: row.int64(2) <= settled)
+                    user: UInt32(clamping: row.int64(4)), bytes: row.int64(5), isSettled: row.id(2) <= settled)
             }
         }
     }
 
     /// Returns the row up to which the fate of every record is final at all destinations.
-    private func settledThrough() throws(SQLiteError) -> Int64 {
+    private func settledThrough() throws(SQLiteError) -> RowID {
         try connection.withStatement(
             """
             SELECT min(
@@ -287,8 +287,8 @@ extension StoreWriter {
                 coalesce((SELECT min(record) - 1 FROM singles WHERE batch = 0), ?1))
             """
         ) { statement throws(SQLiteError) in
-            statement.bind(Int64.max, at: 1)
-            return try statement.first { $0.int64(0) } ?? 0
+            statement.bind(RowID.max, at: 1)
+            return try statement.first { $0.id(0) } ?? 0
         }
     }
 
@@ -297,7 +297,7 @@ extension StoreWriter {
         return try logTime(ofRow: first.id, receivedAt: first.receivedAt)
     }
 
-    private func logTime(ofRow row: Int64, receivedAt: Int64) throws(SQLiteError) -> RecordLogInstant {
+    private func logTime(ofRow row: RowID, receivedAt: Int64) throws(SQLiteError) -> RecordLogInstant {
         let offset = try connection.withStatement(
             "SELECT offset FROM clock WHERE first_id <= ?1 ORDER BY first_id DESC LIMIT 1"
         ) { statement throws(SQLiteError) in
@@ -307,7 +307,7 @@ extension StoreWriter {
         return RecordLogInstant(milliseconds: receivedAt).advanced(by: .milliseconds(offset))
     }
 
-    private func isUnderWay(_ first: Int64, _ last: Int64) throws(SQLiteError) -> Bool {
+    private func isUnderWay(_ first: RowID, _ last: RowID) throws(SQLiteError) -> Bool {
         try connection.withStatement(
             "SELECT 1 FROM batches WHERE state = 0 AND kind <> 1 AND first_id <= ?2 AND last_id >= ?1 LIMIT 1"
         ) { statement throws(SQLiteError) in

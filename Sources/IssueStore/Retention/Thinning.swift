@@ -12,11 +12,11 @@ package struct Thinning: Sendable {
     /// The series whose records are removed, mapped to their accounts.
     let accounts: [Int64: Int64]
     /// The rows of the last records of their groups, by series. They are kept as long as possible.
-    let spared: [Int64: Int64]
+    let spared: [Int64: RowID]
     /// The rows of the range that remain, in ascending order.
-    let remainingRows: [Int64]
+    let remainingRows: [RowID]
     /// The next row to process.
-    private(set) var next: Int64
+    private(set) var next: RowID
     /// The number of remaining rows before `next`.
     private(set) var passed = 0
     /// The series whose posting lists still contain removed rows.
@@ -24,7 +24,7 @@ package struct Thinning: Sendable {
 
     init(
         range: RetentionSnapshot.ClosedRange, user: UInt32, isWhole: Bool, accounts: [Int64: Int64],
-        remainingRows: [Int64], spared: [Int64: Int64]
+        remainingRows: [RowID], spared: [Int64: RowID]
     ) {
         self.range = range
         self.user = user
@@ -37,7 +37,7 @@ package struct Thinning: Sendable {
     }
 
     /// Continues at a row.
-    mutating func turn(to row: Int64) {
+    mutating func turn(to row: RowID) {
         next = row
         while passed < remainingRows.count, remainingRows[passed] < row { passed += 1 }
     }
@@ -109,7 +109,7 @@ extension RecordRemoval {
     /// Determines which of a user's records in a range to remove.
     ///
     /// - Parameter openID: The first row of the open range.
-    func plan(_ range: RetentionSnapshot.ClosedRange, _ user: UInt32, openID: Int64) throws(SQLiteError) -> Thinning {
+    func plan(_ range: RetentionSnapshot.ClosedRange, _ user: UInt32, openID: RowID) throws(SQLiteError) -> Thinning {
         let members = try connection.withStatement(
             """
             SELECT postings.series, series."group", series.account, accounts.uid, postings.records, postings.bytes,
@@ -146,8 +146,8 @@ extension RecordRemoval {
 
     /// Returns the rows of the given series and the spared rows, in ascending order.
     private func remainingRows(
-        of members: [Member], _ spared: [Int64: Int64], in range: RetentionSnapshot.ClosedRange
-    ) throws(SQLiteError) -> [Int64] {
+        of members: [Member], _ spared: [Int64: RowID], in range: RetentionSnapshot.ClosedRange
+    ) throws(SQLiteError) -> [RowID] {
         var all = Array(spared.values)
         for member in members { all += try rows(of: member.series, in: range) }
         return all.sorted()
@@ -163,8 +163,8 @@ extension RecordRemoval {
 
     /// Returns the newest record of each group that has none in a later range, by series.
     private func lastRecords(
-        of members: [Member], in range: RetentionSnapshot.ClosedRange, openID: Int64
-    ) throws(SQLiteError) -> [Int64: Int64] {
+        of members: [Member], in range: RetentionSnapshot.ClosedRange, openID: RowID
+    ) throws(SQLiteError) -> [Int64: RowID] {
         let younger = Set(members.filter { $0.lastRange > range.id }.map(\.group))
         let candidates = Dictionary(grouping: members.filter { !younger.contains($0.group) }, by: \.group)
         guard !candidates.isEmpty else { return [:] }
@@ -174,10 +174,10 @@ extension RecordRemoval {
             statement.bind(openID, at: 1)
             return Set(try statement.all { $0.int64(0) })
         }
-        var last: [Int64: Int64] = [:]
+        var last: [Int64: RowID] = [:]
         for (group, members) in candidates where !reported.contains(group) {
             guard try !occurs(group, above: range.id) else { continue }
-            var newest: (row: Int64, series: Int64)?
+            var newest: (row: RowID, series: Int64)?
             for member in members {
                 guard let row = try rows(of: member.series, in: range).last, row > newest?.row ?? 0 else { continue }
                 newest = (row, member.series)
@@ -199,7 +199,7 @@ extension RecordRemoval {
         }
     }
 
-    private func rows(of series: Int64, in range: RetentionSnapshot.ClosedRange) throws(SQLiteError) -> [Int64] {
+    private func rows(of series: Int64, in range: RetentionSnapshot.ClosedRange) throws(SQLiteError) -> [RowID] {
         let list = try connection.withStatement("SELECT ids FROM postings WHERE range = ?1 AND series = ?2") {
             statement throws(SQLiteError) in
             statement.bind(range.id, at: 1)
@@ -212,7 +212,7 @@ extension RecordRemoval {
     // MARK: Removing records
 
     /// Returns the next slice of rows, or nil if none are left.
-    private func slice(of thinning: Thinning) throws(SQLiteError) -> ClosedRange<Int64>? {
+    private func slice(of thinning: Thinning) throws(SQLiteError) -> ClosedRange<RowID>? {
         guard thinning.next <= thinning.range.lastID else { return nil }
         let count = try connection.withStatement(
             "SELECT max(16, min(?1, records * ?2 / max(bytes, 1))) FROM ranges WHERE id = ?3"
@@ -222,11 +222,11 @@ extension RecordRemoval {
             statement.bind(thinning.range.id, at: 3)
             return try statement.first { $0.int64(0) }
         }
-        return thinning.next...min(thinning.next + (count ?? Self.sliceRecords) - 1, thinning.range.lastID)
+        return thinning.next...min(thinning.next + Int(count ?? Self.sliceRecords) - 1, thinning.range.lastID)
     }
 
     private func remove(
-        _ rows: ClosedRange<Int64>, _ thinning: Thinning, _ memory: inout WriterMemory
+        _ rows: ClosedRange<RowID>, _ thinning: Thinning, _ memory: inout WriterMemory
     ) throws(SQLiteError) -> ExpiryProgress {
         var progress = ExpiryProgress()
         // If a destination still waits for some of the rows, the ledger must count each of them.
@@ -249,12 +249,12 @@ extension RecordRemoval {
         return progress
     }
 
-    private func toErase(_ rows: ClosedRange<Int64>, _ thinning: Thinning) throws(SQLiteError) -> [RecordToErase] {
+    private func toErase(_ rows: ClosedRange<RowID>, _ thinning: Thinning) throws(SQLiteError) -> [RecordToErase] {
         try connection.withStatement("SELECT id, series, count FROM records WHERE id BETWEEN ?1 AND ?2") {
             statement throws(SQLiteError) in
             statement.bind(rows.lowerBound, at: 1)
             statement.bind(rows.upperBound, at: 2)
-            return try statement.all { ($0.int64(0), $0.int64(1), $0.int64(2)) }
+            return try statement.all { ($0.id(0, as: RowID.self), $0.int64(1), $0.int64(2)) }
         }.compactMap { row, series, count in
             guard let account = thinning.accounts[series], thinning.spared[series] != row else { return nil }
             return RecordToErase(
@@ -266,7 +266,7 @@ extension RecordRemoval {
     /// Deletes the rows between those that remain.
     ///
     /// - Returns: The number of deleted rows.
-    private func deleteRecords(_ rows: ClosedRange<Int64>, _ thinning: Thinning) throws(SQLiteError) -> Int64 {
+    private func deleteRecords(_ rows: ClosedRange<RowID>, _ thinning: Thinning) throws(SQLiteError) -> Int64 {
         var count: Int64 = 0
         var next = rows.lowerBound
         for row in thinning.remainingRows[thinning.passed...].prefix(while: { $0 <= rows.upperBound }) {
@@ -276,7 +276,7 @@ extension RecordRemoval {
         return next > rows.upperBound ? count : try count + deleteRecords(next...rows.upperBound)
     }
 
-    private func deleteRecords(_ rows: ClosedRange<Int64>) throws(SQLiteError) -> Int64 {
+    private func deleteRecords(_ rows: ClosedRange<RowID>) throws(SQLiteError) -> Int64 {
         try connection.withStatement("DELETE FROM records WHERE id BETWEEN ?1 AND ?2") {
             statement throws(SQLiteError) in
             statement.bind(rows.lowerBound, at: 1)

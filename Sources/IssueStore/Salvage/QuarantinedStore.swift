@@ -22,9 +22,9 @@ package final class QuarantinedStore {
     private let salt: UInt64
     private var decoder: RecordDecoder
     /// The row ranges that have not been read yet, the lowest last. All rows are above 0.
-    private var waiting: [ClosedRange<Int64>] = []
+    private var waiting: [ClosedRange<RowID>] = []
     /// The newest row that is mentioned anywhere.
-    private let known: Int64
+    private let known: RowID
     /// How many more lookups may fail. The size of the file limits how many rows it can contain, whatever its numbers
     /// claim.
     private var failuresLeft: Int64
@@ -36,7 +36,7 @@ package final class QuarantinedStore {
     private let isOlder: Bool
 
     /// The number of rows per lookup.
-    private static let stretch: Int64 = 256
+    private static let stretch = 256
     /// The limits of one step.
     private static let maxLookupsPerStep = 256
     private static let maxBytesPerStep = 8 << 20
@@ -46,7 +46,7 @@ package final class QuarantinedStore {
     /// values.
     private static let maxValueBytes = 64 << 20
     /// The highest valid id. The writer rejects a file with a higher one.
-    private static let maxRow: Int64 = (1 << 60) - 1
+    private static let maxRow = RowID(rawValue: (1 << 60) - 1)
     /// The minimum size of a row in the file, in bytes.
     private static let minRowBytes: Int64 = 8
 
@@ -62,7 +62,7 @@ package final class QuarantinedStore {
         reader = try StoreReader(path: path, toleratesDamage: true)
         reader.connection.setLongestValue(bytes: Self.maxValueBytes)
         let id: Int32
-        let last: Int64
+        let last: RowID
         do throws(SQLiteError) {
             reader.connection.setDeadline(.after(Self.stepTimeout))
             if let name = try Self.firstNonTable(reader.connection) {
@@ -179,9 +179,9 @@ package final class QuarantinedStore {
     }
 
     /// Returns the newest row that any readable table mentions, and the last row to look for.
-    private static func lastRow(_ connection: Connection) throws(SQLiteError) -> (known: Int64, last: Int64) {
+    private static func lastRow(_ connection: Connection) throws(SQLiteError) -> (known: RowID, last: RowID) {
         var failure: SQLiteError?
-        var rows: [Int64] = []
+        var rows: [RowID] = []
         for sql: StaticString in [
             "SELECT max(id) FROM records", "SELECT max(last_id) FROM ranges", "SELECT max(first_record) FROM groups",
             // Each received record has a row id of its own, starting at 1.
@@ -190,7 +190,7 @@ package final class QuarantinedStore {
             do throws(SQLiteError) {
                 rows.append(
                     try connection.withStatement(sql) { (statement) throws(SQLiteError) in
-                        try statement.first { $0.int64(0) } ?? 0
+                        try statement.first { $0.id(0) } ?? 0
                     })
             } catch {
                 failure = error
@@ -225,10 +225,10 @@ package final class QuarantinedStore {
     ///
     /// - Returns: `true` if the step should end.
     private func read(
-        _ rows: ClosedRange<Int64>, since began: ContinuousClock.Instant, into portion: inout Portion
+        _ rows: ClosedRange<RowID>, since began: ContinuousClock.Instant, into portion: inout Portion
     ) throws -> Bool {
         var bytes = 0
-        func leave(_ row: Int64) {
+        func leave(_ row: RowID) {
             if row <= rows.upperBound { waiting.append(row...rows.upperBound) }
         }
         let ids = try ids(in: rows)
@@ -245,12 +245,12 @@ package final class QuarantinedStore {
             bytes += record.size
             add(record, to: &portion)
         }
-        if ids.count == Int(Self.stretch), let last = ids.last { leave(last + 1) }
+        if ids.count == Self.stretch, let last = ids.last { leave(last + 1) }
         return !ids.isEmpty
     }
 
     /// Splits a range that could not be read, and keeps the parts for later.
-    private func failed(_ rows: ClosedRange<Int64>, _ portion: inout Portion) {
+    private func failed(_ rows: ClosedRange<RowID>, _ portion: inout Portion) {
         failuresLeft -= 1
         guard failuresLeft > 0 else { return giveUp() }
         guard rows.lowerBound < rows.upperBound else {
@@ -263,18 +263,18 @@ package final class QuarantinedStore {
         waiting.append(rows.lowerBound...middle)
     }
 
-    private func ids(in rows: ClosedRange<Int64>) throws -> [Int64] {
+    private func ids(in rows: ClosedRange<RowID>) throws -> [RowID] {
         try reader.connection.withStatement(
             "SELECT id FROM records WHERE id BETWEEN ?1 AND ?2 ORDER BY id LIMIT ?3"
         ) { statement in
             statement.bind(rows.lowerBound, at: 1)
             statement.bind(rows.upperBound, at: 2)
             statement.bind(Self.stretch, at: 3)
-            return try statement.all { $0.int64(0) }.filter { rows.contains($0) }
+            return try statement.all { $0.id(0) }.filter { rows.contains($0) }
         }
     }
 
-    private func record(_ row: Int64) throws -> SalvagedRecord? {
+    private func record(_ row: RowID) throws -> SalvagedRecord? {
         guard var record = try reader.salvage(row: row) else { return nil }
         record.isPending = isPending(row)
         return record
@@ -282,14 +282,14 @@ package final class QuarantinedStore {
 
     /// Returns whether a destination still has to receive the record. If that is unreadable, returns `true`, because
     /// records are delivered at least once.
-    private func isPending(_ row: Int64) -> Bool {
+    private func isPending(_ row: RowID) -> Bool {
         if let fates = try? reader.fates(ofRow: row) { return fates.isEmpty || fates.contains { $0.fate == .pending } }
         guard isOlder else { return true }
         return (try? isPendingByCursors(row)) ?? true
     }
 
     /// Returns the same from what files of all versions contain: cursors and batches without a response.
-    private func isPendingByCursors(_ row: Int64) throws -> Bool {
+    private func isPendingByCursors(_ row: RowID) throws -> Bool {
         try reader.connection.withStatement(
             """
             SELECT coalesce(min(cursor), 0) < ?1
@@ -320,7 +320,7 @@ package final class QuarantinedStore {
         portion.submissions[place].calls.append(
             ReportCall(
                 token: 0, records: first..<first + 1, rejected: [],
-                numbering: ReportCall.Numbering(producer: producer, sequence: salvaged.row)))
+                numbering: ReportCall.Numbering(producer: producer, sequence: salvaged.row.rawValue)))
     }
 
     private func decode(_ salvaged: SalvagedRecord, into batch: inout RecordBatch) -> Bool {
@@ -380,7 +380,7 @@ struct SalvagedRecord {
     }
 
     /// Its row in the quarantined database, which is also its sequence number when it is imported.
-    var row: Int64
+    var row: RowID
     /// The id of the process that reported it, in the quarantined database.
     var process: Int64
     var startTime: Int64

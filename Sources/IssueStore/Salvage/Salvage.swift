@@ -11,7 +11,7 @@ extension StoreReader {
     ///
     /// - Returns: The record, or nil if the row does not exist.
     /// - Throws: The error that prevents reading the record's own row.
-    func salvage(row: Int64) throws -> SalvagedRecord? {
+    func salvage(row: RowID) throws -> SalvagedRecord? {
         let found = try connection.withStatement(RecordCells.sql) { statement in
             statement.bind(row, at: 1)
             return try statement.first { RecordCells($0) }

@@ -89,7 +89,7 @@ extension StoreReader {
     /// Returns whether this record caused the last regression of its group.
     ///
     /// - Throws: The error of the query.
-    package func isRegression(row: Int64) throws -> Bool {
+    package func isRegression(row: RowID) throws -> Bool {
         try snapshot {
             try connection.withStatement(
                 """
@@ -110,7 +110,7 @@ extension StoreReader {
         ) { statement in
             statement.bind(id, at: 1)
             statement.bind(Int64.max, at: 2)
-            return try statement.all { $0.int64(0)...max($0.int64(0), $0.int64(1)) }
+            return try statement.all { $0.id(0, as: RowID.self)...max($0.id(0), $0.id(1)) }
         }
         return MutedRows(stretches)
     }
@@ -207,7 +207,7 @@ struct TriageTable {
     }
 
     /// Writes the state of a group that applies from `row` on. Returns `false` if the group does not exist.
-    func write(_ standing: TriageState, of group: Int64, from row: Int64) throws(SQLiteError) -> Bool {
+    func write(_ standing: TriageState, of group: Int64, from row: RowID) throws(SQLiteError) -> Bool {
         try connection.withStatement(
             "UPDATE groups SET state = ?2, muted_until = ?3, muted_version = ?4, regressed = ?5 WHERE id = ?1"
         ) { statement throws(SQLiteError) in
@@ -251,14 +251,14 @@ struct TriageTable {
         }
     }
 
-    func note(regression row: Int64, of group: Int64) throws(SQLiteError) {
+    func note(regression row: RowID, of group: Int64) throws(SQLiteError) {
         try run("UPDATE groups SET regression = ?2 WHERE id = ?1", group, row)
     }
 
-    private func run(_ sql: StaticString, _ first: Int64, _ second: Int64) throws(SQLiteError) {
+    private func run(_ sql: StaticString, _ group: Int64, _ row: RowID) throws(SQLiteError) {
         try connection.withStatement(sql) { statement throws(SQLiteError) in
-            statement.bind(first, at: 1)
-            statement.bind(second, at: 2)
+            statement.bind(group, at: 1)
+            statement.bind(row, at: 2)
             try statement.run()
         }
     }

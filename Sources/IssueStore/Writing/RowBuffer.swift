@@ -27,7 +27,7 @@ struct RowBuffer {
     ]
 
     /// The id of the first row. The following rows have consecutive ids.
-    var firstID: Int64 = 0
+    var firstID: RowID = 0
     var receivedAt: Int64 = 0
     private(set) var count = 0
     private(set) var cells: [BatchCell] = []
@@ -36,7 +36,7 @@ struct RowBuffer {
     var isEmpty: Bool { count == 0 }
 
     /// The id of the next row.
-    var nextID: Int64 { firstID + Int64(count) }
+    var nextID: RowID { firstID + count }
 
     mutating func clear() {
         count = 0
@@ -46,7 +46,7 @@ struct RowBuffer {
 
     @inline(__always)
     mutating func append(_ row: Row) {
-        cells.append(isEmpty ? .int64(firstID) : .null)
+        cells.append(isEmpty ? .int64(firstID.rawValue) : .null)
         cells.append(.int64(row.series))
         cells.append(.int64(row.process))
         cells.append(row.occurred == DecodedRecord.absent ? .null : .int64(row.occurred))

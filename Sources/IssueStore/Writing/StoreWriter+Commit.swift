@@ -82,7 +82,7 @@ extension StoreWriter {
         }
         let last = rows.nextID - 1
         precondition(
-            connection.lastInsertedRowID == last,
+            connection.lastInsertedRowID == last.rawValue,
             "The inserted rows do not have the ids that their receipts contain")
     }
 
@@ -98,7 +98,7 @@ extension StoreWriter {
         }
     }
 
-    private func write(clockOffset offset: Int64, from first: Int64) throws(SQLiteError) {
+    private func write(clockOffset offset: Int64, from first: RowID) throws(SQLiteError) {
         try connection.withStatement("INSERT OR REPLACE INTO clock (first_id, offset) VALUES (?1, ?2)") {
             statement throws(SQLiteError) in
             statement.bind(first, at: 1)
@@ -131,7 +131,7 @@ struct RecordCommit {
     ///   - firstID: The id of the first row.
     ///   - rows: An empty buffer.
     init(
-        on connection: Connection, time: RecordLogClock.Reading, firstID: Int64, rows: consuming RowBuffer,
+        on connection: Connection, time: RecordLogClock.Reading, firstID: RowID, rows: consuming RowBuffer,
         isImport: Bool, onCardinalityOverflow: ((CardinalityOverflow) -> Void)?
     ) {
         self.connection = connection
@@ -276,7 +276,7 @@ struct RecordCommit {
     }
 
     /// Returns the receipts of a call. `first` is the row id of its first stored record.
-    func receipts(of call: ReportCall, first: Int64, _ values: WriterMemory.Values) -> [RecordReceipt] {
+    func receipts(of call: ReportCall, first: RowID, _ values: WriterMemory.Values) -> [RecordReceipt] {
         var receipts: [RecordReceipt] = []
         var rejected = call.rejected[...]
         var row = first
@@ -286,7 +286,7 @@ struct RecordCommit {
                 rejected.removeFirst()
             } else {
                 receipts.append(.stored(id: values.recordID(row: row).text))
-                row += 1
+                row = row + 1
             }
         }
         return receipts

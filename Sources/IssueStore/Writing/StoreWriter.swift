@@ -105,7 +105,7 @@ package final class StoreWriter {
     package func cost(of submission: borrowing Submission) -> Int { memory.caches.series.cost(of: submission.batch) }
 
     /// The row id that the next record gets.
-    package var nextID: Int64 { memory.open.nextID }
+    package var nextID: RowID { memory.open.nextID }
 
     /// The code in the ids of new records. 0 before the store has a code.
     package var code: UInt64 { memory.values.code }
@@ -239,7 +239,7 @@ package final class StoreWriter {
     package var walPages: Int { connection.walFrames }
 
     /// Returns the id of the record in `row`.
-    package func recordID(row: Int64) -> RecordID { memory.values.recordID(row: row) }
+    package func recordID(row: RowID) -> RecordID { memory.values.recordID(row: row) }
 }
 
 @available(*, unavailable)
@@ -282,14 +282,14 @@ extension StoreWriter {
     static func storeIDs(_ connection: Connection) throws(SQLiteError) -> [WriterMemory.StoreID] {
         try connection.withStatement("SELECT first_id, code FROM stores ORDER BY first_id") {
             statement throws(SQLiteError) in
-            try statement.all { WriterMemory.StoreID(firstID: $0.int64(0), code: UInt64(bitPattern: $0.int64(1))) }
+            try statement.all { WriterMemory.StoreID(firstID: $0.id(0), code: UInt64(bitPattern: $0.int64(1))) }
         }
     }
 
-    static func lastRange(_ connection: Connection) throws(SQLiteError) -> (id: Int64, lastID: Int64) {
+    static func lastRange(_ connection: Connection) throws(SQLiteError) -> (id: Int64, lastID: RowID) {
         try connection.withStatement("SELECT id, last_id FROM ranges ORDER BY id DESC LIMIT 1") {
             statement throws(SQLiteError) in
-            try statement.first { ($0.int64(0), $0.int64(1)) }
+            try statement.first { ($0.int64(0), $0.id(1)) }
         } ?? (0, 0)
     }
 
@@ -299,13 +299,13 @@ extension StoreWriter {
     ///
     /// - Parameter lastID: The last id of the closed ranges.
     /// - Throws: An error of corruption if an id is out of range, or the error of a query.
-    static func openRange(_ connection: Connection, after lastID: Int64) throws(SQLiteError) -> OpenRange {
+    static func openRange(_ connection: Connection, after lastID: RowID) throws(SQLiteError) -> OpenRange {
         let mark = try connection.withStatement(
             "SELECT max(coalesce((SELECT max(first_id) FROM stores), 1), coalesce((SELECT max(first_id) FROM clock), 1))"
-        ) { statement throws(SQLiteError) in try statement.first { $0.int64(0) } ?? 1 }
+        ) { statement throws(SQLiteError) in try statement.first { $0.id(0, as: RowID.self) } ?? 1 }
         let newest = try connection.withStatement("SELECT coalesce(max(id), 0) FROM records") {
             statement throws(SQLiteError) in
-            try statement.first { $0.int64(0) } ?? 0
+            try statement.first { $0.id(0, as: RowID.self) } ?? 0
         }
         guard (0..<maxID).contains(lastID), max(mark, newest) - lastID < maxRangeWidth else {
             throw SQLiteError(code: .corrupt, message: "an id is out of range")
@@ -321,7 +321,7 @@ extension StoreWriter {
         ) { statement throws(SQLiteError) in
             statement.bind(lastID, at: 1)
             try statement.forEach { row in
-                while range.nextID < row.int64(0) { range.skip() }
+                while range.nextID < row.id(0) { range.skip() }
                 range.append(
                     series: row.int64(1), receivedAt: row.int64(2), count: row.int64(3), bytes: row.int(4) + rowOverhead
                 )
@@ -333,8 +333,8 @@ extension StoreWriter {
 
     /// Bounds that no valid id exceeds: the width of an open range, and the highest id. An id beyond them is corrupt,
     /// and iterating up to it would exhaust memory.
-    private static let maxRangeWidth: Int64 = 1 << 24
-    private static let maxID: Int64 = 1 << 60
+    private static let maxRangeWidth = 1 << 24
+    private static let maxID = RowID(rawValue: 1 << 60)
 
     /// Approximate number of bytes that a row occupies on disk in addition to its text.
     static let rowOverhead = 32
@@ -355,7 +355,7 @@ extension StoreWriter {
 
     /// Gives a copy that is put into service its own code for new records, because the original store may have assigned
     /// the same row ids since.
-    static func assignCopyCode(_ connection: Connection, _ settings: StoreWriterSettings, nextID: Int64)
+    static func assignCopyCode(_ connection: Connection, _ settings: StoreWriterSettings, nextID: RowID)
         throws(SQLiteError)
     {
         let isCopy = try connection.withStatement("SELECT 1 FROM copies LIMIT 1") { statement throws(SQLiteError) in

@@ -40,7 +40,7 @@ struct WriterMemory {
         var code: UInt64 { storeIDs.last?.code ?? 0 }
 
         /// Returns the id of the record in `row`.
-        func recordID(row: Int64) -> RecordID {
+        func recordID(row: RowID) -> RecordID {
             let store = storeIDs.last { $0.firstID <= row } ?? storeIDs.first
             return RecordID(store: store?.code ?? 0, row: row)
         }
@@ -68,7 +68,7 @@ struct WriterMemory {
 
     /// A store code, and the first row whose record id contains it.
     struct StoreID {
-        var firstID: Int64
+        var firstID: RowID
         var code: UInt64
     }
 
@@ -138,9 +138,9 @@ struct BoundedCache<Key: Hashable, Value> {
 /// The removals that batches in flight have to take into account.
 struct RemovalLog {
     /// The range of row ids from which records were removed ahead of a destination's cursor, or nil if there were none.
-    private(set) var ahead: ClosedRange<Int64>?
+    private(set) var ahead: ClosedRange<RowID>?
     /// Ids of rows that were erased while a request that contains them was in flight.
-    private(set) var erasedInFlight: Set<Int64> = []
+    private(set) var erasedInFlight: Set<RowID> = []
     /// The number of removals since the start.
     private var count = 0
     /// The value of `count` when each in-flight batch was stored, keyed by batch id.
@@ -152,12 +152,12 @@ struct RemovalLog {
     }
 
     /// Extends `ahead` by rows that may have been ahead of a cursor.
-    mutating func removed(ahead rows: ClosedRange<Int64>) {
+    mutating func removed(ahead rows: ClosedRange<RowID>) {
         let known = ahead ?? rows
         ahead = min(known.lowerBound, rows.lowerBound)...max(known.upperBound, rows.upperBound)
     }
 
-    mutating func erased(inFlight rows: Set<Int64>) {
+    mutating func erased(inFlight rows: Set<RowID>) {
         erasedInFlight.formUnion(rows)
     }
 

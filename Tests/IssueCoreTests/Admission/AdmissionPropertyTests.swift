@@ -91,7 +91,7 @@ struct AdmissionPropertyTests {
         var stopped = OutboxScan(settings(seed), bounds)
         for (candidate, now) in log {
             straight.walk(candidate, at: now)
-            if candidate.record % 100 == 0 { straight.save() }
+            if candidate.record.rawValue % 100 == 0 { straight.save() }
             stopped.walk(candidate, at: now)
             if traffic.happens(oneIn: 9) { stopped.save() }
             guard traffic.happens(oneIn: 25) else { continue }
@@ -175,7 +175,7 @@ struct AdmissionPropertyTests {
                 id += 1
                 _ = admission.judge(
                     Candidate(
-                        record: id, group: loud, account: 1, user: 1001, severity: .error,
+                        record: RowID(id), group: loud, account: 1, user: 1001, severity: .error,
                         isFirstOfGroup: second == 0), at: now)
             }
             if second % 600 == 599 {
@@ -183,12 +183,13 @@ struct AdmissionPropertyTests {
                 quiet.append(
                     admission.judge(
                         Candidate(
-                            record: id, group: 9000, account: 2, user: 1002, severity: .warning, isFirstOfGroup: false),
+                            record: RowID(id), group: 9000, account: 2, user: 1002, severity: .warning,
+                            isFirstOfGroup: false),
                         at: now))
                 critical.append(
                     admission.judge(
                         Candidate(
-                            record: id, group: 9001 + second, account: 1, user: 1001, severity: .critical,
+                            record: RowID(id), group: 9001 + second, account: 1, user: 1001, severity: .critical,
                             isFirstOfGroup: false),
                         at: now))
             }

@@ -10,7 +10,8 @@ struct AdmissionTests {
         count: Int64 = 1, user: UInt32 = 1001
     ) -> Candidate {
         Candidate(
-            record: record, group: group, account: account, user: user, severity: severity, isFirstOfGroup: first,
+            record: RowID(record), group: group, account: account, user: user, severity: severity,
+            isFirstOfGroup: first,
             count: count)
     }
 

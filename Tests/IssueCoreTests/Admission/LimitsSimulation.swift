@@ -21,7 +21,7 @@ struct LimitsSimulation {
 
     private var admission = Admission(settings: LimitSettings())
     private var seen: Set<Int64> = []
-    private var record: Int64 = 0
+    private var record: RowID = 0
 
     init() {
         for second in 0..<Int64(Self.length * 60) {
@@ -57,7 +57,7 @@ struct LimitsSimulation {
     }
 
     private mutating func judge(group: Int64, account: Int64, severity: Severity = .error, at second: Int64) {
-        record += 1
+        record = record + 1
         let minute = Int(second / 60)
         let judgement = admission.judge(
             Candidate(

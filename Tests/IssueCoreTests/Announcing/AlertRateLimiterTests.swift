@@ -7,7 +7,7 @@ struct AlertRateLimiterTests {
 
     private func events(_ traffic: inout SeededGenerator, count: Int, users: Int64) -> [Event] {
         var time: Int64 = 0
-        return (1...Int64(count)).map { record in
+        return (1...RowID(count)).map { record in
             if traffic.happens(oneIn: 10) { time += traffic.number(below: 3_000) }
             if traffic.happens(oneIn: 200) { time += traffic.number(below: 300_000) }
             let reason: PriorityReason = [.firstOfGroup, .critical, .regression][Int(traffic.number(below: 3))]
@@ -16,7 +16,7 @@ struct AlertRateLimiterTests {
         }
     }
 
-    private func told(_ events: [Event]) -> Set<Int64> {
+    private func told(_ events: [Event]) -> Set<RowID> {
         var limit = AlertRateLimiter(at: RecordLogInstant(milliseconds: 0))
         return Set(events.filter { limit.tells($0.news, at: $0.at) }.map(\.news.record))
     }
@@ -90,11 +90,11 @@ struct AlertRateLimiterTests {
         let now = RecordLogInstant(milliseconds: 0)
         var limit = AlertRateLimiter(at: now)
         for record in 0..<30 as Range<Int64> {
-            _ = limit.tells(News(record: record, reason: .firstOfGroup, uid: 12_345), at: now)
+            _ = limit.tells(News(record: RowID(record), reason: .firstOfGroup, uid: 12_345), at: now)
         }
         for record in 0..<12 as Range<Int64> {
             for uid in 1000..<1007 as Range<UInt32> {
-                _ = limit.tells(News(record: record, reason: .critical, uid: uid), at: now)
+                _ = limit.tells(News(record: RowID(record), reason: .critical, uid: uid), at: now)
             }
         }
         let untold = limit.takeSuppressed()
@@ -115,10 +115,10 @@ struct AlertRateLimiterTests {
     func floods() {
         let now = RecordLogInstant(milliseconds: 0)
         var limit = AlertRateLimiter(at: now)
-        var record: Int64 = 0
+        var record: RowID = 0
         for uid in 1001...1040 as ClosedRange<UInt32> {
             for _ in 0..<15 {
-                record += 1
+                record = record + 1
                 _ = limit.tells(News(record: record, reason: .critical, uid: uid), at: now)
             }
         }

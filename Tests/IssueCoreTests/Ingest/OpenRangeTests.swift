@@ -4,7 +4,7 @@ import Testing
 @Suite("The open range")
 struct OpenRangeTests {
     private struct Entry {
-        var id: Int64
+        var id: RowID
         var series: Int64
         var at: Int64
         var count: Int64
@@ -54,7 +54,7 @@ struct OpenRangeTests {
     @Test("has the same counts and lists as a simple recount", arguments: 0..<6)
     func recounts(seed: UInt64) {
         var traffic = SeededGenerator(seed: seed)
-        var range = OpenRange(firstID: 1 + traffic.number(below: 1_000_000))
+        var range = OpenRange(firstID: RowID(1 + traffic.number(below: 1_000_000)))
         let entries = filled(&range, records: 3000, using: &traffic)
         #expect(range.count == 3000)
         #expect(range.lastID == range.firstID + 2999)
@@ -96,7 +96,7 @@ struct OpenRangeTests {
     func manySeries() {
         var traffic = SeededGenerator(seed: 5)
         var range = OpenRange(firstID: 1)
-        var expected: [Int64: [Int64]] = [:]
+        var expected: [Int64: [RowID]] = [:]
         for _ in 0..<20_000 {
             let series = 1 + traffic.number(below: 5000) * traffic.number(below: 1 << 40)
             expected[series, default: []].append(range.nextID)

@@ -7,18 +7,18 @@ struct PostingListTests {
     func givesBack(seed: UInt64) {
         var traffic = SeededGenerator(seed: seed)
         for _ in 0..<300 {
-            let base = traffic.number(below: 1 << 40)
+            let base = RowID(traffic.number(below: 1 << 40))
             var id = base
-            let ids = (0..<traffic.number(below: 60)).map { _ -> Int64 in
-                id += 1 + traffic.number(below: traffic.happens(oneIn: 9) ? 1 << 36 : 200)
+            let ids = (0..<traffic.number(below: 60)).map { _ -> RowID in
+                id = id + Int(1 + traffic.number(below: traffic.happens(oneIn: 9) ? 1 << 36 : 200))
                 return id
             }
             #expect(PostingList.decode(PostingList.encode(ids, base: base), base: base) == ids)
         }
     }
 
-    @Test("accepts any numbers", arguments: [[Int64.max], [Int64.min, 0, Int64.max], [0, 0, 0], [5, 3]])
-    func takesAny(ids: [Int64]) {
+    @Test("accepts any numbers", arguments: [[.max], [.min, 0, .max], [0, 0, 0], [5, 3]] as [[RowID]])
+    func takesAny(ids: [RowID]) {
         #expect(PostingList.decode(PostingList.encode(ids, base: 7), base: 7) == ids)
     }
 
@@ -43,7 +43,7 @@ struct PostingListTests {
         var traffic = SeededGenerator(seed: 9)
         for _ in 0..<2000 {
             let bytes = (0..<Int(traffic.number(below: 40))).map { _ in UInt8(truncatingIfNeeded: traffic.next()) }
-            _ = PostingList.decode(bytes, base: Int64(bitPattern: traffic.next()))
+            _ = PostingList.decode(bytes, base: RowID(Int64(bitPattern: traffic.next())))
         }
     }
 }

@@ -6,8 +6,8 @@ struct RecordIDTests {
     @Test("is parsed back to the same value")
     func readsBack() {
         var traffic = SeededGenerator(seed: 1)
-        var rows: [Int64] = [1, 31, 32, 33, 1023, 1024, .max]
-        rows += (0..<2000).map { _ in 1 + traffic.number(below: .max - 1) >> traffic.number(below: 62) }
+        var rows: [RowID] = [1, 31, 32, 33, 1023, 1024, .max]
+        rows += (0..<2000).map { _ in RowID(1 + traffic.number(below: .max - 1) >> traffic.number(below: 62)) }
         for row in rows {
             let id = RecordID(store: traffic.next(), row: row)
             #expect(RecordID(id.text) == id)

@@ -8,7 +8,7 @@ struct FairnessTests {
     ) -> RetentionSnapshot.Holding {
         RetentionSnapshot.Holding(
             range: RetentionSnapshot.ClosedRange(
-                id: range, firstID: 100 * range, lastID: 100 * range + 99,
+                id: range, firstID: RowID(100 * range), lastID: RowID(100 * range + 99),
                 newest: RecordLogInstant(milliseconds: range),
                 isUnderWay: false),
             user: user, bytes: bytes, isSettled: isSettled)

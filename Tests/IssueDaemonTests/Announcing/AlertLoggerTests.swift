@@ -29,7 +29,7 @@ struct AlertLoggerTests {
     }
 
     private func news(_ count: Int, _ reason: PriorityReason) -> [News] {
-        (0..<Int64(count)).map { News(record: $0, reason: reason, uid: 12_345) }
+        (0..<Int64(count)).map { News(record: RowID($0), reason: reason, uid: 12_345) }
     }
 
     @Test("The number of suppressed alerts is logged after a while, even without further alerts")

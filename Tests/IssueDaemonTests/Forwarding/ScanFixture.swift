@@ -21,8 +21,8 @@ final class ScanFixture {
     /// The decisions, in the order of the record log.
     struct Decisions: Equatable {
         var sent: [[Int64]] = []
-        var withheld: [Int64] = []
-        var held: [Int64: SuppressionReason] = [:]
+        var withheld: [RowID] = []
+        var held: [RowID: SuppressionReason] = [:]
         var gone: Int64 = 0
         var drafts: [SummaryDraft] = []
     }
@@ -125,7 +125,7 @@ final class ScanFixture {
         var decisions = Decisions()
         var admission = Admission(settings: limits)
         let priority = try reader.destination(destination.id)?.priority ?? 0
-        var position: Int64 = 0
+        var position: RowID = 0
         while let last = try reader.walk(after: position, limit: 5000).last?.candidate.record {
             let ahead = try reader.sentAhead(of: destination.id, in: (position + 1)...last, priority: priority)
             for record in try reader.walk(after: position, limit: 5000) {
@@ -142,7 +142,7 @@ final class ScanFixture {
                 }
                 switch admission.judge(candidate, at: record.at) {
                 case .admit(let before, let occurrences):
-                    decisions.sent.append([candidate.record, candidate.count, before, occurrences])
+                    decisions.sent.append([candidate.record.rawValue, candidate.count, before, occurrences])
                 case .suppress(let reason): decisions.held[candidate.record] = reason
                 case .withhold: decisions.withheld.append(candidate.record)
                 }
@@ -155,7 +155,7 @@ final class ScanFixture {
 
 extension ScanFixture.Decisions {
     fileprivate mutating func add(_ batch: NewBatch) {
-        sent += batch.sent.map { [$0.row, $0.count, $0.suppressedBefore, $0.occurrences] }
+        sent += batch.sent.map { [$0.row.rawValue, $0.count, $0.suppressedBefore, $0.occurrences] }
         withheld += batch.withheld
         for (reason, rows) in batch.held { for row in rows { held[row] = reason } }
         gone += batch.gone

@@ -71,7 +71,7 @@ struct SuppressedScanTests {
                 UPDATE groups SET state = \(muted), muted_until = (SELECT received_at FROM records WHERE id = 7000)
                 WHERE id = 3
                 """)
-            _ = try fixture.writer.erase(Set((0..<50).map { _ in fixture.below(11_000) + 1 }).sorted())
+            _ = try fixture.writer.erase(Set((0..<50).map { _ in RowID(fixture.below(11_000) + 1) }).sorted())
             try sendAhead(fixture)
 
             let (wanted, limiter) = try fixture.judged()

@@ -18,7 +18,7 @@ struct ReceiptWriterTests {
     func ids() throws {
         var writer = ReceiptWriter()
         let stores: [UInt64] = [0x0123_4567_89AB_CDE, 7]
-        var first: Int64 = 1
+        var first: RowID = 1
         for (index, count) in [1, 1, 30, 1, 1, 2, 64, 33, 1, 960, 1, 40_000, 3].enumerated() {
             let id = RecordID(store: stores[index / 4 % 2], row: first)
             for parts in [1, count] {
@@ -28,10 +28,10 @@ struct ReceiptWriterTests {
                     writer.append(.run(first: id, count: count), part: part, of: parts, to: &reply)
                     named += try receipts(reply)
                 }
-                let rows = first..<(first + Int64(count))
+                let rows = first..<(first + count)
                 #expect(named == rows.map { .stored(id: RecordID(store: id.store, row: $0).text) })
             }
-            first += Int64(count)
+            first = first + count
         }
     }
 }

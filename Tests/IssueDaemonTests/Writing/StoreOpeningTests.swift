@@ -166,7 +166,7 @@ struct StoreOpeningTests {
             let before = try names(folder)
             try FileManager.default.setAttributes([.posixPermissions: 0], ofItemAtPath: folder)
             defer { try? FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: folder) }
-            let end = Monitor<Result<Int64, any Error>?>(nil)
+            let end = Monitor<Result<RowID, any Error>?>(nil)
             let thread = try JoinableThread(name: "opening") { [self] in
                 // Root can read everything.
                 if CurrentProcess.userID == 0 { processes_reach_files_as(65_534) }

@@ -71,7 +71,7 @@ struct DamagedFileTests {
         }
         _ = try reader.figures(viewer: .everything)
         _ = try reader.backlog(of: 1, after: 0)
-        for cursor in [Int64(0), 20, 50] { _ = try reader.walk(after: cursor, limit: 100) }
+        for cursor in [0, 20, 50] as [RowID] { _ = try reader.walk(after: cursor, limit: 100) }
         _ = try reader.unansweredBatch(of: 1)
         _ = try reader.admissionState(of: 1)
         _ = try reader.unsentSummaries(of: 1, limit: 10)

@@ -97,7 +97,7 @@ final class StoreFixture {
         switch step {
         case .batch:
             if model.unanswered[Self.forwarded] != nil { try take(.settle) }
-            if model.cursors[Self.forwarded] == model.lastRow { try take(.report) }
+            if model.cursors[Self.forwarded] == RowID(model.lastRow) { try take(.report) }
         case .settle:
             while model.unanswered[Self.forwarded] == nil {
                 try take(.report)
@@ -139,7 +139,7 @@ final class StoreFixture {
         after.received(records, call, from: process)
         doubtful = after
         let outcomes = try store.commit(try Submission([call], from: process), to: writer)
-        #expect(outcomes.flatMap(\.ids).map(\.row) == Array((model.lastRow + 1)...after.lastRow))
+        #expect(outcomes.flatMap(\.ids).map(\.row) == (model.lastRow + 1...after.lastRow).map { RowID($0) })
         model = after
         if isNumbered { sequences[producer, default: 1] += Int64(records.count) }
     }
@@ -152,7 +152,7 @@ final class StoreFixture {
         batch.span = (cursor + 1)...last
         for candidate in walked {
             let tally = NewBatch.Tally(account: candidate.account, records: 1, occurrences: candidate.count)
-            switch candidate.record % 4 {
+            switch candidate.record.rawValue % 4 {
             case 0:
                 batch.withheld.append(candidate.record)
                 batch.withheldTally.append(tally)
@@ -190,12 +190,12 @@ final class StoreFixture {
 
     private func forget(_ writer: StoreWriter) throws {
         let facts = try writer.retentionSnapshot(freeBytes: nil, wall: store.wall, monotonic: store.monotonic)
-        guard let range = facts.oldest, model.lastRow - range.lastID > 20 else { return }
+        guard let range = facts.oldest, model.lastRow - range.lastID.rawValue > 20 else { return }
         var after = model
         after.forgot(through: range.lastID)
         doubtful = after
         let progress = try writer.forget(range)
-        if progress.records > 0 { model.forgot(through: model.goneCount + progress.records) }
+        if progress.records > 0 { model.forgot(through: RowID(model.goneCount + progress.records)) }
     }
 
     // MARK: Checks
@@ -247,7 +247,7 @@ final class StoreFixture {
         for numbered in model.newest.values {
             let outcomes = try store.commit(
                 try Submission([numbered.call], from: numbered.process), to: try #require(writer))
-            let rows = (0..<Int64(numbered.call.json.count)).map { numbered.firstRow + $0 }
+            let rows = (0..<numbered.call.json.count).map { numbered.firstRow + $0 }
             let ids = try rows.map { RecordReceipt.duplicate(id: try #require(writer).recordID(row: $0).text) }
             if outcomes.flatMap(\.mixed) != ids { faults.append("a repeated call returned \(outcomes)") }
         }

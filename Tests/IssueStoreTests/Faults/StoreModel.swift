@@ -38,18 +38,18 @@ struct StoreModel {
     }
 
     struct Batch: Equatable {
-        var sent: [Int64]
+        var sent: [RowID]
     }
 
     struct Numbered {
         var call: SentCall
         var process: ReportingProcess
-        var firstRow: Int64
+        var firstRow: RowID
     }
 
     var rows: [Row] = []
     var facts: [Int64: Facts] = [:]
-    var cursors: [Int64: Int64] = [:]
+    var cursors: [Int64: RowID] = [:]
     var unanswered: [Int64: Batch] = [:]
     /// The newest call of each producer.
     var newest: [ProducerID: Numbered] = [:]
@@ -61,7 +61,7 @@ struct StoreModel {
 
     mutating func received(_ records: [IssueRecord], _ call: SentCall, from process: ReportingProcess) {
         if let producer = call.numbering?.producer {
-            newest[producer] = Numbered(call: call, process: process, firstRow: lastRow + 1)
+            newest[producer] = Numbered(call: call, process: process, firstRow: RowID(lastRow + 1))
         }
         let fates = cursors.mapValues { _ in Fate.pending }
         for record in records {
@@ -93,11 +93,11 @@ struct StoreModel {
     }
 
     /// Marks the rows through `last` as removed by retention.
-    mutating func forgot(through last: Int64) {
-        while goneCount < last {
+    mutating func forgot(through last: RowID) {
+        while goneCount < last.rawValue {
             goneCount += 1
             for (destination, fate) in rows[Int(goneCount - 1)].fates where fate == .pending {
-                self[goneCount, destination] = .expired
+                self[RowID(goneCount), destination] = .expired
             }
         }
         for (destination, cursor) in cursors { cursors[destination] = max(cursor, last) }
@@ -107,7 +107,7 @@ struct StoreModel {
         }
     }
 
-    subscript(row: Int64, destination: Int64) -> Fate? {
+    subscript(row: RowID, destination: Int64) -> Fate? {
         get { rows[Int(row - 1)].fates[destination] }
         set { rows[Int(row - 1)].fates[destination] = newValue }
     }

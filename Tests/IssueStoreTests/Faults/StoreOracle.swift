@@ -17,7 +17,8 @@ struct StoreOracle {
         let gone = (0..<model.goneCount).compactMap { index -> RangeAudit.Gone? in
             guard let facts = model.facts[index + 1] else { return nil }
             return RangeAudit.Gone(
-                id: index + 1, series: facts.series, receivedAt: facts.receivedAt, count: model.rows[Int(index)].count)
+                id: RowID(index + 1), series: facts.series, receivedAt: facts.receivedAt,
+                count: model.rows[Int(index)].count)
         }
         faults += try RangeAudit.faults(shell, gone: gone)
         if gone.isEmpty { faults += try LedgerAudit.faults(shell) }
@@ -61,7 +62,7 @@ struct StoreOracle {
             sent.count = sent.count ?? 1
             sent.occurredAt = sent.occurredAt ?? Timestamp(milliseconds: facts.receivedAt)
             sent.reportable = sent.reportable ?? true
-            let stored = try reader.record(row: id)?.stored
+            let stored = try reader.record(row: RowID(id))?.stored
             if stored?.record != sent || stored?.sender != row.process.sender {
                 faults.append("row \(id) is not as it was sent: \(String(describing: stored))")
             }
@@ -106,7 +107,9 @@ struct StoreOracle {
         var faults: [String] = []
         for (destination, cursor) in model.cursors {
             let found = try shell.number("SELECT cursor FROM destinations WHERE id = \(destination)")
-            if found != cursor { faults.append("the cursor of \(destination) is \(found), but should be \(cursor)") }
+            if found != cursor.rawValue {
+                faults.append("the cursor of \(destination) is \(found), but should be \(cursor)")
+            }
             let batch = try reader.unansweredBatch(of: destination).map { StoreModel.Batch(sent: $0.sent.map(\.row)) }
             if batch != model.unanswered[destination] {
                 faults.append(
@@ -118,9 +121,9 @@ struct StoreOracle {
             let marks = try Statement(composedSQL: "SELECT producer, mark FROM producers", on: shell).all {
                 ($0.bytes(0), $0.bytes(1))
             }
-            let count = Int64(numbered.call.json.count)
+            let count = numbered.call.json.count
             let mark = marks.first { $0.0 == producer.bytes }.flatMap { ProducerMark(bytes: $0.1) }
-            let answer = mark?.received(sequence: numbered.call.numbering?.sequence ?? 0, count: count)
+            let answer = mark?.received(sequence: numbered.call.numbering?.sequence ?? 0, count: Int64(count))
             let rows = (0..<count).map { ProducerMark.PastResult.stored(row: numbered.firstRow + $0) }
             if answer != .resend(rows) {
                 faults.append("the mark of \(producer) returns \(String(describing: answer)), not \(rows)")

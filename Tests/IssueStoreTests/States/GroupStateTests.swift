@@ -30,7 +30,7 @@ struct GroupStateTests {
         try store.shell().table("SELECT record, reason FROM express ORDER BY record", columns: 2)
     }
 
-    private func muted(_ store: TemporaryStore) throws -> [Int64] {
+    private func muted(_ store: TemporaryStore) throws -> [RowID] {
         try store.reader().walk(after: 0, limit: 1000).filter(\.candidate.isMuted).map(\.candidate.record)
     }
 
@@ -47,7 +47,7 @@ struct GroupStateTests {
     @Test("A resolved group reopens with its next record, which has priority and is reported once")
     func regression() throws {
         try withDestination { store, writer in
-            var onPriorityRecords: [Int64] = []
+            var onPriorityRecords: [RowID] = []
             writer.onPriorityRecords = { onPriorityRecords += $0.map(\.record) }
             try say(TriageState(.resolved), store, writer)
             #expect(try only(store).state == .resolved)
@@ -124,7 +124,7 @@ struct GroupStateTests {
     @Test("Records of a muted group are not forwarded, whenever they are scanned; records before and after are")
     func muted() throws {
         try withDestination { store, writer in
-            var onPriorityRecords: [Int64] = []
+            var onPriorityRecords: [RowID] = []
             writer.onPriorityRecords = { onPriorityRecords += $0.map(\.record) }
             try say(TriageState(.muted), store, writer)
             try store.store([record(), record("Broken", "1.1", severity: .critical), record("Other")], to: writer)

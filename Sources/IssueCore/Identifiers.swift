@@ -1,0 +1,59 @@
+/// The id of a row in one of the store's tables.
+///
+/// Each table has a type of its own, so that the compiler rejects the id of one table where that of
+/// another is expected. An id takes as much memory as the integer it wraps. A literal is accepted
+/// where the type is known. 0 is not the id of any row.
+package protocol Identifier: Hashable, Comparable, Sendable, ExpressibleByIntegerLiteral, CustomStringConvertible {
+    /// The integer in the database.
+    var rawValue: Int64 { get }
+
+    init(rawValue: Int64)
+}
+
+extension Identifier {
+    @inlinable
+    package init(integerLiteral value: Int64) { self.init(rawValue: value) }
+
+    /// Creates an id from an integer of any type.
+    @inlinable
+    package init(_ value: some BinaryInteger) { self.init(rawValue: Int64(value)) }
+
+    package var description: String { "\(rawValue)" }
+}
+
+/// The position of a record in the record log. Row ids ascend in the order in which records were
+/// committed, and no row id is assigned twice.
+package struct RowID: Identifier, Strideable {
+    package var rawValue: Int64
+
+    @inlinable
+    package init(rawValue: Int64) { self.rawValue = rawValue }
+
+    package static let min = RowID(rawValue: .min)
+    package static let max = RowID(rawValue: .max)
+
+    @inlinable
+    package static func == (left: Self, right: Self) -> Bool { left.rawValue == right.rawValue }
+
+    @inlinable
+    package static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
+
+    @inlinable
+    package func hash(into hasher: inout Hasher) { hasher.combine(rawValue) }
+
+    @inlinable
+    package func advanced(by count: Int) -> RowID { RowID(rawValue: rawValue + Int64(count)) }
+
+    @inlinable
+    package func distance(to other: RowID) -> Int { Int(other.rawValue - rawValue) }
+
+    @inlinable
+    package static func + (row: RowID, count: Int) -> RowID { row.advanced(by: count) }
+
+    @inlinable
+    package static func - (row: RowID, count: Int) -> RowID { RowID(rawValue: row.rawValue - Int64(count)) }
+
+    /// Returns the number of row ids from one row up to, but not including, another.
+    @inlinable
+    package static func - (row: RowID, other: RowID) -> Int { other.distance(to: row) }
+}
