@@ -1,6 +1,7 @@
 import IssueCore
 import IssueProtocol
 import IssueStore
+import SQLiteKit
 import Testing
 
 @Suite("A viewer")
@@ -44,6 +45,26 @@ struct ViewerTests {
                 #expect(figures.ledgers.map(\.ledger.received) == [Int64(own)])
                 #expect(figures.ledgers.allSatisfy { $0.oldestPending == nil })
                 #expect(figures.store.groups == Int64(try reader.groups(.all, viewer: viewer).groups.count))
+            }
+        }
+    }
+
+    @Test("sees only the dead letters of their own records")
+    func seesOwnDeadLetters() throws {
+        try TemporaryStore.with { store in
+            let writer = try store.writer()
+            _ = try writer.configure([.init(name: "d", kind: "k", takesBacklog: true)], at: store.wall)
+            let log = try SentLog.filled(store, writer)
+            try store.shell().execute(
+                """
+                INSERT INTO dead_letters (destination, record, reason, attempts, at, line)
+                SELECT destinations.id, records.id, 'refused', 1, 0, '{}' FROM destinations, records
+                """)
+            let reader = try store.reader()
+            for viewer in [Viewer.everything, .user(1000), .user(1001), .user(4), .nothing] {
+                let letters = try reader.deadLetters(DeadLettersParameters(), limit: 10_000, viewer: viewer)
+                let own = log.matching(IssueFilter(), viewer).map(\.id)
+                #expect(Set(letters.deadLetters.map(\.record)) == Set(own))
             }
         }
     }

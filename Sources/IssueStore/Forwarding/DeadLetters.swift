@@ -183,38 +183,36 @@ extension StoreReader {
             throw QueryFailure(error)
         }
         let rows = try (records ?? []).compactMap { try row(ofID: $0) }
-        return try connection.withStatement(
-            """
-            SELECT dead_letters.id, dead_letters.record, dead_letters.summary, destinations.name, dead_letters.reason,
-                   dead_letters.answer, dead_letters.attempts, dead_letters.at
-            FROM dead_letters
-            JOIN destinations ON destinations.id = dead_letters.destination
-            LEFT JOIN records ON records.id = dead_letters.record
-            LEFT JOIN series ON series.id = records.series
-            LEFT JOIN summaries ON summaries.id = dead_letters.summary
-            LEFT JOIN accounts ON accounts.id = coalesce(series.account, summaries.account)
-            WHERE dead_letters.id < ?1 AND (?2 IS NULL OR destinations.name = ?2)
-                AND (?3 IS NULL OR dead_letters.summary IN (SELECT value FROM json_each(?3))
-                    OR (dead_letters.summary IS NULL AND dead_letters.record IN (SELECT value FROM json_each(?4))))
-                AND (?5 IS NULL OR accounts.uid = ?5)
-            ORDER BY dead_letters.id DESC LIMIT ?6
-            """
-        ) { statement in
-            statement.bind(number, at: 1)
-            statement.bind(destination, at: 2)
-            statement.bind(records.map { StoreWriter.list($0.compactMap(Self.summary)) }, at: 3)
-            statement.bind(StoreWriter.list(rows), at: 4)
-            statement.bind(viewer.uid, at: 5)
-            statement.bind(limit, at: 6)
-            return try statement.all { row in
-                let summary = row.optionalInt64(2)
-                return Letter(
-                    id: row.int64(0), record: row.id(1), summary: summary,
-                    entry: DeadLetter(
-                        record: summary.map { Self.summaryPrefix + String($0) } ?? "", destination: row.text(3),
-                        reason: row.text(4), answer: row.optionalText(5), attempts: row.int64(6),
-                        at: Timestamp(milliseconds: row.int64(7)), line: nil))
-            }
+        let statement = try Statement(
+            composedSQL: """
+                SELECT dead_letters.id, dead_letters.record, dead_letters.summary, destinations.name,
+                       dead_letters.reason, dead_letters.answer, dead_letters.attempts, dead_letters.at
+                FROM dead_letters
+                JOIN destinations ON destinations.id = dead_letters.destination
+                LEFT JOIN records ON records.id = dead_letters.record
+                LEFT JOIN series ON series.id = records.series
+                LEFT JOIN summaries ON summaries.id = dead_letters.summary
+                LEFT JOIN accounts ON accounts.id = coalesce(series.account, summaries.account)
+                WHERE dead_letters.id < ?1 AND (?2 IS NULL OR destinations.name = ?2)
+                    AND (?3 IS NULL OR dead_letters.summary IN (SELECT value FROM json_each(?3))
+                        OR (dead_letters.summary IS NULL AND dead_letters.record IN (SELECT value FROM json_each(?4))))
+                    AND \(Viewer.condition(parameter: 5))
+                ORDER BY dead_letters.id DESC LIMIT ?6
+                """, on: connection)
+        statement.bind(number, at: 1)
+        statement.bind(destination, at: 2)
+        statement.bind(records.map { StoreWriter.list($0.compactMap(Self.summary)) }, at: 3)
+        statement.bind(StoreWriter.list(rows), at: 4)
+        viewer.bind(to: statement, at: 5)
+        statement.bind(limit, at: 6)
+        return try statement.all { row in
+            let summary = row.optionalInt64(2)
+            return Letter(
+                id: row.int64(0), record: row.id(1), summary: summary,
+                entry: DeadLetter(
+                    record: summary.map { Self.summaryPrefix + String($0) } ?? "", destination: row.text(3),
+                    reason: row.text(4), answer: row.optionalText(5), attempts: row.int64(6),
+                    at: Timestamp(milliseconds: row.int64(7)), line: nil))
         }
     }
 

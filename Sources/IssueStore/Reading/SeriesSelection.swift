@@ -9,13 +9,13 @@ import SQLiteKit
 /// the list of a correlated subquery again for each series.
 struct SeriesSelection {
     /// Selects `series.id` and `series."group"`. Its parameters are `?1` to `?13`.
-    static let sql: StaticString = """
+    static let sql = """
         SELECT series.id AS series, series."group" AS "group"
         FROM series
         JOIN groups ON groups.id = series."group"
         JOIN accounts ON accounts.id = series.account
         JOIN senders ON senders.id = series.sender
-        WHERE (?1 IS NULL OR accounts.uid = ?1)
+        WHERE \(Viewer.condition(parameter: 1))
           AND (?2 IS NULL OR accounts.app IN (SELECT value FROM json_each(?2)))
           AND (?3 IS NULL OR series.version IN (SELECT value FROM json_each(?3)))
           AND (?4 IS NULL OR series.environment IN (SELECT value FROM json_each(?4)))
@@ -36,7 +36,7 @@ struct SeriesSelection {
           AND (?13 IS NULL OR groups.id IN (SELECT rowid FROM group_text WHERE group_text MATCH ?13))
         """
 
-    private var viewer: Int64?
+    private var viewer: Viewer
     private var lists: [String?] = []
     private var severity: Int64?
 
@@ -45,7 +45,7 @@ struct SeriesSelection {
     /// - Throws: `QueryFailure.invalidFilter` if a part of the filter is invalid or exceeds its limit.
     init(_ filter: IssueFilter, viewer: Viewer) throws(QueryFailure) {
         do throws(QueryLimits.Excess) { try QueryLimits.check(filter) } catch { throw QueryFailure(error) }
-        self.viewer = viewer.uid
+        self.viewer = viewer
         severity = filter.severity.map { Int64($0.rawValue) }
         var keys: [Int64]?
         if let groups = filter.groups {
@@ -67,12 +67,12 @@ struct SeriesSelection {
 
     /// `true` if every series is selected.
     var isEverything: Bool {
-        viewer == nil && severity == nil && lists.allSatisfy { $0 == nil }
+        viewer == .everything && severity == nil && lists.allSatisfy { $0 == nil }
     }
 
     /// Binds the parameters `?1` to `?13`.
     func bind(to statement: borrowing Statement) {
-        statement.bind(viewer, at: 1)
+        viewer.bind(to: statement, at: 1)
         for (index, list) in lists.enumerated() {
             if index == 3 {
                 statement.bind(severity, at: 5)

@@ -102,32 +102,28 @@ extension StoreReader {
 
     private func find(_ text: String, viewer: Viewer) throws -> (row: RowID, group: Int64) {
         guard let id = RecordID(text), try recordID(row: id.row) == id else { throw QueryFailure.notFound(id: text) }
-        let found = try connection.withStatement(
-            """
-            SELECT records.id, series."group" FROM records
-            JOIN series ON series.id = records.series JOIN accounts ON accounts.id = series.account
-            WHERE records.id = ?1 AND (?2 IS NULL OR accounts.uid = ?2)
-            """
-        ) { statement in
-            statement.bind(id.row, at: 1)
-            statement.bind(viewer.uid, at: 2)
-            return try statement.first { (row: $0.id(0, as: RowID.self), group: $0.int64(1)) }
-        }
+        let statement = try Statement(
+            composedSQL: """
+                SELECT records.id, series."group" FROM records
+                JOIN series ON series.id = records.series JOIN accounts ON accounts.id = series.account
+                WHERE records.id = ?1 AND \(Viewer.condition(parameter: 2))
+                """, on: connection)
+        statement.bind(id.row, at: 1)
+        viewer.bind(to: statement, at: 2)
+        let found = try statement.first { (row: $0.id(0, as: RowID.self), group: $0.int64(1)) }
         guard let found else { throw QueryFailure.notFound(id: text) }
         return found
     }
 
     func group(key: Int64, viewer: Viewer) throws -> Int64? {
-        try connection.withStatement(
-            """
-            SELECT groups.id FROM groups JOIN accounts ON accounts.id = groups.account
-            WHERE groups.key = ?1 AND (?2 IS NULL OR accounts.uid = ?2)
-            """
-        ) { statement in
-            statement.bind(key, at: 1)
-            statement.bind(viewer.uid, at: 2)
-            return try statement.first { $0.int64(0) }
-        }
+        let statement = try Statement(
+            composedSQL: """
+                SELECT groups.id FROM groups JOIN accounts ON accounts.id = groups.account
+                WHERE groups.key = ?1 AND \(Viewer.condition(parameter: 2))
+                """, on: connection)
+        statement.bind(key, at: 1)
+        viewer.bind(to: statement, at: 2)
+        return try statement.first { $0.int64(0) }
     }
 
     private func sum(of group: Int64) throws -> GroupSum? {

@@ -138,7 +138,7 @@ extension StoreReader {
     func walk(_ selection: SeriesSelection, _ query: RecordQuery, from row: RowID?) throws -> RecordWalk {
         var series: [Int64]?
         if !selection.isEverything {
-            let statement = try Statement(SeriesSelection.sql, on: connection)
+            let statement = try Statement(composedSQL: SeriesSelection.sql, on: connection)
             selection.bind(to: statement)
             series = try statement.all { $0.int64(0) }
         }

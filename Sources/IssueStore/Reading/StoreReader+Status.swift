@@ -246,7 +246,7 @@ package struct StoreFigures: Sendable {
     package func visible(to viewer: Viewer) -> StoreReader.Figures {
         let received = Self.sum(received, viewer)
         let groups = Self.sum(groups, viewer)
-        let held = suppressions.filter { viewer.uid == nil || $0.user == viewer.uid }
+        let held = suppressions.filter { viewer.sees($0.user) }
         let isAll = viewer == .everything
         let store =
             isAll
@@ -267,14 +267,12 @@ package struct StoreFigures: Sendable {
     }
 
     private static func sum(_ values: [Int64: Int64], _ viewer: Viewer) -> Int64 {
-        if let user = viewer.uid { return values[user] ?? 0 }
-        return values.values.reduce(0) { $0.clampedSum($1) }
+        values.reduce(0) { viewer.sees($1.key) ? $0.clampedSum($1.value) : $0 }
     }
 
     private static func sum(_ ledgers: [Int64: Ledger], _ viewer: Viewer) -> Ledger {
-        if let user = viewer.uid { return ledgers[user] ?? Ledger() }
         var sum = Ledger()
-        for ledger in ledgers.values {
+        for (user, ledger) in ledgers where viewer.sees(user) {
             sum.received = sum.received.clampedSum(ledger.received)
             for fate in Fate.allCases { sum[fate] = sum[fate].clampedSum(ledger[fate]) }
         }

@@ -246,33 +246,6 @@ enum GroupID {
     }
 }
 
-/// The records that a client may see. Part of every query.
-package enum Viewer: Equatable, Sendable {
-    /// All records: for root, the daemon's own user and the configured readers.
-    case everything
-    /// The records that this user reported.
-    case user(UInt32)
-    /// No records: for a user id that the system assigns dynamically, and may assign to another user later.
-    case nothing
-
-    /// The only user whose rows are visible, or nil if all rows are. -1 matches no user.
-    var uid: Int64? {
-        switch self {
-        case .everything: nil
-        case .user(let uid): Int64(uid)
-        case .nothing: -1
-        }
-    }
-
-    /// Returns the part of a destination's response that this viewer may see.
-    ///
-    /// A request contains records of several users. The response may quote any of them and contain the destination's
-    /// address. Only a viewer of everything sees the text; others see the status code.
-    func shown(answer: String?) -> String? {
-        self == .everything ? answer : answer.flatMap(ResponseSummary.statusCode(of:))
-    }
-}
-
 /// The reason why a query is invalid or has no result.
 package enum QueryFailure: Error, Equatable, Sendable {
     /// A part of the filter is invalid.
