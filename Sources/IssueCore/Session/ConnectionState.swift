@@ -1,0 +1,725 @@
+package import IssueProtocol
+
+/// One client's connection as a state machine.
+///
+/// It decides what is read, which calls begin, what is sent and when the connection is closed. The
+/// socket thread reports each event and performs the returned action. Descriptors, bytes and
+/// replies belong to that thread; the state knows only what the decisions need.
+///
+/// Reports may be pipelined. Any other call is a question and is processed alone: it begins when
+/// all earlier reports are answered, so that clients see the records they have reported. Later
+/// calls wait until the question has been answered.
+package struct ConnectionState: Equatable, Sendable {
+    /// Whether calls are still received.
+    private enum Phase: Equatable, Sendable {
+        case open(Intake, Flow)
+        /// Nothing more is received. What has begun is answered, and then the connection is closed.
+        case draining
+        case closed
+    }
+
+    /// The message that has been received but has not begun.
+    private enum Intake: Equatable, Sendable {
+        case none
+        /// - Parameter isReport: `true` if the message may have any size because it is a report.
+        case partial(since: MonotonicInstant, isReport: Bool)
+        /// A complete message, at its place in the received bytes, that waits for earlier calls.
+        case held(Range<Int>)
+    }
+
+    private enum Flow: Equatable, Sendable {
+        case free
+        /// Nothing is read or begun until the user's load drops.
+        case throttled
+    }
+
+    /// The calls that have begun and are not answered.
+    private enum Calls: Equatable, Sendable {
+        case reports(Int)
+        case question(token: UInt64, Question)
+    }
+
+    private enum Output: Equatable, Sendable {
+        case idle
+        /// Replies are sent at the end of this round.
+        case queued(stalledSince: MonotonicInstant?)
+        /// The client has not read earlier replies.
+        case stalled(since: MonotonicInstant)
+    }
+
+    private enum Poll: Equatable, Sendable {
+        case watched(Events)
+        /// Out of the poller, which would report the hang-up again and again.
+        case detached
+    }
+
+    private var phase = Phase.open(.none, .free)
+    private var calls = Calls.reports(0)
+    private var output = Output.idle
+    private var poll = Poll.watched(.reading)
+
+    /// Creates the state of a connection that the poller watches for reading.
+    package init() {}
+
+    /// `true` if further calls are received.
+    package var isOpen: Bool {
+        if case .open = phase { true } else { false }
+    }
+
+    package var isClosed: Bool { phase == .closed }
+
+    // MARK: Receiving
+
+    /// `true` if bytes may be received now, as far as the user's load allows it.
+    package var mayReceive: Bool {
+        switch phase {
+        case .open(.none, _), .open(.partial, _): true
+        case .open(.held, _), .draining, .closed: false
+        }
+    }
+
+    /// `true` if a report that is received now begins at once.
+    package var mayReport: Bool {
+        switch (phase, calls) {
+        case (.open, .reports): true
+        case (.open, .question), (.draining, _), (.closed, _): false
+        }
+    }
+
+    /// The message that waits until earlier calls have been answered; nil if there is none.
+    package var held: Range<Int>? {
+        if case .open(.held(let message), _) = phase { message } else { nil }
+    }
+
+    /// Returns the held message, which is then examined again; nil if there is none.
+    package mutating func takeHeld() -> Range<Int>? {
+        guard case .open(.held(let message), let flow) = phase else { return nil }
+        phase = .open(.none, flow)
+        return message
+    }
+
+    /// Handles that the received bytes were moved.
+    ///
+    /// - Parameter distance: The number of bytes by which all positions have moved to the front.
+    package mutating func moved(by distance: Int) {
+        guard case .open(.held(let message), let flow) = phase else { return }
+        phase = .open(.held((message.lowerBound - distance)..<(message.upperBound - distance)), flow)
+    }
+
+    /// Handles that part of a message was received. Its timeout starts with its first byte.
+    package mutating func receivedPart(at now: MonotonicInstant) {
+        guard case .open(.none, let flow) = phase else { return }
+        phase = .open(.partial(since: now, isReport: false), flow)
+    }
+
+    /// Handles that the message being received is a report, which may have any size.
+    package mutating func recognisedReport() {
+        guard case .open(.partial(let since, _), let flow) = phase else { return }
+        phase = .open(.partial(since: since, isReport: true), flow)
+    }
+
+    /// `true` if the message being received is known to be a report.
+    package var isReceivingReport: Bool {
+        if case .open(.partial(_, let isReport), _) = phase { isReport } else { false }
+    }
+
+    /// Handles that a message is complete.
+    package mutating func receivedMessage() {
+        guard case .open(.partial, let flow) = phase else { return }
+        phase = .open(.none, flow)
+    }
+
+    /// The time since which part of a message has been there; nil if there is none.
+    package var partialSince: MonotonicInstant? {
+        if case .open(.partial(let since, _), _) = phase { since } else { nil }
+    }
+
+    /// Handles that no further calls are received: the client has ended its side or sent an invalid
+    /// message, or the connection is needed for another client.
+    ///
+    /// - Returns: Whether to send at the end of this round, which closes the connection if all calls
+    ///   are answered.
+    package mutating func drain() -> QueueAction {
+        guard isOpen else { return .none }
+        phase = .draining
+        return queued()
+    }
+
+    // MARK: Calls
+
+    package enum CallAction: Equatable, Sendable {
+        case begin
+        /// The call waits, and nothing more is read from the connection.
+        case hold
+        /// Nothing is received any more, so there is no one to reply to.
+        case drop
+    }
+
+    /// Handles a report that may not begin now. It waits, unless nothing is received any more.
+    ///
+    /// - Parameter message: Its place in the received bytes.
+    package mutating func hold(_ message: Range<Int>) {
+        precondition(!mayReport, "A report that may begin must not wait")
+        guard case .open(_, let flow) = phase else { return }
+        phase = .open(.held(message), flow)
+    }
+
+    /// Handles that reports have begun, in the order in which they were received.
+    package mutating func reportsBegan(_ count: Int) {
+        guard case .open(_, let flow) = phase, case .reports(let open) = calls else {
+            preconditionFailure("Reports have begun that had to wait")
+        }
+        phase = .open(.none, flow)
+        calls = .reports(open + count)
+    }
+
+    /// Handles a call other than a report.
+    ///
+    /// - Parameters:
+    ///   - message: Its place in the received bytes.
+    ///   - token: The token of its reply.
+    package mutating func questionArrived(_ message: Range<Int>, token: UInt64) -> CallAction {
+        switch (phase, calls) {
+        case (.open(_, let flow), .reports(0)):
+            phase = .open(.none, flow)
+            calls = .question(token: token, .single)
+            return .begin
+        case (.open(_, let flow), .reports), (.open(_, let flow), .question):
+            phase = .open(.held(message), flow)
+            return .hold
+        case (.draining, _), (.closed, _): return .drop
+        }
+    }
+
+    package enum AnsweredAction: Equatable, Sendable {
+        /// The held call is examined again.
+        case resume
+        case none
+    }
+
+    /// Handles the replies to reports, or that they need none.
+    package mutating func reportsAnswered(_ count: Int) -> AnsweredAction {
+        guard case .reports(let open) = calls, open >= count else {
+            preconditionFailure("A report was answered that had not begun")
+        }
+        calls = .reports(open - count)
+        return open == count && held != nil ? .resume : .none
+    }
+
+    /// The number of reports that have begun and are not answered.
+    package var openReports: Int {
+        if case .reports(let count) = calls { count } else { 0 }
+    }
+
+    // MARK: Throttling and the poller
+
+    /// Handles that the user's load allows no more.
+    package mutating func throttled() {
+        guard case .open(let intake, _) = phase else { return }
+        phase = .open(intake, .throttled)
+    }
+
+    /// Handles that the user's load has dropped.
+    package mutating func resumed() {
+        guard case .open(let intake, _) = phase else { return }
+        phase = .open(intake, .free)
+    }
+
+    package var isThrottled: Bool {
+        if case .open(_, .throttled) = phase { true } else { false }
+    }
+
+    /// The events that the poller reports.
+    package struct Events: OptionSet, Hashable, Sendable {
+        package let rawValue: UInt8
+
+        package init(rawValue: UInt8) {
+            self.rawValue = rawValue
+        }
+
+        package static let reading = Events(rawValue: 1)
+        package static let writing = Events(rawValue: 2)
+    }
+
+    package enum WatchAction: Equatable, Sendable {
+        case none
+        /// Change what the poller reports.
+        case modify(Events)
+        /// Add the connection to the poller again.
+        case add(Events)
+    }
+
+    private var wantedEvents: Events {
+        var events: Events = []
+        if case .open(let intake, .free) = phase {
+            switch intake {
+            case .none, .partial: events.insert(.reading)
+            case .held: break
+            }
+        }
+        if stalledSince != nil { events.insert(.writing) }
+        return events
+    }
+
+    /// Returns what the poller must report from now on, if that has changed.
+    package mutating func watch() -> WatchAction {
+        let wanted = wantedEvents
+        switch (phase, poll) {
+        case (.closed, _): return .none
+        case (_, .watched(let events)):
+            guard wanted != events else { return .none }
+            poll = .watched(wanted)
+            return .modify(wanted)
+        case (_, .detached):
+            // A question is given up when the poller reports the hang-up.
+            guard !wanted.isEmpty || question != nil else { return .none }
+            poll = .watched(wanted)
+            return .add(wanted)
+        }
+    }
+
+    package enum HangUpAction: Equatable, Sendable {
+        case none
+        /// Remove the connection from the poller.
+        case detach
+    }
+
+    /// Handles that the client has hung up, after what it had sent was read.
+    ///
+    /// The poller reports a hang-up in every round. A connection that reads and sends nothing
+    /// therefore leaves the poller until it does.
+    package mutating func hungUp() -> HangUpAction {
+        switch (phase, calls, poll) {
+        case (.closed, _, _), (_, .question, _), (_, _, .detached): return .none
+        case (_, .reports, .watched):
+            guard wantedEvents.isEmpty else { return .none }
+            poll = .detached
+            return .detach
+        }
+    }
+
+    // MARK: Sending
+
+    package enum QueueAction: Equatable, Sendable {
+        /// Send at the end of this round.
+        case enqueue
+        case none
+    }
+
+    /// Handles that there may be something to send.
+    package mutating func queued() -> QueueAction {
+        switch (phase, output) {
+        case (.closed, _), (_, .queued): return .none
+        case (_, .idle):
+            output = .queued(stalledSince: nil)
+            return .enqueue
+        case (_, .stalled(let since)):
+            output = .queued(stalledSince: since)
+            return .enqueue
+        }
+    }
+
+    /// Handles that part of the replies was sent.
+    package mutating func sentPart() {
+        guard !isClosed else { return }
+        output = .queued(stalledSince: nil)
+    }
+
+    /// Handles that the client must read before more can be sent. Its timeout starts now if bytes
+    /// were sent meanwhile.
+    package mutating func stalled(at now: MonotonicInstant) {
+        guard !isClosed else { return }
+        output = .stalled(since: stalledSince ?? now)
+    }
+
+    /// The time since which the client has read nothing of its replies; nil if it has nothing to
+    /// read.
+    package var stalledSince: MonotonicInstant? {
+        switch output {
+        case .idle: nil
+        case .queued(let since): since
+        case .stalled(let since): since
+        }
+    }
+
+    package enum SentAction: Equatable, Sendable {
+        case none
+        /// All calls are answered: release the memory that an idle connection does not need.
+        case releaseMemory
+        /// All calls are answered, and no further calls are received.
+        case close
+        case look(Lookup)
+        /// There may be records for the follower: look, if the user's load allows it.
+        case lookForNews
+    }
+
+    /// Handles that all replies were sent.
+    package mutating func sent() -> SentAction {
+        guard !isClosed else { return .none }
+        output = .idle
+        switch calls {
+        case .reports(0): return isOpen ? .releaseMemory : .close
+        case .reports: return .none
+        case .question(let token, .pages(let parameters, .unread)):
+            calls = .question(token: token, .pages(parameters, .fetching))
+            return .look(.page(parameters))
+        case .question(_, .following(_, _, let gate)): return gate.isDue ? .lookForNews : .none
+        case .question(_, .single), .question(_, .job), .question(_, .pages(_, .fetching)), .question(_, .awaiting),
+            .question(_, .flushing):
+            return .none
+        }
+    }
+
+    /// `true` if all calls have been answered and all replies sent.
+    package var isDone: Bool { calls == .reports(0) && output == .idle }
+
+    // MARK: Timeouts
+
+    package struct Timeouts: Equatable, Sendable {
+        /// How long a message may be incomplete.
+        package var read: Duration
+        /// How long a client may read nothing of its replies.
+        package var write: Duration
+
+        package init(read: Duration, write: Duration) {
+            self.read = read
+            self.write = write
+        }
+    }
+
+    /// Returns when a timeout is next due; nil if there is none.
+    package func deadline(_ timeouts: Timeouts) -> MonotonicInstant? {
+        var deadline = partialSince?.advanced(by: timeouts.read)
+        if let unread = stalledSince?.advanced(by: timeouts.write) { deadline = min(deadline ?? unread, unread) }
+        if case .question(_, let question) = calls, let until = question.deadline {
+            deadline = min(deadline ?? until, until)
+        }
+        return deadline
+    }
+
+    package enum DeadlineAction: Equatable, Sendable {
+        case none
+        case close
+        case look(Lookup)
+        /// The flush is over: look up what it has achieved.
+        case endFlush(Lookup)
+    }
+
+    /// Handles that a deadline may have passed.
+    ///
+    /// - Parameter hasUnreadBytes: `true` if bytes of a throttled connection wait to be read, so
+    ///   that the sender is not to blame for the incomplete message.
+    package mutating func deadlineReached(
+        at now: MonotonicInstant, _ timeouts: Timeouts, hasUnreadBytes: Bool
+    ) -> DeadlineAction {
+        guard !isClosed else { return .none }
+        if case .open(.partial(let since, let isReport), let flow) = phase, since.advanced(by: timeouts.read) <= now {
+            guard flow == .throttled, hasUnreadBytes else { return .close }
+            phase = .open(.partial(since: now, isReport: isReport), flow)
+        }
+        if let stalledSince, stalledSince.advanced(by: timeouts.write) <= now { return .close }
+        guard case .question(let token, let question) = calls, let until = question.deadline, until <= now else {
+            return .none
+        }
+        switch question {
+        case .awaiting(let parameters, _, var gate):
+            // The current fates are the answer.
+            gate.happened()
+            guard gate.shouldPoll() == .look else { return .none }
+            calls = .question(token: token, .awaiting(parameters, until: until, gate))
+            return .look(.fates(parameters))
+        case .flushing(let parameters, _, _):
+            calls = .question(token: token, .single)
+            return .endFlush(.destinations(parameters.destination))
+        case .single, .job, .pages, .following: return .none
+        }
+    }
+
+    // MARK: Closing
+
+    /// The cost of closing a connection for the sake of another one.
+    package enum Worth: Int, Comparable, Sendable {
+        /// No cost: the connection is idle.
+        case idle
+        /// The client can resend or repeat its calls.
+        case resumable
+        /// The connection is being answered, which takes only a moment.
+        case answering
+
+        package static func < (left: Worth, right: Worth) -> Bool { left.rawValue < right.rawValue }
+    }
+
+    package var worth: Worth {
+        switch calls {
+        case .reports(0): phase == .open(.none, .free) && output == .idle ? .idle : .resumable
+        case .reports, .question(_, .single), .question(_, .job), .question(_, .flushing): .answering
+        case .question(_, .pages), .question(_, .following), .question(_, .awaiting): .resumable
+        }
+    }
+
+    /// Handles that the connection is closed.
+    ///
+    /// - Returns: The number of reports that have begun and are still stored.
+    package mutating func closed() -> Int {
+        let reports = openReports
+        phase = .closed
+        calls = .reports(0)
+        output = .idle
+        poll = .detached
+        return reports
+    }
+}
+
+// MARK: - Questions
+
+extension ConnectionState {
+    /// The progress of a question: any call except `Report`.
+    private enum Question: Equatable, Sendable {
+        enum Page: Equatable, Sendable {
+            case fetching
+            /// The next page is fetched when the client has read the previous one.
+            case unread
+        }
+
+        /// Another thread prepares the only reply, or the last one.
+        case single
+        /// Like `single`, for a job that may report its progress.
+        case job
+        /// Answered by several pages. The parameters name the next one.
+        case pages(RecordsParameters, Page)
+        /// New records after this row are sent as they are stored.
+        case following(IssueFilter, row: Int64, ChangePollGate)
+        case awaiting(AwaitParameters, until: MonotonicInstant, ChangePollGate)
+        /// Waits until this number of destinations have forwarded all pending records.
+        case flushing(FlushParameters, until: MonotonicInstant, remaining: Int)
+
+        /// `true` if another thread prepares a reply.
+        var hasJob: Bool {
+            switch self {
+            case .single, .job, .pages(_, .fetching): true
+            case .pages(_, .unread), .flushing: false
+            case .following(_, _, let gate), .awaiting(_, _, let gate): gate.isPolling
+            }
+        }
+
+        /// When the question is answered with the current state; nil if it has no timeout.
+        var deadline: MonotonicInstant? {
+            switch self {
+            case .awaiting(_, let until, let gate): gate.isPolling ? nil : until
+            case .flushing(_, let until, _): until
+            case .single, .job, .pages, .following: nil
+            }
+        }
+    }
+
+    /// A question that is more than one query with one reply.
+    package enum Request: Equatable, Sendable {
+        /// A job that was enqueued and may report its progress.
+        case job
+        case pages(RecordsParameters)
+        case following(IssueFilter)
+        case awaiting(AwaitParameters, until: MonotonicInstant)
+        /// A flush at this number of destinations.
+        case flushing(FlushParameters, until: MonotonicInstant, remaining: Int)
+    }
+
+    /// A query that is repeated or that follows from earlier answers.
+    package enum Lookup: Equatable, Sendable {
+        case page(RecordsParameters)
+        /// The newest row, after which a follower starts.
+        case newest
+        case news(IssueFilter, row: Int64)
+        case fates(AwaitParameters)
+        /// The state of the named destination, or of all.
+        case destinations(String?)
+    }
+
+    package enum RequestAction: Equatable, Sendable {
+        case none
+        case look(Lookup)
+        /// The flush is over: look up what it has achieved.
+        case endFlush(Lookup)
+    }
+
+    /// Handles that the question that has just begun needs more than one query.
+    package mutating func requested(_ request: Request) -> RequestAction {
+        guard case .question(let token, .single) = calls else {
+            preconditionFailure("A request belongs to a question that has just begun")
+        }
+        switch request {
+        case .job:
+            calls = .question(token: token, .job)
+            return .none
+        case .pages(let parameters):
+            calls = .question(token: token, .pages(parameters, .fetching))
+            return .look(.page(parameters))
+        case .following(let filter):
+            calls = .question(token: token, .following(filter, row: 0, ChangePollGate()))
+            return .look(Self.firstLookup(filter, row: 0))
+        case .awaiting(let parameters, let until):
+            calls = .question(token: token, .awaiting(parameters, until: until, ChangePollGate()))
+            return .look(.fates(parameters))
+        case .flushing(let parameters, _, 0): return .endFlush(.destinations(parameters.destination))
+        case .flushing(let parameters, let until, let remaining):
+            calls = .question(token: token, .flushing(parameters, until: until, remaining: remaining))
+            return .none
+        }
+    }
+
+    /// Returns the query of a follower that may not know its first row yet.
+    ///
+    /// With `since`, existing records are sent first. Otherwise the client gets only records after
+    /// the newest one.
+    private static func firstLookup(_ filter: IssueFilter, row: Int64) -> Lookup {
+        row == 0 && filter.since == nil ? .newest : .news(filter, row: row)
+    }
+
+    /// The token of the open question's reply; nil if there is no question.
+    package var question: UInt64? {
+        if case .question(let token, _) = calls { token } else { nil }
+    }
+
+    /// `true` if another thread prepares a reply, which needs memory.
+    package var hasJob: Bool {
+        if case .question(_, let question) = calls { question.hasJob } else { false }
+    }
+
+    /// The answer to a query or job, as far as it determines what follows.
+    package enum QuestionAnswer: Equatable, Sendable {
+        /// A complete reply or an error.
+        case complete
+        case progress
+        /// - Parameter next: The start of the next page; nil for the last one.
+        case page(next: String?)
+        /// - Parameter row: The last row that the follower has then seen.
+        case news(row: Int64, hasRecords: Bool)
+        case fates(arePending: Bool)
+    }
+
+    package enum QuestionAction: Equatable, Sendable {
+        case none
+        /// Send the reply as one of several.
+        case send
+        /// Send the reply as the last one, and report ``questionEnded()``.
+        case finish
+        /// Refuse the question, because the client is no operator any longer.
+        case deny
+        /// Look again instead of sending the reply.
+        case look(Lookup)
+    }
+
+    /// Handles an answer to the open question.
+    ///
+    /// - Parameters:
+    ///   - isOperator: `true` if the client is an operator now.
+    ///   - isOutdated: `true` if the client may see other records than when the query began.
+    package mutating func answered(
+        _ answer: QuestionAnswer, isOperator: Bool, isOutdated: Bool, at now: MonotonicInstant
+    ) -> QuestionAction {
+        guard case .question(let token, let question) = calls else { return .none }
+        switch (answer, question) {
+        case (.progress, .job): return isOperator ? .send : .none
+        case (.progress, _): return .none
+        case (_, .pages(let parameters, _)) where isOutdated: return .look(.page(parameters))
+        case (_, .following(let filter, let row, _)) where isOutdated: return .look(Self.firstLookup(filter, row: row))
+        case (_, .awaiting(let parameters, _, _)) where isOutdated: return .look(.fates(parameters))
+        case (.complete, .job): return isOperator ? .finish : .deny
+        case (.complete, _): return .finish
+        case (.page(let next?), .pages(var parameters, _)):
+            parameters.after = next
+            calls = .question(token: token, .pages(parameters, .unread))
+            return .send
+        case (.page, _): return .finish
+        case (.news(let row, let hasRecords), .following(let filter, _, var gate)):
+            gate.looked(mayBeMore: hasRecords)
+            calls = .question(token: token, .following(filter, row: row, gate))
+            return hasRecords ? .send : .none
+        case (.fates(let arePending), .awaiting(let parameters, let until, var gate)):
+            guard arePending, now < until else { return .finish }
+            gate.looked(mayBeMore: false)
+            let action = gate.shouldPoll()
+            calls = .question(token: token, .awaiting(parameters, until: until, gate))
+            return action == .look ? .look(.fates(parameters)) : .none
+        case (.news, _), (.fates, _): preconditionFailure("The answer does not belong to the question")
+        }
+    }
+
+    /// Handles the last reply to the question, or that it is given up.
+    ///
+    /// - Returns: The token of its reply; nil if there is no question.
+    package mutating func questionEnded() -> UInt64? {
+        guard case .question(let token, _) = calls else { return nil }
+        calls = .reports(0)
+        return token
+    }
+
+    /// Handles that records were stored, which may be for a follower.
+    package mutating func recordsStored() {
+        guard case .question(let token, .following(let filter, let row, var gate)) = calls else { return }
+        gate.happened()
+        calls = .question(token: token, .following(filter, row: row, gate))
+    }
+
+    /// `true` if there may be records for the follower, who has read the previous ones.
+    package var wantsNews: Bool {
+        guard case .question(_, .following(_, _, let gate)) = calls else { return false }
+        return gate.isDue && output == .idle
+    }
+
+    /// Returns the follower's next query; nil if there is nothing to look for.
+    package mutating func lookForNews() -> Lookup? {
+        guard wantsNews, case .question(let token, .following(let filter, let row, var gate)) = calls,
+            gate.shouldPoll() == .look
+        else { return nil }
+        calls = .question(token: token, .following(filter, row: row, gate))
+        return .news(filter, row: row)
+    }
+
+    /// Handles that the fates of records have changed.
+    ///
+    /// - Returns: The query for the awaited fates; nil if there is nothing to look for now.
+    package mutating func fatesChanged() -> Lookup? {
+        guard case .question(let token, .awaiting(let parameters, let until, var gate)) = calls else { return nil }
+        gate.happened()
+        let action = gate.shouldPoll()
+        calls = .question(token: token, .awaiting(parameters, until: until, gate))
+        return action == .look ? .fates(parameters) : nil
+    }
+
+    /// Handles that one more destination has forwarded all pending records.
+    package mutating func flushed() -> RequestAction {
+        guard case .question(let token, .flushing(let parameters, let until, let remaining)) = calls else {
+            return .none
+        }
+        guard remaining <= 1 else {
+            calls = .question(token: token, .flushing(parameters, until: until, remaining: remaining - 1))
+            return .none
+        }
+        calls = .question(token: token, .single)
+        return .endFlush(.destinations(parameters.destination))
+    }
+
+    /// `true` while a flush is under way.
+    package var isFlushing: Bool {
+        if case .question(_, .flushing) = calls { true } else { false }
+    }
+
+    /// The last reply to a question that could last long, if it must end now.
+    package enum EarlyReply: Equatable, Sendable {
+        /// No such question is open.
+        case none
+        /// A page without records.
+        case noRecords
+        /// The client may repeat the question.
+        case busy
+    }
+
+    /// How the question ends if the daemon stops or needs the connection's memory.
+    package var earlyReply: EarlyReply {
+        switch calls {
+        case .reports, .question(_, .single): .none
+        case .question(_, .pages), .question(_, .following): .noRecords
+        case .question(_, .awaiting), .question(_, .flushing), .question(_, .job): .busy
+        }
+    }
+}

@@ -1,0 +1,242 @@
+/// The memory that the calls and replies of all users take, and what to do when it is short.
+///
+/// While it is short, users have a smaller allowance, and their connections wait. Half-sent
+/// messages and unread replies could stay forever, so the largest holders are cut off when all of
+/// these together take too much.
+package struct MemoryPressure: Sendable {
+    /// Sizes are in bytes.
+    package struct Limits: Equatable, Sendable {
+        /// The limit for half-sent messages and for calls that were received but have not begun.
+        package var received: Int
+        /// How much may stay unread without keeping queries waiting for memory.
+        package var unread: Int
+        /// How long a reply may stand still while queries wait for its memory.
+        package var stalledReplyTimeout: Duration
+
+        package init(received: Int, unread: Int, stalledReplyTimeout: Duration) {
+            self.received = received
+            self.unread = unread
+            self.stalledReplyTimeout = stalledReplyTimeout
+        }
+    }
+
+    private let limits: Limits
+    private var calls: MemoryBudget
+    private var replies: MemoryBudget
+    /// The part of `calls` for messages that were received but have not begun.
+    private var received = 0
+    /// The part of `replies` that waits for clients to read it.
+    private var unread = 0
+    private var nextReplyCheck: MonotonicInstant?
+    /// Users whose connections wait because memory is short, in the order in which they began to.
+    private var throttledUsers: [UInt32] = []
+    private var isThrottled: Set<UInt32> = []
+    private var hasReleased = false
+    private var cuts = RepeatedEventCounter()
+
+    package init(calls: MemoryBudget, replies: MemoryBudget, limits: Limits) {
+        self.calls = calls
+        self.replies = replies
+        self.limits = limits
+    }
+
+    // MARK: Changes
+
+    /// Adds to the memory of calls, in bytes. Negative when calls are answered.
+    package mutating func changed(calls difference: Int) {
+        calls.changed(by: difference)
+        if difference < 0 { hasReleased = true }
+    }
+
+    /// Adds to the memory of received messages that have not begun, in bytes.
+    package mutating func changed(received difference: Int) {
+        received += difference
+        changed(calls: difference)
+    }
+
+    /// Adds to the memory of replies and running queries, in bytes. Negative when they are read.
+    package mutating func changed(replies difference: Int) {
+        replies.changed(by: difference)
+        if difference < 0 { hasReleased = true }
+    }
+
+    /// Adds to the memory of unread replies, in bytes.
+    package mutating func changed(unread difference: Int) { unread += difference }
+
+    // MARK: Throttling
+
+    /// Returns how much a user may have in flight, given the memory that all users take.
+    package func allowance(within limits: UserLoad.Limits) -> UserLoad.Allowance {
+        UserLoad.Allowance(
+            calls: min(limits.calls, calls.allowance), replies: min(limits.replies, replies.allowance))
+    }
+
+    /// Handles that a connection of the user waits, possibly because memory is short.
+    package mutating func throttled(_ user: UInt32, within limits: UserLoad.Limits) {
+        guard calls.allowance < limits.calls || replies.allowance < limits.replies,
+            isThrottled.insert(user).inserted
+        else { return }
+        throttledUsers.append(user)
+    }
+
+    /// `true` if users that wait for memory may continue now.
+    package var hasResumableUsers: Bool { hasReleased && !throttledUsers.isEmpty }
+
+    /// Removes and returns the users that waited for memory, if some has been released since the
+    /// last call.
+    package mutating func takeResumableUsers() -> [UInt32] {
+        defer { hasReleased = false }
+        guard hasResumableUsers else { return [] }
+        defer { (throttledUsers, isThrottled) = ([], []) }
+        return throttledUsers
+    }
+
+    // MARK: Cutting connections off
+
+    /// A decision to close the connections that hold the most of some memory.
+    package struct Cut: Equatable, Sendable {
+        package enum Kind: String, Sendable {
+            case message
+            case reply
+        }
+
+        package var kind: Kind
+        /// The limit that is exceeded, in bytes.
+        package var limit: Int
+        /// Users who hold at most this many bytes lose nothing.
+        var guaranteed = 0
+        /// Only connections without progress since then are closed; nil for all.
+        var stalledSince: MonotonicInstant?
+
+        /// Returns the connections to close.
+        ///
+        /// - Parameter holdings: The memory that each connection holds.
+        package func connections(of holdings: [MemoryReservation]) -> [UInt64] {
+            // Closes some more than necessary, so that the next search is not needed at once.
+            let chosen = MemoryReservation.excess(of: holdings, above: limit - limit / 8, guaranteed: guaranteed)
+            guard let stalledSince else { return chosen }
+            let stalled = Set(holdings.filter { $0.since <= stalledSince }.map(\.connection))
+            return chosen.filter { stalled.contains($0) }
+        }
+    }
+
+    /// Returns how to reduce the memory of half-sent messages; nil if there is enough.
+    package var messageCut: Cut? {
+        received > limits.received ? Cut(kind: .message, limit: limits.received, guaranteed: calls.guaranteed) : nil
+    }
+
+    /// Returns how to reduce the memory of unread replies; nil if there is enough.
+    package var replyCut: Cut? {
+        replies.used > replies.limit ? Cut(kind: .reply, limit: replies.limit, guaranteed: replies.guaranteed) : nil
+    }
+
+    /// The next time at which unread replies are checked while queries wait for their memory; nil
+    /// if none wait.
+    package var replyDeadline: MonotonicInstant? { nextReplyCheck }
+
+    /// Handles that queries wait for the memory of unread replies.
+    package mutating func lacksReplyRoom(at now: MonotonicInstant) { nextReplyCheck = nextReplyCheck ?? now }
+
+    /// Returns how to free memory for queries, from replies that stand still; nil if there is enough.
+    ///
+    /// The replies that are still being read are checked again after a while.
+    package mutating func replyDeadlineReached(at now: MonotonicInstant) -> Cut? {
+        guard let time = nextReplyCheck, time <= now else { return nil }
+        nextReplyCheck = nil
+        guard unread > limits.unread else { return nil }
+        nextReplyCheck = now.advanced(by: limits.stalledReplyTimeout / 4)
+        return Cut(
+            kind: .reply, limit: limits.unread, stalledSince: now.advanced(by: .zero - limits.stalledReplyTimeout))
+    }
+
+    /// Counts closed connections. Returns their number since they were last logged; nil if it is
+    /// too early to log them.
+    package mutating func closed(_ count: Int, at now: MonotonicInstant) -> Int? {
+        cuts.happened(count, at: now)
+    }
+}
+
+/// The bytes that one connection has in flight, and the memory that they take.
+package struct ConnectionBytes: Equatable, Sendable {
+    /// The size of unanswered reports.
+    package private(set) var inFlight = 0
+    /// The bytes that were received but have not begun.
+    package private(set) var received = 0
+    /// The size of unread replies and running queries.
+    package private(set) var unread = 0
+    /// The memory of the received bytes.
+    package private(set) var receivedMemory = 0
+    /// The memory of replies and running queries.
+    package private(set) var replyMemory = 0
+    /// The part of `replyMemory` that unread replies take.
+    package private(set) var unreadMemory = 0
+
+    package init() {}
+
+    /// The bytes that count against the user's limit for calls.
+    package var underWay: Int { inFlight + received }
+
+    /// The difference that a change has made.
+    package struct Change: Equatable, Sendable {
+        package var bytes: Int
+        package var memory: Int
+        /// Whether the connection has bytes under way now but had none before, or the reverse.
+        package var activity: Activity
+
+        package init(bytes: Int, memory: Int, activity: Activity) {
+            self.bytes = bytes
+            self.memory = memory
+            self.activity = activity
+        }
+    }
+
+    package enum Activity: Equatable, Sendable {
+        case began
+        case ended
+        case unchanged
+    }
+
+    /// Adds to the size of unanswered reports. Negative when they are answered.
+    package mutating func changed(inFlight difference: Int) -> Activity {
+        let before = underWay
+        inFlight += difference
+        return activity(since: before)
+    }
+
+    /// Sets what was received but has not begun.
+    package mutating func set(received bytes: Int, memory: Int) -> Change {
+        let before = (underWay: underWay, bytes: received, memory: receivedMemory)
+        received = bytes
+        receivedMemory = memory
+        return Change(
+            bytes: bytes - before.bytes, memory: memory - before.memory, activity: activity(since: before.underWay))
+    }
+
+    /// Sets the size of unread replies and running queries.
+    ///
+    /// - Parameters:
+    ///   - bytes: The size of both.
+    ///   - replyMemory: The memory of unread replies.
+    ///   - queryMemory: The memory of running queries.
+    /// - Returns: The differences, and that of the memory of unread replies.
+    package mutating func set(
+        unread bytes: Int, replyMemory: Int, queryMemory: Int
+    ) -> (change: Change, unreadMemory: Int) {
+        let before = self
+        unread = bytes
+        unreadMemory = replyMemory
+        self.replyMemory = replyMemory + queryMemory
+        return (
+            Change(bytes: unread - before.unread, memory: self.replyMemory - before.replyMemory, activity: .unchanged),
+            unreadMemory - before.unreadMemory
+        )
+    }
+
+    private func activity(since before: Int) -> Activity {
+        switch (before > 0, underWay > 0) {
+        case (false, true): .began
+        case (true, false): .ended
+        case (true, true), (false, false): .unchanged
+        }
+    }
+}

@@ -1,0 +1,61 @@
+import IssueCore
+import Testing
+
+@Suite("Accepting connections")
+struct AcceptStateTests {
+    private func time(_ milliseconds: Int) -> MonotonicInstant {
+        MonotonicInstant(sinceBoot: .milliseconds(milliseconds))
+    }
+
+    @Test("A shortage pauses for a second and is reported once until the backlog was empty")
+    func shortage() {
+        var state = AcceptState()
+        #expect(state.emptiedBacklog() == .none && state.deadline == nil)
+        #expect(state.failed(at: time(0)) == .pauseAndReport)
+        #expect(state.deadline == time(1000))
+        #expect(state.deadlineReached(at: time(999)) == .none)
+        #expect(state.deadlineReached(at: time(1000)) == .resume)
+        #expect(state.deadline == nil)
+        #expect(state.failed(at: time(1000)) == .pause)
+        #expect(state.failed(at: time(1500)) == .pause, "The new listening socket is tried at once")
+        #expect(state.deadline == time(2500))
+        #expect(state.emptiedBacklog() == .none)
+        #expect(state.deadlineReached(at: time(2500)) == .resume)
+        #expect(state.emptiedBacklog() == .reportRecovery)
+        #expect(state.emptiedBacklog() == .none)
+        #expect(state.failed(at: time(3000)) == .pauseAndReport)
+    }
+
+    @Test("A closed connection ends the pause")
+    func freed() {
+        var state = AcceptState()
+        state.freedDescriptor(at: time(1))
+        #expect(state == AcceptState())
+        _ = state.failed(at: time(0))
+        state.freedDescriptor(at: time(300))
+        #expect(state.deadlineReached(at: time(300)) == .resume)
+    }
+
+    @Test("No connection is accepted once the daemon stops")
+    func stops() {
+        var state = AcceptState()
+        #expect(!state.isStopped)
+        _ = state.failed(at: time(0))
+        state.stopped()
+        #expect(state.isStopped && state.deadline == nil)
+        #expect(state.failed(at: time(0)) == .none)
+        #expect(state.deadlineReached(at: time(9000)) == .none)
+        #expect(state.emptiedBacklog() == .none)
+        state.freedDescriptor(at: time(1))
+        #expect(state.isStopped)
+    }
+
+    @Test("An event that happens often is logged once a minute, with the number of times")
+    func repeated() {
+        var counter = RepeatedEventCounter()
+        #expect(counter.happened(at: time(0)) == 1)
+        #expect(counter.happened(3, at: time(59_999)) == nil)
+        #expect(counter.happened(at: time(60_000)) == 4)
+        #expect(counter.happened(at: time(60_001)) == nil)
+    }
+}
