@@ -4,6 +4,8 @@ import IssueStore
 import UnixIO
 
 /// A client's connection. Used only by the socket thread.
+///
+/// ``ConnectionState`` decides what happens next. The connection holds what its actions need.
 final class Connection {
     let id: UInt64
     let descriptor: FileDescriptor
@@ -15,64 +17,20 @@ final class Connection {
     let standing: ConnectionShares.Standing
     let user: SocketUser
 
-    var session = Session()
-    var frames: FrameDecoder
-    /// A message that waits until earlier calls have been answered.
-    var held: Range<Int>?
-    /// Reports that were read but not handed to the writer yet.
-    var batch = RecordBatch()
-    var calls: [ReportCall] = []
-
-    /// The connection's share of its user's load, in bytes.
-    var bytesInFlight = 0
-    var bytesReceived = 0
-    var bytesUnread = 0
-    /// The connection's share of the memory of all users, in bytes.
-    var callMemory = 0
-    var replyMemory = 0
-    /// The part of the connection's memory that unread replies use. The rest is for its queries.
-    var unreadMemory = 0
-    /// The round in which bytes were last read.
-    var lastRound: UInt64 = 0
-    /// `true` if the message being received may have any size because it is a
-    /// report.
-    var isReceivingReport = false
-    /// Tokens of calls that want no reply.
-    var silent: Set<UInt64> = []
-    var replies = ReplyQueue()
+    var intake: ConnectionIntake
+    /// The connection's share of its user's load, and of the memory of all
+    /// users.
+    var bytes = ConnectionBytes()
+    /// The last read: its round, and the number of bytes.
+    var lastRead: (round: UInt64, bytes: Int)
     /// The file that is passed with the next bytes sent.
     var file: PassedFile?
-    var question: Question?
-    var questionToken: UInt64 = 0
-    /// The number of jobs that the other threads have not answered yet.
-    var openJobs = 0
-    var isFetchingPage = false
-    /// The rights with which the last question was asked.
+    /// The rights with which the last query was asked.
     var queryViewer: Viewer = .nothing
-    /// Coalesces queries for new records or fates.
-    var pollGate = ChangePollGate()
-
-    /// The number of bytes of the last read.
-    var lastRead = 0
-    /// The time since which a partial message, or unread replies, have been
-    /// there.
-    var partialSince: MonotonicInstant?
-    var unsentSince: MonotonicInstant?
-    /// The events that the poller currently reports.
-    var watchesReading = true
-    var watchesWriting = false
-    /// `true` if the connection is throttled until its user's load drops. It is
-    /// not read until then.
-    var isWaiting = false
-    /// `true` if the connection is not in the poller, which would report the
-    /// hang-up in every round.
-    var isDetached = false
-    var hasEnded = false
-    var isTouched = false
 
     init(
         id: UInt64, descriptor: consuming FileDescriptor, process: ReportingProcess, groups: [UInt32],
-        standing: ConnectionShares.Standing, user: SocketUser, messageBytes: Int
+        standing: ConnectionShares.Standing, user: SocketUser, messageBytes: Int, round: UInt64
     ) {
         self.id = id
         self.descriptor = descriptor
@@ -80,58 +38,15 @@ final class Connection {
         self.groups = groups
         self.standing = standing
         self.user = user
-        frames = FrameDecoder(limit: messageBytes)
-    }
-}
-
-extension Connection {
-    /// Returns when a timeout of the connection is next due; nil if there is
-    /// none.
-    func deadline(_ limits: SocketLimits) -> MonotonicInstant? {
-        var deadline = partialSince?.advanced(by: limits.readTimeout)
-        if let unread = unsentSince?.advanced(by: limits.writeTimeout) { deadline = min(deadline ?? unread, unread) }
-        switch question {
-        case .awaiting(_, let until) where !pollGate.isPolling, .flushing(_, let until, _):
-            deadline = min(deadline ?? until, until)
-        case .awaiting, .single, .pages, .following, .working, nil: break
-        }
-        return deadline
+        intake = ConnectionIntake(messageBytes: messageBytes)
+        lastRead = (round, 0)
     }
 
-    /// The bytes that count against the user's limit for calls.
-    var bytesUnderWay: Int { bytesInFlight + bytesReceived }
-
-    /// The cost of closing the connection to make room for another one.
-    enum Worth: Int {
-        /// No cost: the connection is idle.
-        case idle
-        /// The client can resend or repeat its calls.
-        case resumable
-        /// The connection is being answered, which takes only a moment.
-        case answering
+    var state: ConnectionState {
+        get { intake.state }
+        // Changes the state where it is, instead of a copy.
+        _modify { yield &intake.state }
     }
-
-    var worth: Worth {
-        if session.openReports > 0 { return .answering }
-        switch question {
-        case .single, .working, .flushing: return .answering
-        case .pages, .following, .awaiting: return .resumable
-        case nil: break
-        }
-        let isIdle = held == nil && !frames.hasPartialFrame && frames.wantsBytes && replies.unsentCount == 0
-        return isIdle && !isWaiting ? .idle : .resumable
-    }
-
-    /// Releases memory that an idle connection does not need.
-    func releaseMemory() {
-        replies.releaseMemory()
-        // A recycled batch is as large as the largest one that was stored
-        // before.
-        if calls.isEmpty, batch.bytes.capacity > 16 << 10 || batch.records.capacity > 256 { batch = RecordBatch() }
-    }
-
-    /// `true` if all calls have been answered and all replies sent.
-    var isDone: Bool { session.isIdle && replies.unsentCount == 0 }
 }
 
 /// A user with connections or unstored reports, including all user ids that
@@ -140,8 +55,6 @@ final class SocketUser {
     let uid: UInt32
     var load: UserLoad
     var connections: Set<UInt64> = []
-    /// `true` if the user waits because all users together use much memory.
-    var isMemoryThrottled = false
     /// `true` if the user's load has dropped since the last round.
     var hasFreedCapacity = false
 
@@ -151,8 +64,70 @@ final class SocketUser {
     }
 }
 
+/// The users with connections or unstored reports.
+struct SocketUsers {
+    private var users: [UInt32: SocketUser] = [:]
+    /// Closed connections with reports that are not stored yet.
+    private var orphans: [UInt64: Orphan] = [:]
+    /// Users whose load has dropped since the last round. Their throttled
+    /// connections may resume.
+    private var withFreedCapacity: [SocketUser] = []
+
+    subscript(uid: UInt32) -> SocketUser? { users[uid] }
+
+    /// Adds the user, unless they are known already.
+    mutating func insert(_ user: SocketUser) { users[user.uid] = user }
+
+    /// `true` if throttled connections may resume.
+    var haveFreedCapacity: Bool { !withFreedCapacity.isEmpty }
+
+    /// Marks a user whose load has dropped.
+    mutating func markCapacityFreed(_ user: SocketUser) {
+        guard !user.hasFreedCapacity else { return }
+        user.hasFreedCapacity = true
+        withFreedCapacity.append(user)
+    }
+
+    /// Removes and returns the users whose load has dropped.
+    mutating func takeFreedCapacity() -> [SocketUser] {
+        guard !withFreedCapacity.isEmpty else { return [] }
+        defer { withFreedCapacity = [] }
+        for user in withFreedCapacity { user.hasFreedCapacity = false }
+        return withFreedCapacity
+    }
+
+    /// Handles that a connection was closed.
+    ///
+    /// - Parameters:
+    ///   - reports: The number of its reports that are still being stored.
+    ///   - bytes: The bytes that these reports count.
+    mutating func closed(_ connection: UInt64, of user: SocketUser, reports: Int, bytes: Int) {
+        markCapacityFreed(user)
+        if reports > 0 { orphans[connection] = Orphan(user: user, bytes: bytes, reports: reports) }
+        forget(user)
+    }
+
+    /// Handles the answer to a report of a closed connection.
+    ///
+    /// - Returns: The bytes that its reports no longer count.
+    mutating func answeredOrphan(_ connection: UInt64) -> Int {
+        guard var orphan = orphans[connection] else { return 0 }
+        orphan.reports -= 1
+        orphans[connection] = orphan.reports > 0 ? orphan : nil
+        guard orphan.reports == 0 else { return 0 }
+        orphan.user.load.changed(unanswered: -orphan.bytes)
+        markCapacityFreed(orphan.user)
+        forget(orphan.user)
+        return orphan.bytes
+    }
+
+    private mutating func forget(_ user: SocketUser) {
+        if user.load.connections == 0, user.load.unanswered == 0 { users[user.uid] = nil }
+    }
+}
+
 /// The reports of a closed connection, which count until they are stored.
-struct Orphan {
+private struct Orphan {
     var user: SocketUser
     var bytes: Int
     var reports: Int
@@ -190,17 +165,24 @@ struct SocketLimits: Equatable, Sendable {
         ConnectionShares.Limits(total: connections, perUser: connectionsPerUser)
     }
 
-    /// Half of the memory is for calls, partially received or not yet answered.
-    var callMemory: MemoryBudget { MemoryBudget(limit: memory / 2, guaranteed: 256 << 10) }
-    /// The other half is for replies, unread or being prepared.
-    var replyMemory: MemoryBudget { MemoryBudget(limit: memory / 2, guaranteed: 2 * questionBytes) }
-    /// The budget by which queries share that half.
+    var ofMemory: MemoryPressure {
+        MemoryPressure(
+            // Half of the memory is for calls, partially received or not yet
+            // answered.
+            calls: MemoryBudget(limit: memory / 2, guaranteed: 256 << 10),
+            // The other half is for replies, unread or being prepared.
+            replies: MemoryBudget(limit: memory / 2, guaranteed: 2 * questionBytes),
+            limits: MemoryPressure.Limits(
+                // Partial messages can stay forever, unlike other calls.
+                received: memory / 4, unread: replyBudget.maxUnread, stalledReplyTimeout: stalledReplyTimeout))
+    }
+
+    var timeouts: ConnectionState.Timeouts { ConnectionState.Timeouts(read: readTimeout, write: writeTimeout) }
+
+    /// The budget by which queries share the memory for replies.
     var replyBudget: ReplyBudget { ReplyBudget(limit: memory / 2, limitPerUser: unreadBytesPerUser) }
     /// The timeout for a client that does not read its reply while other users wait for its memory.
     var stalledReplyTimeout: Duration = .seconds(1)
-    /// The part for partial messages, which can stay forever, unlike other
-    /// calls.
-    var halfSentMemory: Int { memory / 4 }
 }
 
 extension SocketLimits {

@@ -9,11 +9,12 @@ extension SocketLoop {
     /// connection resumes when its user's load has dropped.
     func mayBegin(_ connection: Connection) -> Bool {
         if connection.user.load.mayBegin(
-            unanswered: connection.bytesInFlight, unread: connection.bytesUnread, within: allowance(of: connection.user)
-        ) {
+            unanswered: connection.bytes.inFlight, unread: connection.bytes.unread,
+            within: allowance(of: connection.user))
+        {
             return true
         }
-        wait(connection)
+        throttle(connection)
         return false
     }
 
@@ -24,152 +25,102 @@ extension SocketLoop {
         // The peer has hung up, so the remaining bytes are limited by the
         // kernel's buffer.
         if isHungUp { return Self.chunk }
-        guard connection.user.load.hasTurn(inRound: round, lastRead: connection.lastRead) else { return 0 }
-        let room = connection.user.load.mayRead(
-            connection.id, most: Self.chunk, underWay: connection.bytesUnderWay,
-            isInMessage: connection.frames.hasPartialFrame, within: allowance(of: connection.user))
+        let user = connection.user
+        guard user.load.hasTurn(inRound: schedule.round, lastRead: connection.lastRead.bytes) else { return 0 }
+        let room = user.load.mayRead(
+            connection.id, most: Self.chunk, underWay: connection.bytes.underWay,
+            isInMessage: connection.intake.frames.hasPartialFrame, within: allowance(of: user))
         if room == 0 {
-            wait(connection)
+            throttle(connection)
             watch(connection)
         }
         return room
     }
 
-    private func wait(_ connection: Connection) {
-        connection.isWaiting = true
+    private func throttle(_ connection: Connection) {
+        connection.state.throttled()
         connection.user.load.wait(connection.id)
-        let user = connection.user
-        if !user.isMemoryThrottled, allowance(of: user) != user.load.fullAllowance {
-            user.isMemoryThrottled = true
-            memoryThrottledUsers.append(user)
-        }
+        memory.throttled(connection.user.uid, within: connection.user.load.limits)
     }
 
     /// Returns how much a user may have in flight, given the memory used by all
     /// users.
     func allowance(of user: SocketUser) -> UserLoad.Allowance {
-        UserLoad.Allowance(
-            calls: min(user.load.limits.calls, callMemory.allowance),
-            replies: min(user.load.limits.replies, replyMemory.allowance))
+        memory.allowance(within: user.load.limits)
     }
 
-    private func changed(callMemory difference: Int) {
-        callMemory.changed(by: difference)
-        if difference < 0 { hasReleasedMemory = true }
-    }
-
-    private func changed(replyMemory difference: Int) {
-        replyMemory.changed(by: difference)
-        if difference < 0 { hasReleasedMemory = true }
-    }
-
-    /// Releases memory that the connection's bytes do not need, and counts the
+    /// Releases memory that the received bytes do not need, and counts the
     /// rest.
     func settleReading(of connection: Connection) {
-        let moved = connection.frames.giveBack(&readBuffer, keepingFrom: connection.held?.lowerBound)
-        connection.held = connection.held.map { ($0.lowerBound - moved)..<($0.upperBound - moved) }
-        let received = connection.frames.pendingCount + (connection.held?.count ?? 0)
-        count(received: received, of: connection)
+        guard !connection.state.isClosed else { return }
+        connection.intake.settle(&readBuffer)
+        let bytes = connection.intake.receivedBytes
+        count(received: bytes, memory: bytes > 0 ? max(bytes, connection.intake.frames.capacity) : 0, of: connection)
     }
 
-    private func count(received: Int, of connection: Connection) {
-        let memory = received > 0 ? max(received, connection.frames.capacity) : 0
-        if memory != connection.callMemory {
-            receivedMemory += memory - connection.callMemory
-            changed(callMemory: memory - connection.callMemory)
-            connection.callMemory = memory
+    private func count(received bytes: Int, memory bytesHeld: Int, of connection: Connection) {
+        let change = connection.bytes.set(received: bytes, memory: bytesHeld)
+        if change.memory != 0 { memory.changed(received: change.memory) }
+        guard change.bytes != 0 else { return }
+        if change.bytes < 0 { users.markCapacityFreed(connection.user) }
+        connection.user.load.changed(received: change.bytes)
+        changed(change.activity, of: connection.user)
+    }
+
+    private func changed(_ activity: ConnectionBytes.Activity, of user: SocketUser) {
+        switch activity {
+        case .began: user.load.began()
+        case .ended: user.load.ended()
+        case .unchanged: break
         }
-        guard received != connection.bytesReceived else { return }
-        if received < connection.bytesReceived { markCapacityFreed(connection.user) }
-        connection.user.load.changed(received: received - connection.bytesReceived)
-        settleActivity(of: connection) { $0.bytesReceived = received }
     }
 
-    private func settleActivity(of connection: Connection, _ change: (Connection) -> Void) {
-        let wasActive = connection.bytesUnderWay > 0
-        change(connection)
-        let isActive = connection.bytesUnderWay > 0
-        if isActive, !wasActive { connection.user.load.began() }
-        if wasActive, !isActive { connection.user.load.ended() }
-    }
-
-    /// Counts the replies that the client has not read yet.
+    /// Counts the replies that the client has not read yet, and its running
+    /// query.
     func settleSending(of connection: Connection) {
-        if connections[connection.id] != nil { count(unread: connection.replies.memory, of: connection) }
-        let memory = connection.replies.memory + connection.openJobs * service.limits.questionBytes
-        if memory != connection.replyMemory, connections[connection.id] != nil {
-            changed(replyMemory: memory - connection.replyMemory)
-            connection.replyMemory = memory
+        guard !connection.state.isClosed else { return }
+        let query = connection.state.hasJob ? service.limits.questionBytes : 0
+        count(
+            unread: connection.intake.replies.unsentCount + query, replyMemory: connection.intake.replies.memory,
+            queryMemory: query, of: connection)
+    }
+
+    private func count(unread bytes: Int, replyMemory: Int, queryMemory: Int, of connection: Connection) {
+        let (change, unread) = connection.bytes.set(unread: bytes, replyMemory: replyMemory, queryMemory: queryMemory)
+        if unread != 0 {
+            memory.changed(unread: unread)
+            handlers.repliesChanged(connection.user.uid, unread)
         }
-        let unread = connection.replies.unsentCount + connection.openJobs * service.limits.questionBytes
-        guard unread != connection.bytesUnread, connections[connection.id] != nil else { return }
-        if unread < connection.bytesUnread { markCapacityFreed(connection.user) }
-        connection.user.load.changed(replies: unread - connection.bytesUnread)
-        connection.bytesUnread = unread
+        if change.memory != 0 { memory.changed(replies: change.memory) }
+        guard change.bytes != 0 else { return }
+        if change.bytes < 0 { users.markCapacityFreed(connection.user) }
+        connection.user.load.changed(replies: change.bytes)
     }
 
-    private func count(unread memory: Int, of connection: Connection) {
-        let difference = memory - connection.unreadMemory
-        guard difference != 0 else { return }
-        connection.unreadMemory = memory
-        unreadMemory += difference
-        handlers.repliesChanged(connection.user.uid, difference)
-    }
-
-    /// Counts the bytes of a report when it begins or is answered.
+    /// Counts the bytes of reports when they begin or are answered.
     func changed(inFlight difference: Int, of connection: Connection) {
-        settleActivity(of: connection) { $0.bytesInFlight += difference }
+        changed(connection.bytes.changed(inFlight: difference), of: connection.user)
         connection.user.load.changed(unanswered: difference)
-        changed(callMemory: difference)
-        if difference < 0 { markCapacityFreed(connection.user) }
+        memory.changed(calls: difference)
+        if difference < 0 { users.markCapacityFreed(connection.user) }
     }
 
-    /// Returns the memory that a call needs besides its bytes. A record of two
-    /// bytes can be rejected with a reply of a hundred, and a short record is
-    /// smaller than its decoded form.
-    static func weight(of call: ReportCall) -> Int {
-        100 * call.rejected.count + MemoryLayout<DecodedRecord>.stride * call.records.count
-    }
-
-    func weigh(_ call: ReportCall, _ connection: Connection) {
-        let bytes = Self.weight(of: call)
-        connection.replies.weigh(call.token, bytes)
-        changed(inFlight: bytes, of: connection)
-    }
-
-    /// Marks a user whose load has dropped, so that throttled connections can
-    /// resume.
-    func markCapacityFreed(_ user: SocketUser) {
-        guard !user.hasFreedCapacity else { return }
-        user.hasFreedCapacity = true
-        usersWithFreedCapacity.append(user)
-    }
-
+    /// Continues with the connections that waited until their user's load
+    /// dropped.
     func resumeThrottled() {
-        if hasReleasedMemory, !memoryThrottledUsers.isEmpty {
-            let users = memoryThrottledUsers
-            memoryThrottledUsers = []
-            for user in users {
-                user.isMemoryThrottled = false
-                markCapacityFreed(user)
-            }
+        for uid in memory.takeResumableUsers() {
+            if let user = users[uid] { users.markCapacityFreed(user) }
         }
-        hasReleasedMemory = false
-        guard !usersWithFreedCapacity.isEmpty else { return }
-        let users = usersWithFreedCapacity
-        usersWithFreedCapacity = []
-        for user in users {
-            user.hasFreedCapacity = false
+        for user in users.takeFreedCapacity() {
             let woken = user.load.takeResumable(
                 within: allowance(of: user),
                 underWay: { connections[$0].map(Self.bytesWaitedFor) ?? 0 },
-                unread: { connections[$0]?.bytesUnread ?? 0 })
+                unread: { connections[$0]?.bytes.unread ?? 0 })
             for id in woken {
                 guard let connection = connections[id] else { continue }
-                connection.isWaiting = false
+                connection.state.resumed()
                 process(connection)
-                attach(connection)
-                fetchNewRecords(of: connection)
+                lookForNews(of: connection)
             }
         }
     }
@@ -177,7 +128,7 @@ extension SocketLoop {
     /// Returns the bytes that must drop before a connection resumes. A held
     /// message is no reason to wait.
     private static func bytesWaitedFor(_ connection: Connection) -> Int {
-        connection.held == nil ? connection.bytesUnderWay : connection.bytesInFlight
+        connection.state.held == nil ? connection.bytes.underWay : connection.bytes.inFlight
     }
 
     // MARK: Memory pressure
@@ -185,55 +136,36 @@ extension SocketLoop {
     /// Closes connections with partially sent messages, or with unread replies,
     /// if all of these together use too much memory.
     func relieveMemory() {
-        let limits = service.limits
-        if receivedMemory > limits.halfSentMemory {
-            cutOff("message", above: limits.halfSentMemory, guaranteed: callMemory.guaranteed) { connection in
-                connection.partialSince.map { ($0, connection.callMemory) }
-            }
+        if let cut = memory.messageCut {
+            cutOff(cut) { connection in connection.state.partialSince.map { ($0, connection.bytes.receivedMemory) } }
         }
-        if replyMemory.used > replyMemory.limit {
-            cutOff("reply", above: replyMemory.limit, guaranteed: replyMemory.guaranteed) { connection in
-                connection.unsentSince.map { ($0, connection.replies.memory) }
+        if let cut = memory.replyCut {
+            cutOff(cut) { connection in
+                connection.state.stalledSince.map { ($0, connection.intake.replies.memory) }
             }
         }
     }
 
-    /// Closes connections whose replies have stood still for a while, if they keep other users' questions waiting.
-    func makeReplyRoom(at now: MonotonicInstant) {
-        let limit = service.limits.replyBudget.maxUnread
-        makesReplyRoomAt = nil
-        guard unreadMemory > limit else { return }
-        cutOff(
-            "reply", above: limit, guaranteed: 0,
-            stalledSince: now.advanced(by: .zero - service.limits.stalledReplyTimeout)
-        ) {
-            connection in connection.unsentSince.map { ($0, connection.unreadMemory) }
-        }
-        // The others are still reading, or are closed at the next look.
-        if unreadMemory > limit { makesReplyRoomAt = now.advanced(by: service.limits.stalledReplyTimeout / 4) }
-    }
-
-    private func cutOff(
-        _ kind: String, above limit: Int, guaranteed: Int, stalledSince: MonotonicInstant? = nil,
-        _ held: (Connection) -> (MonotonicInstant, Int)?
-    ) {
+    /// Closes the connections that hold the most.
+    ///
+    /// - Parameter held: Returns what a connection holds, and since when it has
+    ///   made no progress; nil if it holds nothing.
+    func cutOff(_ cut: MemoryPressure.Cut, _ held: (Connection) -> (MonotonicInstant, Int)?) {
         let holdings = connections.values.compactMap { connection in
             held(connection).map { since, bytes in
                 MemoryReservation(connection: connection.id, owner: connection.user.uid, bytes: bytes, since: since)
             }
         }
-        // Closes some more than necessary, so that the next search is not needed at once.
-        var chosen = MemoryReservation.excess(of: holdings, above: limit - limit / 8, guaranteed: guaranteed)
-        if let stalledSince {
-            let stalled = Set(holdings.filter { $0.since <= stalledSince }.map(\.connection))
-            chosen.removeAll { !stalled.contains($0) }
-        }
+        let chosen = cut.connections(of: holdings)
         guard !chosen.isEmpty else { return }
-        if let count = memoryCuts.happened(chosen.count, at: Clock.monotonic) {
+        if let count = memory.closed(chosen.count, at: Clock.monotonic) {
             let owner = connections[chosen[0]]?.user.uid
             service.log.warning(
                 .socketMemoryLimit,
-                ["closed": "\(count)", "held": kind, "uid": owner.map { "\($0)" } ?? "", "limit": "\(limit)"])
+                [
+                    "closed": "\(count)", "held": cut.kind.rawValue, "uid": owner.map { "\($0)" } ?? "",
+                    "limit": "\(cut.limit)",
+                ])
         }
         for id in chosen {
             guard let connection = connections[id] else { continue }
@@ -247,75 +179,17 @@ extension SocketLoop {
     /// being stored.
     func depart(_ connection: Connection) {
         let user = connection.user
-        count(received: 0, of: connection)
-        if connection.bytesUnderWay > 0 { user.load.ended() }
-        user.load.changed(replies: -connection.bytesUnread)
-        connection.bytesUnread = 0
-        changed(replyMemory: -connection.replyMemory)
-        connection.replyMemory = 0
-        count(unread: 0, of: connection)
+        count(received: 0, memory: 0, of: connection)
+        if connection.bytes.underWay > 0 { user.load.ended() }
+        count(unread: 0, replyMemory: 0, queryMemory: 0, of: connection)
         user.load.disconnected(connection.id)
-        markCapacityFreed(user)
-        if connection.session.openReports > 0 {
-            orphans[connection.id] = Orphan(
-                user: user, bytes: connection.bytesInFlight, reports: connection.session.openReports)
-        }
-        forget(user)
+        users.closed(
+            connection.id, of: user, reports: connection.state.closed(), bytes: connection.bytes.inFlight)
     }
 
     /// Counts the answer to a report of a closed connection.
     func orphanAnswered(_ connection: UInt64) {
-        guard var orphan = orphans[connection] else { return }
-        orphan.reports -= 1
-        orphans[connection] = orphan.reports > 0 ? orphan : nil
-        guard orphan.reports == 0 else { return }
-        orphan.user.load.changed(unanswered: -orphan.bytes)
-        changed(callMemory: -orphan.bytes)
-        markCapacityFreed(orphan.user)
-        forget(orphan.user)
-    }
-
-    private func forget(_ user: SocketUser) {
-        if user.load.connections == 0, user.load.unanswered == 0 { users[user.uid] = nil }
-    }
-
-    // MARK: Hang-ups of throttled connections
-
-    /// Removes a throttled connection from the poller after a hang-up, because
-    /// the kernel would report it in every round.
-    func detach(_ connection: Connection) {
-        guard !connection.isDetached else { return }
-        connection.isDetached = true
-        try? poller.remove(connection.descriptor)
-    }
-
-    private func attach(_ connection: Connection) {
-        guard connection.isDetached, !connection.isWaiting, connections[connection.id] != nil else { return }
-        connection.isDetached = false
-        connection.watchesReading = true
-        connection.watchesWriting = false
-        do throws(Errno) {
-            try poller.add(connection.descriptor, token: connection.id, for: [.read])
-            watch(connection)
-        } catch {
-            close(connection)
-        }
-    }
-}
-
-/// Counts an event that may happen very often, so that it is logged at most
-/// once a minute.
-struct RepeatedEventCounter: Sendable {
-    private var count = 0
-    private var isReportedFrom = MonotonicInstant(sinceBoot: .zero)
-
-    /// Returns the number of events since they were last logged; nil if it is
-    /// too early to log them.
-    mutating func happened(_ times: Int = 1, at now: MonotonicInstant) -> Int? {
-        count += times
-        guard now >= isReportedFrom else { return nil }
-        isReportedFrom = now.advanced(by: .seconds(60))
-        defer { count = 0 }
-        return count
+        let bytes = users.answeredOrphan(connection)
+        if bytes > 0 { memory.changed(calls: -bytes) }
     }
 }

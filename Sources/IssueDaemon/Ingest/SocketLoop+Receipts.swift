@@ -12,7 +12,8 @@ extension SocketLoop {
             var end = start + 1
             while end < outcomes.count, outcomes[end].connection == id { end += 1 }
             if let connection = connections[id] {
-                answer(outcomes, start..<end, connection, &receipts)
+                for outcome in outcomes[start..<end] { count(outcome.receipts) }
+                answered(connection.intake.answer(outcomes, start..<end, with: &receipts), connection)
             } else {
                 for outcome in outcomes[start..<end] {
                     for _ in 0..<outcome.calls { orphanAnswered(id) }
@@ -20,39 +21,6 @@ extension SocketLoop {
             }
             start = end
         }
-    }
-
-    private func answer(
-        _ outcomes: [CallOutcome], _ range: Range<Int>, _ connection: Connection, _ receipts: inout ReceiptWriter
-    ) {
-        // Moved out of the connection meanwhile, because each access through
-        // the class would cost as much as a receipt.
-        var replies = ReplyQueue()
-        var session = Session()
-        swap(&replies, &connection.replies)
-        swap(&session, &connection.session)
-        var size = 0
-        var goesOn = false
-        for index in range {
-            let outcome = outcomes[index]
-            count(outcome.receipts)
-            for call in 0..<outcome.calls {
-                let token = outcome.token &+ UInt64(call)
-                let isSilent = !connection.silent.isEmpty && connection.silent.remove(token) != nil
-                size += replies.close(token) { output in
-                    if !isSilent { receipts.append(outcome.receipts, part: call, of: outcome.calls, to: &output) }
-                }
-                switch session.reportAnswered() {
-                case .resume: goesOn = true
-                case .none: break
-                }
-            }
-        }
-        swap(&replies, &connection.replies)
-        swap(&session, &connection.session)
-        changed(inFlight: -size, of: connection)
-        touch(connection)
-        if goesOn, connection.held != nil { process(connection) }
     }
 
     private func count(_ receipts: ReceiptList) {

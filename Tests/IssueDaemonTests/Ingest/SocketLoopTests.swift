@@ -7,10 +7,10 @@ import UnixIO
 
 @testable import IssueDaemon
 
-/// Tests that queries of disconnected clients are withdrawn.
-@Suite("The socket, when clients disconnect")
+/// The loop alone, with services that the tests replace.
+@Suite("The socket, with unusual clients")
 struct SocketLoopTests {
-    /// The calls that the socket has passed on.
+    /// The calls that the socket has handed on.
     private struct Calls: Sendable {
         var asked: [QueryJob] = []
         /// The number of queries that had been passed on at each withdrawal.
@@ -103,6 +103,31 @@ struct SocketLoopTests {
             try wait(calls) { $0.withdrawn.contains(2) }
             let second = calls.withLock { $0.asked[1] }
             #expect(second.connection == first.connection && second.question != first.question)
+        }
+    }
+
+    @Test("Twenty thousand questions in a row, each answered without a query, get their replies")
+    func manyQuestions() throws {
+        try withSocket { _, calls, connect in
+            let count = 20_000
+            let question = Array(#"{"method":"org.varlink.service.GetInfo"}"#.utf8) + [0]
+            let client = try connect()
+            try client.setNonBlocking()
+            let all = [UInt8]([[UInt8]](repeating: question, count: count).joined())
+            var (sent, replies) = (0, 0)
+            var buffer = [UInt8](repeating: 0, count: 64 << 10)
+            let deadline = MonotonicClock.now.advanced(by: .seconds(60))
+            while replies < count {
+                try #require(MonotonicClock.now < deadline, "\(replies) of \(count) questions were answered")
+                if sent < all.count, case .bytes(let count) = client.attemptSend(all, from: sent) { sent += count }
+                guard try Readiness.wait(client, for: .read, timeout: .milliseconds(10)) else { continue }
+                guard case .bytes(let count) = client.attemptRead(into: &buffer) else {
+                    Issue.record("The connection was closed")
+                    return
+                }
+                for byte in buffer[..<count] where byte == 0 { replies += 1 }
+            }
+            #expect(calls.withLock { $0.asked.isEmpty })
         }
     }
 }

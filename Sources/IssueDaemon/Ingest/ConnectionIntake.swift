@@ -1,0 +1,339 @@
+import IssueCore
+import IssueProtocol
+import IssueStore
+
+/// The part of a connection that reading calls and answering reports changes.
+///
+/// A struct, so that a run of reports is read with a single access to the connection. An access for
+/// each property would cost as much as a field of a record.
+struct ConnectionIntake {
+    var state = ConnectionState()
+    var frames: FrameDecoder
+    /// Reports that were read but not handed to the writer yet.
+    private(set) var batch = RecordBatch()
+    private(set) var calls: [ReportCall] = []
+    var replies = ReplyQueue()
+    /// Tokens of calls that want no reply.
+    var silent: Set<UInt64> = []
+    /// Rejects numbered reports that would leave a gap after a refused one.
+    var numbers = NumberGate()
+
+    /// The number of gathered records of a connection that is handed to the writer at once.
+    static let maxGathered = WriterService.maxRecords / 8
+
+    init(messageBytes: Int) {
+        frames = FrameDecoder(limit: messageBytes)
+    }
+
+    // MARK: Reading
+
+    /// The changes that reading a run of calls has made.
+    struct Counts {
+        /// The bytes that the begun reports count against their user's limit.
+        var bytes = 0
+        /// The number of begun reports.
+        var reports = 0
+        var rejectedRecords = 0
+        /// The number of reports that were answered with an error.
+        var refusedReports = 0
+    }
+
+    /// The reason for which reading calls has stopped.
+    enum Stop {
+        /// All complete messages were read.
+        case noMessage
+        /// Enough was read at once. There may be more messages.
+        case limit
+        /// A call waits, or is dropped because the connection ends.
+        case held
+        /// A question has begun.
+        case question(Range<Int>, VarlinkCall.Envelope)
+        /// The connection must end with this error.
+        case invalid(CollectorError)
+    }
+
+    /// `true` if there are calls that were received but have not begun.
+    var hasCalls: Bool { state.held != nil || !frames.wantsBytes }
+
+    /// `true` if the gathered reports must be handed to the writer before others are read.
+    var isFull: Bool { batch.records.count >= Self.maxGathered }
+
+    /// Reads the calls that were received, and decodes the reports among them into the batch.
+    ///
+    /// - Parameters:
+    ///   - reader: Passed by reference, because each access through the loop would be costly.
+    ///   - room: Reports begin until they count more bytes than this.
+    ///   - maxQuestionBytes: The maximum size of a message other than a report.
+    ///   - counts: Receives what has changed.
+    mutating func readCalls(
+        with reader: inout ReportReader, upTo room: Int, maxQuestionBytes: Int, _ counts: inout Counts
+    ) -> Stop {
+        let mayReport = state.mayReport
+        var isHeld = state.held != nil
+        // Told to the state together, not for each report.
+        var begun = 0
+        defer { if begun > 0 { state.reportsBegan(begun) } }
+        do throws(CollectorError) {
+            while counts.bytes <= room, !isFull {
+                guard let message = isHeld ? state.takeHeld() : try nextMessage() else { return .noMessage }
+                isHeld = false
+                var envelope: VarlinkCall.Envelope?
+                if !ReportReader.beginsFast(frames[message]) {
+                    let scanned = try Self.scan(message, of: frames)
+                    guard CollectorMethod(scanned, in: frames[message]) == .report else {
+                        if begun > 0 { state.reportsBegan(begun) }
+                        begun = 0
+                        return try begin(message, scanned, maxBytes: maxQuestionBytes)
+                    }
+                    envelope = scanned
+                }
+                guard mayReport else {
+                    state.hold(message)
+                    return .held
+                }
+                if try read(message, envelope, with: &reader, &counts) { begun += 1 }
+            }
+        } catch {
+            return .invalid(error)
+        }
+        return .limit
+    }
+
+    private mutating func nextMessage() throws(CollectorError) -> Range<Int>? {
+        do throws(FrameError) {
+            return try frames.next()
+        } catch {
+            throw .tooLarge(limit: frames.limit)
+        }
+    }
+
+    /// Parses the call around its parameters.
+    ///
+    /// - Throws: The error with which the connection must end, because the message is not a call.
+    private static func scan(
+        _ message: Range<Int>, of frames: borrowing FrameDecoder
+    ) throws(CollectorError) -> VarlinkCall.Envelope {
+        do throws(VarlinkError) {
+            return try VarlinkCall.Envelope(scanning: frames[message])
+        } catch {
+            switch error {
+            case .malformed: throw .invalidParameter("call")
+            case .invalid(let field): throw .invalidParameter(field.field.isEmpty ? "call" : field.field)
+            }
+        }
+    }
+
+    /// Begins or holds a call other than a report.
+    ///
+    /// - Throws: The error with which the connection must end.
+    private mutating func begin(
+        _ message: Range<Int>, _ envelope: VarlinkCall.Envelope, maxBytes: Int
+    ) throws(CollectorError) -> Stop {
+        guard message.count <= maxBytes else { throw .tooLarge(limit: maxBytes) }
+        switch state.questionArrived(message, token: replies.nextToken) {
+        case .begin:
+            let token = replies.open()
+            if envelope.oneway { silent.insert(token) }
+            return .question(message, envelope)
+        case .hold, .drop: return .held
+        }
+    }
+
+    /// Returns the full name of a question's method, and its parameters as JSON.
+    func question(_ message: Range<Int>, _ envelope: VarlinkCall.Envelope) -> (method: String, parameters: [UInt8]) {
+        let text = frames[message]
+        return (JSONScanner(text).string(envelope.method), text.json(in: envelope.parameters))
+    }
+
+    /// Reads one report. It is refused if it can't be read, or if it would leave a gap.
+    ///
+    /// - Parameter envelope: Nil if the message starts as most clients write it.
+    /// - Returns: `true` if the report has begun.
+    /// - Throws: The error with which the connection must end, because the message is not a call.
+    @inline(__always)
+    private mutating func read(
+        _ message: Range<Int>, _ envelope: VarlinkCall.Envelope?, with reader: inout ReportReader,
+        _ counts: inout Counts
+    ) throws(CollectorError) -> Bool {
+        let before = (records: batch.records.count, bytes: batch.bytes.count)
+        do throws(CollectorError) {
+            let report = try Self.decode(
+                message, of: frames, envelope, token: replies.nextToken, with: &reader, into: &batch)
+            if let sequence = report.call.numbering?.sequence, numbers.arrived(sequence) == .refuse {
+                throw .busy(retryAfter: .milliseconds(100))
+            }
+            let size = message.count + Self.weight(of: report.call)
+            _ = replies.open(size: size)
+            counts.bytes += size
+            counts.reports += 1
+            counts.rejectedRecords += report.call.rejected.count
+            if report.oneway { silent.insert(report.call.token) }
+            add(report.call)
+            return true
+        } catch {
+            batch.truncate(records: before.records, bytes: before.bytes)
+            counts.refusedReports += 1
+            try refuse(message, envelope, error)
+            return false
+        }
+    }
+
+    /// Decodes a report in a single pass, or else its envelope and parameters one after the other.
+    ///
+    /// - Throws: The error with which the report is refused.
+    @inline(__always)
+    private static func decode(
+        _ message: Range<Int>, of frames: borrowing FrameDecoder, _ envelope: VarlinkCall.Envelope?, token: UInt64,
+        with reader: inout ReportReader, into batch: inout RecordBatch
+    ) throws(CollectorError) -> ReportReader.Report {
+        if envelope == nil, let report = try reader.readFast(frames[message], token: token, into: &batch) {
+            return report
+        }
+        let envelope = if let envelope { envelope } else { try scan(message, of: frames) }
+        guard let parameters = envelope.parameters else { throw .invalidParameter("records") }
+        let call = try reader.read(frames[parameters.moved(by: message.lowerBound)], token: token, into: &batch)
+        return ReportReader.Report(call: call, oneway: envelope.oneway)
+    }
+
+    /// Adds a decoded call, merging it with the previous one if possible.
+    @inline(__always)
+    private mutating func add(_ call: borrowing ReportCall) {
+        let last = calls.count - 1
+        if last < 0 || !calls[last].join(call) { calls.append(copy call) }
+    }
+
+    /// Returns the memory that a call needs besides its bytes. A record of two bytes can be rejected with a reply of a
+    /// hundred, and a short record is smaller than its decoded form.
+    private static func weight(of call: borrowing ReportCall) -> Int {
+        100 * call.rejected.count + MemoryLayout<DecodedRecord>.stride * call.records.count
+    }
+
+    /// Refuses a report with an error. Later numbered reports are refused until it is resent.
+    ///
+    /// - Throws: The error with which the connection must end, because the message is not a call.
+    private mutating func refuse(
+        _ message: Range<Int>, _ envelope: VarlinkCall.Envelope?, _ error: CollectorError
+    ) throws(CollectorError) {
+        let envelope = if let envelope { envelope } else { try Self.scan(message, of: frames) }
+        if let parameters = envelope.parameters,
+            let sequence = ReportReader.sequence(in: frames[parameters.moved(by: message.lowerBound)])
+        {
+            numbers.refused(sequence)
+        }
+        state.receivedMessage()
+        let token = replies.open()
+        replies.close(token) { if !envelope.oneway { $0.append(contentsOf: error.reply.message) } }
+    }
+
+    /// Handles the incomplete message that is left when all complete ones were read. Above a size, only reports may be
+    /// received further.
+    ///
+    /// - Returns: The error with which the connection must end; nil if there is none.
+    mutating func keepPartialMessage(maxQuestionBytes: Int, at now: @autoclosure () -> MonotonicInstant)
+        -> CollectorError?
+    {
+        guard state.mayReceive else { return nil }
+        guard frames.hasPartialFrame else {
+            // Either nothing is left, or complete messages that may not begin.
+            state.receivedMessage()
+            return nil
+        }
+        if state.partialSince == nil { state.receivedPart(at: now()) }
+        guard frames.pendingCount > maxQuestionBytes, !state.isReceivingReport else { return nil }
+        let message = frames.partialFrame
+        if ReportReader.beginsFast(frames[message]) {
+            state.recognisedReport()
+            return nil
+        }
+        guard let method = CollectorMethod.method(ofMessageBeginningWith: frames[message]) else { return nil }
+        guard method == .report else { return .tooLarge(limit: maxQuestionBytes) }
+        state.recognisedReport()
+        return nil
+    }
+
+    /// The bytes that were received but have not begun.
+    var receivedBytes: Int { frames.pendingCount + (state.held?.count ?? 0) }
+
+    /// Returns the lent buffer, and releases memory that the received bytes do not need.
+    mutating func settle(_ readBuffer: inout [UInt8]) {
+        let distance = frames.giveBack(&readBuffer, keepingFrom: state.held?.lowerBound)
+        if distance > 0 { state.moved(by: distance) }
+        // Calls that have not begun by then never do.
+        if !state.isOpen { frames = FrameDecoder(limit: frames.limit) }
+    }
+
+    // MARK: Handing over and answering
+
+    /// Hands the decoded reports to the writer.
+    ///
+    /// - Parameter submit: Submits the reports, and returns an empty batch for those that follow.
+    mutating func submit(of process: ReportingProcess, _ submit: (Submission) -> RecordBatch) {
+        guard !calls.isEmpty else { return }
+        batch = submit(Submission(process: process, batch: batch, calls: calls))
+        calls = []
+    }
+
+    /// Writes the replies to stored reports.
+    ///
+    /// - Parameters:
+    ///   - outcomes: The outcomes of a commit.
+    ///   - range: The range of this connection's outcomes.
+    /// - Returns: The bytes that the reports counted, and whether a held call must be examined again.
+    mutating func answer(
+        _ outcomes: [CallOutcome], _ range: Range<Int>, with receipts: inout ReceiptWriter
+    ) -> (bytes: Int, action: ConnectionState.AnsweredAction) {
+        var (bytes, count) = (0, 0)
+        for index in range {
+            let outcome = outcomes[index]
+            for call in 0..<outcome.calls {
+                let token = outcome.token &+ UInt64(call)
+                let isSilent = !silent.isEmpty && silent.remove(token) != nil
+                bytes += replies.close(token) { output in
+                    if !isSilent { receipts.append(outcome.receipts, part: call, of: outcome.calls, to: &output) }
+                }
+            }
+            count += outcome.calls
+        }
+        return (bytes, state.reportsAnswered(count))
+    }
+
+    /// Writes the error with which the writer has refused a report.
+    ///
+    /// - Returns: The bytes that the report counted, and whether a held call must be examined again.
+    mutating func refuse(_ refusal: Refusal, _ error: CollectorError) -> (
+        bytes: Int, action: ConnectionState.AnsweredAction
+    ) {
+        if let sequence = refusal.sequence { numbers.refused(sequence) }
+        let isSilent = silent.remove(refusal.token) != nil
+        let bytes = replies.close(refusal.token) { if !isSilent { $0.append(contentsOf: error.reply.message) } }
+        return (bytes, state.reportsAnswered(1))
+    }
+
+    /// Writes the last reply to the question.
+    ///
+    /// - Returns: `false` if there is no question.
+    mutating func finish(_ reply: [UInt8]) -> Bool {
+        guard let token = state.questionEnded() else { return false }
+        let isSilent = silent.remove(token) != nil
+        replies.close(token) { if !isSilent { $0.append(contentsOf: reply) } }
+        return true
+    }
+
+    /// Writes an error that is not the reply to a call, and ends receiving.
+    mutating func end(with error: CollectorError) -> ConnectionState.QueueAction {
+        let token = replies.open()
+        replies.close(token) { $0.append(contentsOf: error.reply.message) }
+        return state.drain()
+    }
+
+    /// Releases memory that an idle connection does not need.
+    mutating func releaseMemory() {
+        replies.releaseMemory()
+        // A recycled batch is as large as the largest one that was stored before.
+        if calls.isEmpty, batch.bytes.capacity > 16 << 10 || batch.records.capacity > 256 { batch = RecordBatch() }
+    }
+}
+
+extension Range<Int> {
+    fileprivate func moved(by distance: Int) -> Range<Int> { (lowerBound + distance)..<(upperBound + distance) }
+}

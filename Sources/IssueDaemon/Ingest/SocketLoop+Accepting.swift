@@ -1,0 +1,227 @@
+import IssueCore
+import IssueProtocol
+import IssueStore
+import Synchronization
+import UnixIO
+
+/// The listening socket, and the limits for new connections.
+struct Acceptor {
+    var listener: Listener
+    var gate = AcceptState()
+    var shares: ConnectionShares
+    var reserve = DescriptorReserve()
+    /// Refused and closed connections since they were last logged.
+    var refusals = RepeatedEventCounter()
+    var replacements = RepeatedEventCounter()
+    private var lastID: UInt64 = 1
+
+    init(listener: Listener, limits: ConnectionShares.Limits) {
+        self.listener = listener
+        shares = ConnectionShares(limits: limits)
+    }
+
+    /// Returns the id of the next connection. Smaller ones are tokens of the
+    /// loop itself.
+    mutating func nextID() -> UInt64 {
+        lastID += 1
+        return lastID
+    }
+
+    /// Handles that a connection was closed.
+    mutating func closed(
+        _ owner: UInt32, standing: ConnectionShares.Standing, at now: @autoclosure () -> MonotonicInstant
+    ) {
+        shares.closed(owner: owner, standing: standing)
+        if gate.deadline != nil { gate.freedDescriptor(at: now()) }
+    }
+}
+
+extension SocketLoop {
+    /// How many connections are accepted before others have their turn.
+    static let maxAccepted = 64
+
+    func accept() {
+        for _ in 0..<Self.maxAccepted where !acceptor.gate.isStopped {
+            do throws(Errno) {
+                // A connection in the backlog is served later; one that was accepted would have to be refused.
+                try acceptor.reserve.fill(from: service.wakeUp.descriptor)
+                guard let descriptor = try acceptor.listener.descriptor.accept() else { return emptiedBacklog() }
+                try admit(descriptor)
+            } catch {
+                // The user with the most connections loses one, as when the
+                // limit is reached.
+                guard let largest = acceptor.shares.largest, makeRoom(of: largest.owner) else { return pause(error) }
+            }
+        }
+    }
+
+    private func emptiedBacklog() {
+        switch acceptor.gate.emptiedBacklog() {
+        case .reportRecovery: service.log.notice(.socketAccepting)
+        case .none: break
+        }
+    }
+
+    /// Stops accepting connections for a moment because the host lacks a
+    /// resource.
+    private func pause(_ error: Errno) {
+        switch acceptor.gate.failed(at: Clock.monotonic) {
+        case .pauseAndReport:
+            service.log.warning(.socketAcceptFailed, ["error": "\(error)"])
+        case .pause: break
+        case .none: return
+        }
+        try? poller.modify(acceptor.listener.descriptor, token: Self.listenerToken, for: [])
+    }
+
+    /// Adds a connection, or refuses it.
+    ///
+    /// - Throws: The error if the host lacks a resource for it.
+    private func admit(_ descriptor: consuming FileDescriptor) throws(Errno) {
+        guard let peer = try? descriptor.peerCredentials() else { return }
+        let access = service.access.withLock { $0 }
+        let groups = ((try? descriptor.peerGroups()) ?? []) + [peer.gid]
+        let owner = access.users.owner(of: peer.uid)
+        let standing = access.standing(uid: peer.uid, groups: groups)
+        switch acceptor.shares.decision(owner: owner, standing: standing) {
+        case .admit: break
+        case .replace(let other) where makeRoom(of: other): break
+        case .replace, .refuse: return refuse(descriptor)
+        }
+        let user = users[owner] ?? SocketUser(uid: owner, limits: service.limits.ofUser)
+
+        let facts: ProcessMetadata?
+        do throws(Errno) {
+            facts = try readFacts(of: peer, on: descriptor)
+        } catch {
+            // Without the process's metadata, its reports would form groups of
+            // their own.
+            _ = descriptor.attemptSend(CollectorError.busy(retryAfter: .seconds(1)).reply.message, from: 0)
+            throw error
+        }
+        let id = acceptor.nextID()
+        let connection = Connection(
+            id: id, descriptor: descriptor,
+            process: ReportingProcess(
+                connection: id,
+                sender: Sender(
+                    uid: peer.uid, gid: peer.gid, pid: peer.pid, command: facts?.command,
+                    executable: facts?.executable, unit: facts?.unit),
+                startTime: Int64(clamping: facts?.startTime ?? 0), accountableUser: owner),
+            groups: groups, standing: standing, user: user, messageBytes: service.limits.messageBytes,
+            round: schedule.round)
+        do throws(Errno) {
+            try poller.add(connection.descriptor, token: connection.id, for: [.read])
+        } catch {
+            return
+        }
+        connections[connection.id] = connection
+        acceptor.shares.opened(owner: owner, standing: standing)
+        user.connections.insert(connection.id)
+        user.load.connected()
+        users.insert(user)
+        service.board.counted(connections: connections.count)
+    }
+
+    /// Reads a sender's process metadata. Uses the spare descriptors if there are no others.
+    private func readFacts(
+        of peer: PeerCredentials, on descriptor: borrowing FileDescriptor
+    ) throws(Errno) -> ProcessMetadata? {
+        do throws(Errno) {
+            return try ProcessMetadata.read(of: peer, on: descriptor)
+        } catch {
+            acceptor.reserve.release()
+            return try ProcessMetadata.read(of: peer, on: descriptor)
+        }
+    }
+
+    /// Sends an error without waiting, and closes the connection.
+    private func refuse(_ descriptor: consuming FileDescriptor) {
+        // A refused client may reconnect at once, and must not fill the log.
+        if let count = acceptor.refusals.happened(at: Clock.monotonic) {
+            let largest = acceptor.shares.largest
+            service.log.warning(
+                .socketTooManyConnections,
+                [
+                    "refused": "\(count)", "connections": "\(connections.count)",
+                    "users": "\(acceptor.shares.userCount)",
+                    "largest_uid": largest.map { "\($0.owner)" } ?? "none",
+                    "largest_connections": "\(largest?.count ?? 0)",
+                ])
+        }
+        _ = descriptor.attemptSend(CollectorError.busy(retryAfter: .seconds(1)).reply.message, from: 0)
+    }
+
+    /// Closes the connection of a user that is the least costly to lose, and
+    /// among those the one that was idle for longest.
+    ///
+    /// - Returns: `false` if all of them are being answered. One of them is
+    ///   then closed as soon as it has been answered, so that a later attempt
+    ///   succeeds.
+    private func makeRoom(of owner: UInt32) -> Bool {
+        guard let user = users[owner] else { return false }
+        let candidates = user.connections.compactMap { connections[$0] }
+            .filter { $0.standing == .ordinary || $0.standing == .operator }
+            .sorted { ($0.state.worth, $0.lastRead.round, $0.id) < ($1.state.worth, $1.lastRead.round, $1.id) }
+        // A connection with unread bytes is not idle.
+        let candidate = candidates.first { $0.state.worth != .idle || !hasBytes($0) } ?? candidates.first
+        guard let candidate else { return false }
+        guard candidate.state.worth != .answering else {
+            if let next = candidates.first(where: \.state.isOpen) { drain(next) }
+            return false
+        }
+        if let count = acceptor.replacements.happened(at: Clock.monotonic) {
+            service.log.warning(
+                .socketConnectionsClosed,
+                [
+                    "closed": "\(count)", "uid": "\(owner)", "connections": "\(user.connections.count)",
+                    "users": "\(acceptor.shares.userCount)",
+                ])
+        }
+        hangUp(candidate)
+        return true
+    }
+
+    /// Continues with another listening socket, because the path no longer
+    /// leads to the old one.
+    func change(to new: Listener) {
+        guard phase == .running else { return }
+        // Clients that have connected to the old socket are accepted first.
+        accept()
+        try? poller.remove(acceptor.listener.descriptor)
+        acceptor.listener = new
+        do throws(Errno) {
+            // During a pause, the connections wait in the backlog.
+            try poller.add(
+                acceptor.listener.descriptor, token: Self.listenerToken,
+                for: acceptor.gate.deadline == nil ? [.read] : [])
+        } catch {
+            service.log.error(.socketListenFailed, ["error": "\(error)"])
+        }
+    }
+}
+
+/// Spare descriptors, so that a connection is taken off the backlog only if the daemon can serve it.
+struct DescriptorReserve {
+    private final class Spare {
+        let descriptor: FileDescriptor
+
+        init(_ descriptor: consuming FileDescriptor) {
+            self.descriptor = descriptor
+        }
+    }
+
+    private var spares: [Spare] = []
+    /// Reading the facts of a process takes a pidfd, its folder in `/proc` and a file in that.
+    private static let count = 3
+
+    /// Makes the reserve complete, with copies of another descriptor.
+    mutating func fill(from other: borrowing FileDescriptor) throws(Errno) {
+        while spares.count < Self.count { spares.append(Spare(try other.duplicate())) }
+    }
+
+    /// Closes the spare descriptors, for something that needs them now.
+    mutating func release() {
+        spares = []
+    }
+}
