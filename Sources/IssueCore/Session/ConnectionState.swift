@@ -488,7 +488,7 @@ extension ConnectionState {
         /// Answered by several pages. The parameters name the next one.
         case pages(RecordsParameters, Page)
         /// New records after this row are sent as they are stored.
-        case following(IssueFilter, row: Int64, ChangePollGate)
+        case following(IssueFilter, row: RowID, ChangePollGate)
         case awaiting(AwaitParameters, until: MonotonicInstant, ChangePollGate)
         /// Waits until this number of destinations have forwarded all pending records.
         case flushing(FlushParameters, until: MonotonicInstant, remaining: Int)
@@ -528,7 +528,7 @@ extension ConnectionState {
         case page(RecordsParameters)
         /// The newest row, after which a follower starts.
         case newest
-        case news(IssueFilter, row: Int64)
+        case news(IssueFilter, row: RowID)
         case fates(AwaitParameters)
         /// The state of the named destination, or of all.
         case destinations(String?)
@@ -570,7 +570,7 @@ extension ConnectionState {
     ///
     /// With `since`, existing records are sent first. Otherwise the client gets only records after
     /// the newest one.
-    private static func firstLookup(_ filter: IssueFilter, row: Int64) -> Lookup {
+    private static func firstLookup(_ filter: IssueFilter, row: RowID) -> Lookup {
         row == 0 && filter.since == nil ? .newest : .news(filter, row: row)
     }
 
@@ -592,7 +592,7 @@ extension ConnectionState {
         /// - Parameter next: The start of the next page; nil for the last one.
         case page(next: String?)
         /// - Parameter row: The last row that the follower has then seen.
-        case news(row: Int64, hasRecords: Bool)
+        case news(row: RowID, hasRecords: Bool)
         case fates(arePending: Bool)
     }
 

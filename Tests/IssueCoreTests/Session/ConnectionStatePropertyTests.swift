@@ -43,7 +43,7 @@ private struct ConnectionRun {
     /// The first rule that was broken; nil if none was.
     private(set) var fault: String?
 
-    private var chance: Traffic
+    private var chance: SeededGenerator
     private var now = MonotonicInstant(sinceBoot: .seconds(1))
 
     // The model.
@@ -68,7 +68,7 @@ private struct ConnectionRun {
     private static let place = 0..<10
 
     init(seed: UInt64) {
-        chance = Traffic(seed: seed)
+        chance = SeededGenerator(seed: seed)
     }
 
     private mutating func check(_ holds: Bool, _ rule: String) {
