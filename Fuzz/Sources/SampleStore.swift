@@ -15,7 +15,7 @@ enum SampleStore {
 
     /// A record that was stored, as it was sent.
     struct Entry {
-        var row: Int64
+        var row: RowID
         var id: String
         var uid: UInt32
         var record: IssueRecord
@@ -50,7 +50,7 @@ enum SampleStore {
                 fatalError("A record of the sample was not stored")
             }
             for (index, record) in records.enumerated() {
-                let id = RecordID(store: first.store, row: first.row + Int64(index))
+                let id = RecordID(store: first.store, row: first.row + index)
                 entries.append(Entry(row: id.row, id: id.text, uid: uid, record: record, receivedAt: wall))
             }
             if call == 15 {

@@ -20,7 +20,7 @@ enum StoredHarness {
     }
 
     private static func checkPostings(_ bytes: [UInt8]) {
-        for base in [0, 65_536, Int64.max] {
+        for base in [0, 65_536, RowID.max] {
             guard let ids = PostingList.decode(bytes, base: base) else { continue }
             let written = PostingList.encode(ids, base: base)
             require(PostingList.decode(written, base: base) == ids, "A posting list has changed")
