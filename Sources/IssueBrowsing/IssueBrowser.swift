@@ -10,8 +10,8 @@ public import Issues
 /// }
 /// ```
 ///
-/// All users can see the issues that were reported under their own user id; operators can see
-/// all issues. No call blocks a thread of the task's executor. All browsers of a process share one
+/// All users can see the issues that were reported under their own user id; readers and
+/// operators can see all issues. No call blocks a thread of the task's executor. All browsers of a process share one
 /// thread and, for queries, one connection. Errors are `DeliveryError`, or `CancellationError` as
 /// soon as the task is cancelled; that also cancels the query in the daemon.
 public struct IssueBrowser: Sendable {

@@ -1,8 +1,8 @@
 /// The id of a row in one of the store's tables.
 ///
 /// Each table has a type of its own, so that the compiler rejects the id of one table where that of
-/// another is expected. An id takes as much memory as the integer it wraps. A literal is accepted
-/// where the type is known. 0 is not the id of any row.
+/// another is expected. An id takes as much memory as the integer that it wraps, and can be written
+/// as an integer literal. 0 is not the id of any row.
 package protocol Identifier: Hashable, Comparable, Sendable, ExpressibleByIntegerLiteral, CustomStringConvertible {
     /// The integer in the database.
     var rawValue: Int64 { get }

@@ -1,5 +1,5 @@
 import IssueCore
 import SQLiteKit
 
-// IssueCore knows no database, and SQLiteKit none of our tables.
+// The conformance is here because IssueCore knows no database, and SQLiteKit knows none of our tables.
 extension RowID: DatabaseID {}

@@ -97,7 +97,7 @@ extension HTTPTransferError {
         case .refused: .again(.refused, retryAfter: nil)
         case .connectTimeout: .again(.timeout, retryAfter: nil)
         case .tls: .again(.tls, retryAfter: nil)
-        // The host can be reached, so a test connection would tell nothing new.
+        // The host was reached, so a test connection would add no information.
         case .timeout, .connectionLost, .cancelled, .other: .again(.reset, retryAfter: nil)
         case .malformedAnswer: .again(.serverError, retryAfter: nil)
         }

@@ -6,7 +6,7 @@ import UnixIO
 ///
 /// The lines are not kept: at the end, only the compressed body exists.
 final class StreamingCompressor: PreparedBody {
-    /// The number of bytes passed to the thread at a time. A shorter body is compressed at once.
+    /// The number of bytes passed to the thread at a time. A shorter body is compressed without a thread.
     private static let pieceBytes = 32 << 10
     /// The maximum number of waiting pieces, so that a body is not held in memory twice.
     private static let maxPieces = 3
@@ -26,7 +26,7 @@ final class StreamingCompressor: PreparedBody {
     private let frame: BodyFrame
     private let level: Int
     private let work = Monitor(Work())
-    /// `true` once a thread compresses the body.
+    /// `true` once there is a thread that compresses the body.
     private var isUnderWay = false
     private var isFinished = false
     private var piece: [UInt8] = []
@@ -65,7 +65,7 @@ final class StreamingCompressor: PreparedBody {
             work.broadcast()
             let result = work.wait { work -> ([UInt8]?, Bool)? in
                 guard work.hasEnded else { return nil }
-                // The body is kept until it was delivered; one copy is enough.
+                // The body is kept until it is delivered; one copy is enough.
                 defer { work.output = nil }
                 return (work.output, work.isCompressed)
             }
@@ -74,7 +74,7 @@ final class StreamingCompressor: PreparedBody {
         } else if level > 0, piece.count > Self.minCompressed, let output = try? Gzip.compress(piece, level: level) {
             (bytes, isCompressed) = (output, true)
         } else {
-            // Also without enough memory for zlib.
+            // The body is too short, or there is not enough memory for zlib.
             bytes = piece
         }
         piece = []

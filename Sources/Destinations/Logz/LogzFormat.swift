@@ -160,12 +160,12 @@ package enum LogzRegion: String, CaseIterable, Hashable, Sendable {
 
 /// The counters in Logz.io's 400 response.
 struct RejectionCounters: Equatable {
-    /// The number of accepted lines; nil if the response does not tell.
+    /// The number of accepted lines; nil if the response does not state it.
     private(set) var successful: Int?
     /// The counters as text.
     let text: String
 
-    /// Reads the counters of a response. Those that are no number of lines of the request are ignored.
+    /// Reads the counters of a response. Negative values, and values above the number of lines, are ignored.
     ///
     /// - Returns: nil if the response contains no counters.
     init?(_ body: [UInt8], lines: Int) {

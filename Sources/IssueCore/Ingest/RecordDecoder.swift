@@ -18,8 +18,8 @@ package struct RecordDecoder: Sendable {
     var series = SeriesKeyCache()
     /// The key of the record's series. Not part of a batch.
     var key = ByteBuffer()
-    /// Not in `key`, which the whole key overwrites: the buffer would be copied for each new series, at the size of the
-    /// longest key so far.
+    /// The short form of a key. It is not part of `key`, which the whole key overwrites: each new series would copy a
+    /// buffer of the size of the longest key so far.
     var shortKey = ByteBuffer()
     var template = ByteBuffer()
     private var parts = ByteBuffer()

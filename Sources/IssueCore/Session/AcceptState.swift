@@ -33,7 +33,7 @@ package struct AcceptState: Equatable, Sendable {
         case none
     }
 
-    /// Handles that a connection could not be accepted.
+    /// Notes that a connection could not be accepted.
     package mutating func failed(at now: MonotonicInstant) -> ShortageAction {
         switch state {
         case .accepting:
@@ -52,14 +52,14 @@ package struct AcceptState: Equatable, Sendable {
         case reportRecovery
     }
 
-    /// Handles that all waiting connections were accepted.
+    /// Notes that all waiting connections were accepted.
     package mutating func emptiedBacklog() -> BacklogAction {
         guard state == .retrying else { return .none }
         state = .accepting
         return .reportRecovery
     }
 
-    /// Handles that a connection was closed, which frees a descriptor.
+    /// Notes that a connection was closed, which frees a descriptor.
     package mutating func freedDescriptor(at now: MonotonicInstant) {
         if case .paused = state { state = .paused(until: now) }
     }
@@ -70,14 +70,14 @@ package struct AcceptState: Equatable, Sendable {
         case resume
     }
 
-    /// Handles that the pause may be over.
+    /// Checks whether the pause is over.
     package mutating func deadlineReached(at now: MonotonicInstant) -> DeadlineAction {
         guard case .paused(let until) = state, until <= now else { return .none }
         state = .retrying
         return .resume
     }
 
-    /// Handles that the daemon stops.
+    /// Notes that the daemon is stopping.
     package mutating func stopped() { state = .stopped }
 }
 

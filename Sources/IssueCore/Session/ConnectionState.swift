@@ -49,7 +49,7 @@ package struct ConnectionState: Equatable, Sendable {
 
     private enum Poll: Equatable, Sendable {
         case watched(Events)
-        /// Out of the poller, which would report the hang-up again and again.
+        /// Removed from the poller, which would report the hang-up in every round.
         case detached
     }
 
@@ -70,7 +70,7 @@ package struct ConnectionState: Equatable, Sendable {
 
     // MARK: Receiving
 
-    /// `true` if bytes may be received now, as far as the user's load allows it.
+    /// `true` if the connection may receive bytes now. The user's load must allow it, too.
     package var mayReceive: Bool {
         switch phase {
         case .open(.none, _), .open(.partial, _): true
@@ -98,7 +98,7 @@ package struct ConnectionState: Equatable, Sendable {
         return message
     }
 
-    /// Handles that the received bytes were moved.
+    /// Notes that the received bytes were moved.
     ///
     /// - Parameter distance: The number of bytes by which all positions have moved to the front.
     package mutating func moved(by distance: Int) {
@@ -106,13 +106,13 @@ package struct ConnectionState: Equatable, Sendable {
         phase = .open(.held((message.lowerBound - distance)..<(message.upperBound - distance)), flow)
     }
 
-    /// Handles that part of a message was received. Its timeout starts with its first byte.
+    /// Notes that part of a message was received. Its timeout starts with its first byte.
     package mutating func receivedPart(at now: MonotonicInstant) {
         guard case .open(.none, let flow) = phase else { return }
         phase = .open(.partial(since: now, isReport: false), flow)
     }
 
-    /// Handles that the message being received is a report, which may have any size.
+    /// Notes that the message being received is a report, which may have any size.
     package mutating func recognisedReport() {
         guard case .open(.partial(let since, _), let flow) = phase else { return }
         phase = .open(.partial(since: since, isReport: true), flow)
@@ -123,18 +123,18 @@ package struct ConnectionState: Equatable, Sendable {
         if case .open(.partial(_, let isReport), _) = phase { isReport } else { false }
     }
 
-    /// Handles that a message is complete.
+    /// Notes that a message is complete.
     package mutating func receivedMessage() {
         guard case .open(.partial, let flow) = phase else { return }
         phase = .open(.none, flow)
     }
 
-    /// The time since which part of a message has been there; nil if there is none.
+    /// The start of the timeout for an incomplete message; nil if there is none.
     package var partialSince: MonotonicInstant? {
         if case .open(.partial(let since, _), _) = phase { since } else { nil }
     }
 
-    /// Handles that no further calls are received: the client has ended its side or sent an invalid
+    /// Notes that no further calls are received: the client has ended its side or sent an invalid
     /// message, or the connection is needed for another client.
     ///
     /// - Returns: Whether to send at the end of this round, which closes the connection if all calls
@@ -151,11 +151,12 @@ package struct ConnectionState: Equatable, Sendable {
         case begin
         /// The call waits, and nothing more is read from the connection.
         case hold
-        /// Nothing is received any more, so there is no one to reply to.
+        /// The connection no longer receives calls, so this one is discarded.
         case drop
     }
 
-    /// Handles a report that may not begin now. It waits, unless nothing is received any more.
+    /// Handles a report that may not begin now. It waits, unless the connection no longer receives
+    /// calls.
     ///
     /// - Parameter message: Its place in the received bytes.
     package mutating func hold(_ message: Range<Int>) {
@@ -164,7 +165,7 @@ package struct ConnectionState: Equatable, Sendable {
         phase = .open(.held(message), flow)
     }
 
-    /// Handles that reports have begun, in the order in which they were received.
+    /// Notes that reports have begun, in the order in which they were received.
     package mutating func reportsBegan(_ count: Int) {
         guard case .open(_, let flow) = phase, case .reports(let open) = calls else {
             preconditionFailure("Reports have begun that had to wait")
@@ -197,7 +198,7 @@ package struct ConnectionState: Equatable, Sendable {
         case none
     }
 
-    /// Handles the replies to reports, or that they need none.
+    /// Handles the replies to reports, including those that need no reply.
     package mutating func reportsAnswered(_ count: Int) -> AnsweredAction {
         guard case .reports(let open) = calls, open >= count else {
             preconditionFailure("A report was answered that had not begun")
@@ -213,13 +214,13 @@ package struct ConnectionState: Equatable, Sendable {
 
     // MARK: Throttling and the poller
 
-    /// Handles that the user's load allows no more.
+    /// Notes that the user's load does not allow further calls.
     package mutating func throttled() {
         guard case .open(let intake, _) = phase else { return }
         phase = .open(intake, .throttled)
     }
 
-    /// Handles that the user's load has dropped.
+    /// Notes that the user's load has dropped.
     package mutating func resumed() {
         guard case .open(let intake, _) = phase else { return }
         phase = .open(intake, .free)
@@ -284,7 +285,7 @@ package struct ConnectionState: Equatable, Sendable {
         case detach
     }
 
-    /// Handles that the client has hung up, after what it had sent was read.
+    /// Notes that the client has hung up, after what it had sent was read.
     ///
     /// The poller reports a hang-up in every round. A connection that reads and sends nothing
     /// therefore leaves the poller until it does.
@@ -306,7 +307,7 @@ package struct ConnectionState: Equatable, Sendable {
         case none
     }
 
-    /// Handles that there may be something to send.
+    /// Notes that there may be replies to send.
     package mutating func queued() -> QueueAction {
         switch (phase, output) {
         case (.closed, _), (_, .queued): return .none
@@ -319,21 +320,21 @@ package struct ConnectionState: Equatable, Sendable {
         }
     }
 
-    /// Handles that part of the replies was sent.
+    /// Notes that part of the replies was sent.
     package mutating func sentPart() {
         guard !isClosed else { return }
         output = .queued(stalledSince: nil)
     }
 
-    /// Handles that the client must read before more can be sent. Its timeout starts now if bytes
+    /// Notes that the client must read before more can be sent. Its timeout starts now if bytes
     /// were sent meanwhile.
     package mutating func stalled(at now: MonotonicInstant) {
         guard !isClosed else { return }
         output = .stalled(since: stalledSince ?? now)
     }
 
-    /// The time since which the client has read nothing of its replies; nil if it has nothing to
-    /// read.
+    /// The time since which the client has read nothing of its pending replies; nil if it is not
+    /// behind.
     package var stalledSince: MonotonicInstant? {
         switch output {
         case .idle: nil
@@ -353,7 +354,7 @@ package struct ConnectionState: Equatable, Sendable {
         case lookForNews
     }
 
-    /// Handles that all replies were sent.
+    /// Notes that all replies were sent.
     package mutating func sent() -> SentAction {
         guard !isClosed else { return .none }
         output = .idle
@@ -405,7 +406,7 @@ package struct ConnectionState: Equatable, Sendable {
         case endFlush(Lookup)
     }
 
-    /// Handles that a deadline may have passed.
+    /// Checks whether a deadline has passed.
     ///
     /// - Parameter hasUnreadBytes: `true` if bytes of a throttled connection wait to be read, so
     ///   that the sender is not to blame for the incomplete message.
@@ -437,7 +438,7 @@ package struct ConnectionState: Equatable, Sendable {
 
     // MARK: Closing
 
-    /// The cost of closing a connection for the sake of another one.
+    /// The cost of closing a connection in favour of another one.
     package enum Worth: Int, Comparable, Sendable {
         /// No cost: the connection is idle.
         case idle
@@ -457,9 +458,9 @@ package struct ConnectionState: Equatable, Sendable {
         }
     }
 
-    /// Handles that the connection is closed.
+    /// Notes that the connection is closed.
     ///
-    /// - Returns: The number of reports that have begun and are still stored.
+    /// - Returns: The number of its reports that are still being stored.
     package mutating func closed() -> Int {
         let reports = openReports
         phase = .closed
@@ -541,7 +542,7 @@ extension ConnectionState {
         case endFlush(Lookup)
     }
 
-    /// Handles that the question that has just begun needs more than one query.
+    /// Notes that the question that has just begun needs more than one query.
     package mutating func requested(_ request: Request) -> RequestAction {
         guard case .question(let token, .single) = calls else {
             preconditionFailure("A request belongs to a question that has just begun")
@@ -644,7 +645,7 @@ extension ConnectionState {
         }
     }
 
-    /// Handles the last reply to the question, or that it is given up.
+    /// Ends the question, because it has its last reply or is given up.
     ///
     /// - Returns: The token of its reply; nil if there is no question.
     package mutating func questionEnded() -> UInt64? {
@@ -653,7 +654,7 @@ extension ConnectionState {
         return token
     }
 
-    /// Handles that records were stored, which may be for a follower.
+    /// Notes that records were stored, which may be for a follower.
     package mutating func recordsStored() {
         guard case .question(let token, .following(let filter, let row, var gate)) = calls else { return }
         gate.happened()
@@ -675,7 +676,7 @@ extension ConnectionState {
         return .news(filter, row: row)
     }
 
-    /// Handles that the fates of records have changed.
+    /// Notes that the fates of records have changed.
     ///
     /// - Returns: The query for the awaited fates; nil if there is nothing to look for now.
     package mutating func fatesChanged() -> Lookup? {
@@ -686,7 +687,7 @@ extension ConnectionState {
         return action == .look ? .fates(parameters) : nil
     }
 
-    /// Handles that one more destination has forwarded all pending records.
+    /// Notes that one more destination has forwarded all pending records.
     package mutating func flushed() -> RequestAction {
         guard case .question(let token, .flushing(let parameters, let until, let remaining)) = calls else {
             return .none
@@ -704,7 +705,7 @@ extension ConnectionState {
         if case .question(_, .flushing) = calls { true } else { false }
     }
 
-    /// The last reply to a question that could last long, if it must end now.
+    /// The last reply to a long-running question that must end now.
     package enum EarlyReply: Equatable, Sendable {
         /// No such question is open.
         case none

@@ -26,16 +26,16 @@ package struct MemoryBudget: Sendable {
     package var allowance: Int { max(guaranteed, limit - used) }
 }
 
-/// Decides which questions may be answered now, so that all replies fit into memory.
+/// Decides which queries may be answered now, so that all replies fit into memory.
 ///
 /// A reply counts from the moment a query thread begins to make it: first with
 /// `maxReply`, then with its real size, until the client has received it.
 package struct ReplyBudget: Sendable {
     package enum Decision: Equatable, Sendable {
         case begin
-        /// The question waits until its own user has received more of earlier replies.
+        /// The query waits until its own user has received more of earlier replies.
         case waitForUser
-        /// The question waits until other users have received more, or are cut off.
+        /// The query waits until other users have received more, or are cut off.
         case waitForOthers
     }
 
@@ -59,7 +59,7 @@ package struct ReplyBudget: Sendable {
     /// How much may stay unread without keeping the shared query threads from answering any user.
     package var maxUnread: Int { max(0, ordinaryLimit - 2 * Self.maxReply) }
 
-    /// Decides whether a question of a user may be answered now.
+    /// Decides whether a query of a user may be answered now.
     ///
     /// Below the limit a user may hold as much as is still free for others, and
     /// always one whole reply in addition to the one that is being made.

@@ -8,9 +8,9 @@ package struct MemoryPressure: Sendable {
     package struct Limits: Equatable, Sendable {
         /// The limit for half-sent messages and for calls that were received but have not begun.
         package var received: Int
-        /// How much may stay unread without keeping queries waiting for memory.
+        /// The memory of unread replies above which queries must wait.
         package var unread: Int
-        /// How long a reply may stand still while queries wait for its memory.
+        /// How long a client may leave a reply unread while queries wait for its memory.
         package var stalledReplyTimeout: Duration
 
         package init(received: Int, unread: Int, stalledReplyTimeout: Duration) {
@@ -42,25 +42,26 @@ package struct MemoryPressure: Sendable {
 
     // MARK: Changes
 
-    /// Adds to the memory of calls, in bytes. Negative when calls are answered.
+    /// Changes the memory of calls by a number of bytes, which is negative when calls are answered.
     package mutating func changed(calls difference: Int) {
         calls.changed(by: difference)
         if difference < 0 { hasReleased = true }
     }
 
-    /// Adds to the memory of received messages that have not begun, in bytes.
+    /// Changes the memory of received messages that have not begun, by a number of bytes.
     package mutating func changed(received difference: Int) {
         received += difference
         changed(calls: difference)
     }
 
-    /// Adds to the memory of replies and running queries, in bytes. Negative when they are read.
+    /// Changes the memory of replies and running queries by a number of bytes, which is negative
+    /// when replies are read.
     package mutating func changed(replies difference: Int) {
         replies.changed(by: difference)
         if difference < 0 { hasReleased = true }
     }
 
-    /// Adds to the memory of unread replies, in bytes.
+    /// Changes the memory of unread replies by a number of bytes.
     package mutating func changed(unread difference: Int) { unread += difference }
 
     // MARK: Throttling
@@ -71,7 +72,7 @@ package struct MemoryPressure: Sendable {
             calls: min(limits.calls, calls.allowance), replies: min(limits.replies, replies.allowance))
     }
 
-    /// Handles that a connection of the user waits, possibly because memory is short.
+    /// Notes that a connection of the user waits, possibly because memory is short.
     package mutating func throttled(_ user: UInt32, within limits: UserLoad.Limits) {
         guard calls.allowance < limits.calls || replies.allowance < limits.replies,
             isThrottled.insert(user).inserted
@@ -120,12 +121,12 @@ package struct MemoryPressure: Sendable {
         }
     }
 
-    /// Returns how to reduce the memory of half-sent messages; nil if there is enough.
+    /// The cut that reduces the memory of half-sent messages; nil if none is needed.
     package var messageCut: Cut? {
         received > limits.received ? Cut(kind: .message, limit: limits.received, guaranteed: calls.guaranteed) : nil
     }
 
-    /// Returns how to reduce the memory of unread replies; nil if there is enough.
+    /// The cut that reduces the memory of unread replies; nil if none is needed.
     package var replyCut: Cut? {
         replies.used > replies.limit ? Cut(kind: .reply, limit: replies.limit, guaranteed: replies.guaranteed) : nil
     }
@@ -134,12 +135,13 @@ package struct MemoryPressure: Sendable {
     /// if none wait.
     package var replyDeadline: MonotonicInstant? { nextReplyCheck }
 
-    /// Handles that queries wait for the memory of unread replies.
+    /// Notes that queries wait for the memory of unread replies.
     package mutating func lacksReplyRoom(at now: MonotonicInstant) { nextReplyCheck = nextReplyCheck ?? now }
 
-    /// Returns how to free memory for queries, from replies that stand still; nil if there is enough.
+    /// Returns the cut that frees memory for queries, from replies that clients do not read; nil if
+    /// none is needed.
     ///
-    /// The replies that are still being read are checked again after a while.
+    /// Replies that are still being read are checked again after a while.
     package mutating func replyDeadlineReached(at now: MonotonicInstant) -> Cut? {
         guard let time = nextReplyCheck, time <= now else { return nil }
         nextReplyCheck = nil
@@ -196,14 +198,15 @@ package struct ConnectionBytes: Equatable, Sendable {
         case unchanged
     }
 
-    /// Adds to the size of unanswered reports. Negative when they are answered.
+    /// Changes the size of unanswered reports by a number of bytes, which is negative when they are
+    /// answered.
     package mutating func changed(inFlight difference: Int) -> Activity {
         let before = underWay
         inFlight += difference
         return activity(since: before)
     }
 
-    /// Sets what was received but has not begun.
+    /// Sets the size and memory of what was received but has not begun, in bytes.
     package mutating func set(received bytes: Int, memory: Int) -> Change {
         let before = (underWay: underWay, bytes: received, memory: receivedMemory)
         received = bytes

@@ -96,7 +96,7 @@ struct SocketUsers {
         return withFreedCapacity
     }
 
-    /// Handles that a connection was closed.
+    /// Notes that a connection was closed.
     ///
     /// - Parameters:
     ///   - reports: The number of its reports that are still being stored.

@@ -2,10 +2,10 @@ import IssueCore
 import IssueProtocol
 import IssueStore
 
-/// The part of a connection that reading calls and answering reports changes.
+/// The part of a connection that changes when calls are read and reports are answered.
 ///
-/// A struct, so that a run of reports is read with a single access to the connection. An access for
-/// each property would cost as much as a field of a record.
+/// It is a struct, so that a run of reports is read with a single access to the connection. An
+/// access for each property would cost as much as decoding a field of a record.
 struct ConnectionIntake {
     var state = ConnectionState()
     var frames: FrameDecoder
@@ -70,7 +70,7 @@ struct ConnectionIntake {
     ) -> Stop {
         let mayReport = state.mayReport
         var isHeld = state.held != nil
-        // Told to the state together, not for each report.
+        // The state is told once for all of these reports.
         var begun = 0
         defer { if begun > 0 { state.reportsBegan(begun) } }
         do throws(CollectorError) {
@@ -145,7 +145,7 @@ struct ConnectionIntake {
         return (JSONScanner(text).string(envelope.method), text.json(in: envelope.parameters))
     }
 
-    /// Reads one report. It is refused if it can't be read, or if it would leave a gap.
+    /// Reads one report. It is refused if it can't be read, or if it would leave a gap in the numbers of its producer.
     ///
     /// - Parameter envelope: Nil if the message starts as most clients write it.
     /// - Returns: `true` if the report has begun.
@@ -202,8 +202,8 @@ struct ConnectionIntake {
         if last < 0 || !calls[last].join(call) { calls.append(copy call) }
     }
 
-    /// Returns the memory that a call needs besides its bytes. A record of two bytes can be rejected with a reply of a
-    /// hundred, and a short record is smaller than its decoded form.
+    /// Returns the memory that a call needs in addition to its bytes. The reply to a rejected record of two bytes can
+    /// take a hundred bytes, and a short record is smaller than its decoded form.
     private static func weight(of call: borrowing ReportCall) -> Int {
         100 * call.rejected.count + MemoryLayout<DecodedRecord>.stride * call.records.count
     }
@@ -225,8 +225,8 @@ struct ConnectionIntake {
         replies.close(token) { if !envelope.oneway { $0.append(contentsOf: error.reply.message) } }
     }
 
-    /// Handles the incomplete message that is left when all complete ones were read. Above a size, only reports may be
-    /// received further.
+    /// Handles the incomplete message that is left after all complete ones were read. Only a report may become larger
+    /// than `maxQuestionBytes`.
     ///
     /// - Returns: The error with which the connection must end; nil if there is none.
     mutating func keepPartialMessage(maxQuestionBytes: Int, at now: @autoclosure () -> MonotonicInstant)
@@ -254,11 +254,11 @@ struct ConnectionIntake {
     /// The bytes that were received but have not begun.
     var receivedBytes: Int { frames.pendingCount + (state.held?.count ?? 0) }
 
-    /// Returns the lent buffer, and releases memory that the received bytes do not need.
+    /// Returns the borrowed buffer, and releases memory that the received bytes do not need.
     mutating func settle(_ readBuffer: inout [UInt8]) {
         let distance = frames.giveBack(&readBuffer, keepingFrom: state.held?.lowerBound)
         if distance > 0 { state.moved(by: distance) }
-        // Calls that have not begun by then never do.
+        // No further calls begin, so their bytes are not needed.
         if !state.isOpen { frames = FrameDecoder(limit: frames.limit) }
     }
 

@@ -27,7 +27,7 @@ struct Acceptor {
         return lastID
     }
 
-    /// Handles that a connection was closed.
+    /// Notes that a connection was closed.
     mutating func closed(
         _ owner: UInt32, standing: ConnectionShares.Standing, at now: @autoclosure () -> MonotonicInstant
     ) {

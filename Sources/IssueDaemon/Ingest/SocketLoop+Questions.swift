@@ -140,7 +140,7 @@ extension SocketLoop {
         guard isOperator(connection) else { throw .denied }
     }
 
-    /// Submits a job that takes long.
+    /// Submits a long-running job.
     private func order(_ work: Job.Work, more: Bool, _ connection: Connection) throws(CollectorError) {
         try allowOperators(connection)
         guard let token = connection.state.question else { preconditionFailure("A job belongs to a question") }
@@ -233,7 +233,7 @@ extension SocketLoop {
         }
     }
 
-    /// Handles that a destination has completed a connection's flush.
+    /// Notes that a destination has completed a connection's flush.
     func flushed(_ id: UInt64) {
         guard let connection = connections[id] else { return }
         perform(connection.state.flushed(), connection)
@@ -258,8 +258,8 @@ extension SocketLoop {
         }
     }
 
-    /// Ends a question that could last long, because the daemon stops or
-    /// needs the connection's memory.
+    /// Ends a long-running question, because the daemon stops or needs the
+    /// connection's memory.
     func endQuestion(of connection: Connection) {
         let reply: [UInt8]
         switch connection.state.earlyReply {

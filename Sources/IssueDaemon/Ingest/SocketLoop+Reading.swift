@@ -100,7 +100,7 @@ extension SocketLoop {
 
     // MARK: Replies
 
-    /// Handles that the writer has refused a report.
+    /// Handles a report that the writer has refused.
     func handle(_ refusal: Refusal) {
         guard let connection = connections[refusal.connection] else { return orphanAnswered(refusal.connection) }
         guard let error = refusal.error else {
@@ -111,7 +111,7 @@ extension SocketLoop {
         answered(connection.intake.refuse(refusal, error), connection)
     }
 
-    /// Handles that replies to reports were written.
+    /// Continues after replies to reports were written.
     func answered(_ answer: (bytes: Int, action: ConnectionState.AnsweredAction), _ connection: Connection) {
         changed(inFlight: -answer.bytes, of: connection)
         queueSending(to: connection)

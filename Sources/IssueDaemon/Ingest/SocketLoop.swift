@@ -7,7 +7,7 @@ import UnixIO
 /// The event loop of the socket thread.
 ///
 /// It reports events to the state of each connection (``ConnectionState``) and performs the actions
-/// that this returns.
+/// that the state returns.
 final class SocketLoop {
     let service: SocketService
     let handlers: SocketService.Handlers
@@ -130,7 +130,7 @@ final class SocketLoop {
     // MARK: Closing
 
     /// Ends receiving. The connection is closed when the calls that have begun
-    /// are answered. The others are dropped; the client resends them.
+    /// are answered. Other calls are discarded; the client resends them.
     func drain(_ connection: Connection) {
         perform(connection.state.drain(), connection)
         settleReading(of: connection)

@@ -19,8 +19,8 @@ final class SocketService: Sendable {
         /// Enqueues a job. Returns `false` if too many are waiting.
         var order: @Sendable (Job) -> Bool
         /// Forwards pending records to the named destination, or to all, without delay. Returns the number of
-        /// destinations that do, or nil if none has the name. `completed` is called once for each. A destination with a
-        /// configuration error does not forward.
+        /// destinations that do so, or nil if no destination has that name. Each of them calls `completed` once. A
+        /// destination with a configuration error does not forward and is not counted.
         var flush: @Sendable (_ destination: String?, _ completed: @escaping @Sendable () -> Void) -> Int?
     }
 

@@ -127,7 +127,7 @@ extension LogEvent {
             Entry(
                 "Configuration error",
                 "A configuration file has an error; `error=` names the file, the line and what is expected. At "
-                    + "most ten errors are logged one by one.",
+                    + "most ten errors are logged individually.",
                 "Fix the line and reload; see [Errors in the "
                     + "configuration](Operations.md#errors-in-the-configuration).")
         case .configDegraded:
@@ -172,7 +172,7 @@ extension LogEvent {
         case .daemonStopping:
             Entry(
                 "Stopping",
-                "The daemon was asked to stop, and replies to the reports that it has received.",
+                "The daemon was asked to stop. It first replies to the reports that it has received.",
                 nil)
         case .daemonStopped:
             Entry(
@@ -247,7 +247,7 @@ extension LogEvent {
         case .storeRecordsThinned:
             Entry(
                 "Removed old records of the most frequent issues",
-                "Retention removed records of the user in `uid=`, who used most of the store.",
+                "Retention removed records of the user in `uid=`, who used the most space in the store.",
                 "If `expired=` is above 0, find out why a destination did not accept them, and why that user "
                     + "reports so much.")
         case .storeDamaged:
@@ -268,8 +268,8 @@ extension LogEvent {
         case .storeReopened:
             Entry(
                 "Could not read the database; reopening it",
-                "A page could not be read but could a moment later. With `checked=in part` there was no time to "
-                    + "read the whole file, and the page may still be unreadable.",
+                "A page could not be read, but a check of the file has found no damage. With `checked=in part` the "
+                    + "check did not read the whole file, and the page may still be unreadable.",
                 "Check the disk.")
         case .storeReplaced:
             Entry(
@@ -380,7 +380,7 @@ extension LogEvent {
         case .destinationPaused:
             Entry(
                 "Destination paused; records are kept until it is fixed",
-                "The destination rejects the credential or the requests.",
+                "The destination rejects the credential or the requests, or there is no credential.",
                 "Follow `advice=`.", messageID: "74e83562eb804ea88d96a96eca8b26af")
         case .destinationUnreachable:
             Entry(
@@ -427,8 +427,8 @@ extension LogEvent {
         case .socketTooManyConnections:
             Entry(
                 "Too many connections; refusing new ones",
-                "`MaxConnections=` is reached. `largest_uid=` has most of the connections; the ids of a "
-                    + "container count as one user. Logged at most once a minute.",
+                "`MaxConnections=` is reached. `largest_uid=` is the user with the most connections; the "
+                    + "ids of a container count as one user. Logged at most once a minute.",
                 "Find out why that user opens so many connections, perhaps one for each report, or raise "
                     + "`MaxConnections=`.")
         case .socketConnectionsClosed:
@@ -519,8 +519,8 @@ extension LogEvent {
         case .auditRequestStarted:
             Entry(
                 "Operator request started",
-                "An operator requested `request=`: purge, backup, repair, requeue or flush. `parameters=` are "
-                    + "without search text.",
+                "An operator requested `request=`: purge, backup, repair, requeue or flush. `parameters=` has "
+                    + "no search text.",
                 nil)
         case .auditRequestFinished:
             Entry(
@@ -541,7 +541,7 @@ extension LogEvent {
                 "Not enough space for a copy of the database; making none",
                 "A backup needs space for a copy, and so does the repair of a file whose table definitions are "
                     + "lost.",
-                "Free `bytes=` above `KeepFree=`, and repeat the command.")
+                "Free space, so that at least `bytes=` in addition to `KeepFree=` are free, and repeat the command.")
         case .jobBackupFinished:
             Entry(
                 "Backup finished",

@@ -37,8 +37,8 @@ package enum MessagePage {
             \(sections.joined(separator: "\n"))
             ## Errors
 
-            The errors that the [socket interface](WireProtocol.md#errors) replies with, as `issuectl` and applications meet
-            them. If `issuectl` can't reach the daemon, see [Troubleshooting](Operations.md#troubleshooting).
+            The errors in replies of the [socket interface](WireProtocol.md#errors), which `issuectl` and applications may
+            get. If `issuectl` can't reach the daemon, see [Troubleshooting](Operations.md#troubleshooting).
 
             \(table(["error"], errors.map(row)))
             """
@@ -83,19 +83,20 @@ package enum MessagePage {
         case .tooLarge:
             (
                 "A call is above a size limit, which `limit` names.",
-                "Send less at once, or raise `MaxMessageSize=`."
+                "Send less at once. For reports, the limit is `MaxMessageSize=`."
             )
         case .invalidRecord:
             ("A call contains no readable record; `reason` gives the cause.", "Fix the application that sent it.")
         case .invalidFilter:
             (
-                "A part of a filter is invalid, or above a limit of queries; `field` names it.",
+                "A part of a filter is invalid, or exceeds a limit of queries; `field` names it.",
                 "Correct the filter, or narrow it down."
             )
         case .notFound:
             (
                 "No record, group or destination has this id, or it belongs to another user.",
-                "Check the id with `issuectl list`; ask as root or as a member of `Readers=` to see all users."
+                "Check the id with `issuectl list`; ask as root or as a member of `Readers=` to see the records of all "
+                    + "users."
             )
         case .denied, .permissionDenied:
             (

@@ -2,8 +2,8 @@
 package enum NearestName {
     /// Returns the most similar name; nil if none is similar enough.
     ///
-    /// A part of a name of at least four characters, and the beginning of a name of at least two, are similar to it.
-    /// Case and leading hyphens do not count.
+    /// A word of at least four characters is similar to names that contain it, and one of at least two characters to
+    /// names that begin with it. Case and leading hyphens do not count.
     package static func find(_ word: String, among names: some Sequence<String>) -> String? {
         // No real name is that long, and the work grows with the length.
         guard word.utf8.count <= 64 else { return nil }

@@ -1,7 +1,7 @@
 import IssueCore
 import SQLiteKit
 
-/// The records that a client may see. Part of every query.
+/// The records that a client may see. Every query has a viewer.
 package enum Viewer: Equatable, Sendable {
     /// All records: for root, the daemon's own user and the configured readers.
     case everything
@@ -37,8 +37,8 @@ package enum Viewer: Equatable, Sendable {
 
     /// Returns the part of a destination's response that this viewer may see.
     ///
-    /// A request contains records of several users. The response may quote any of them and contain the destination's
-    /// address. Only a viewer of everything sees the text; others see the status code.
+    /// The text names the destination's address and counts lines of all users. Only a viewer of everything sees it;
+    /// others see the status code.
     func shown(answer: String?) -> String? {
         self == .everything ? answer : answer.flatMap(ResponseSummary.statusCode(of:))
     }

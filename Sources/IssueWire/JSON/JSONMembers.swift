@@ -16,9 +16,9 @@ package protocol JSONObjectCodable: JSONCodable {
     /// The value that reading starts with.
     static var initial: Self { get }
 
-    /// Passes each member with its name and its value to `members`, which reads or writes it.
+    /// Passes the name and value of each member to `members`, which reads or writes it.
     ///
-    /// Every call passes the same members in the same order, at most 64.
+    /// Every call must pass the same members in the same order, at most 64 of them.
     mutating func visit(_ members: inout JSONMembers) throws(FieldError)
 }
 
@@ -32,7 +32,7 @@ extension JSONObjectCodable {
         writeMembers(to: &writer)
     }
 
-    /// Writes the members as ``visit(_:)`` passes them. Types that write by code of their own must write the same.
+    /// Writes the members as ``visit(_:)`` passes them. A type that implements `write(to:)` itself must write the same.
     package func writeMembers(to writer: inout JSONWriter) {
         var value = self
         JSONMembers.write(to: &writer) { members throws(FieldError) in try value.visit(&members) }
@@ -69,7 +69,7 @@ package struct JSONMembers: ~Escapable {
 
     // MARK: Members
 
-    // These are not inlined, so that a member takes little code in applications.
+    // These functions are not inlined, so that each member adds little code to applications.
 
     /// A member that must be present.
     @inline(never)
@@ -130,7 +130,7 @@ package struct JSONMembers: ~Escapable {
 
     /// Reads an object. Unknown members, which a later version of the protocol may define, are skipped.
     ///
-    /// Takes one pass over the type's members if the object has them in the same order, and else at most one pass for
+    /// Takes one pass over the type's members if the object has them in the same order, otherwise at most one pass for
     /// each key.
     ///
     /// - Parameters:

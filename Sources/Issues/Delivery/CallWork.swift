@@ -5,7 +5,7 @@ internal import UnixIO
 protocol CallWork: AnyObject {
     /// Whether a connection is needed.
     var isActive: Bool { get }
-    /// Whether replies are read now. Otherwise they stay in the daemon.
+    /// Whether replies are read now. Otherwise they stay unread.
     var wantsReplies: Bool { get }
     /// The time from which there is a message to send. Nil if there is none.
     var nextSend: KernelInstant? { get }
@@ -69,7 +69,7 @@ final class CallQueue: CallWork {
     }
 
     var isActive: Bool { inFlight != nil || !waiting.isEmpty }
-    // Also without a call, to notice the end of an idle connection.
+    // Even without a call, to notice the end of an idle connection.
     var wantsReplies: Bool { true }
     var nextSend: KernelInstant? { inFlight == nil && !waiting.isEmpty ? .distantPast : nil }
     var deadline: KernelInstant? {
@@ -133,9 +133,10 @@ struct AwaitedRecord: Sendable {
 
 /// Waits for the fates of any number of records on one connection.
 ///
-/// The daemon processes `Await` calls of a connection one after another. So this sends a batch of
-/// calls that are answered at once, and repeats them while fates are pending. Only the first call
-/// of a batch waits in the daemon, and not for long, since another record may have its fates first.
+/// The daemon processes the `Await` calls of a connection one after another. So this type sends a
+/// batch of calls that are answered at once, and repeats them while fates are pending. Only the
+/// first call of a repeated batch waits in the daemon, and only briefly, since another record may
+/// get its fates earlier.
 final class AwaitQueue: CallWork {
     private struct Entry {
         let record: AwaitedRecord
@@ -166,14 +167,14 @@ final class AwaitQueue: CallWork {
     private static let batchSize = 256
     /// How long the first call of a batch waits in the daemon, and the minimum time from one batch to the next.
     private static let pollTime: Duration = .milliseconds(100)
-    /// The time for each call of a batch until the next one. A thousand calls a second cost the daemon about 5 % of a
-    /// processor.
+    /// The minimum time from one batch to the next, for each call of the first. A thousand calls a second cost the
+    /// daemon about 5 % of a processor.
     private static let timePerCall: Duration = .milliseconds(1)
     private static let lateness: Duration = .seconds(15)
 
     /// Records that were not looked up yet.
     private var new: [Entry] = []
-    /// Records with pending fates. The one that was looked up the longest time ago is first.
+    /// Records with pending fates. The one whose last lookup was the longest time ago is first.
     private var pending: [Entry] = []
     private var inFlight: [Entry] = []
     /// The number of replies to the calls in flight.
@@ -182,7 +183,7 @@ final class AwaitQueue: CallWork {
     private var settledCount = 0
     private var nextPoll = KernelInstant.distantPast
     private var busyUntil = KernelInstant.distantPast
-    /// Not later than the end of any record.
+    /// A time that is not later than `end` of any entry.
     private var nextEnd = KernelInstant.distantFuture
 
     func add(_ record: AwaitedRecord) {
@@ -201,7 +202,7 @@ final class AwaitQueue: CallWork {
     }
 
     func removeFinished(at now: KernelInstant) -> Bool {
-        // Only before the next batch, since thousands of tasks may be cancelled one after another.
+        // Only before the next batch: thousands of tasks may be cancelled one after another.
         if let time = nextSend, time <= now {
             new.removeAll { $0.hasEnded }
             pending.removeAll { $0.hasEnded }
@@ -293,7 +294,7 @@ final class AwaitQueue: CallWork {
     }
 
     private func endBatch() {
-        // If fates arrive quickly, the next batch follows at once. It then finds enough of them to be worth it.
+        // If fates arrive quickly, the next batch follows at once, since it will find enough of them.
         if !isBatchOfNew, 4 * settledCount >= inFlight.count { nextPoll = .distantPast }
         inFlight = []
         replyCount = 0
@@ -330,7 +331,7 @@ final class AwaitQueue: CallWork {
 final class StreamCall: CallWork {
     private var message: [UInt8]?
     private var wanted: PendingReply?
-    // Between two replies too: the connection stays open until the stream ends.
+    // Also between two replies, since the connection stays open until the stream ends.
     private(set) var isActive = true
 
     init(message: [UInt8], reply: PendingReply) {

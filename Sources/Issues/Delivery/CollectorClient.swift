@@ -2,7 +2,7 @@ package import IssueWire
 internal import Synchronization
 internal import UnixIO
 
-/// Calls the daemon for tasks.
+/// Makes calls to the daemon on behalf of tasks.
 ///
 /// All tasks of the process share one thread. For each socket they share one connection for
 /// queries and one on which fates are awaited, since the daemon processes the calls of a connection
@@ -189,7 +189,7 @@ package final class CollectorClient: Sendable {
         state.withLock { $0.waker }?.wake()
     }
 
-    /// Fails all requests that were not taken, because the thread cannot run.
+    /// Fails all requests that the thread has not taken, because it cannot run.
     func failAll(_ error: Errno) {
         let requests = state.withLock { state in
             defer { state = State() }
@@ -269,7 +269,7 @@ package final class CollectorStream: Sendable {
                 }
             }
         } onCancel: {
-            // First, since the end of the stream also ends the wait.
+            // First, since the end of the stream would end the wait with another error.
             reply.finish(.failure(CancellationError()))
             client.endStream(id)
         }
@@ -293,7 +293,7 @@ final class PendingReply: Sendable {
         }
     }
 
-    /// Lets a task wait. Returns false if the result is already known; the task has been resumed then.
+    /// Lets a task wait. If the result is already known, resumes the task at once and returns false.
     func attach(_ continuation: CheckedContinuation<VarlinkReply, any Error>) -> Bool {
         let result = state.withLock { state -> Result<VarlinkReply, any Error>? in
             if case .finished(let result) = state { return result }
@@ -323,7 +323,7 @@ final class PendingReply: Sendable {
     }
 }
 
-/// Numbers that are unique in the process, for connections.
+/// Creates tokens for connections. Each is unique in the process.
 enum UniqueToken {
     private static let last = Atomic(LinkPoller.wakerToken)
 

@@ -78,7 +78,7 @@ struct CollectorClientLoop: ~Copyable {
             queue.add(record)
             if shared == nil { addChannel(for: queue, at: place, isShared: true) }
         case .begin(let stream, let message, let reply, let place):
-            // Otherwise the task was cancelled, and the stream's end may have come before its beginning.
+            // A finished reply means that the task was cancelled. The stream's end may have been processed already.
             guard !reply.isFinished else { return }
             addChannel(for: StreamCall(message: message, reply: reply), at: place, isShared: false, token: stream)
         case .part(let stream, let reply):
@@ -121,7 +121,7 @@ private final class CallChannel {
     private var link: CollectorLink?
     /// Whether the daemon has replied on this connection.
     private var hasReplied = false
-    /// Whether a reply that was not wanted may have been read together with the one before.
+    /// Whether a reply that is not wanted yet may have been read together with the previous one.
     private var hasUnread = false
     private var failedAttempts = 0
     private var nextAttempt: KernelInstant?
@@ -147,7 +147,7 @@ private final class CallChannel {
         self.idleTime = idleTime
     }
 
-    /// Does what can be done now.
+    /// Performs the work that is possible now.
     func step(at now: KernelInstant) {
         if !work.removeFinished(at: now) { close() }
         if work.isActive { advance(at: now) }
@@ -170,7 +170,7 @@ private final class CallChannel {
         return link == nil || now >= idleSince.advanced(by: idleTime)
     }
 
-    /// When the next step is due if nothing happens before. Nil if none is.
+    /// When the next step is due if no event arrives earlier. Nil if none is due.
     var nextStep: KernelInstant? {
         if let idleSince { return idleSince.advanced(by: idleTime) }
         guard var send = work.nextSend else { return work.deadline }
@@ -198,7 +198,7 @@ private final class CallChannel {
         close()
         work.disconnected(.closed, wasUsed: false)
         work.connectFailed(.closed, at: MonotonicClock.now)
-        // Also those that would try again.
+        // Includes calls that would be retried.
         _ = work.removeFinished(at: KernelInstant(nanoseconds: .max))
     }
 

@@ -94,7 +94,7 @@ final class CollectorLink {
 
     /// Ends the connection, even if a forked child holds the socket too.
     func close() {
-        // Otherwise the child's copy would keep the socket in the poller. Errors mean that this has been done.
+        // Otherwise the child's copy would keep the socket in the poller. An error means that it was removed before.
         try? poller.remove(socket)
         try? socket.shutdownBoth()
     }

@@ -30,8 +30,8 @@ public struct Receipt: Sendable {
     ///   - destination: The name of a destination. Nil waits for all destinations.
     ///   - timeout: The maximum time to wait.
     /// - Returns: The fate of the issue for each destination. Empty if the daemon has no destination.
-    /// - Throws: ``DeliveryError`` if the issue was not stored in time, the daemon refuses the query
-    ///   or cannot be reached until the timeout, or it has no destination of that name.
+    /// - Throws: ``DeliveryError`` if the issue was not stored in time, if the daemon refuses the query,
+    ///   cannot be reached before the timeout, or has no destination of that name.
     ///   `CancellationError` if the task was cancelled.
     public func delivered(
         to destination: String? = nil, timeout: Duration = .seconds(30)
