@@ -102,7 +102,7 @@ package struct FrameDecoder: Sendable {
 
     // MARK: Memory
 
-    /// The free bytes after an incomplete message in the decoder's own buffer; 0 if a lent buffer should be used.
+    /// The free bytes after an incomplete message in the decoder's own buffer; 0 if a borrowed buffer should be used.
     ///
     /// Without this, a sender of single bytes would cause everything buffered to be copied for each byte.
     package var ownRoom: Int {
@@ -114,7 +114,7 @@ package struct FrameDecoder: Sendable {
     /// The maximum number of buffered bytes that may be copied for each read.
     private static let maxCopied = 4 << 10
 
-    /// Continues in a lent buffer, so that not every decoder needs a receive buffer of its own.
+    /// Continues in a borrowed buffer, so that not every decoder needs a receive buffer of its own.
     package mutating func borrow(_ borrowed: inout [UInt8]) {
         precondition(wantsBytes, "All complete messages must be read before a buffer is lent")
         guard borrowed.count - (end - start) > buffer.count else { return }
@@ -125,10 +125,10 @@ package struct FrameDecoder: Sendable {
         (start, end, searched) = (0, held.count, held.count)
     }
 
-    /// Returns the lent buffer and keeps the buffered bytes in a small one.
+    /// Returns the borrowed buffer and keeps the buffered bytes in a small one.
     ///
     /// - Parameters:
-    ///   - lent: Receives the lent buffer.
+    ///   - borrowed: Receives the borrowed buffer.
     ///   - first: The start of a returned message whose bytes are still needed; nil if there is none.
     /// - Returns: The number of bytes by which all positions have moved to the front.
     package mutating func giveBack(_ borrowed: inout [UInt8], keepingFrom first: Int? = nil) -> Int {

@@ -24,7 +24,7 @@ package struct ServerTrust: Sendable {
     ///   - namedUser: An additional user id that may run the server. Nil for none.
     ///   - userID: The user id of this process.
     ///   - daemonUser: Returns the user id of the daemon; nil if no such user exists.
-    ///   - outsider: Returns the user id that represents users outside of this process's user
+    ///   - overflowUserID: Returns the user id that represents users outside of this process's user
     ///     namespace; nil in the host's namespace.
     package init(
         isNamed: Bool, namedUser: UInt32? = nil, userID: UInt32 = CurrentProcess.userID,

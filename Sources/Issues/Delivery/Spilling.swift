@@ -279,13 +279,13 @@ package struct SpillSender: Sendable {
     // Larger than any call.
     private static let fileLimit = 4 << 20
 
-    /// Creates a pickup. It does nothing until ``run()``.
+    /// Creates a sender. It does nothing until ``run()``.
     ///
     /// - Parameters:
     ///   - folder: The folder with the saved calls.
     ///   - paths: The paths to try for the daemon's socket, in order.
     ///   - trust: Decides which servers may receive reports.
-    ///   - patience: The timeout for the reply to a call.
+    ///   - timeout: The timeout for the reply to a call.
     ///   - deadline: When to leave the remaining calls to another run, whatever the daemon does. Nil for no deadline.
     ///   - isStopped: Returns `true` to leave the remaining calls to another run.
     ///   - pause: Waits before a call is retried. Returns `false` to leave the remaining calls to another run.
