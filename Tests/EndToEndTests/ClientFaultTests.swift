@@ -97,6 +97,14 @@ struct ClientFaultTests {
         }
     }
 
+    @Test("Awaiting a receipt fails if the process has no free descriptor, and works again once it has some")
+    func exhausted() async throws {
+        try await DaemonFixture.with { daemon in
+            let end = try Self.run(["exhausted", "1", "only"], daemon, named: "exhausted")
+            #expect(end == .exit(0))
+        }
+    }
+
     @Test("Reports by a reporter go to standard error, without recursion")
     func nested() async throws {
         try await DaemonFixture.with { daemon in

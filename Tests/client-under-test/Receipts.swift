@@ -73,3 +73,37 @@ struct AwaitedReceipts {
         }
     }
 }
+
+/// Awaits the fate of a report while the process has no free descriptor, and once more after it has some.
+struct ExhaustedDescriptors {
+    private final class Spare {
+        let counter: EventCounter
+
+        init() throws(Errno) { counter = try EventCounter() }
+    }
+
+    let name: String
+
+    /// Exits with 0 if the first wait fails and the second succeeds.
+    func run() {
+        let result = Monitor<Bool?>(nil)
+        Task.detached {
+            let isRight = (try? await self.await()) ?? false
+            result.withLock { $0 = isRight }
+            result.broadcast()
+        }
+        CurrentProcess.exit(result.wait { $0 } == true ? 0 : 1)
+    }
+
+    private func await() async throws -> Bool {
+        let receipt = DaemonReporter.daemon.submit(IssueReport("\(name) 1", level: .info))
+        _ = try await receipt.stored()
+        var spares: [Spare] = []
+        while let spare = try? Spare() { spares.append(spare) }
+        var hasFailed = false
+        do { _ = try await receipt.delivered() } catch { hasFailed = true }
+        spares = []
+        _ = try await receipt.delivered(timeout: .seconds(20))
+        return hasFailed
+    }
+}

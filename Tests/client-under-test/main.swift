@@ -8,6 +8,7 @@
 //   client-under-test settings COUNT NAME         sends COUNT reports of each level to the process's own reporters
 //   client-under-test receipts COUNT PLAN         sends COUNT reports according to Receipts and prints what is stored
 //   client-under-test await COUNT NAME            awaits the delivery of COUNT reports at once
+//   client-under-test exhausted COUNT NAME        awaits the delivery of a report without free descriptors
 
 import Issues
 import UnixIO
@@ -61,6 +62,8 @@ case "settings":
     }
 case "await":
     AwaitedReceipts(count: count, name: name).run()
+case "exhausted":
+    ExhaustedDescriptors(name: name).run()
 case "receipts":
     guard let receipts = Receipts(count: count, plan: name) else { CurrentProcess.exit(64) }
     receipts.run()

@@ -166,12 +166,12 @@ package final class CollectorClient: Sendable {
 
     private func add(_ request: Request) throws(Errno) -> (waker: Waker, starts: Bool) {
         try state.withLock { state throws(Errno) in
-            let isRunning = state.waker != nil
-            let waker: Waker
-            if let running = state.waker { waker = running } else { waker = try Waker() }
-            state.waker = waker
+            // First, so that the request fails with the others if there is no descriptor for a waker.
             state.requests.append(request)
-            return (waker, !isRunning)
+            if let waker = state.waker { return (waker, false) }
+            let waker = try Waker()
+            state.waker = waker
+            return (waker, true)
         }
     }
 
