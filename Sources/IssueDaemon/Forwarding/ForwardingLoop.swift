@@ -73,6 +73,8 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
     }
 
     func run() throws {
+        // Also if it throws, since nothing else would end the wait for them.
+        defer { for flush in flushes { flush.completed() } }
         try perform(try begin())
         publishStatus()
         while !machine.isStopped {
@@ -94,7 +96,6 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
             try completeFlushes()
             publishStatus()
         }
-        for flush in flushes { flush.completed() }
     }
 
     private func begin() throws -> Step {
