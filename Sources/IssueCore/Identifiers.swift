@@ -19,6 +19,15 @@ extension Identifier {
     package init(_ value: some BinaryInteger) { self.init(rawValue: Int64(value)) }
 
     package var description: String { "\(rawValue)" }
+
+    @inlinable
+    package static func == (left: Self, right: Self) -> Bool { left.rawValue == right.rawValue }
+
+    @inlinable
+    package static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
+
+    @inlinable
+    package func hash(into hasher: inout Hasher) { hasher.combine(rawValue) }
 }
 
 /// The position of a record in the record log. Row ids ascend in the order in which records were
@@ -56,4 +65,13 @@ package struct RowID: Identifier, Strideable {
     /// Returns the number of row ids from one row up to, but not including, another.
     @inlinable
     package static func - (row: RowID, other: RowID) -> Int { other.distance(to: row) }
+}
+
+/// The id of a series: the records of one sender that differ only in the variable parts of their
+/// message, in their count and in their details.
+package struct SeriesID: Identifier {
+    package var rawValue: Int64
+
+    @inlinable
+    package init(rawValue: Int64) { self.rawValue = rawValue }
 }

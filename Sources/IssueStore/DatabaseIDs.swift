@@ -3,3 +3,4 @@ import SQLiteKit
 
 // The conformance is here because IssueCore knows no database, and SQLiteKit knows none of our tables.
 extension RowID: DatabaseID {}
+extension SeriesID: DatabaseID {}

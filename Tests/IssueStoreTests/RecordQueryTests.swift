@@ -117,7 +117,8 @@ struct RecordQueryTests {
             for isAscending in [true, false] {
                 for series in [nil, try store.shell().numbers("SELECT id FROM series")] {
                     var walk = try RecordWalk(
-                        series: series, isAscending: isAscending, from: nil, since: filter.since, on: reader)
+                        series: series?.map(SeriesID.init(rawValue:)), isAscending: isAscending, from: nil,
+                        since: filter.since, on: reader)
                     var walked = 0
                     while try walk.next(on: reader) != nil { walked += 1 }
                     #expect((5...40).contains(walked))

@@ -7,7 +7,7 @@ import IssueProtocol
 package struct OpenRange: Sendable {
     /// The data kept for each record.
     private struct Entry {
-        var series: Int64
+        var series: SeriesID
         var receivedAt: Int64
         var count: Int64
         var bytes: Int
@@ -45,15 +45,15 @@ package struct OpenRange: Sendable {
     ///   - count: The number of its occurrences.
     ///   - bytes: Its size in bytes.
     @inline(__always)
-    package mutating func append(series: Int64, receivedAt: Int64, count: Int64, bytes: Int) {
+    package mutating func append(series: SeriesID, receivedAt: Int64, count: Int64, bytes: Int) {
         entries.append(Entry(series: series, receivedAt: receivedAt, count: count, bytes: bytes))
         byteCount &+= bytes
         note(series)
     }
 
     @inline(__always)
-    private mutating func note(_ series: Int64) {
-        let place = Int(truncatingIfNeeded: series) & 0xFFFF
+    private mutating func note(_ series: SeriesID) {
+        let place = Int(truncatingIfNeeded: series.rawValue) & 0xFFFF
         let bit: UInt64 = 1 << UInt64(place & 63)
         if seriesBits[place >> 6] & bit == 0 {
             seriesBits[place >> 6] |= bit
@@ -98,7 +98,7 @@ package struct OpenRange: Sendable {
         var slotOfRecord = [UInt32](repeating: 0, count: count)
         var ends: [Int] = []
         for index in entries.indices where entries[index].series != 0 {
-            let slot = numbers.number(of: entries[index].series)
+            let slot = numbers.number(of: entries[index].series.rawValue)
             if slot == ends.count { ends.append(0) }
             slotOfRecord[index] = UInt32(slot)
             ends[slot] += 1
@@ -119,7 +119,7 @@ package struct OpenRange: Sendable {
         var postings = RangePostings()
         postings.reserve(series: met.count, records: total)
         for slot in met.indices.sorted(by: { met[$0] < met[$1] }) {
-            postings.begin(met[slot], after: firstID)
+            postings.begin(SeriesID(rawValue: met[slot]), after: firstID)
             for place in next[slot]..<ends[slot] {
                 let index = records[place]
                 let entry = entries[Int(index)]
@@ -137,7 +137,7 @@ package struct OpenRange: Sendable {
 package struct RangePostings: Equatable, Sendable {
     /// The records of one series in a range.
     package struct Posting: Equatable, Sendable {
-        package var series: Int64
+        package var series: SeriesID
         package var records: Int64 = 0
         package var occurrences: Int64 = 0
         /// The total size of the records, in bytes.
@@ -150,7 +150,7 @@ package struct RangePostings: Equatable, Sendable {
 
     /// The numbers of records and occurrences of a series in one minute of wall time.
     package struct Minute: Equatable, Sendable {
-        package var series: Int64
+        package var series: SeriesID
         /// The minute, counted from 1970-01-01 UTC.
         package var minute: Int64
         package var records: Int64
@@ -180,7 +180,7 @@ package struct RangePostings: Equatable, Sendable {
     }
 
     /// Begins the records of a series, which follow in ascending order.
-    mutating func begin(_ series: Int64, after base: RowID) {
+    mutating func begin(_ series: SeriesID, after base: RowID) {
         current = Posting(series: series, ids: ids.count..<ids.count)
         previous = base
     }

@@ -210,8 +210,8 @@ struct SuppressedRuns {
 
     /// Returns the index of a series within this scan. Calls `find` for a new
     /// one.
-    mutating func number(of id: Int64, or find: () throws -> SeriesInfo?) rethrows -> Int {
-        let number = numbers.number(of: id)
+    mutating func number(of id: SeriesID, or find: () throws -> SeriesInfo?) rethrows -> Int {
+        let number = numbers.number(of: id.rawValue)
         if number == known.count {
             let found = try find()
             facts.append(found)

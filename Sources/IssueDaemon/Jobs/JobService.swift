@@ -337,7 +337,7 @@ struct Collection {
         }
     }
 
-    private static func portions(_ ids: [Int64]) -> [[Int64]] {
+    private static func portions<ID>(_ ids: [ID]) -> [[ID]] {
         stride(from: 0, to: ids.count, by: StoreWriter.maxCollectedRows).map {
             Array(ids[$0..<min(ids.count, $0 + StoreWriter.maxCollectedRows)])
         }

@@ -198,7 +198,7 @@ extension StoreWriter {
     ///   - isWhole: `true` if all records of the series were to be erased. Then the counts of records that retention
     ///     removed are erased too.
     /// - Throws: `StoreFailure`; nothing has changed then.
-    package func finishErasing(_ series: [Int64], isWhole: Bool) throws(StoreFailure) {
+    package func finishErasing(_ series: [SeriesID], isWhole: Bool) throws(StoreFailure) {
         try erasing { () throws(SQLiteError) in try removal.finishErasing(series, isWhole: isWhole, &memory) }
     }
 
@@ -226,16 +226,16 @@ extension StoreWriter {
 }
 
 extension RecordRemoval {
-    func finishErasing(_ series: [Int64], isWhole: Bool, _ memory: inout WriterMemory) throws(SQLiteError) {
+    func finishErasing(_ series: [SeriesID], isWhole: Bool, _ memory: inout WriterMemory) throws(SQLiteError) {
         let reported = try reported(from: memory.open.firstID)
         for id in series {
             let chain = try chain(of: id)
             if chain.isEmpty, try isForgettable(id, isWhole: isWhole) {
                 try deletePostingChain(of: id)
-                try run("DELETE FROM totals WHERE series = ?1", id)
+                try run("DELETE FROM totals WHERE series = ?1", id.rawValue)
                 if reported.contains(id) {
                     // The series is counted again when the open range closes.
-                    try run("DELETE FROM counts WHERE series = ?1", id)
+                    try run("DELETE FROM counts WHERE series = ?1", id.rawValue)
                 } else {
                     try erase(series: id)
                 }
@@ -322,12 +322,12 @@ extension RecordRemoval {
     }
 
     /// Returns the series that have records from this row on.
-    private func reported(from row: RowID) throws(SQLiteError) -> Set<Int64> {
-        var series: Set<Int64> = []
+    private func reported(from row: RowID) throws(SQLiteError) -> Set<SeriesID> {
+        var series: Set<SeriesID> = []
         try connection.withStatement("SELECT DISTINCT series FROM records WHERE id >= ?1") {
             statement throws(SQLiteError) in
             statement.bind(row, at: 1)
-            try statement.forEach { series.insert($0.int64(0)) }
+            try statement.forEach { series.insert($0.id(0)) }
         }
         return series
     }
@@ -341,7 +341,7 @@ extension RecordRemoval {
         var isEmpty: Bool { lastAt == nil }
     }
 
-    private func chain(of series: Int64) throws(SQLiteError) -> Chain {
+    private func chain(of series: SeriesID) throws(SQLiteError) -> Chain {
         var chain = Chain()
         var range = try connection.withStatement("SELECT last_range FROM totals WHERE series = ?1") {
             statement throws(SQLiteError) in
@@ -369,7 +369,7 @@ extension RecordRemoval {
         return chain
     }
 
-    private func isForgettable(_ series: Int64, isWhole: Bool) throws(SQLiteError) -> Bool {
+    private func isForgettable(_ series: SeriesID, isWhole: Bool) throws(SQLiteError) -> Bool {
         if isWhole { return true }
         let counted = try connection.withStatement("SELECT records FROM totals WHERE series = ?1") {
             statement throws(SQLiteError) in
@@ -379,7 +379,7 @@ extension RecordRemoval {
         return counted <= 0
     }
 
-    func deletePostingChain(of series: Int64) throws(SQLiteError) {
+    func deletePostingChain(of series: SeriesID) throws(SQLiteError) {
         try connection.withStatement(
             """
             WITH RECURSIVE chain (range) AS (
@@ -396,7 +396,7 @@ extension RecordRemoval {
         }
     }
 
-    private func setTimes(of series: Int64, to chain: Chain) throws(SQLiteError) {
+    private func setTimes(of series: SeriesID, to chain: Chain) throws(SQLiteError) {
         try connection.withStatement(
             """
             UPDATE totals SET last_at = coalesce(?2, last_at),
@@ -416,22 +416,22 @@ extension RecordRemoval {
 
     /// Erases a series, and its group if this was the last one. The newest row of a table is only cleared, because its
     /// id would be assigned again.
-    private func erase(series: Int64) throws(SQLiteError) {
+    private func erase(series: SeriesID) throws(SQLiteError) {
         let group = try connection.withStatement(#"SELECT "group" FROM series WHERE id = ?1"#) {
             statement throws(SQLiteError) in
             statement.bind(series, at: 1)
             return try statement.first { $0.int64(0) }
         }
         guard let group else { return }
-        try run("DELETE FROM series WHERE id = ?1 AND id < (SELECT max(id) FROM series)", series)
+        try run("DELETE FROM series WHERE id = ?1 AND id < (SELECT max(id) FROM series)", series.rawValue)
         try run(
             """
             UPDATE series SET hash = 0, key = x'', app = NULL, version = NULL, build = NULL, environment = NULL,
                 platform = NULL, network = NULL, development = NULL, domain = NULL, code = NULL, file = NULL,
                 line = NULL, "column" = NULL, function = NULL, module = NULL, fingerprint = NULL, template = ''
             WHERE id = ?1
-            """, series)
-        try run("UPDATE series SET account = ?2, sender = ?3 WHERE id = ?1", series, try nobody())
+            """, series.rawValue)
+        try run("UPDATE series SET account = ?2, sender = ?3 WHERE id = ?1", series.rawValue, try nobody())
         let next = try connection.withStatement(
             #"SELECT key FROM series WHERE "group" = ?1 AND key <> x'' ORDER BY id LIMIT 1"#
         ) { statement throws(SQLiteError) in

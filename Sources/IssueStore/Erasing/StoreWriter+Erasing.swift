@@ -70,7 +70,7 @@ extension RecordRemoval {
             statement.bind(StoreWriter.list(rows), at: 1)
             return try statement.all {
                 RecordToErase(
-                    row: $0.id(0), series: $0.int64(1), account: $0.int64(2), receivedAt: $0.int64(3),
+                    row: $0.id(0), series: $0.id(1), account: $0.int64(2), receivedAt: $0.int64(3),
                     count: $0.int64(4), range: $0.int64(5), base: $0.id(6))
             }
         }
@@ -80,7 +80,7 @@ extension RecordRemoval {
     func removeFromPostings(_ toErase: [RecordToErase]) throws(SQLiteError) {
         struct Key: Hashable {
             var range: Int64
-            var series: Int64
+            var series: SeriesID
         }
         for (key, gone) in Dictionary(grouping: toErase, by: { Key(range: $0.range, series: $0.series) }) {
             let found = try connection.withStatement(
@@ -174,7 +174,7 @@ extension RecordRemoval {
     private func subtractCounts(of toErase: [RecordToErase]) throws(SQLiteError) {
         struct Key: Hashable {
             var minute: Int64
-            var series: Int64
+            var series: SeriesID
         }
         for (key, gone) in Dictionary(grouping: toErase, by: { Key(minute: $0.receivedAt / 60_000, series: $0.series) })
         {
@@ -216,7 +216,7 @@ extension RecordRemoval {
 /// A record that is about to be erased, with the data needed to update everything that counts it.
 struct RecordToErase {
     var row: RowID
-    var series: Int64
+    var series: SeriesID
     var account: Int64
     var receivedAt: Int64
     var count: Int64
@@ -229,7 +229,7 @@ struct RecordToErase {
 package struct Erasure: Equatable, Sendable {
     package var records: Int64 = 0
     /// The series of the erased records. `finishErasing` cleans them up at the end.
-    package var series: Set<Int64> = []
+    package var series: Set<SeriesID> = []
     /// The number of erased records that each destination has received or is receiving, keyed by its name.
     package var delivered: [String: Int64] = [:]
 

@@ -144,10 +144,10 @@ extension StoreReader {
                 return try statement.all { step in
                     ScanRow(
                         row: step.id(0), receivedAt: Timestamp(milliseconds: step.int64(1)), count: step.int64(2),
-                        series: step.int64(3))
+                        series: step.id(3))
                 }
             }
-            var known: [Int64: SeriesInfo] = [:]
+            var known: [SeriesID: SeriesInfo] = [:]
             var clock: (offset: Int64, end: RowID)?
             return try steps.compactMap { step in
                 let facts = try known[step.series] ?? facts(ofSeries: step.series)

@@ -85,7 +85,7 @@ extension StoreReader {
     package func walk(after cursor: RowID, limit: Int) throws -> [OutboxRecord] {
         try snapshot {
             let stretch = try stretch(after: cursor, limit: limit)
-            var known: [Int64: SeriesInfo] = [:]
+            var known: [SeriesID: SeriesInfo] = [:]
             return try stretch.steps.compactMap { step in
                 let facts = try known[step.series] ?? facts(ofSeries: step.series)
                 known[step.series] = facts
@@ -132,7 +132,7 @@ extension StoreReader {
                 steps.append(
                     ScanRow(
                         row: row.id(0), receivedAt: Timestamp(milliseconds: row.int64(1)), count: row.int64(2),
-                        series: row.int64(3)))
+                        series: row.id(3)))
             }
             return steps
         }
@@ -141,7 +141,7 @@ extension StoreReader {
     /// Returns the attributes of a series that a scan needs, or nil if a corrupt database has lost them.
     ///
     /// - Throws: The error of the query.
-    package func facts(ofSeries id: Int64) throws -> SeriesInfo? {
+    package func facts(ofSeries id: SeriesID) throws -> SeriesInfo? {
         try snapshot {
             var facts = try connection.withStatement(
                 """
@@ -329,7 +329,7 @@ package struct ScanRow: Equatable, Sendable {
     package var receivedAt: Timestamp
     /// The number of occurrences that the record represents.
     package var count: Int64
-    package var series: Int64
+    package var series: SeriesID
 }
 
 /// Consecutive records with the same offset between wall time and record log time.

@@ -19,7 +19,7 @@ struct RecordWalk {
     /// The ids that have been read but not returned, the next one last.
     private var ready: [RowID] = []
     /// The series to read, or nil for all series.
-    private let series: [Int64]?
+    private let series: [SeriesID]?
     private let isAscending: Bool
     private let bound: RowID
     /// The spans that have not been read, the next one last.
@@ -29,12 +29,12 @@ struct RecordWalk {
     /// `true` if ranges outside the requested time are skipped.
     private let isTimed: Bool
     /// For each range, the series whose next records in descending order are in it.
-    private var chain: [Int64: [Int64]] = [:]
+    private var chain: [Int64: [SeriesID]] = [:]
     /// The last id that was read.
     private var edge: RowID
 
     init(
-        series: [Int64]?, isAscending: Bool, from row: RowID?, since: Timestamp? = nil, until: Timestamp? = nil,
+        series: [SeriesID]?, isAscending: Bool, from row: RowID?, since: Timestamp? = nil, until: Timestamp? = nil,
         on reader: StoreReader
     ) throws {
         self.series = series
@@ -118,12 +118,12 @@ struct RecordWalk {
     }
 
     /// Reads the rows of the open range, which has no posting lists yet.
-    private mutating func fetchOpen(_ series: [Int64], above row: RowID, on reader: StoreReader) throws {
+    private mutating func fetchOpen(_ series: [SeriesID], above row: RowID, on reader: StoreReader) throws {
         let wanted = Set(series)
         var ids: [RowID] = []
         try reader.connection.withStatement("SELECT id, series FROM records WHERE id > ?1 ORDER BY id") { statement in
             statement.bind(isAscending ? max(row, bound) : row, at: 1)
-            try statement.forEach { if wanted.contains($0.int64(1)) { ids.append($0.id(0)) } }
+            try statement.forEach { if wanted.contains($0.id(1)) { ids.append($0.id(0)) } }
         }
         ready = isAscending ? ids.reversed() : ids.filter { $0 < bound }
     }
@@ -182,7 +182,7 @@ struct RecordWalk {
     }
 
     private func posting(
-        _ range: Int64, _ series: Int64, on reader: StoreReader
+        _ range: Int64, _ series: SeriesID, on reader: StoreReader
     ) throws -> (previous: Int64?, ids: [UInt8])? {
         try reader.connection.withStatement("SELECT previous, ids FROM postings WHERE range = ?1 AND series = ?2") {
             statement in

@@ -85,7 +85,7 @@ extension StoreReader {
         return RecordRow(cells, of: series, by: sender, id: try recordID(row: row).text, isWhole: isWhole)
     }
 
-    private func series(_ id: Int64) throws -> SeriesRowCache? {
+    private func series(_ id: SeriesID) throws -> SeriesRowCache? {
         if let series = known.series(id) { return series }
         let found = try connection.withStatement(SeriesRowCache.sql) { statement in
             statement.bind(id, at: 1)
@@ -136,11 +136,11 @@ extension StoreReader {
     ///
     /// - Parameter row: The row after which to start, or nil to start at the beginning.
     func walk(_ selection: SeriesSelection, _ query: RecordQuery, from row: RowID?) throws -> RecordWalk {
-        var series: [Int64]?
+        var series: [SeriesID]?
         if !selection.isEverything {
             let statement = try Statement(composedSQL: SeriesSelection.sql, on: connection)
             selection.bind(to: statement)
-            series = try statement.all { $0.int64(0) }
+            series = try statement.all { $0.id(0) }
         }
         return try RecordWalk(
             series: series, isAscending: query.isAscending, from: row, since: query.filter.since,
@@ -157,7 +157,7 @@ struct RecordCells {
     }
 
     var row: RowID
-    var series: Int64
+    var series: SeriesID
     var process: Int64
     var receivedAt: Timestamp
     var occurred: Int64?
@@ -175,7 +175,7 @@ struct RecordCells {
     /// Reads a row of `sql`.
     init(_ row: borrowing Row) {
         self.row = row.id(0)
-        series = row.int64(1)
+        series = row.id(1)
         process = row.int64(2)
         receivedAt = Timestamp(milliseconds: row.int64(3))
         occurred = row.optionalInt64(4)

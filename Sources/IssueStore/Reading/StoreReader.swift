@@ -136,7 +136,7 @@ struct RowCache {
     /// The maximum number of entries per table. A page of records or a batch rarely needs more.
     private static let most = 4096
 
-    private var series: [Int64: SeriesRowCache] = [:]
+    private var series: [SeriesID: SeriesRowCache] = [:]
     private var senders: [Int64: Sender] = [:]
     /// A store code, and the rows whose ids contain it.
     private(set) var code: (rows: ClosedRange<RowID>, code: UInt64)?
@@ -147,11 +147,11 @@ struct RowCache {
         code = nil
     }
 
-    func series(_ id: Int64) -> SeriesRowCache? { series[id] }
+    func series(_ id: SeriesID) -> SeriesRowCache? { series[id] }
 
     func sender(_ process: Int64) -> Sender? { senders[process] }
 
-    mutating func learn(_ found: SeriesRowCache, as id: Int64) {
+    mutating func learn(_ found: SeriesRowCache, as id: SeriesID) {
         if series.count >= Self.most { series.removeAll(keepingCapacity: true) }
         series[id] = found
     }

@@ -38,15 +38,15 @@ extension StoreWriter {
     ///   - series: Ids of series without a record up to and including row `edge`.
     ///   - edge: The last row that was examined. Series with later records are kept.
     /// - Throws: `StoreFailure`; nothing was removed then.
-    package func collect(series: [Int64], seenThrough edge: RowID) throws(StoreFailure) {
+    package func collect(series: [SeriesID], seenThrough edge: RowID) throws(StoreFailure) {
         try transaction { () throws(SQLiteError) in
             let used = try connection.withStatement("SELECT DISTINCT series FROM records WHERE id > ?1") {
                 statement throws(SQLiteError) in
                 statement.bind(edge, at: 1)
-                return Set(try statement.all { $0.int64(0) })
+                return Set(try statement.all { $0.id(0, as: SeriesID.self) })
             }
             let newest = try connection.withStatement("SELECT max(id) FROM series") { statement throws(SQLiteError) in
-                try statement.first { $0.int64(0) } ?? 0
+                try statement.first { $0.id(0, as: SeriesID.self) } ?? 0
             }
             let gone = series.filter { !used.contains($0) && $0 < newest }
             let groups = try connection.withStatement(
@@ -189,6 +189,11 @@ extension RecordRemoval {
     }
 
     /// Runs a statement that deletes the rows with these ids.
+    func delete(_ sql: StaticString, _ ids: [some DatabaseID]) throws(SQLiteError) {
+        try delete(sql, ids.map(\.rawValue))
+    }
+
+    /// Runs a statement that deletes the rows with these ids.
     func delete(_ sql: StaticString, _ ids: [Int64]) throws(SQLiteError) {
         guard !ids.isEmpty else { return }
         try connection.withStatement(sql) { statement throws(SQLiteError) in
@@ -295,7 +300,7 @@ extension StoreWriter {
 extension StoreReader {
     /// The ids that the examined records refer to.
     package struct References: Sendable {
-        package var series: Set<Int64> = []
+        package var series: Set<SeriesID> = []
         package var processes: Set<Int64> = []
         /// The last row that was examined.
         package var edge: RowID = 0
@@ -319,12 +324,12 @@ extension StoreReader {
                 statement.bind(references.edge, at: 1)
                 statement.bind(Self.maxReferences, at: 2)
                 // Consecutive records mostly have the same series and process.
-                var (series, process): (Int64, Int64) = (0, 0)
+                var (series, process): (SeriesID, Int64) = (0, 0)
                 try statement.forEach { row in
                     count += 1
                     found.edge = row.id(0)
-                    if row.int64(1) != series {
-                        series = row.int64(1)
+                    if row.id(1) != series {
+                        series = row.id(1)
                         found.series.insert(series)
                     }
                     if row.int64(2) != process {
@@ -346,7 +351,7 @@ extension StoreReader {
     /// - Throws: The error of the query.
     package func unreferenced(
         _ references: References, quietSince range: Int64
-    ) throws -> (series: [Int64], processes: [Int64]) {
+    ) throws -> (series: [SeriesID], processes: [Int64]) {
         try snapshot {
             let series = try connection.withStatement(
                 """
@@ -355,7 +360,7 @@ extension StoreReader {
                 """
             ) { statement in
                 statement.bind(range, at: 1)
-                return try statement.all { $0.int64(0) }
+                return try statement.all { $0.id(0, as: SeriesID.self) }
             }
             let processes = try connection.withStatement("SELECT id FROM processes ORDER BY id") {
                 try $0.all { $0.int64(0) }

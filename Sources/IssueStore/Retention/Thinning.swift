@@ -10,9 +10,9 @@ package struct Thinning: Sendable {
     /// cheaper.
     package let isWhole: Bool
     /// The series whose records are removed, mapped to their accounts.
-    let accounts: [Int64: Int64]
+    let accounts: [SeriesID: Int64]
     /// The rows of the last records of their groups, by series. They are kept as long as possible.
-    let spared: [Int64: RowID]
+    let spared: [SeriesID: RowID]
     /// The rows of the range that remain, in ascending order.
     let remainingRows: [RowID]
     /// The next row to process.
@@ -20,11 +20,11 @@ package struct Thinning: Sendable {
     /// The number of remaining rows before `next`.
     private(set) var passed = 0
     /// The series whose posting lists still contain removed rows.
-    var lists: [Int64]
+    var lists: [SeriesID]
 
     init(
-        range: RetentionSnapshot.ClosedRange, user: UInt32, isWhole: Bool, accounts: [Int64: Int64],
-        remainingRows: [RowID], spared: [Int64: RowID]
+        range: RetentionSnapshot.ClosedRange, user: UInt32, isWhole: Bool, accounts: [SeriesID: Int64],
+        remainingRows: [RowID], spared: [SeriesID: RowID]
     ) {
         self.range = range
         self.user = user
@@ -97,7 +97,7 @@ extension RecordRemoval {
     // MARK: Planning
 
     private struct Member {
-        var series: Int64
+        var series: SeriesID
         var group: Int64
         var account: Int64
         var user: UInt32
@@ -124,7 +124,7 @@ extension RecordRemoval {
             statement.bind(range.id, at: 1)
             return try statement.all {
                 Member(
-                    series: $0.int64(0), group: $0.int64(1), account: $0.int64(2), user: UInt32(clamping: $0.int64(3)),
+                    series: $0.id(0), group: $0.int64(1), account: $0.int64(2), user: UInt32(clamping: $0.int64(3)),
                     records: $0.int64(4), bytes: max(1, $0.int64(5)), lastRange: $0.int64(6))
             }
         }
@@ -146,7 +146,7 @@ extension RecordRemoval {
 
     /// Returns the rows of the given series and the spared rows, in ascending order.
     private func remainingRows(
-        of members: [Member], _ spared: [Int64: RowID], in range: RetentionSnapshot.ClosedRange
+        of members: [Member], _ spared: [SeriesID: RowID], in range: RetentionSnapshot.ClosedRange
     ) throws(SQLiteError) -> [RowID] {
         var all = Array(spared.values)
         for member in members { all += try rows(of: member.series, in: range) }
@@ -164,7 +164,7 @@ extension RecordRemoval {
     /// Returns the newest record of each group that has none in a later range, by series.
     private func lastRecords(
         of members: [Member], in range: RetentionSnapshot.ClosedRange, openID: RowID
-    ) throws(SQLiteError) -> [Int64: RowID] {
+    ) throws(SQLiteError) -> [SeriesID: RowID] {
         let younger = Set(members.filter { $0.lastRange > range.id }.map(\.group))
         let candidates = Dictionary(grouping: members.filter { !younger.contains($0.group) }, by: \.group)
         guard !candidates.isEmpty else { return [:] }
@@ -174,10 +174,10 @@ extension RecordRemoval {
             statement.bind(openID, at: 1)
             return Set(try statement.all { $0.int64(0) })
         }
-        var last: [Int64: RowID] = [:]
+        var last: [SeriesID: RowID] = [:]
         for (group, members) in candidates where !reported.contains(group) {
             guard try !occurs(group, above: range.id) else { continue }
-            var newest: (row: RowID, series: Int64)?
+            var newest: (row: RowID, series: SeriesID)?
             for member in members {
                 guard let row = try rows(of: member.series, in: range).last, row > newest?.row ?? 0 else { continue }
                 newest = (row, member.series)
@@ -199,7 +199,7 @@ extension RecordRemoval {
         }
     }
 
-    private func rows(of series: Int64, in range: RetentionSnapshot.ClosedRange) throws(SQLiteError) -> [RowID] {
+    private func rows(of series: SeriesID, in range: RetentionSnapshot.ClosedRange) throws(SQLiteError) -> [RowID] {
         let list = try connection.withStatement("SELECT ids FROM postings WHERE range = ?1 AND series = ?2") {
             statement throws(SQLiteError) in
             statement.bind(range.id, at: 1)
@@ -254,7 +254,7 @@ extension RecordRemoval {
             statement throws(SQLiteError) in
             statement.bind(rows.lowerBound, at: 1)
             statement.bind(rows.upperBound, at: 2)
-            return try statement.all { ($0.id(0, as: RowID.self), $0.int64(1), $0.int64(2)) }
+            return try statement.all { ($0.id(0, as: RowID.self), $0.id(1, as: SeriesID.self), $0.int64(2)) }
         }.compactMap { row, series, count in
             guard let account = thinning.accounts[series], thinning.spared[series] != row else { return nil }
             return RecordToErase(
@@ -287,7 +287,7 @@ extension RecordRemoval {
     }
 
     /// Reduces a posting list to the spared row, and subtracts the rest from the user's share.
-    private func emptyList(of series: Int64, _ thinning: Thinning) throws(SQLiteError) {
+    private func emptyList(of series: SeriesID, _ thinning: Thinning) throws(SQLiteError) {
         let size = try connection.withStatement("SELECT records, bytes FROM postings WHERE range = ?1 AND series = ?2")
         { statement throws(SQLiteError) in
             statement.bind(thinning.range.id, at: 1)

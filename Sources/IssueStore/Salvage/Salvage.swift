@@ -43,8 +43,10 @@ extension StoreReader {
         return words.isEmpty ? "(message lost)" : words.joined(separator: " … ")
     }
 
-    private func salvageSeries(_ id: Int64) -> SeriesRowCache? {
-        first("SELECT key FROM series WHERE id = ?1", id) { SeriesKey.decode($0.bytes(0)).map { SeriesRowCache($0) } }
+    private func salvageSeries(_ id: SeriesID) -> SeriesRowCache? {
+        first("SELECT key FROM series WHERE id = ?1", id.rawValue) {
+            SeriesKey.decode($0.bytes(0)).map { SeriesRowCache($0) }
+        }
     }
 
     private typealias Process = (sender: Int64, gid: UInt32, pid: Int32, started: Int64)
@@ -57,8 +59,9 @@ extension StoreReader {
 
     /// Returns the sender from its table, or from the index that contains the same columns, or at least the user of the
     /// series.
-    private func sender(of process: Process?, series: Int64) -> (sender: Sender, isWhole: Bool)? {
-        let sender = process?.sender ?? first("SELECT sender FROM series WHERE id = ?1", series) { $0.int64(0) }
+    private func sender(of process: Process?, series: SeriesID) -> (sender: Sender, isWhole: Bool)? {
+        let sender =
+            process?.sender ?? first("SELECT sender FROM series WHERE id = ?1", series.rawValue) { $0.int64(0) }
         let read = { (row: borrowing Row) -> (Sender, Bool)? in
             let sender = Sender(
                 uid: UInt32(clamping: row.int64(0)), gid: process?.gid ?? 0, pid: process?.pid ?? 0,
@@ -77,7 +80,7 @@ extension StoreReader {
             if let byIndex { return byIndex }
         }
         return first(
-            "SELECT uid FROM series JOIN accounts ON accounts.id = series.account WHERE series.id = ?1", series
+            "SELECT uid FROM series JOIN accounts ON accounts.id = series.account WHERE series.id = ?1", series.rawValue
         ) { row in
             (Sender(uid: UInt32(clamping: row.int64(0)), gid: process?.gid ?? 0, pid: process?.pid ?? 0), false)
         }

@@ -10,11 +10,11 @@ struct TriageCache {
         var version: ApplicationVersion
     }
 
-    private var series = BoundedCache<Int64, Series>(capacity: 8192)
+    private var series = BoundedCache<SeriesID, Series>(capacity: 8192)
     private var states = BoundedCache<Int64, TriageState>(capacity: 8192)
 
     /// Returns the group and the version of a series, or nil if the series does not exist.
-    mutating func subject(ofSeries id: Int64, in table: TriageTable) throws(SQLiteError) -> Series? {
+    mutating func subject(ofSeries id: SeriesID, in table: TriageTable) throws(SQLiteError) -> Series? {
         if let known = series[id] { return known }
         guard let found = try table.subject(ofSeries: id) else { return nil }
         series.insert(found, for: id)
@@ -232,14 +232,14 @@ struct TriageTable {
         return true
     }
 
-    func series(ofGroup id: Int64) throws(SQLiteError) -> Set<Int64> {
+    func series(ofGroup id: Int64) throws(SQLiteError) -> Set<SeriesID> {
         try connection.withStatement(#"SELECT id FROM series WHERE "group" = ?1"#) { statement throws(SQLiteError) in
             statement.bind(id, at: 1)
-            return Set(try statement.all { $0.int64(0) })
+            return Set(try statement.all { $0.id(0) })
         }
     }
 
-    func subject(ofSeries id: Int64) throws(SQLiteError) -> TriageCache.Series? {
+    func subject(ofSeries id: SeriesID) throws(SQLiteError) -> TriageCache.Series? {
         try connection.withStatement(#"SELECT "group", version, build FROM series WHERE id = ?1"#) {
             statement throws(SQLiteError) in
             statement.bind(id, at: 1)

@@ -16,7 +16,7 @@ extension RecordCommit {
 
     /// The series and account of a record.
     struct SeriesLocation {
-        var series: Int64
+        var series: SeriesID
         var account: Int64
         /// `true` unless the state of the group is open.
         var isWatched: Bool
@@ -154,9 +154,11 @@ extension RecordCommit {
         ) { statement throws(SQLiteError) in
             statement.bind(hash, at: 1)
             statement.bind(sender, at: 2)
-            return try statement.all { (id: $0.int64(0), account: $0.int64(1), key: $0.bytes(2), $0.int64(3) != 0) }
-                .first { $0.key == key }
-                .map { SeriesLocation(series: $0.id, account: $0.account, isWatched: $0.3, original: nil) }
+            return try statement.all {
+                (id: $0.id(0, as: SeriesID.self), account: $0.int64(1), key: $0.bytes(2), $0.int64(3) != 0)
+            }
+            .first { $0.key == key }
+            .map { SeriesLocation(series: $0.id, account: $0.account, isWatched: $0.3, original: nil) }
         }
     }
 
@@ -215,7 +217,8 @@ extension RecordCommit {
             try statement.run()
         }
         return SeriesLocation(
-            series: connection.lastInsertedRowID, account: account.id, isWatched: group?.isWatched ?? false,
+            series: SeriesID(rawValue: connection.lastInsertedRowID), account: account.id,
+            isWatched: group?.isWatched ?? false,
             original: nil)
     }
 
@@ -256,7 +259,7 @@ extension RecordCommit {
 struct SeriesTable {
     struct Entry {
         var sender: Int64
-        var id: Int64
+        var id: SeriesID
         var account: Int64
         /// `true` unless the state of the group is open. The state then decides how its records are treated.
         fileprivate(set) var isWatched: Bool
@@ -265,7 +268,7 @@ struct SeriesTable {
         /// The index plus one of the next entry with the same number, or 0.
         fileprivate var next: UInt32 = 0
 
-        init(sender: Int64, id: Int64, account: Int64, isWatched: Bool) {
+        init(sender: Int64, id: SeriesID, account: Int64, isWatched: Bool) {
             self.sender = sender
             self.id = id
             self.account = account
@@ -355,7 +358,7 @@ struct SeriesTable {
     }
 
     /// Updates `isWatched` of the given series after the triage state of their group has changed.
-    mutating func watch(_ series: Set<Int64>, _ isWatched: Bool) {
+    mutating func watch(_ series: Set<SeriesID>, _ isWatched: Bool) {
         for index in entries.indices where series.contains(entries[index].id) { entries[index].isWatched = isWatched }
         for (key, entry) in overflows where series.contains(entry.id) { overflows[key]?.isWatched = isWatched }
     }

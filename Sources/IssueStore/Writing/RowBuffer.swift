@@ -6,7 +6,7 @@ import SQLiteKit
 struct RowBuffer {
     /// One row of `records`. Its ranges refer to the buffer's text.
     struct Row {
-        var series: Int64
+        var series: SeriesID
         var process: Int64
         /// Milliseconds from the time it was received to the time it occurred (negative if it occurred before), or
         /// `absent`.
@@ -47,7 +47,7 @@ struct RowBuffer {
     @inline(__always)
     mutating func append(_ row: Row) {
         cells.append(isEmpty ? .int64(firstID.rawValue) : .null)
-        cells.append(.int64(row.series))
+        cells.append(.int64(row.series.rawValue))
         cells.append(.int64(row.process))
         cells.append(row.occurred == DecodedRecord.absent ? .null : .int64(row.occurred))
         cells.append(row.firstOccurred == DecodedRecord.absent ? .null : .int64(row.firstOccurred))

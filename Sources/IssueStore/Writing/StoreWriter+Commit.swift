@@ -251,7 +251,7 @@ struct RecordCommit {
 
     @inline(__always)
     private mutating func row(
-        of record: DecodedRecord, series: Int64, _ process: WriterMemory.ProcessEntry, _ bytes: Span<UInt8>
+        of record: DecodedRecord, series: SeriesID, _ process: WriterMemory.ProcessEntry, _ bytes: Span<UInt8>
     ) -> RowBuffer.Row {
         let time = rows.receivedAt
         return RowBuffer.Row(

@@ -50,7 +50,7 @@ extension StoreWriter {
     }
 
     /// Returns the user id of a series, which never changes.
-    private func user(ofSeries series: Int64) throws(SQLiteError) -> Int64 {
+    private func user(ofSeries series: SeriesID) throws(SQLiteError) -> Int64 {
         if let known = memory.caches.users[series] { return known }
         let user = try connection.withStatement(
             "SELECT uid FROM series JOIN accounts ON accounts.id = account WHERE series.id = ?1"
@@ -114,7 +114,7 @@ struct PostingBuffer {
     init(_ postings: [RangePostings.Posting]) {
         cells.reserveCapacity(postings.count * Self.columns.count)
         for posting in postings {
-            cells.append(.int64(posting.series))
+            cells.append(.int64(posting.series.rawValue))
             cells.append(.int64(posting.records))
             cells.append(.int64(posting.occurrences))
             cells.append(.int64(posting.firstAt))
@@ -135,7 +135,7 @@ struct MinuteBuffer {
         cells.reserveCapacity(minutes.count * Self.columns.count)
         for minute in minutes {
             cells.append(.int64(minute.minute))
-            cells.append(.int64(minute.series))
+            cells.append(.int64(minute.series.rawValue))
             cells.append(.int64(minute.records))
             cells.append(.int64(minute.occurrences))
         }

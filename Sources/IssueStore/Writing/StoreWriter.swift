@@ -323,7 +323,7 @@ extension StoreWriter {
             try statement.forEach { row in
                 while range.nextID < row.id(0) { range.skip() }
                 range.append(
-                    series: row.int64(1), receivedAt: row.int64(2), count: row.int64(3), bytes: row.int(4) + rowOverhead
+                    series: row.id(1), receivedAt: row.int64(2), count: row.int64(3), bytes: row.int(4) + rowOverhead
                 )
             }
         }

@@ -54,7 +54,7 @@ struct WriterMemory {
         var processes = BoundedCache<UInt64, ProcessEntry>(capacity: 8192)
         var accounts = BoundedCache<AccountName, Int64>(capacity: 8192)
         /// The user ids of series in recently closed ranges, keyed by series id.
-        var users = BoundedCache<Int64, Int64>(capacity: 65_536)
+        var users = BoundedCache<SeriesID, Int64>(capacity: 65_536)
         var producers = ProducerTable()
         var triage = TriageCache()
     }

@@ -5,7 +5,7 @@ import Testing
 struct OpenRangeTests {
     private struct Entry {
         var id: RowID
-        var series: Int64
+        var series: SeriesID
         var at: Int64
         var count: Int64
     }
@@ -21,7 +21,7 @@ struct OpenRangeTests {
                 continue
             }
             let entry = Entry(
-                id: range.nextID, series: 1 + traffic.number(below: traffic.number(below: 30) + 1), at: time,
+                id: range.nextID, series: SeriesID(1 + traffic.number(below: traffic.number(below: 30) + 1)), at: time,
                 count: 1 + traffic.number(below: 5))
             range.append(series: entry.series, receivedAt: entry.at, count: entry.count, bytes: 100)
             entries.append(entry)
@@ -96,9 +96,9 @@ struct OpenRangeTests {
     func manySeries() {
         var traffic = SeededGenerator(seed: 5)
         var range = OpenRange(firstID: 1)
-        var expected: [Int64: [RowID]] = [:]
+        var expected: [SeriesID: [RowID]] = [:]
         for _ in 0..<20_000 {
-            let series = 1 + traffic.number(below: 5000) * traffic.number(below: 1 << 40)
+            let series = SeriesID(1 + traffic.number(below: 5000) * traffic.number(below: 1 << 40))
             expected[series, default: []].append(range.nextID)
             range.append(series: series, receivedAt: 0, count: 1, bytes: 1)
         }
@@ -114,7 +114,7 @@ struct OpenRangeTests {
     func countsSeries() {
         var range = OpenRange(firstID: 1)
         func append(_ series: ClosedRange<Int64>) {
-            for series in series { range.append(series: series, receivedAt: 0, count: 1, bytes: 1) }
+            for series in series { range.append(series: SeriesID(series), receivedAt: 0, count: 1, bytes: 1) }
         }
         append(65_000...66_000)
         append(65_500...66_100)

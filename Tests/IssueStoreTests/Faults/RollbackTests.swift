@@ -164,7 +164,9 @@ private final class RollbackFixture {
         case .collectSeries:
             let all = try store.shell().numbers("SELECT id FROM series")
             while try !writer.forget(oldestRange()).isDone {}
-            return { () throws(StoreFailure) in try writer.collect(series: all, seenThrough: 20) }
+            return { () throws(StoreFailure) in
+                try writer.collect(series: all.map(SeriesID.init(rawValue:)), seenThrough: 20)
+            }
         case .collectProcesses:
             // One process more, so that the processes of the first range are not the newest.
             try store.store([IssueRecord(message: "m")], from: .of(uid: 1002), to: writer)
