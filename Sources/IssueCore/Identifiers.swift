@@ -75,3 +75,12 @@ package struct SeriesID: Identifier {
     @inlinable
     package init(rawValue: Int64) { self.rawValue = rawValue }
 }
+
+/// The id of an account: one application of one user. An application of the same name of another
+/// user has its own account.
+package struct AccountID: Identifier {
+    package var rawValue: Int64
+
+    @inlinable
+    package init(rawValue: Int64) { self.rawValue = rawValue }
+}

@@ -1,6 +1,7 @@
 import IssueCore
 import SQLiteKit
 
-// The conformance is here because IssueCore knows no database, and SQLiteKit knows none of our tables.
+// The conformances are here because IssueCore knows no database, and SQLiteKit knows none of our tables.
+extension AccountID: DatabaseID {}
 extension RowID: DatabaseID {}
 extension SeriesID: DatabaseID {}

@@ -39,10 +39,10 @@ struct LimitRowsTests {
         try TemporaryStore.with { store in
             let writer = try store.writer()
             var changes = AdmissionChanges()
-            let levels = [0, 0.1, 5, 1.0 / 3, 1e-12, 123_456_789.000001, 1e300]
+            let levels: [Double] = [0, 0.1, 5, 1.0 / 3, 1e-12, 123_456_789.000001, 1e300]
             for (index, level) in levels.enumerated() {
                 for role in BucketRole.allCases {
-                    let account: Int64? = index == 0 ? nil : Int64(index) << 40
+                    let account: AccountID? = index == 0 ? nil : AccountID(index << 40)
                     changes.buckets.append(
                         BucketRow(
                             key: .init(account: account, role: role), level: level, at: .init(milliseconds: -1),
@@ -58,7 +58,7 @@ struct LimitRowsTests {
             for (index, reason) in SuppressionReason.allCases.enumerated() {
                 changes.windows.append(window(1 << 50, reason, count: Int64(index)))
             }
-            changes.accountSequences = [1: 5, 1 << 50: .max]
+            changes.accountSequences = [1: 5, AccountID(1 << 50 as Int64): .max]
             try save(changes, writer, 1)
             try save(AdmissionChanges(), writer, 2)
 

@@ -13,8 +13,9 @@ final class OutboxDriver {
     private var samples: SampleRecords
     private var unanswered: StoredBatch?
     /// Suppressed records without a summary, by group and reason.
-    private var open: [WindowRow.Key: (account: Int64, count: Int64, occurrences: Int64, rows: ClosedRange<RowID>)] =
-        [:]
+    private var open:
+        [WindowRow.Key: (account: AccountID, count: Int64, occurrences: Int64, rows: ClosedRange<RowID>)] =
+            [:]
     private var sequence: Int64 = 0
 
     init(_ store: TemporaryStore, seed: UInt64) throws {

@@ -55,7 +55,7 @@ extension Admission {
 /// the other buckets. Until then the result is known.
 package struct SuppressedRun: Sendable {
     package let group: Int64
-    package let account: Int64
+    package let account: AccountID
     package let user: UInt32
     package let severity: Severity
     package let reason: SuppressionReason

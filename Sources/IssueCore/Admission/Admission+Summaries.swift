@@ -111,7 +111,7 @@ extension Admission {
         return sum
     }
 
-    private mutating func nextSequence(of account: Int64) -> Int64 {
+    private mutating func nextSequence(of account: AccountID) -> Int64 {
         let next = (sequences.peek(account) ?? 0) + 1
         unsaved.sequences[account] = next
         _ = sequences.insert(next, for: account)
@@ -186,7 +186,7 @@ extension Admission {
     }
 
     private static func order(_ key: BucketRow.Key) -> (Int64, UInt8) {
-        (key.account ?? .min, key.role.rawValue)
+        (key.account?.rawValue ?? .min, key.role.rawValue)
     }
 
     private static func order(_ key: WindowRow.Key) -> (Int64, String) {
@@ -198,7 +198,7 @@ extension Admission {
 package struct SummaryDraft: Equatable, Sendable {
     /// The group's id; nil if the summary covers several groups of an application.
     package var group: Int64?
-    package var account: Int64
+    package var account: AccountID
     /// The reason. If several groups are covered, the reason with the largest number of records.
     package var reason: SuppressionReason
     package var windowStart: RecordLogInstant
@@ -228,7 +228,7 @@ package struct SummaryDraft: Equatable, Sendable {
     package var stretches: [SummaryRange]
 
     package init(
-        group: Int64?, account: Int64, reason: SuppressionReason, windowStart: RecordLogInstant,
+        group: Int64?, account: AccountID, reason: SuppressionReason, windowStart: RecordLogInstant,
         windowEnd: RecordLogInstant,
         suppressedCount: Int64, suppressedOccurrences: Int64, forwardedCount: Int64, occurrences: Int64,
         summarySequence: Int64, firstSeen: RecordLogInstant, lastSeen: RecordLogInstant, samples: [RowID],
@@ -327,7 +327,7 @@ package struct WindowRow: Equatable, Sendable {
     package static let maxSamples = 3
 
     package let key: Key
-    package var account: Int64
+    package var account: AccountID
     package var start: RecordLogInstant
     package var due: RecordLogInstant
     /// The length of the window. The next one is twice as long, up to a limit.
@@ -355,7 +355,8 @@ package struct WindowRow: Equatable, Sendable {
     package var isGroupEvicted = false
 
     package init(
-        key: Key, account: Int64, start: RecordLogInstant, due: RecordLogInstant, interval: Duration, sequence: Int64
+        key: Key, account: AccountID, start: RecordLogInstant, due: RecordLogInstant, interval: Duration,
+        sequence: Int64
     ) {
         self.key = key
         self.account = account
@@ -406,18 +407,18 @@ struct DirtySet: Sendable {
     var groups: [Int64] = []
     var windows: Set<WindowRow.Key> = []
     var closedWindows: Set<WindowRow.Key> = []
-    var sequences: [Int64: Int64] = [:]
+    var sequences: [AccountID: Int64] = [:]
     /// Groups that were evicted from the table before they were stored.
     var evictedGroups: [Int64: GroupRow] = [:]
     var evictedBuckets: [BucketRow.Key: BucketRow] = [:]
 
-    mutating func evict(_ limit: SharedLimit, of account: Int64) {
+    mutating func evict(_ limit: SharedLimit, of account: AccountID) {
         let changed = buckets.filter { $0.account == account }
         for row in limit.rows(account: account, roles: Set(changed.map(\.role))) { evictedBuckets[row.key] = row }
         buckets.subtract(changed)
     }
 
-    mutating func takeEvictedBuckets(of account: Int64) -> [BucketRow] {
+    mutating func takeEvictedBuckets(of account: AccountID) -> [BucketRow] {
         let rows = evictedBuckets.filter { $0.key.account == account }
         for key in rows.keys {
             evictedBuckets[key] = nil

@@ -27,7 +27,7 @@ package struct Admission: Sendable {
     }
 
     struct Group: Sendable {
-        var account: Int64
+        var account: AccountID
         var bucket: TokenBucket
         var occurrences: Int64 = 0
         var suppressedBefore: Int64 = 0
@@ -49,9 +49,9 @@ package struct Admission: Sendable {
 
     let bounds: Bounds
     var groups: RecencyTable<Int64, Group>
-    var accounts: RecencyTable<Int64, Account>
+    var accounts: RecencyTable<AccountID, Account>
     /// The last sequence number of the summaries that cover several groups, by application.
-    var sequences: RecencyTable<Int64, Int64>
+    var sequences: RecencyTable<AccountID, Int64>
     var global: SharedLimit
     var windows: [WindowRow.Key: WindowRow] = [:]
     /// A lower bound of the ends of all windows, so that not every record has to search all
@@ -66,7 +66,7 @@ package struct Admission: Sendable {
     ///   - limits: Returns the limits of an application, by its account id.
     package init(
         settings: LimitSettings, state: AdmissionState = AdmissionState(), bounds: Bounds = Bounds(),
-        limits: (_ account: Int64) -> ApplicationLimits
+        limits: (_ account: AccountID) -> ApplicationLimits
     ) {
         self.settings = settings
         self.bounds = bounds
@@ -79,7 +79,7 @@ package struct Admission: Sendable {
             levels: Self.levels(state.buckets.filter { $0.key.account == nil }), at: RecordLogInstant(milliseconds: 0))
 
         let known = Dictionary(grouping: state.buckets, by: \.key.account)
-        let lastUse = { (account: Int64) in known[account]?.map(\.at).max() ?? RecordLogInstant(milliseconds: 0) }
+        let lastUse = { (account: AccountID) in known[account]?.map(\.at).max() ?? RecordLogInstant(milliseconds: 0) }
         let seen = known.keys.compactMap(\.self)
         for account in seen.sorted(by: { (lastUse($0), $0) < (lastUse($1), $1) }).suffix(bounds.accounts) {
             adopt(account: account, limits: limits(account), buckets: known[account] ?? [])
@@ -113,7 +113,7 @@ package struct Admission: Sendable {
 
     /// Returns `true` if an application's state is in memory. Otherwise it must be adopted before
     /// one of its records is evaluated.
-    package func knows(account: Int64) -> Bool {
+    package func knows(account: AccountID) -> Bool {
         accounts.contains(account)
     }
 
@@ -136,7 +136,7 @@ package struct Admission: Sendable {
     ///   - account: The account id of the application.
     ///   - limits: The application's limits.
     ///   - buckets: The stored buckets; empty if there are none.
-    package mutating func adopt(account: Int64, limits: ApplicationLimits, buckets: [BucketRow] = []) {
+    package mutating func adopt(account: AccountID, limits: ApplicationLimits, buckets: [BucketRow] = []) {
         guard !knows(account: account) else { return }
         let evicted = unsaved.takeEvictedBuckets(of: account)
         let shared = SharedLimit(
@@ -154,7 +154,7 @@ package struct Admission: Sendable {
     ///   - now: The current log time.
     ///   - limits: Returns the limits of an application, by its account id.
     package mutating func reload(
-        _ settings: LimitSettings, at now: RecordLogInstant, limits: (_ account: Int64) -> ApplicationLimits
+        _ settings: LimitSettings, at now: RecordLogInstant, limits: (_ account: AccountID) -> ApplicationLimits
     ) {
         self.settings = settings
         global = global.under(settings.global, reserves: settings.globalReserves, at: now)
@@ -170,7 +170,7 @@ package struct Admission: Sendable {
         Dictionary(rows.map { ($0.key.role, $0) }) { $1 }
     }
 
-    func limits(of account: Int64) -> ApplicationLimits {
+    func limits(of account: AccountID) -> ApplicationLimits {
         accounts.peek(account)?.limits ?? settings.defaultApplicationLimits
     }
 
@@ -354,7 +354,7 @@ extension Admission {
     /// Returns the key of the open window to count in. Opens one that starts at `now` if there is
     /// none.
     mutating func open(
-        _ key: WindowRow.Key, of account: Int64, in group: inout Group, at now: RecordLogInstant
+        _ key: WindowRow.Key, of account: AccountID, in group: inout Group, at now: RecordLogInstant
     ) -> WindowRow.Key {
         if windows[key] == nil {
             let number = (group.sequences[key.reason] ?? 0) + 1
@@ -393,7 +393,7 @@ package struct AdmissionChanges: Equatable, Sendable {
     package var windows: [WindowRow] = []
     package var closedWindows: [WindowRow.Key] = []
     /// The last sequence number of the summaries that cover several groups, by application.
-    package var accountSequences: [Int64: Int64] = [:]
+    package var accountSequences: [AccountID: Int64] = [:]
 
     package init() {}
 
@@ -409,11 +409,11 @@ package struct AdmissionState: Equatable, Sendable {
     /// table holds.
     package var groups: [GroupRow]
     package var windows: [WindowRow]
-    package var accountSequences: [Int64: Int64]
+    package var accountSequences: [AccountID: Int64]
 
     package init(
         buckets: [BucketRow] = [], groups: [GroupRow] = [], windows: [WindowRow] = [],
-        accountSequences: [Int64: Int64] = [:]
+        accountSequences: [AccountID: Int64] = [:]
     ) {
         self.buckets = buckets
         self.groups = groups
@@ -441,7 +441,7 @@ package struct Candidate: Equatable, Sendable {
     package var group: Int64
     /// The account id: one application of one user. An application of the same name of another user
     /// has its own account.
-    package var account: Int64
+    package var account: AccountID
     /// The user accountable for the sender (`AccountableUsers`).
     package var user: UInt32
     package var severity: Severity
@@ -456,7 +456,7 @@ package struct Candidate: Equatable, Sendable {
     package var wasPriority: Bool
 
     package init(
-        record: RowID, group: Int64, account: Int64, user: UInt32, severity: Severity, isFirstOfGroup: Bool,
+        record: RowID, group: Int64, account: AccountID, user: UInt32, severity: Severity, isFirstOfGroup: Bool,
         count: Int64 = 1, isReportable: Bool = true, isMuted: Bool = false, wasPriority: Bool = false
     ) {
         self.record = record

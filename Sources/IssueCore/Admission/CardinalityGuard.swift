@@ -72,7 +72,7 @@ package struct CardinalityGuard: Sendable {
     private var newGroups: Limit
     private var newSeries: Limit
     private var applications: Limit
-    private var accounts: RecencyTable<Int64, Account>
+    private var accounts: RecencyTable<AccountID, Account>
     private var users: RecencyTable<UInt32, User>
 
     /// - Parameters:
@@ -103,7 +103,7 @@ package struct CardinalityGuard: Sendable {
     ///   - isNewGroup: `true` if the series would also create a group.
     ///   - now: The current log time.
     package mutating func newSeries(
-        account: Int64, user: UInt32, isNewGroup: Bool, at now: RecordLogInstant
+        account: AccountID, user: UInt32, isNewGroup: Bool, at now: RecordLogInstant
     ) -> SeriesVerdict {
         var known =
             accounts.peek(account)
@@ -167,7 +167,7 @@ package struct CardinalityGuard: Sendable {
     /// Restores an application's counters, as the store counted them since the starts of the
     /// current windows.
     package mutating func restore(
-        account: Int64, user: UInt32, newGroups groups: Int64, newSeries series: Int64, at now: RecordLogInstant
+        account: AccountID, user: UInt32, newGroups groups: Int64, newSeries series: Int64, at now: RecordLogInstant
     ) {
         let known = Account(
             groups: Tally(window: Self.window(of: newGroups, at: now), count: groups),

@@ -138,10 +138,10 @@ package struct BucketRow: Equatable, Sendable {
     /// The identity of a bucket: one of the destination's own, or one of an application.
     package struct Key: Hashable, Sendable {
         /// The account id; nil for the destination's own buckets.
-        package var account: Int64?
+        package var account: AccountID?
         package var role: BucketRole
 
-        package init(account: Int64?, role: BucketRole) {
+        package init(account: AccountID?, role: BucketRole) {
             self.account = account
             self.role = role
         }
@@ -221,7 +221,7 @@ struct SharedLimit: Equatable, Sendable {
     }
 
     /// Returns the rows to store for the buckets with these roles.
-    func rows(account: Int64?, roles: Set<BucketRole>) -> [BucketRow] {
+    func rows(account: AccountID?, roles: Set<BucketRole>) -> [BucketRow] {
         BucketRole.allCases.filter(roles.contains).compactMap { role in
             guard let bucket = self[role], let level = bucket.tokens.level else { return nil }
             return BucketRow(
@@ -272,7 +272,7 @@ package struct Rate: Hashable, Sendable {
 /// The stored state of one group for one destination.
 package struct GroupRow: Equatable, Sendable {
     package var group: Int64
-    package var account: Int64
+    package var account: AccountID
     /// The row id of the newest record evaluated. At a start, the groups with the newest records
     /// are loaded.
     package var lastRecord: RowID
@@ -287,7 +287,7 @@ package struct GroupRow: Equatable, Sendable {
     package var at: RecordLogInstant
 
     package init(
-        group: Int64, account: Int64, lastRecord: RowID, occurrences: Int64, suppressedBefore: Int64,
+        group: Int64, account: AccountID, lastRecord: RowID, occurrences: Int64, suppressedBefore: Int64,
         sequences: [SuppressionReason: Int64], level: Double?, at: RecordLogInstant
     ) {
         self.group = group

@@ -148,15 +148,19 @@ struct InternTable: Sendable {
 ///
 /// It is called for each record while a commit waits, so a lookup is one probe in a table that is
 /// at most half full.
-package struct IDInterner {
+package struct IDInterner<ID: Identifier> {
     /// The ids, indexed by their numbers.
-    package private(set) var ids: [Int64] = []
-    private var table = [UInt32](repeating: 0, count: 256)
+    @usableFromInline
+    package internal(set) var ids: [ID] = []
+    @usableFromInline
+    var table = [UInt32](repeating: 0, count: 256)
 
+    @inlinable
     package init() {}
 
     /// Returns the number of an id, which is added if it is new.
-    package mutating func number(of id: Int64) -> Int {
+    @inlinable
+    package mutating func number(of id: ID) -> Int {
         var place = place(of: id)
         while true {
             let number = Int(table[place])
@@ -170,13 +174,14 @@ package struct IDInterner {
         return ids.count - 1
     }
 
-    @inline(__always)
-    private func place(of id: Int64) -> Int {
-        let mixed = UInt64(bitPattern: id) &* 0x9E37_79B9_7F4A_7C15
+    @inlinable @inline(__always)
+    func place(of id: ID) -> Int {
+        let mixed = UInt64(bitPattern: id.rawValue) &* 0x9E37_79B9_7F4A_7C15
         return Int(truncatingIfNeeded: mixed >> 32) & (table.count &- 1)
     }
 
-    private mutating func grow() {
+    @inlinable
+    mutating func grow() {
         table = [UInt32](repeating: 0, count: 4 * table.count)
         for (number, id) in ids.enumerated() {
             var place = place(of: id)

@@ -94,11 +94,11 @@ package struct OpenRange: Sendable {
     /// Returns the posting lists and counts of all records, in ascending order of series ids.
     package func postings() -> RangePostings {
         // First group the records by series, so that each list is written in one go.
-        var numbers = IDInterner()
+        var numbers = IDInterner<SeriesID>()
         var slotOfRecord = [UInt32](repeating: 0, count: count)
         var ends: [Int] = []
         for index in entries.indices where entries[index].series != 0 {
-            let slot = numbers.number(of: entries[index].series.rawValue)
+            let slot = numbers.number(of: entries[index].series)
             if slot == ends.count { ends.append(0) }
             slotOfRecord[index] = UInt32(slot)
             ends[slot] += 1
@@ -119,7 +119,7 @@ package struct OpenRange: Sendable {
         var postings = RangePostings()
         postings.reserve(series: met.count, records: total)
         for slot in met.indices.sorted(by: { met[$0] < met[$1] }) {
-            postings.begin(SeriesID(rawValue: met[slot]), after: firstID)
+            postings.begin(met[slot], after: firstID)
             for place in next[slot]..<ends[slot] {
                 let index = records[place]
                 let entry = entries[Int(index)]

@@ -90,7 +90,7 @@ extension ForwardingLoop where Destination: ~Copyable {
     /// record was removed.
     func makeLines(of batch: StoredBatch, _ take: ([UInt8]?, _ user: UInt32?) -> Void) throws {
         for id in batch.summaries { take(try reader.line(ofSummary: id), nil) }
-        var users: [Int64: UInt32] = [:]
+        var users: [AccountID: UInt32] = [:]
         for sent in batch.sent {
             let user = try users[sent.account] ?? reader.account(sent.account).map { reader.users.owner(of: $0.uid) }
             users[sent.account] = user
@@ -303,7 +303,7 @@ extension ForwardingLoop where Destination: ~Copyable {
         let limits = service.settings.limits
         let state = try reader.admissionState(of: service.destination.id)
         let accounts = Set(state.buckets.compactMap(\.key.account)).union(state.groups.map(\.account))
-        var known: [Int64: ApplicationLimits] = [:]
+        var known: [AccountID: ApplicationLimits] = [:]
         for account in accounts where !limits.overrides.isEmpty {
             guard let found = try reader.account(account) else { continue }
             known[account] = limits.limits(uid: found.uid, application: found.app)
@@ -412,7 +412,7 @@ enum SummaryID {
         var hash = SipHash(key0: 3)
         hash.append(field: host)
         hash.append(field: destination)
-        hash.append(UInt64(bitPattern: draft.group ?? -draft.account))
+        hash.append(UInt64(bitPattern: draft.group ?? -draft.account.rawValue))
         hash.append(field: draft.reason.rawValue)
         hash.append(UInt64(bitPattern: draft.windowStart.milliseconds))
         hash.append(UInt64(bitPattern: draft.summarySequence))

@@ -118,8 +118,8 @@ struct OutboxScan {
     /// The number of bytes of each user's lines.
     private(set) var users: [UInt32: Int] = [:]
     private var builder: BatchBuilder
-    private var withheld: [Int64: NewBatch.Tally] = [:]
-    private var summarised: [Int64: NewBatch.Tally] = [:]
+    private var withheld: [AccountID: NewBatch.Tally] = [:]
+    private var summarised: [AccountID: NewBatch.Tally] = [:]
 
     init(_ batch: NewBatch, _ limit: BatchLimit, _ body: any PreparedBody) {
         self.batch = batch
@@ -164,7 +164,7 @@ struct OutboxScan {
     }
 
     private static func count(
-        _ records: Int64, _ occurrences: Int64, of account: Int64, in tallies: inout [Int64: NewBatch.Tally]
+        _ records: Int64, _ occurrences: Int64, of account: AccountID, in tallies: inout [AccountID: NewBatch.Tally]
     ) {
         let none = NewBatch.Tally(account: account, records: 0, occurrences: 0)
         tallies[account, default: none].records += records
@@ -197,7 +197,7 @@ struct SuppressedRuns {
         var place = 0
     }
 
-    private var numbers = IDInterner()
+    private var numbers = IDInterner<SeriesID>()
     private var facts: [SeriesInfo?] = []
     private var known: [Known] = []
     private var runs: [SuppressedRun?] = []
@@ -211,7 +211,7 @@ struct SuppressedRuns {
     /// Returns the index of a series within this scan. Calls `find` for a new
     /// one.
     mutating func number(of id: SeriesID, or find: () throws -> SeriesInfo?) rethrows -> Int {
-        let number = numbers.number(of: id.rawValue)
+        let number = numbers.number(of: id)
         if number == known.count {
             let found = try find()
             facts.append(found)

@@ -23,7 +23,7 @@ extension ForwardingOutbox {
     }
 
     private struct Key: Hashable {
-        var account: Int64
+        var account: AccountID
         var fate: Fate
     }
 
@@ -93,7 +93,7 @@ extension ForwardingOutbox {
     }
 
     /// Returns what the ledger has for an account, a destination and a fate.
-    func sum(of fate: Fate, _ account: Int64, _ destination: Int64) throws(SQLiteError) -> LedgerChanges.Sum {
+    func sum(of fate: Fate, _ account: AccountID, _ destination: Int64) throws(SQLiteError) -> LedgerChanges.Sum {
         try connection.withStatement(
             "SELECT records, occurrences FROM ledger WHERE destination = ?1 AND account = ?2 AND fate = ?3"
         ) { statement throws(SQLiteError) in
@@ -290,7 +290,7 @@ extension RecordRemoval {
     }
 
     private func run(
-        _ sql: StaticString, _ id: Int64, _ owner: (account: Int64, sender: Int64?)? = nil
+        _ sql: StaticString, _ id: Int64, _ owner: (account: AccountID, sender: Int64?)? = nil
     ) throws(SQLiteError) {
         try connection.withStatement(sql) { statement throws(SQLiteError) in
             statement.bind(id, at: 1)
@@ -304,7 +304,7 @@ extension RecordRemoval {
 
     /// Returns the account and the sender to which erased rows are assigned. Their user id is 4294967295, which no user
     /// has (credentials(7)).
-    private func nobody() throws(SQLiteError) -> (account: Int64, sender: Int64?) {
+    private func nobody() throws(SQLiteError) -> (account: AccountID, sender: Int64?) {
         try connection.execute(
             """
             INSERT OR IGNORE INTO accounts (uid, app, first_at) VALUES (4294967295, '', 0);
@@ -316,7 +316,7 @@ extension RecordRemoval {
             WHERE accounts.uid = 4294967295 AND app = ''
                 AND senders.uid = 4294967295 AND command = '' AND executable = '' AND unit = ''
             """
-        ) { statement throws(SQLiteError) in try statement.first { ($0.int64(0), $0.int64(1)) } }
+        ) { statement throws(SQLiteError) in try statement.first { ($0.id(0, as: AccountID.self), $0.int64(1)) } }
         guard let ids else { throw SQLiteError(code: .corrupt, message: "a row is missing") }
         return ids
     }

@@ -70,7 +70,7 @@ extension RecordRemoval {
             statement.bind(StoreWriter.list(rows), at: 1)
             return try statement.all {
                 RecordToErase(
-                    row: $0.id(0), series: $0.id(1), account: $0.int64(2), receivedAt: $0.int64(3),
+                    row: $0.id(0), series: $0.id(1), account: $0.id(2), receivedAt: $0.int64(3),
                     count: $0.int64(4), range: $0.int64(5), base: $0.id(6))
             }
         }
@@ -217,7 +217,7 @@ extension RecordRemoval {
 struct RecordToErase {
     var row: RowID
     var series: SeriesID
-    var account: Int64
+    var account: AccountID
     var receivedAt: Int64
     var count: Int64
     /// The closed range that contains it, and the first row of that range.

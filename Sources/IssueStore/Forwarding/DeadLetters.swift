@@ -94,7 +94,7 @@ extension ForwardingOutbox {
             "SELECT account, count FROM records JOIN series ON series.id = records.series WHERE records.id = ?1"
         ) { statement throws(SQLiteError) in
             statement.bind(letter.record, at: 1)
-            return try statement.first { (account: $0.int64(0), count: $0.int64(1)) }
+            return try statement.first { (account: $0.id(0, as: AccountID.self), count: $0.int64(1)) }
         }
         guard let found else { return false }
         ledger.moved(

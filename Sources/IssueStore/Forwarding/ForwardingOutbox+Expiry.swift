@@ -89,7 +89,7 @@ extension ForwardingOutbox {
         }
     }
 
-    private typealias AccountSum = (account: Int64, sum: LedgerChanges.Sum)
+    private typealias AccountSum = (account: AccountID, sum: LedgerChanges.Sum)
 
     /// Returns the records after the cursor that were not sent ahead of it, summed up by account.
     private func waiting(_ first: RowID, _ last: RowID, _ destination: Int64) throws(SQLiteError) -> [AccountSum] {
@@ -107,7 +107,7 @@ extension ForwardingOutbox {
             statement.bind(last, at: 2)
             statement.bind(destination, at: 3)
             return try statement.all {
-                ($0.int64(0), LedgerChanges.Sum(records: $0.int64(1), occurrences: $0.int64(2)))
+                ($0.id(0), LedgerChanges.Sum(records: $0.int64(1), occurrences: $0.int64(2)))
             }
         }
     }
@@ -126,7 +126,7 @@ extension ForwardingOutbox {
             statement.bind(rows.lowerBound, at: 2)
             statement.bind(rows.upperBound, at: 3)
             return try statement.all {
-                ($0.int64(0), LedgerChanges.Sum(records: $0.int64(1), occurrences: $0.int64(2)))
+                ($0.id(0), LedgerChanges.Sum(records: $0.int64(1), occurrences: $0.int64(2)))
             }
         }
     }
@@ -149,7 +149,7 @@ extension ForwardingOutbox {
         ) { statement throws(SQLiteError) in
             statement.bind(StoreWriter.list(sent), at: 1)
             return try statement.all {
-                ($0.int64(0), LedgerChanges.Sum(records: $0.int64(1), occurrences: $0.int64(2)))
+                ($0.id(0), LedgerChanges.Sum(records: $0.int64(1), occurrences: $0.int64(2)))
             }
         }
     }

@@ -21,7 +21,9 @@ extension ForwardingOutbox {
         // Written after closed windows are deleted, because a new window of the same group and reason may have been
         // opened since.
         for row in changes.windows { try put(.window, LimitRows.key(row.key), LimitRows.json(row), of: destination) }
-        for (account, number) in changes.accountSequences { try put(.sequence, account, "\(number)", of: destination) }
+        for (account, number) in changes.accountSequences {
+            try put(.sequence, account.rawValue, "\(number)", of: destination)
+        }
     }
 
     private func put(_ kind: LimitRows.Kind, _ key: Int64, _ value: String, of destination: Int64) throws(SQLiteError) {
@@ -47,7 +49,7 @@ enum LimitRows {
         case sequence
     }
 
-    static func key(_ key: BucketRow.Key) -> Int64 { (key.account ?? 0) << 3 | Int64(key.role.rawValue) }
+    static func key(_ key: BucketRow.Key) -> Int64 { (key.account?.rawValue ?? 0) << 3 | Int64(key.role.rawValue) }
 
     static func key(_ key: WindowRow.Key) -> Int64 {
         key.group << 3 | Int64(SuppressionReason.allCases.firstIndex(of: key.reason) ?? 0)
@@ -84,12 +86,13 @@ enum LimitRows {
             return BucketRow.Use(user: user, tokens: tokens)
         }
         return BucketRow(
-            key: BucketRow.Key(account: account == 0 ? nil : account, role: role), level: level, at: at, uses: uses)
+            key: BucketRow.Key(account: account == 0 ? nil : AccountID(rawValue: account), role: role), level: level,
+            at: at, uses: uses)
     }
 
     static func json(_ row: GroupRow) -> String {
         object { object in
-            object.member("account", row.account)
+            object.member("account", row.account.rawValue)
             object.member("last", row.lastRecord.rawValue)
             object.member("occurrences", row.occurrences)
             object.member("before", row.suppressedBefore)
@@ -114,7 +117,7 @@ enum LimitRows {
             sequences[reason] = value["sequences"]?[reason.rawValue]?.asInteger
         }
         return GroupRow(
-            group: key, account: account, lastRecord: RowID(rawValue: last),
+            group: key, account: AccountID(rawValue: account), lastRecord: RowID(rawValue: last),
             occurrences: value["occurrences"]?.asInteger ?? 0,
             suppressedBefore: value["before"]?.asInteger ?? 0, sequences: sequences, level: value["level"]?.asDouble,
             at: at)
@@ -122,7 +125,7 @@ enum LimitRows {
 
     static func json(_ row: WindowRow) -> String {
         object { object in
-            object.member("account", row.account)
+            object.member("account", row.account.rawValue)
             object.member("start", row.start.milliseconds)
             object.member("due", row.due.milliseconds)
             object.member("interval", row.interval.wholeMilliseconds)
@@ -148,7 +151,8 @@ enum LimitRows {
             let start = instant(value["start"]), let due = instant(value["due"])
         else { return nil }
         var row = WindowRow(
-            key: WindowRow.Key(group: key >> 3, reason: SuppressionReason.allCases[index]), account: account,
+            key: WindowRow.Key(group: key >> 3, reason: SuppressionReason.allCases[index]),
+            account: AccountID(rawValue: account),
             start: start, due: due, interval: .milliseconds(value["interval"]?.asInteger ?? 60_000),
             sequence: value["sequence"]?.asInteger ?? 1)
         row.suppressedCount = value["count"]?.asInteger ?? 0

@@ -276,11 +276,11 @@ extension LedgerChanges {
 package struct NewBatch: Sendable {
     /// The number of records of one account that got the same fate in the scan.
     package struct Tally: Equatable, Sendable {
-        package var account: Int64
+        package var account: AccountID
         package var records: Int64
         package var occurrences: Int64
 
-        package init(account: Int64, records: Int64, occurrences: Int64) {
+        package init(account: AccountID, records: Int64, occurrences: Int64) {
             self.account = account
             self.records = records
             self.occurrences = occurrences
@@ -445,7 +445,7 @@ package struct StoredBatch: Equatable, Sendable {
 
 /// Consecutive records of one account with the same change of fate.
 struct FateRun {
-    private(set) var account: Int64 = 0
+    private(set) var account: AccountID = 0
     private(set) var before = Fate.pending
     private(set) var fate = Fate.pending
     private(set) var sum = LedgerChanges.Sum()

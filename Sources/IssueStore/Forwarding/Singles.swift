@@ -194,7 +194,7 @@ extension StoreReader {
     /// Returns the stored token buckets of an application's account.
     ///
     /// - Throws: The error of the query.
-    package func buckets(of account: Int64, _ destination: Int64) throws -> [BucketRow] {
+    package func buckets(of account: AccountID, _ destination: Int64) throws -> [BucketRow] {
         let first = LimitRows.key(BucketRow.Key(account: account, role: .common))
         return try snapshot { try limits(.bucket, from: first, through: first | 7, destination, LimitRows.bucket) }
     }

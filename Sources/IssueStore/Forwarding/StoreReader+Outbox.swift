@@ -154,7 +154,7 @@ extension StoreReader {
                 statement.bind(id, at: 1)
                 return try statement.first { row in
                     SeriesInfo(
-                        group: row.int64(0), account: row.int64(1),
+                        group: row.int64(0), account: row.id(1),
                         user: users.owner(of: UInt32(clamping: row.int64(6))),
                         severity: Severity(rawValue: UInt8(clamping: row.int64(2))) ?? .error,
                         isReportable: row.int64(3) != 0, firstOfGroup: row.id(4), regression: row.id(5),
@@ -228,7 +228,7 @@ extension StoreReader {
                     """
                 ) { statement in
                     statement.bind(row, at: 1)
-                    return try statement.first { ($0.int64(0), $0.int64(1)) }
+                    return try statement.first { ($0.id(0, as: AccountID.self), $0.int64(1)) }
                 }
                 guard let (account, count) = facts else { continue }
                 records.append(
@@ -286,7 +286,7 @@ extension StoreReader {
                     case .bucket: if let bucket = LimitRows.bucket(key, value) { state.buckets.append(bucket) }
                     case .group: if let group = LimitRows.group(key, value) { state.groups.append(group) }
                     case .window: if let window = LimitRows.window(key, value) { state.windows.append(window) }
-                    case .sequence: state.accountSequences[key] = value.asInteger
+                    case .sequence: state.accountSequences[AccountID(rawValue: key)] = value.asInteger
                     }
                 }
             }
@@ -313,7 +313,7 @@ extension StoreReader {
     /// Returns the user and the application name of an account, or nil if it does not exist.
     ///
     /// - Throws: The error of the query.
-    package func account(_ id: Int64) throws -> (uid: UInt32, app: String)? {
+    package func account(_ id: AccountID) throws -> (uid: UInt32, app: String)? {
         try snapshot {
             try connection.withStatement("SELECT uid, app FROM accounts WHERE id = ?1") { statement in
                 statement.bind(id, at: 1)
@@ -349,7 +349,7 @@ package struct OutboxRecord: Equatable, Sendable {
 /// A record that a batch sends, with the numbers that the ledger and its line need.
 package struct SentRecord: Equatable, Sendable {
     package var row: RowID
-    package var account: Int64
+    package var account: AccountID
     /// The number of occurrences that the record represents.
     package var count: Int64
     /// The number of records of its group that were suppressed since the last one that was sent.
@@ -357,7 +357,7 @@ package struct SentRecord: Equatable, Sendable {
     /// The number of occurrences of its group so far.
     package var occurrences: Int64
 
-    package init(row: RowID, account: Int64, count: Int64, suppressedBefore: Int64, occurrences: Int64) {
+    package init(row: RowID, account: AccountID, count: Int64, suppressedBefore: Int64, occurrences: Int64) {
         self.row = row
         self.account = account
         self.count = count
@@ -369,7 +369,7 @@ package struct SentRecord: Equatable, Sendable {
 /// The attributes of a series that a scan needs to evaluate its records.
 package struct SeriesInfo: Equatable, Sendable {
     package var group: Int64
-    package var account: Int64
+    package var account: AccountID
     /// The user who sent the records, or the user who is accountable for them.
     package var user: UInt32
     package var severity: Severity

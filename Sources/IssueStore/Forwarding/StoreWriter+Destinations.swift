@@ -112,7 +112,7 @@ extension ForwardingOutbox {
     ///
     /// The sums are computed here, because SQLite would sort all records to group them.
     private func give(_ destination: Int64, recordsAbove row: RowID, _ open: OpenRange) throws(SQLiteError) {
-        var numbers = IDInterner()
+        var numbers = IDInterner<SeriesID>()
         var sums: [LedgerChanges.Sum] = []
         var start = row
         if row == 0, try areTotalsComplete() {
@@ -120,7 +120,7 @@ extension ForwardingOutbox {
             try connection.withStatement("SELECT series, records, occurrences FROM totals") {
                 statement throws(SQLiteError) in
                 try statement.forEach { row in
-                    _ = numbers.number(of: row.int64(0))
+                    _ = numbers.number(of: row.id(0))
                     sums.append(LedgerChanges.Sum(records: row.int64(1), occurrences: row.int64(2)))
                 }
             }
@@ -129,7 +129,7 @@ extension ForwardingOutbox {
             statement throws(SQLiteError) in
             statement.bind(start, at: 1)
             try statement.forEach { row in
-                let number = numbers.number(of: row.int64(0))
+                let number = numbers.number(of: row.id(0))
                 if number == sums.count { sums.append(LedgerChanges.Sum(records: 0, occurrences: 0)) }
                 sums[number].records += 1
                 sums[number].occurrences = sums[number].occurrences.clampedSum(row.int64(1))

@@ -90,7 +90,7 @@ extension ForwardingOutbox {
             statement throws(SQLiteError) in
             statement.bind(summary, at: 1)
             return try statement.first {
-                NewBatch.Tally(account: $0.int64(0), records: $0.int64(1), occurrences: $0.int64(2))
+                NewBatch.Tally(account: $0.id(0), records: $0.int64(1), occurrences: $0.int64(2))
             }
         }
     }

@@ -194,7 +194,7 @@ struct RecordCells {
 package struct RecordRow: Sendable {
     package var row: RowID
     package var group: Int64
-    package var account: Int64
+    package var account: AccountID
     package var receivedAt: Timestamp
     package var isFirstOfGroup: Bool
     package var fingerprint: String

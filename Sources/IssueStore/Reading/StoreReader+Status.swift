@@ -173,7 +173,7 @@ extension StoreReader {
         struct Key: Hashable {
             var destination: String
             var user: Int64
-            var account: Int64
+            var account: AccountID
             var reason: SuppressionReason
         }
         let offset = try connection.withStatement("SELECT offset FROM clock ORDER BY first_id DESC LIMIT 1") {
@@ -197,7 +197,7 @@ extension StoreReader {
                 else { return }
                 let since = Timestamp(milliseconds: window.start.milliseconds - offset)
                 let key = Key(
-                    destination: row.text(0), user: row.int64(6), account: row.int64(1), reason: window.key.reason)
+                    destination: row.text(0), user: row.int64(6), account: row.id(1), reason: window.key.reason)
                 guard var sum = sums[key] else {
                     sums[key] = Suppression(
                         destination: key.destination, app: row.text(2), group: GroupID.text(key: row.int64(3)),

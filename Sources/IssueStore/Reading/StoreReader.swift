@@ -177,7 +177,7 @@ final class SeriesRowCache: LineCache {
     let groupID: String
     let fingerprint: String
     let firstOfGroup: RowID
-    let account: Int64
+    let account: AccountID
     let accountName: String
     private let kept = Mutex(CachedLine())
 
@@ -206,7 +206,7 @@ final class SeriesRowCache: LineCache {
     /// Creates an entry for a series whose other attributes may be unknown.
     init(
         _ description: SeriesDescription, group: Int64 = 0, groupID: String = "", fingerprint: String = "",
-        firstOfGroup: RowID = 0, account: Int64 = 0, accountName: String = ""
+        firstOfGroup: RowID = 0, account: AccountID = 0, accountName: String = ""
     ) {
         self.description = description
         app = description.app == Application() ? nil : description.app
@@ -224,7 +224,7 @@ final class SeriesRowCache: LineCache {
         guard let description = SeriesKey.decode(row.bytes(0)) else { return nil }
         self.init(
             description, group: row.int64(1), groupID: GroupID.text(key: row.int64(2)), fingerprint: row.text(3),
-            firstOfGroup: row.id(4), account: row.int64(5), accountName: row.text(6))
+            firstOfGroup: row.id(4), account: row.id(5), accountName: row.text(6))
     }
 }
 

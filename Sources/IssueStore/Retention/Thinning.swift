@@ -10,7 +10,7 @@ package struct Thinning: Sendable {
     /// cheaper.
     package let isWhole: Bool
     /// The series whose records are removed, mapped to their accounts.
-    let accounts: [SeriesID: Int64]
+    let accounts: [SeriesID: AccountID]
     /// The rows of the last records of their groups, by series. They are kept as long as possible.
     let spared: [SeriesID: RowID]
     /// The rows of the range that remain, in ascending order.
@@ -23,7 +23,7 @@ package struct Thinning: Sendable {
     var lists: [SeriesID]
 
     init(
-        range: RetentionSnapshot.ClosedRange, user: UInt32, isWhole: Bool, accounts: [SeriesID: Int64],
+        range: RetentionSnapshot.ClosedRange, user: UInt32, isWhole: Bool, accounts: [SeriesID: AccountID],
         remainingRows: [RowID], spared: [SeriesID: RowID]
     ) {
         self.range = range
@@ -99,7 +99,7 @@ extension RecordRemoval {
     private struct Member {
         var series: SeriesID
         var group: Int64
-        var account: Int64
+        var account: AccountID
         var user: UInt32
         var records: Int64
         var bytes: Int64
@@ -124,7 +124,7 @@ extension RecordRemoval {
             statement.bind(range.id, at: 1)
             return try statement.all {
                 Member(
-                    series: $0.id(0), group: $0.int64(1), account: $0.int64(2), user: UInt32(clamping: $0.int64(3)),
+                    series: $0.id(0), group: $0.int64(1), account: $0.id(2), user: UInt32(clamping: $0.int64(3)),
                     records: $0.int64(4), bytes: max(1, $0.int64(5)), lastRange: $0.int64(6))
             }
         }

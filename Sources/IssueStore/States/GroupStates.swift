@@ -45,7 +45,7 @@ extension StoreReader {
     package struct Subject: Equatable, Sendable {
         package var group: Int64
         package var uid: UInt32
-        var account: Int64
+        var account: AccountID
     }
 
     /// Returns a group by its id.
@@ -61,7 +61,9 @@ extension StoreReader {
                 "SELECT accounts.id, uid FROM groups JOIN accounts ON accounts.id = groups.account WHERE groups.id = ?1"
             ) { statement in
                 statement.bind(group, at: 1)
-                return try statement.first { (account: $0.int64(0), uid: UInt32(clamping: $0.int64(1))) }
+                return try statement.first {
+                    (account: $0.id(0, as: AccountID.self), uid: UInt32(clamping: $0.int64(1)))
+                }
             }
             guard let owner else { throw QueryFailure.notFound(id: id) }
             return Subject(group: group, uid: owner.uid, account: owner.account)

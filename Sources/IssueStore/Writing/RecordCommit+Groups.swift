@@ -98,20 +98,21 @@ extension RecordCommit {
     }
 
     private func knownAccount(_ name: WriterMemory.AccountName, _ memory: inout WriterMemory) throws(SQLiteError)
-        -> Int64?
+        -> AccountID?
     {
         if let known = memory.caches.accounts[name] { return known }
         let id = try connection.withStatement("SELECT id FROM accounts WHERE uid = ?1 AND app = ?2") {
             statement throws(SQLiteError) in
             statement.bind(Int64(name.uid), at: 1)
             statement.bind(name.app, at: 2)
-            return try statement.first { $0.int64(0) }
+            return try statement.first { $0.id(0, as: AccountID.self) }
         }
         if let id { memory.caches.accounts.insert(id, for: name) }
         return id
     }
 
-    private func insert(_ name: WriterMemory.AccountName, _ memory: inout WriterMemory) throws(SQLiteError) -> Int64 {
+    private func insert(_ name: WriterMemory.AccountName, _ memory: inout WriterMemory) throws(SQLiteError) -> AccountID
+    {
         try connection.withStatement("INSERT INTO accounts (uid, app, first_at) VALUES (?1, ?2, ?3)") {
             statement throws(SQLiteError) in
             statement.bind(Int64(name.uid), at: 1)
@@ -119,12 +120,12 @@ extension RecordCommit {
             statement.bind(time.wall.milliseconds, at: 3)
             try statement.run()
         }
-        let id = connection.lastInsertedRowID
+        let id = AccountID(rawValue: connection.lastInsertedRowID)
         memory.caches.accounts.insert(id, for: name)
         return id
     }
 
-    func knownGroup(account: Int64, fingerprint: String) throws(SQLiteError) -> KnownGroup? {
+    func knownGroup(account: AccountID, fingerprint: String) throws(SQLiteError) -> KnownGroup? {
         // Two statements, because for a new group the first one reads only the index.
         let id = try connection.withStatement("SELECT id FROM groups WHERE account = ?1 AND fingerprint = ?2") {
             statement throws(SQLiteError) in
@@ -230,7 +231,9 @@ extension RecordCommit {
             statement.bind(wall(starts.groups), at: 1)
             statement.bind(wall(starts.series), at: 2)
             statement.bind(Self.newest, at: 3)
-            return try statement.all { ($0.int64(0), UInt32(clamping: $0.int64(1)), $0.int64(2), $0.int64(3)) }
+            return try statement.all {
+                ($0.id(0, as: AccountID.self), UInt32(clamping: $0.int64(1)), $0.int64(2), $0.int64(3))
+            }
         }
         for (account, user, groups, series) in made {
             memory.values.guardian.restore(

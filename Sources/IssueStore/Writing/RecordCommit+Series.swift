@@ -10,14 +10,14 @@ extension RecordCommit {
     }
 
     struct Account {
-        var id: Int64
+        var id: AccountID
         var name: WriterMemory.AccountName
     }
 
     /// The series and account of a record.
     struct SeriesLocation {
         var series: SeriesID
-        var account: Int64
+        var account: AccountID
         /// `true` unless the state of the group is open.
         var isWatched: Bool
         /// The record's own description if the guard moved it to an overflow series, otherwise nil.
@@ -155,7 +155,10 @@ extension RecordCommit {
             statement.bind(hash, at: 1)
             statement.bind(sender, at: 2)
             return try statement.all {
-                (id: $0.id(0, as: SeriesID.self), account: $0.int64(1), key: $0.bytes(2), $0.int64(3) != 0)
+                (
+                    id: $0.id(0, as: SeriesID.self), account: $0.id(1, as: AccountID.self), key: $0.bytes(2),
+                    $0.int64(3) != 0
+                )
             }
             .first { $0.key == key }
             .map { SeriesLocation(series: $0.id, account: $0.account, isWatched: $0.3, original: nil) }
@@ -260,7 +263,7 @@ struct SeriesTable {
     struct Entry {
         var sender: Int64
         var id: SeriesID
-        var account: Int64
+        var account: AccountID
         /// `true` unless the state of the group is open. The state then decides how its records are treated.
         fileprivate(set) var isWatched: Bool
         /// Whether `id` is an overflow series, whose records keep the values of their own series.
@@ -268,7 +271,7 @@ struct SeriesTable {
         /// The index plus one of the next entry with the same number, or 0.
         fileprivate var next: UInt32 = 0
 
-        init(sender: Int64, id: SeriesID, account: Int64, isWatched: Bool) {
+        init(sender: Int64, id: SeriesID, account: AccountID, isWatched: Bool) {
             self.sender = sender
             self.id = id
             self.account = account
@@ -278,7 +281,7 @@ struct SeriesTable {
 
     /// The properties of a record that determine its overflow series.
     struct Overflow: Hashable {
-        var account: Int64
+        var account: AccountID
         var sender: Int64
         var severity: Severity
         var isReportable: Bool

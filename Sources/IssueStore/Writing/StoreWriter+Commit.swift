@@ -123,7 +123,7 @@ struct RecordCommit {
     /// `true` if the record that is being stored is the first one of its group.
     var isGroupNew = false
     /// The accounts of the records. Indices match `sums`.
-    private var accounts = IDInterner()
+    private var accounts = IDInterner<AccountID>()
     /// The records and occurrences that each account has received, at its index in `accounts`.
     private var sums: [LedgerChanges.Sum] = []
 
@@ -144,10 +144,10 @@ struct RecordCommit {
     }
 
     /// The account ids and what each has received.
-    var allSums: some Sequence<(Int64, LedgerChanges.Sum)> { zip(accounts.ids, sums) }
+    var allSums: some Sequence<(AccountID, LedgerChanges.Sum)> { zip(accounts.ids, sums) }
 
     /// Adds a record with this number of occurrences to an account's sum.
-    private mutating func count(_ occurrences: Int64, of account: Int64) {
+    private mutating func count(_ occurrences: Int64, of account: AccountID) {
         let number = accounts.number(of: account)
         if number == sums.count { sums.append(LedgerChanges.Sum()) }
         sums[number].records += 1
@@ -264,7 +264,7 @@ struct RecordCommit {
 
     @inline(__always)
     private mutating func append(
-        _ row: RowBuffer.Row, _ record: DecodedRecord, account: Int64, _ reason: PriorityReason?, _ uid: UInt32,
+        _ row: RowBuffer.Row, _ record: DecodedRecord, account: AccountID, _ reason: PriorityReason?, _ uid: UInt32,
         _ memory: inout WriterMemory
     ) {
         if let reason { priority.append(News(record: rows.nextID, reason: reason, uid: uid)) }
@@ -307,7 +307,7 @@ struct LedgerChanges {
 
     private struct Line: Hashable {
         var destination: Int64
-        var account: Int64
+        var account: AccountID
         var fate: Int64
     }
 
@@ -319,7 +319,7 @@ struct LedgerChanges {
     var isEmpty: Bool { sums.isEmpty }
 
     /// Adds records of an account to what the store and the given destinations have received.
-    mutating func received(_ sum: Sum, account: Int64, destinations: [Int64]) {
+    mutating func received(_ sum: Sum, account: AccountID, destinations: [Int64]) {
         add(sum, destination: 0, account: account, fate: Self.received)
         for destination in destinations {
             add(sum, destination: destination, account: account, fate: Self.received)
@@ -328,7 +328,7 @@ struct LedgerChanges {
     }
 
     /// Moves records of an account from one fate to another.
-    mutating func moved(_ sum: Sum, account: Int64, destination: Int64, from: Fate, to: Fate) {
+    mutating func moved(_ sum: Sum, account: AccountID, destination: Int64, from: Fate, to: Fate) {
         let negative = Sum(records: -sum.records, occurrences: -sum.occurrences)
         add(negative, destination: destination, account: account, fate: Int64(from.rawValue))
         add(sum, destination: destination, account: account, fate: Int64(to.rawValue))
@@ -336,13 +336,13 @@ struct LedgerChanges {
 
     /// Subtracts erased records of an account from what a destination has received, and from their fate unless it is
     /// nil.
-    mutating func erased(_ sum: Sum, account: Int64, destination: Int64, fate: Fate?) {
+    mutating func erased(_ sum: Sum, account: AccountID, destination: Int64, fate: Fate?) {
         let negative = Sum(records: -sum.records, occurrences: -sum.occurrences)
         add(negative, destination: destination, account: account, fate: Self.received)
         if let fate { add(negative, destination: destination, account: account, fate: Int64(fate.rawValue)) }
     }
 
-    private mutating func add(_ sum: Sum, destination: Int64, account: Int64, fate: Int64) {
+    private mutating func add(_ sum: Sum, destination: Int64, account: AccountID, fate: Int64) {
         let line = Line(destination: destination, account: account, fate: fate)
         sums[line, default: Sum()].records += sum.records
         sums[line, default: Sum()].occurrences += sum.occurrences

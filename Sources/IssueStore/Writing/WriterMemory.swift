@@ -52,7 +52,7 @@ struct WriterMemory {
         var senders = BoundedCache<Sender, SenderEntry>(capacity: 8192)
         /// Keyed by the connection of the process.
         var processes = BoundedCache<UInt64, ProcessEntry>(capacity: 8192)
-        var accounts = BoundedCache<AccountName, Int64>(capacity: 8192)
+        var accounts = BoundedCache<AccountName, AccountID>(capacity: 8192)
         /// The user ids of series in recently closed ranges, keyed by series id.
         var users = BoundedCache<SeriesID, Int64>(capacity: 65_536)
         var producers = ProducerTable()

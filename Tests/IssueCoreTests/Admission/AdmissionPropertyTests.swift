@@ -65,8 +65,8 @@ struct AdmissionPropertyTests {
         let end = try #require(log.last?.at)
         walk.drafts += walk.admission.closeAll(at: end)
 
-        var suppressed: [Int64: Int64] = [:]
-        var occurrences: [Int64: Int64] = [:]
+        var suppressed: [AccountID: Int64] = [:]
+        var occurrences: [AccountID: Int64] = [:]
         for ((candidate, _), judgement) in zip(log, walk.judgements) {
             guard case .suppress = judgement else { continue }
             suppressed[candidate.account, default: 0] += 1

@@ -39,19 +39,19 @@ struct CardinalityGuardTests {
 
         // Two groups and two more series of each application.
         let groups = (0..<16).map {
-            guardian.newSeries(account: Int64($0) / 2, user: 7, isNewGroup: true, at: at(10))
+            guardian.newSeries(account: AccountID(Int64($0) / 2), user: 7, isNewGroup: true, at: at(10))
         }
         #expect(groups.firstIndex { $0 != .allow } == 10)
         #expect(groups[10...].allSatisfy { $0 == .overflowGroup })
         let series = (0..<16).map {
-            guardian.newSeries(account: Int64($0) / 2, user: 7, isNewGroup: false, at: at(10))
+            guardian.newSeries(account: AccountID(Int64($0) / 2), user: 7, isNewGroup: false, at: at(10))
         }
         #expect(series.firstIndex { $0 != .allow } == 10)
         #expect(series[10...].allSatisfy { $0 == .overflowSeries })
         #expect(guardian.newSeries(account: 20, user: 8, isNewGroup: true, at: at(10)) == .allow)
         #expect(guardian.newSeries(account: 6, user: 7, isNewGroup: true, at: at(900)) == .allow)
         for account: Int64 in 1...3 {
-            guardian.restore(account: account, user: 9, newGroups: 1, newSeries: 7, at: at(900))
+            guardian.restore(account: AccountID(account), user: 9, newGroups: 1, newSeries: 7, at: at(900))
         }
         #expect(guardian.newSeries(account: 30, user: 9, isNewGroup: true, at: at(900)) == .overflowGroup)
     }
