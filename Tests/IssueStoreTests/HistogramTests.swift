@@ -71,7 +71,7 @@ struct HistogramTests {
             // The counts of each group if it is queried alone.
             for (key, counts) in try scan(store, total.frame, key: "groups.key") {
                 var filter = IssueFilter()
-                filter.groups = [GroupID.text(key: try #require(Int64(key)))]
+                filter.groups = [GroupKey.text(key: try #require(Int64(key)))]
                 let group = try histogram(store, filter, by: .group).series
                 #expect(group.map(\.key) == filter.groups)
                 #expect(group.map(\.counts) == [counts])

@@ -51,7 +51,7 @@ struct SeriesSelection {
         if let groups = filter.groups {
             keys = []
             for id in groups {
-                guard let key = GroupID.key(id) else {
+                guard let key = GroupKey.key(id) else {
                     throw .invalidFilter(field: "groups", reason: "\"\(id)\" is not a group id")
                 }
                 keys?.append(key)

@@ -46,7 +46,7 @@ extension StoreReader {
         try snapshot {
             let group: Int64
             var row: RowID?
-            if let key = GroupID.key(id) {
+            if let key = GroupKey.key(id) {
                 guard let found = try self.group(key: key, viewer: viewer) else { throw QueryFailure.notFound(id: id) }
                 group = found
                 row = try newestRecord(of: group)

@@ -144,7 +144,7 @@ extension StoreReader {
             statement.bind(sum.group, at: 1)
             return try statement.first { row in
                 IssueGroup(
-                    id: GroupID.text(key: row.int64(0)), title: row.text(1),
+                    id: GroupKey.text(key: row.int64(0)), title: row.text(1),
                     severity: Severity(rawValue: UInt8(clamping: row.int64(2))) ?? .error,
                     state: GroupState(rawValue: UInt8(clamping: row.int64(3))) ?? .open,
                     mutedUntil: row.optionalInt64(4).map { Timestamp(milliseconds: $0) },

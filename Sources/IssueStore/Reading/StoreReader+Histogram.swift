@@ -84,7 +84,7 @@ extension StoreReader {
         switch dimension {
         case .total, .app: key
         case .severity: (UInt8(key).flatMap { Severity(rawValue: $0) } ?? .error).name
-        case .group: GroupID.text(key: Int64(key) ?? 0)
+        case .group: GroupKey.text(key: Int64(key) ?? 0)
         }
     }
 }

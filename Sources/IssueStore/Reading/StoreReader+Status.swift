@@ -200,7 +200,7 @@ extension StoreReader {
                     destination: row.text(0), user: row.int64(6), account: row.id(1), reason: window.key.reason)
                 guard var sum = sums[key] else {
                     sums[key] = Suppression(
-                        destination: key.destination, app: row.text(2), group: GroupID.text(key: row.int64(3)),
+                        destination: key.destination, app: row.text(2), group: GroupKey.text(key: row.int64(3)),
                         reason: key.reason, count: window.suppressedCount, since: since, groups: 1)
                     return
                 }

@@ -223,13 +223,13 @@ final class SeriesRowCache: LineCache {
     convenience init?(_ row: borrowing Row) {
         guard let description = SeriesKey.decode(row.bytes(0)) else { return nil }
         self.init(
-            description, group: row.int64(1), groupID: GroupID.text(key: row.int64(2)), fingerprint: row.text(3),
+            description, group: row.int64(1), groupID: GroupKey.text(key: row.int64(2)), fingerprint: row.text(3),
             firstOfGroup: row.id(4), account: row.id(5), accountName: row.text(6))
     }
 }
 
 /// A group's id in text form: a `g` and the sixteen hexadecimal digits of its key.
-enum GroupID {
+enum GroupKey {
     static func text(key: Int64) -> String {
         let digits = String(UInt64(bitPattern: key), radix: 16)
         return "g" + String(repeating: "0", count: 16 - digits.count) + digits

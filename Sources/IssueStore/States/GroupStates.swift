@@ -54,7 +54,7 @@ extension StoreReader {
     ///   error of the query.
     package func subject(_ id: String, viewer: Viewer) throws -> Subject {
         try snapshot {
-            guard let key = GroupID.key(id), let group = try group(key: key, viewer: viewer) else {
+            guard let key = GroupKey.key(id), let group = try group(key: key, viewer: viewer) else {
                 throw QueryFailure.notFound(id: id)
             }
             let owner = try connection.withStatement(
