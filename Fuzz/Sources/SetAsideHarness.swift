@@ -71,7 +71,7 @@ enum SetAsideHarness {
         // In a damaged file, rows can share overflow pages, so the rows can be larger than the file.
         require(bytes <= 64 * size, "\(bytes) bytes were read from a file of \(size)")
         require(recovered <= rows.count, "\(recovered) records were stored, but only \(rows.count) were read")
-        var last: Int64 = 0
+        var last: GroupID = 0
         while let (notes, next) = store.notes(above: last) {
             steps += 1
             require(steps <= maxSteps, "Reading the states takes more than \(maxSteps) steps")

@@ -84,3 +84,13 @@ package struct AccountID: Identifier {
     @inlinable
     package init(rawValue: Int64) { self.rawValue = rawValue }
 }
+
+/// The id of a group: the records of an account that have the same fingerprint.
+///
+/// Clients see the key of a group instead of its id, because an id is assigned by one store only.
+package struct GroupID: Identifier {
+    package var rawValue: Int64
+
+    @inlinable
+    package init(rawValue: Int64) { self.rawValue = rawValue }
+}

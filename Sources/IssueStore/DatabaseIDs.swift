@@ -3,5 +3,6 @@ import SQLiteKit
 
 // The conformances are here because IssueCore knows no database, and SQLiteKit knows none of our tables.
 extension AccountID: DatabaseID {}
+extension GroupID: DatabaseID {}
 extension RowID: DatabaseID {}
 extension SeriesID: DatabaseID {}

@@ -36,7 +36,7 @@ struct SeededGenerator: RandomNumberGenerator {
             // Small group ids are frequent, as a few groups make up most of the traffic.
             let group = number(below: number(below: groups) + 1)
             let candidate = Candidate(
-                record: RowID(record), group: group, account: AccountID(group % accounts),
+                record: RowID(record), group: GroupID(group), account: AccountID(group % accounts),
                 user: UInt32(group % accounts) / 2 * 998,
                 severity: happens(oneIn: 30) ? .critical : [.warning, .error][Int(number(below: 2))],
                 isFirstOfGroup: seen.insert(group).inserted, count: happens(oneIn: 10) ? number(below: 50) + 1 : 1,

@@ -362,7 +362,7 @@ struct ErasingTests {
         try TemporaryStore.with { store in
             let fixture = try Fixture(store)
             let stored = try fixture.writer.store(try fixture.batch())
-            func draft(_ group: Int64?, _ reason: SuppressionReason) -> SummaryDraft {
+            func draft(_ group: GroupID?, _ reason: SuppressionReason) -> SummaryDraft {
                 let at = RecordLogInstant(milliseconds: 1)
                 return SummaryDraft(
                     group: group, account: 1, reason: reason, windowStart: at, windowEnd: at, suppressedCount: 1,

@@ -47,7 +47,7 @@ struct HostileSalvageTests {
                 result.recovered += try writer.importSalvaged(
                     portion.submissions, wall: store.wall, monotonic: store.monotonic)
             }
-            var last: Int64 = 0
+            var last: GroupID = 0
             while let (notes, next) = salvaged.notes(above: last) {
                 try writer.importSalvaged(notes)
                 last = next

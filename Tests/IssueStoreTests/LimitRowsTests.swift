@@ -20,7 +20,7 @@ struct LimitRowsTests {
 
     private func window(_ group: Int64, _ reason: SuppressionReason, count: Int64) -> WindowRow {
         var row = WindowRow(
-            key: .init(group: group, reason: reason), account: 3, start: RecordLogInstant(milliseconds: -5),
+            key: .init(group: GroupID(group), reason: reason), account: 3, start: RecordLogInstant(milliseconds: -5),
             due: RecordLogInstant(milliseconds: 60_000), interval: .seconds(120), sequence: 9)
         row.suppressedCount = count
         row.suppressedOccurrences = count * 7
@@ -51,7 +51,7 @@ struct LimitRowsTests {
                 }
                 changes.groups.append(
                     GroupRow(
-                        group: Int64(index) + 1, account: 2, lastRecord: RowID(100 - index), occurrences: .max,
+                        group: GroupID(index + 1), account: 2, lastRecord: RowID(100 - index), occurrences: .max,
                         suppressedBefore: 4, sequences: index == 0 ? [:] : [.groupRate: 1, .cardinality: .max],
                         level: index == 1 ? nil : level, at: .init(milliseconds: 7)))
             }

@@ -7,7 +7,7 @@ import Testing
 struct SuppressionFigureTests {
     private func window(_ group: Int64, _ reason: SuppressionReason = .groupRate, count: Int64) -> WindowRow {
         var row = WindowRow(
-            key: .init(group: group, reason: reason), account: 1, start: RecordLogInstant(milliseconds: 5_000),
+            key: .init(group: GroupID(group), reason: reason), account: 1, start: RecordLogInstant(milliseconds: 5_000),
             due: RecordLogInstant(milliseconds: 65_000), interval: .seconds(60), sequence: 1)
         row.suppressedCount = count
         return row

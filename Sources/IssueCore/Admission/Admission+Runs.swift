@@ -54,7 +54,7 @@ extension Admission {
 /// An empty bucket stays empty until it has refilled, and a record it refuses takes no tokens from
 /// the other buckets. Until then the result is known.
 package struct SuppressedRun: Sendable {
-    package let group: Int64
+    package let group: GroupID
     package let account: AccountID
     package let user: UInt32
     package let severity: Severity

@@ -189,7 +189,7 @@ extension Admission {
         (key.account?.rawValue ?? .min, key.role.rawValue)
     }
 
-    private static func order(_ key: WindowRow.Key) -> (Int64, String) {
+    private static func order(_ key: WindowRow.Key) -> (GroupID, String) {
         (key.group, key.reason.rawValue)
     }
 }
@@ -197,7 +197,7 @@ extension Admission {
 /// The content of a summary: how many records were suppressed, in which groups, since when and why.
 package struct SummaryDraft: Equatable, Sendable {
     /// The group's id; nil if the summary covers several groups of an application.
-    package var group: Int64?
+    package var group: GroupID?
     package var account: AccountID
     /// The reason. If several groups are covered, the reason with the largest number of records.
     package var reason: SuppressionReason
@@ -228,7 +228,7 @@ package struct SummaryDraft: Equatable, Sendable {
     package var stretches: [SummaryRange]
 
     package init(
-        group: Int64?, account: AccountID, reason: SuppressionReason, windowStart: RecordLogInstant,
+        group: GroupID?, account: AccountID, reason: SuppressionReason, windowStart: RecordLogInstant,
         windowEnd: RecordLogInstant,
         suppressedCount: Int64, suppressedOccurrences: Int64, forwardedCount: Int64, occurrences: Int64,
         summarySequence: Int64, firstSeen: RecordLogInstant, lastSeen: RecordLogInstant, samples: [RowID],
@@ -299,11 +299,11 @@ struct SummaryPlan: Equatable {
 /// A range of rows that a summary covers: in it, all suppressed records of the group with this
 /// reason count in the summary.
 package struct SummaryRange: Equatable, Sendable {
-    package var group: Int64
+    package var group: GroupID
     package var reason: SuppressionReason
     package var records: ClosedRange<RowID>
 
-    package init(group: Int64, reason: SuppressionReason, records: ClosedRange<RowID>) {
+    package init(group: GroupID, reason: SuppressionReason, records: ClosedRange<RowID>) {
         self.group = group
         self.reason = reason
         self.records = records
@@ -314,10 +314,10 @@ package struct SummaryRange: Equatable, Sendable {
 /// stored in this form.
 package struct WindowRow: Equatable, Sendable {
     package struct Key: Hashable, Sendable {
-        package var group: Int64
+        package var group: GroupID
         package var reason: SuppressionReason
 
-        package init(group: Int64, reason: SuppressionReason) {
+        package init(group: GroupID, reason: SuppressionReason) {
             self.group = group
             self.reason = reason
         }
@@ -404,12 +404,12 @@ package struct WindowRow: Equatable, Sendable {
 struct DirtySet: Sendable {
     var buckets: Set<BucketRow.Key> = []
     /// Contains each group at most once: `Group.isChanged` is true for those in the list.
-    var groups: [Int64] = []
+    var groups: [GroupID] = []
     var windows: Set<WindowRow.Key> = []
     var closedWindows: Set<WindowRow.Key> = []
     var sequences: [AccountID: Int64] = [:]
     /// Groups that were evicted from the table before they were stored.
-    var evictedGroups: [Int64: GroupRow] = [:]
+    var evictedGroups: [GroupID: GroupRow] = [:]
     var evictedBuckets: [BucketRow.Key: BucketRow] = [:]
 
     mutating func evict(_ limit: SharedLimit, of account: AccountID) {

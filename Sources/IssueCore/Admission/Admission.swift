@@ -48,7 +48,7 @@ package struct Admission: Sendable {
     package var dailyBytes = DailyBudget(limit: 0)
 
     let bounds: Bounds
-    var groups: RecencyTable<Int64, Group>
+    var groups: RecencyTable<GroupID, Group>
     var accounts: RecencyTable<AccountID, Account>
     /// The last sequence number of the summaries that cover several groups, by application.
     var sequences: RecencyTable<AccountID, Int64>
@@ -107,7 +107,7 @@ package struct Admission: Sendable {
 
     /// Returns `true` if a group's state is in memory. Otherwise its stored state must be adopted
     /// before one of its records is evaluated.
-    package func knows(group: Int64) -> Bool {
+    package func knows(group: GroupID) -> Bool {
         groups.contains(group) || unsaved.evictedGroups[group] != nil
     }
 
@@ -119,7 +119,7 @@ package struct Admission: Sendable {
 
     /// Returns how often a group has occurred in the records evaluated so far; nil if it is not in
     /// memory.
-    package func occurrences(of group: Int64) -> Int64? {
+    package func occurrences(of group: GroupID) -> Int64? {
         groups.peek(group)?.occurrences ?? unsaved.evictedGroups[group]?.occurrences
     }
 
@@ -176,7 +176,7 @@ package struct Admission: Sendable {
 
     /// Inserts a group into the table. If that evicts another group, the windows of that group are
     /// reported at the next flush.
-    mutating func put(_ group: Group, for id: Int64) {
+    mutating func put(_ group: Group, for id: GroupID) {
         guard let (goneID, left) = groups.insert(group, for: id) else { return }
         var gone = left
         for reason in SuppressionReason.allCases where gone.openWindows > 0 {
@@ -216,7 +216,7 @@ package struct Admission: Sendable {
         put(group, for: row.group)
     }
 
-    static func row(of group: Group, id: Int64) -> GroupRow {
+    static func row(of group: Group, id: GroupID) -> GroupRow {
         GroupRow(
             group: id, account: group.account, lastRecord: group.lastRecord, occurrences: group.occurrences,
             suppressedBefore: group.suppressedBefore, sequences: group.sequences, level: group.bucket.level,
@@ -372,7 +372,7 @@ extension Admission {
         return key
     }
 
-    mutating func store(_ group: Group, as id: Int64) {
+    mutating func store(_ group: Group, as id: GroupID) {
         var changed = group
         if !changed.isChanged {
             changed.isChanged = true
@@ -438,7 +438,7 @@ package struct AdmissionState: Equatable, Sendable {
 package struct Candidate: Equatable, Sendable {
     /// The record's row id.
     package var record: RowID
-    package var group: Int64
+    package var group: GroupID
     /// The account id: one application of one user. An application of the same name of another user
     /// has its own account.
     package var account: AccountID
@@ -456,7 +456,7 @@ package struct Candidate: Equatable, Sendable {
     package var wasPriority: Bool
 
     package init(
-        record: RowID, group: Int64, account: AccountID, user: UInt32, severity: Severity, isFirstOfGroup: Bool,
+        record: RowID, group: GroupID, account: AccountID, user: UInt32, severity: Severity, isFirstOfGroup: Bool,
         count: Int64 = 1, isReportable: Bool = true, isMuted: Bool = false, wasPriority: Bool = false
     ) {
         self.record = record

@@ -271,7 +271,7 @@ package struct Rate: Hashable, Sendable {
 
 /// The stored state of one group for one destination.
 package struct GroupRow: Equatable, Sendable {
-    package var group: Int64
+    package var group: GroupID
     package var account: AccountID
     /// The row id of the newest record evaluated. At a start, the groups with the newest records
     /// are loaded.
@@ -287,7 +287,7 @@ package struct GroupRow: Equatable, Sendable {
     package var at: RecordLogInstant
 
     package init(
-        group: Int64, account: AccountID, lastRecord: RowID, occurrences: Int64, suppressedBefore: Int64,
+        group: GroupID, account: AccountID, lastRecord: RowID, occurrences: Int64, suppressedBefore: Int64,
         sequences: [SuppressionReason: Int64], level: Double?, at: RecordLogInstant
     ) {
         self.group = group

@@ -194,7 +194,7 @@ package enum EvictionPolicy {
     /// the smallest of them.
     ///
     /// - Parameter groups: The volume of each group, by group id.
-    package static func noisiest(_ groups: [Int64: Int64]) -> Set<Int64> {
+    package static func noisiest(_ groups: [GroupID: Int64]) -> Set<GroupID> {
         let sorted = groups.sorted { ($0.value, $1.key) > ($1.value, $0.key) }
         let noise = groups.values.reduce(0, +)
         let enough = noise - noise / 8

@@ -412,7 +412,7 @@ enum SummaryID {
         var hash = SipHash(key0: 3)
         hash.append(field: host)
         hash.append(field: destination)
-        hash.append(UInt64(bitPattern: draft.group ?? -draft.account.rawValue))
+        hash.append(UInt64(bitPattern: draft.group?.rawValue ?? -draft.account.rawValue))
         hash.append(field: draft.reason.rawValue)
         hash.append(UInt64(bitPattern: draft.windowStart.milliseconds))
         hash.append(UInt64(bitPattern: draft.summarySequence))

@@ -202,7 +202,7 @@ struct SuppressedRuns {
     private var known: [Known] = []
     private var runs: [SuppressedRun?] = []
     /// The indices of each group's series.
-    private var series: [Int64: [Int]] = [:]
+    private var series: [GroupID: [Int]] = [:]
     /// The runs that end when any record is admitted.
     private var shared: [Int] = []
     /// The suppressed rows for each reason, by the reason's index.
@@ -248,7 +248,7 @@ struct SuppressedRuns {
 
     /// Returns the runs of a group, or of all groups, that contain records.
     /// They continue empty.
-    mutating func end(ofGroup group: Int64? = nil) -> [SuppressedRun] {
+    mutating func end(ofGroup group: GroupID? = nil) -> [SuppressedRun] {
         let numbers = group.map { series[$0] ?? [] } ?? Array(known.indices)
         var ended: [SuppressedRun] = []
         for number in numbers {
@@ -266,7 +266,7 @@ struct SuppressedRuns {
     }
 
     /// Ends the runs that may change because a record of a group was admitted.
-    mutating func admitted(inGroup group: Int64) {
+    mutating func admitted(inGroup group: GroupID) {
         for number in shared { known[number].until = nil }
         for number in series[group] ?? [] { known[number].until = nil }
         shared.removeAll(keepingCapacity: true)

@@ -111,7 +111,7 @@ struct RepairJob {
     }
 
     private func importNotes(of store: QuarantinedStore, _ run: JobRun) throws {
-        var last: Int64 = 0
+        var last: GroupID = 0
         while let (notes, next) = store.notes(above: last) {
             last = next
             try run.writer.perform { try $0.importSalvaged(notes) }

@@ -232,10 +232,10 @@ extension RecordRemoval {
             let chain = try chain(of: id)
             if chain.isEmpty, try isForgettable(id, isWhole: isWhole) {
                 try deletePostingChain(of: id)
-                try run("DELETE FROM totals WHERE series = ?1", id.rawValue)
+                try run("DELETE FROM totals WHERE series = ?1", id)
                 if reported.contains(id) {
                     // The series is counted again when the open range closes.
-                    try run("DELETE FROM counts WHERE series = ?1", id.rawValue)
+                    try run("DELETE FROM counts WHERE series = ?1", id)
                 } else {
                     try erase(series: id)
                 }
@@ -290,7 +290,7 @@ extension RecordRemoval {
     }
 
     private func run(
-        _ sql: StaticString, _ id: Int64, _ owner: (account: AccountID, sender: Int64?)? = nil
+        _ sql: StaticString, _ id: some DatabaseID, _ owner: (account: AccountID, sender: Int64?)? = nil
     ) throws(SQLiteError) {
         try connection.withStatement(sql) { statement throws(SQLiteError) in
             statement.bind(id, at: 1)
@@ -420,18 +420,18 @@ extension RecordRemoval {
         let group = try connection.withStatement(#"SELECT "group" FROM series WHERE id = ?1"#) {
             statement throws(SQLiteError) in
             statement.bind(series, at: 1)
-            return try statement.first { $0.int64(0) }
+            return try statement.first { $0.id(0, as: GroupID.self) }
         }
         guard let group else { return }
-        try run("DELETE FROM series WHERE id = ?1 AND id < (SELECT max(id) FROM series)", series.rawValue)
+        try run("DELETE FROM series WHERE id = ?1 AND id < (SELECT max(id) FROM series)", series)
         try run(
             """
             UPDATE series SET hash = 0, key = x'', app = NULL, version = NULL, build = NULL, environment = NULL,
                 platform = NULL, network = NULL, development = NULL, domain = NULL, code = NULL, file = NULL,
                 line = NULL, "column" = NULL, function = NULL, module = NULL, fingerprint = NULL, template = ''
             WHERE id = ?1
-            """, series.rawValue)
-        try run("UPDATE series SET account = ?2, sender = ?3 WHERE id = ?1", series.rawValue, try nobody())
+            """, series)
+        try run("UPDATE series SET account = ?2, sender = ?3 WHERE id = ?1", series, try nobody())
         let next = try connection.withStatement(
             #"SELECT key FROM series WHERE "group" = ?1 AND key <> x'' ORDER BY id LIMIT 1"#
         ) { statement throws(SQLiteError) in
@@ -447,7 +447,7 @@ extension RecordRemoval {
 
     /// Gives a group the title and source location of its first remaining series, and versions that its series have.
     /// They came from its first series, which may have been erased.
-    private func rename(group: Int64, after series: SeriesDescription) throws(SQLiteError) {
+    private func rename(group: GroupID, after series: SeriesDescription) throws(SQLiteError) {
         try unindex(group: group)
         try connection.withStatement(
             """
@@ -481,7 +481,7 @@ extension RecordRemoval {
         }
     }
 
-    func unindex(group: Int64) throws(SQLiteError) {
+    func unindex(group: GroupID) throws(SQLiteError) {
         try run(
             """
             INSERT INTO group_text (group_text, rowid, title, domain)
@@ -489,7 +489,7 @@ extension RecordRemoval {
             """, group)
     }
 
-    private func erase(group: Int64) throws(SQLiteError) {
+    private func erase(group: GroupID) throws(SQLiteError) {
         try unindex(group: group)
         try run(#"DELETE FROM summary_windows WHERE "group" = ?1"#, group)
         try run(

@@ -8,7 +8,7 @@ extension ForwardingOutbox {
         for row in changes.buckets {
             try put(.bucket, LimitRows.key(row.key), LimitRows.json(row), of: destination)
         }
-        for row in changes.groups { try put(.group, row.group, LimitRows.json(row), of: destination) }
+        for row in changes.groups { try put(.group, row.group.rawValue, LimitRows.json(row), of: destination) }
         for key in changes.closedWindows {
             try connection.withStatement("DELETE FROM limits WHERE destination = ?1 AND kind = ?2 AND key = ?3") {
                 statement throws(SQLiteError) in
@@ -52,7 +52,7 @@ enum LimitRows {
     static func key(_ key: BucketRow.Key) -> Int64 { (key.account?.rawValue ?? 0) << 3 | Int64(key.role.rawValue) }
 
     static func key(_ key: WindowRow.Key) -> Int64 {
-        key.group << 3 | Int64(SuppressionReason.allCases.firstIndex(of: key.reason) ?? 0)
+        key.group.rawValue << 3 | Int64(SuppressionReason.allCases.firstIndex(of: key.reason) ?? 0)
     }
 
     static func json(_ row: BucketRow) -> String {
@@ -117,7 +117,7 @@ enum LimitRows {
             sequences[reason] = value["sequences"]?[reason.rawValue]?.asInteger
         }
         return GroupRow(
-            group: key, account: AccountID(rawValue: account), lastRecord: RowID(rawValue: last),
+            group: GroupID(rawValue: key), account: AccountID(rawValue: account), lastRecord: RowID(rawValue: last),
             occurrences: value["occurrences"]?.asInteger ?? 0,
             suppressedBefore: value["before"]?.asInteger ?? 0, sequences: sequences, level: value["level"]?.asDouble,
             at: at)
@@ -151,7 +151,7 @@ enum LimitRows {
             let start = instant(value["start"]), let due = instant(value["due"])
         else { return nil }
         var row = WindowRow(
-            key: WindowRow.Key(group: key >> 3, reason: SuppressionReason.allCases[index]),
+            key: WindowRow.Key(group: GroupID(rawValue: key >> 3), reason: SuppressionReason.allCases[index]),
             account: AccountID(rawValue: account),
             start: start, due: due, interval: .milliseconds(value["interval"]?.asInteger ?? 60_000),
             sequence: value["sequence"]?.asInteger ?? 1)

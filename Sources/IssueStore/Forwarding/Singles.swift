@@ -187,8 +187,10 @@ extension StoreReader {
     /// Returns the stored limiter state of a group that is no longer in memory, or nil if there is none.
     ///
     /// - Throws: The error of the query.
-    package func limits(ofGroup group: Int64, _ destination: Int64) throws -> GroupRow? {
-        try snapshot { try limits(.group, from: group, through: group, destination, LimitRows.group).first }
+    package func limits(ofGroup group: GroupID, _ destination: Int64) throws -> GroupRow? {
+        try snapshot {
+            try limits(.group, from: group.rawValue, through: group.rawValue, destination, LimitRows.group).first
+        }
     }
 
     /// Returns the stored token buckets of an application's account.

@@ -154,7 +154,7 @@ extension StoreReader {
                 statement.bind(id, at: 1)
                 return try statement.first { row in
                     SeriesInfo(
-                        group: row.int64(0), account: row.id(1),
+                        group: row.id(0), account: row.id(1),
                         user: users.owner(of: UInt32(clamping: row.int64(6))),
                         severity: Severity(rawValue: UInt8(clamping: row.int64(2))) ?? .error,
                         isReportable: row.int64(3) != 0, firstOfGroup: row.id(4), regression: row.id(5),
@@ -368,7 +368,7 @@ package struct SentRecord: Equatable, Sendable {
 
 /// The attributes of a series that a scan needs to evaluate its records.
 package struct SeriesInfo: Equatable, Sendable {
-    package var group: Int64
+    package var group: GroupID
     package var account: AccountID
     /// The user who sent the records, or the user who is accountable for them.
     package var user: UInt32

@@ -44,7 +44,7 @@ extension StoreReader {
     ///   query.
     package func show(_ id: String, viewer: Viewer) throws -> Shown {
         try snapshot {
-            let group: Int64
+            let group: GroupID
             var row: RowID?
             if let key = GroupKey.key(id) {
                 guard let found = try self.group(key: key, viewer: viewer) else { throw QueryFailure.notFound(id: id) }
@@ -100,7 +100,7 @@ extension StoreReader {
         }
     }
 
-    private func find(_ text: String, viewer: Viewer) throws -> (row: RowID, group: Int64) {
+    private func find(_ text: String, viewer: Viewer) throws -> (row: RowID, group: GroupID) {
         guard let id = RecordID(text), try recordID(row: id.row) == id else { throw QueryFailure.notFound(id: text) }
         let statement = try Statement(
             composedSQL: """
@@ -110,12 +110,12 @@ extension StoreReader {
                 """, on: connection)
         statement.bind(id.row, at: 1)
         viewer.bind(to: statement, at: 2)
-        let found = try statement.first { (row: $0.id(0, as: RowID.self), group: $0.int64(1)) }
+        let found = try statement.first { (row: $0.id(0, as: RowID.self), group: $0.id(1, as: GroupID.self)) }
         guard let found else { throw QueryFailure.notFound(id: text) }
         return found
     }
 
-    func group(key: Int64, viewer: Viewer) throws -> Int64? {
+    func group(key: Int64, viewer: Viewer) throws -> GroupID? {
         let statement = try Statement(
             composedSQL: """
                 SELECT groups.id FROM groups JOIN accounts ON accounts.id = groups.account
@@ -123,10 +123,10 @@ extension StoreReader {
                 """, on: connection)
         statement.bind(key, at: 1)
         viewer.bind(to: statement, at: 2)
-        return try statement.first { $0.int64(0) }
+        return try statement.first { $0.id(0) }
     }
 
-    private func sum(of group: Int64) throws -> GroupSum? {
+    private func sum(of group: GroupID) throws -> GroupSum? {
         try connection.withStatement(
             """
             SELECT sum(records), sum(occurrences), min(first_at), max(last_at) FROM series_totals WHERE "group" = ?1

@@ -58,13 +58,14 @@ extension StoreReader {
                 try addSparklines(to: &groups, of: page.map(\.group), buckets: buckets, query, selection)
             }
             let next =
-                sums.count > page.count ? page.last.map { PageCursor(value: $0.sortKey, row: $0.group).text } : nil
+                sums.count > page.count
+                ? page.last.map { PageCursor(value: $0.sortKey, row: $0.group.rawValue).text } : nil
             return GroupPage(groups: groups, next: next)
         }
     }
 
     struct GroupSum {
-        var group: Int64
+        var group: GroupID
         var records: Int64
         var occurrences: Int64
         var firstAt: Int64
@@ -126,7 +127,7 @@ extension StoreReader {
         statement.bind(query.limit + 1, at: 19)
         return try statement.all { row in
             GroupSum(
-                group: row.int64(0), records: row.int64(1), occurrences: row.int64(2), firstAt: row.int64(3),
+                group: row.id(0), records: row.int64(1), occurrences: row.int64(2), firstAt: row.int64(3),
                 lastAt: row.int64(4), sortKey: row.int64(5))
         }
     }
@@ -169,7 +170,7 @@ extension StoreReader {
     }
 
     /// Returns the row of a group's newest stored record, or nil if none is stored.
-    func newestRecord(of group: Int64) throws -> RowID? {
+    func newestRecord(of group: GroupID) throws -> RowID? {
         let open = try connection.withStatement(
             """
             SELECT max(id) FROM records
@@ -215,7 +216,8 @@ extension StoreReader {
 
     /// Adds the number of records per bucket. The buckets cover the time of the filter, or the last 24 hours.
     private func addSparklines(
-        to groups: inout [IssueGroup], of rows: [Int64], buckets: Int, _ query: GroupQuery, _ selection: SeriesSelection
+        to groups: inout [IssueGroup], of rows: [GroupID], buckets: Int, _ query: GroupQuery,
+        _ selection: SeriesSelection
     ) throws {
         let end = query.filter.until ?? query.now
         let start = query.filter.since ?? end.advanced(by: .seconds(-86_400))
@@ -223,7 +225,7 @@ extension StoreReader {
         let places = Dictionary(rows.enumerated().map { ($0.element, $0.offset) }) { first, _ in first }
         for index in groups.indices { groups[index].sparkline = [Int64](repeating: 0, count: buckets) }
         var writer = JSONWriter()
-        writer.array { for row in rows { $0.integer(row) } }
+        writer.array { for row in rows { $0.integer(row.rawValue) } }
         let sql = """
             WITH own AS MATERIALIZED (
                 SELECT series, "group" FROM (\(SeriesSelection.sql))
@@ -245,7 +247,7 @@ extension StoreReader {
         statement.bind(end.milliseconds, at: 17)
         statement.bind(try lastClosedID(), at: 18)
         try statement.forEach { row in
-            guard let index = places[row.int64(0)] else { return }
+            guard let index = places[row.id(0)] else { return }
             let bucket = Int(min(max(row.int64(1), 0), Int64(buckets) - 1))
             groups[index].sparkline?[bucket] += row.int64(2)
         }

@@ -193,7 +193,7 @@ struct RecordCells {
 /// A record with its series, process and group.
 package struct RecordRow: Sendable {
     package var row: RowID
-    package var group: Int64
+    package var group: GroupID
     package var account: AccountID
     package var receivedAt: Timestamp
     package var isFirstOfGroup: Bool

@@ -172,7 +172,7 @@ final class SeriesRowCache: LineCache {
     let description: SeriesDescription
     let app: Application?
     let source: SourceLocation?
-    let group: Int64
+    let group: GroupID
     /// The group's id in text form.
     let groupID: String
     let fingerprint: String
@@ -205,7 +205,7 @@ final class SeriesRowCache: LineCache {
 
     /// Creates an entry for a series whose other attributes may be unknown.
     init(
-        _ description: SeriesDescription, group: Int64 = 0, groupID: String = "", fingerprint: String = "",
+        _ description: SeriesDescription, group: GroupID = 0, groupID: String = "", fingerprint: String = "",
         firstOfGroup: RowID = 0, account: AccountID = 0, accountName: String = ""
     ) {
         self.description = description
@@ -223,7 +223,7 @@ final class SeriesRowCache: LineCache {
     convenience init?(_ row: borrowing Row) {
         guard let description = SeriesKey.decode(row.bytes(0)) else { return nil }
         self.init(
-            description, group: row.int64(1), groupID: GroupKey.text(key: row.int64(2)), fingerprint: row.text(3),
+            description, group: row.id(1), groupID: GroupKey.text(key: row.int64(2)), fingerprint: row.text(3),
             firstOfGroup: row.id(4), account: row.id(5), accountName: row.text(6))
     }
 }

@@ -53,7 +53,7 @@ extension StoreWriter {
                 #"SELECT DISTINCT "group" FROM series WHERE id IN (SELECT value FROM json_each(?1))"#
             ) { statement throws(SQLiteError) in
                 statement.bind(Self.list(gone), at: 1)
-                return try statement.all { $0.int64(0) }
+                return try statement.all { $0.id(0, as: GroupID.self) }
             }
             for series in gone { try removal.deletePostingChain(of: series) }
             try removal.delete("DELETE FROM totals WHERE series IN (SELECT value FROM json_each(?1))", gone)
@@ -167,7 +167,7 @@ extension StoreWriter {
 extension RecordRemoval {
     /// Removes a group without series, unless its state is not open, a limiter window refers to it, or a summary is
     /// unsent.
-    func collect(group: Int64) throws(SQLiteError) {
+    func collect(group: GroupID) throws(SQLiteError) {
         let isLeft = try connection.withStatement(
             """
             SELECT 1 FROM groups WHERE id = ?1 AND state = 0 AND merged_into IS NULL

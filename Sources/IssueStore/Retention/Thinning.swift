@@ -98,7 +98,7 @@ extension RecordRemoval {
 
     private struct Member {
         var series: SeriesID
-        var group: Int64
+        var group: GroupID
         var account: AccountID
         var user: UInt32
         var records: Int64
@@ -124,11 +124,11 @@ extension RecordRemoval {
             statement.bind(range.id, at: 1)
             return try statement.all {
                 Member(
-                    series: $0.id(0), group: $0.int64(1), account: $0.id(2), user: UInt32(clamping: $0.int64(3)),
+                    series: $0.id(0), group: $0.id(1), account: $0.id(2), user: UInt32(clamping: $0.int64(3)),
                     records: $0.int64(4), bytes: max(1, $0.int64(5)), lastRange: $0.int64(6))
             }
         }
-        var groups: [Int64: Int64] = [:]
+        var groups: [GroupID: Int64] = [:]
         for member in members where member.user == user { groups[member.group, default: 0] += member.bytes }
         let noisiest = EvictionPolicy.noisiest(groups)
         let chosen = members.filter { noisiest.contains($0.group) }
@@ -172,7 +172,7 @@ extension RecordRemoval {
             #"SELECT DISTINCT series."group" FROM records JOIN series ON series.id = series WHERE records.id >= ?1"#
         ) { statement throws(SQLiteError) in
             statement.bind(openID, at: 1)
-            return Set(try statement.all { $0.int64(0) })
+            return Set(try statement.all { $0.id(0, as: GroupID.self) })
         }
         var last: [SeriesID: RowID] = [:]
         for (group, members) in candidates where !reported.contains(group) {
@@ -187,7 +187,7 @@ extension RecordRemoval {
         return last
     }
 
-    private func occurs(_ group: Int64, above range: Int64) throws(SQLiteError) -> Bool {
+    private func occurs(_ group: GroupID, above range: Int64) throws(SQLiteError) -> Bool {
         try connection.withStatement(
             """
             SELECT 1 FROM totals WHERE last_range > ?2 AND series IN (SELECT id FROM series WHERE "group" = ?1) LIMIT 1

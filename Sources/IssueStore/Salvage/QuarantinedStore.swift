@@ -131,7 +131,7 @@ package final class QuarantinedStore {
     ///
     /// - Returns: Some notes in the order of their rows, and the last row; nil if there are none or they cannot be
     ///   read.
-    package func notes(above row: Int64 = 0) -> (notes: [GroupNote], last: Int64)? {
+    package func notes(above row: GroupID = 0) -> (notes: [GroupNote], last: GroupID)? {
         reader.connection.setDeadline(.after(Self.stepTimeout))
         defer { reader.connection.setDeadline(nil) }
         var last = row
@@ -146,7 +146,7 @@ package final class QuarantinedStore {
         ) { (statement) throws(SQLiteError) in
             statement.bind(row, at: 1)
             return try statement.all { row in
-                last = max(last, row.int64(8))
+                last = max(last, row.id(8))
                 return GroupNote(
                     uid: UInt32(clamping: row.int64(0)), app: row.text(1), fingerprint: row.text(2),
                     rule: row.int64(3),

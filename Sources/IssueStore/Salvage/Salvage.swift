@@ -126,7 +126,7 @@ extension StoreWriter {
     }
 
     /// Returns the group that a note refers to, or nil if it does not exist or already has a triage state.
-    private func group(of note: GroupNote) throws(SQLiteError) -> Int64? {
+    private func group(of note: GroupNote) throws(SQLiteError) -> GroupID? {
         try connection.withStatement(
             """
             SELECT id FROM groups
@@ -138,7 +138,7 @@ extension StoreWriter {
             statement.bind(note.app, at: 2)
             statement.bind(note.fingerprint, at: 3)
             statement.bind(note.rule, at: 4)
-            return try statement.first { $0.int64(0) }
+            return try statement.first { $0.id(0) }
         }
     }
 }

@@ -6,12 +6,12 @@ import SQLiteKit
 struct TriageCache {
     /// The attributes of a series that triage needs.
     struct Series {
-        var group: Int64
+        var group: GroupID
         var version: ApplicationVersion
     }
 
     private var series = BoundedCache<SeriesID, Series>(capacity: 8192)
-    private var states = BoundedCache<Int64, TriageState>(capacity: 8192)
+    private var states = BoundedCache<GroupID, TriageState>(capacity: 8192)
 
     /// Returns the group and the version of a series, or nil if the series does not exist.
     mutating func subject(ofSeries id: SeriesID, in table: TriageTable) throws(SQLiteError) -> Series? {
@@ -22,7 +22,7 @@ struct TriageCache {
     }
 
     /// Returns the state of a group.
-    mutating func standing(ofGroup id: Int64, in table: TriageTable) throws(SQLiteError) -> TriageState {
+    mutating func standing(ofGroup id: GroupID, in table: TriageTable) throws(SQLiteError) -> TriageState {
         if let known = states[id] { return known }
         let found = try table.standing(ofGroup: id)
         states.insert(found, for: id)
@@ -30,7 +30,7 @@ struct TriageCache {
     }
 
     /// Removes a group whose state has changed.
-    mutating func forget(_ group: Int64) {
+    mutating func forget(_ group: GroupID) {
         states.remove(group)
     }
 
@@ -43,7 +43,7 @@ struct TriageCache {
 extension StoreReader {
     /// A group whose state a user wants to change.
     package struct Subject: Equatable, Sendable {
-        package var group: Int64
+        package var group: GroupID
         package var uid: UInt32
         var account: AccountID
     }
@@ -106,7 +106,7 @@ extension StoreReader {
     }
 
     /// Returns the muted rows of a group.
-    func mutes(ofGroup id: Int64) throws -> MutedRows {
+    func mutes(ofGroup id: GroupID) throws -> MutedRows {
         let stretches = try connection.withStatement(
             #"SELECT first_id, coalesce(last_id, ?2) FROM mutes WHERE "group" = ?1 ORDER BY first_id"#
         ) { statement in
@@ -127,7 +127,7 @@ extension StoreWriter {
     ///
     /// - Returns: `false` if the group does not exist.
     /// - Throws: `StoreFailure`; nothing has changed then.
-    package func set(_ standing: TriageState, ofGroup id: Int64) throws(StoreFailure) -> Bool {
+    package func set(_ standing: TriageState, ofGroup id: GroupID) throws(StoreFailure) -> Bool {
         try transaction { () throws(SQLiteError) in try change(id, to: standing) }
     }
 
@@ -141,7 +141,7 @@ extension StoreWriter {
             ) { statement throws(SQLiteError) in
                 statement.bind(now.milliseconds, at: 1)
                 statement.bind(Self.maxMutesPerTransaction, at: 2)
-                return try statement.all { $0.int64(0) }
+                return try statement.all { $0.id(0, as: GroupID.self) }
             }
             for group in ended { _ = try change(group, to: TriageState()) }
             memory.values.nextMuteEnd = try Self.nextMuteEnd(connection)
@@ -149,7 +149,7 @@ extension StoreWriter {
     }
 
     /// Sets the triage state of a group for all records that follow. Returns `false` if the group does not exist.
-    func change(_ group: Int64, to standing: TriageState) throws(SQLiteError) -> Bool {
+    func change(_ group: GroupID, to standing: TriageState) throws(SQLiteError) -> Bool {
         let triage = TriageTable(connection: connection)
         guard try triage.write(standing, of: group, from: memory.open.nextID) else { return false }
         memory.caches.series.watch(try triage.series(ofGroup: group), standing.state != .open)
@@ -193,7 +193,7 @@ struct TriageTable {
     let connection: Connection
 
     /// Returns the stored triage state of a group.
-    func standing(ofGroup id: Int64) throws(SQLiteError) -> TriageState {
+    func standing(ofGroup id: GroupID) throws(SQLiteError) -> TriageState {
         try connection.withStatement(
             "SELECT state, muted_until, muted_version, regressed FROM groups WHERE id = ?1"
         ) { statement throws(SQLiteError) in
@@ -209,7 +209,7 @@ struct TriageTable {
     }
 
     /// Writes the state of a group that applies from `row` on. Returns `false` if the group does not exist.
-    func write(_ standing: TriageState, of group: Int64, from row: RowID) throws(SQLiteError) -> Bool {
+    func write(_ standing: TriageState, of group: GroupID, from row: RowID) throws(SQLiteError) -> Bool {
         try connection.withStatement(
             "UPDATE groups SET state = ?2, muted_until = ?3, muted_version = ?4, regressed = ?5 WHERE id = ?1"
         ) { statement throws(SQLiteError) in
@@ -234,7 +234,7 @@ struct TriageTable {
         return true
     }
 
-    func series(ofGroup id: Int64) throws(SQLiteError) -> Set<SeriesID> {
+    func series(ofGroup id: GroupID) throws(SQLiteError) -> Set<SeriesID> {
         try connection.withStatement(#"SELECT id FROM series WHERE "group" = ?1"#) { statement throws(SQLiteError) in
             statement.bind(id, at: 1)
             return Set(try statement.all { $0.id(0) })
@@ -247,17 +247,17 @@ struct TriageTable {
             statement.bind(id, at: 1)
             return try statement.first { row in
                 TriageCache.Series(
-                    group: row.int64(0),
+                    group: row.id(0),
                     version: ApplicationVersion(name: row.optionalText(1), build: row.optionalInt64(2)))
             }
         }
     }
 
-    func note(regression row: RowID, of group: Int64) throws(SQLiteError) {
+    func note(regression row: RowID, of group: GroupID) throws(SQLiteError) {
         try run("UPDATE groups SET regression = ?2 WHERE id = ?1", group, row)
     }
 
-    private func run(_ sql: StaticString, _ group: Int64, _ row: RowID) throws(SQLiteError) {
+    private func run(_ sql: StaticString, _ group: GroupID, _ row: RowID) throws(SQLiteError) {
         try connection.withStatement(sql) { statement throws(SQLiteError) in
             statement.bind(group, at: 1)
             statement.bind(row, at: 2)

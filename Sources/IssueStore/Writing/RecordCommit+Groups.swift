@@ -131,7 +131,7 @@ extension RecordCommit {
             statement throws(SQLiteError) in
             statement.bind(account, at: 1)
             statement.bind(fingerprint, at: 2)
-            return try statement.first { $0.int64(0) }
+            return try statement.first { $0.id(0, as: GroupID.self) }
         }
         guard let id else { return nil }
         return try connection.withStatement("SELECT state <> 0 FROM groups WHERE id = ?1") {
@@ -143,7 +143,7 @@ extension RecordCommit {
 
     func insertGroup(
         _ series: SeriesDescription, _ account: Account, _ fingerprint: String
-    ) throws(SQLiteError) -> Int64 {
+    ) throws(SQLiteError) -> GroupID {
         // Uses the account's name, not the claimed one: records that share an account's group share its key.
         let (time, first) = (time.wall.milliseconds, rows.nextID)
         let title = Self.title(of: series)
@@ -172,7 +172,7 @@ extension RecordCommit {
             statement.bind(first, at: 15)
             try statement.run()
         }
-        let id = connection.lastInsertedRowID
+        let id = GroupID(rawValue: connection.lastInsertedRowID)
         try connection.withStatement("INSERT INTO group_text (rowid, title, domain) VALUES (?1, ?2, ?3)") {
             statement throws(SQLiteError) in
             statement.bind(id, at: 1)
@@ -184,7 +184,7 @@ extension RecordCommit {
     }
 
     /// Raises the group's severity to that of the series if it is higher, and sets its last version.
-    func widen(_ group: Int64, by series: SeriesDescription) throws(SQLiteError) {
+    func widen(_ group: GroupID, by series: SeriesDescription) throws(SQLiteError) {
         try connection.withStatement(
             "UPDATE groups SET severity = max(severity, ?2), last_version = coalesce(?3, last_version) WHERE id = ?1"
         ) { statement throws(SQLiteError) in

@@ -4,7 +4,7 @@ import SQLiteKit
 
 extension RecordCommit {
     struct KnownGroup {
-        var id: Int64
+        var id: GroupID
         /// `true` unless the state of the group is open.
         var isWatched: Bool
     }
@@ -176,7 +176,7 @@ extension RecordCommit {
         _ description: SeriesDescription, _ key: [UInt8], _ account: Account, _ group: KnownGroup?,
         _ fingerprint: String, _ process: WriterMemory.ProcessEntry
     ) throws(SQLiteError) -> SeriesLocation {
-        let groupID: Int64
+        let groupID: GroupID
         if let group {
             groupID = group.id
             try widen(group.id, by: description)
@@ -288,7 +288,7 @@ struct SeriesTable {
         /// Whether the record itself names its application.
         var isNamed: Bool
         /// The group that has too many series; nil if the application has too many groups.
-        var group: Int64?
+        var group: GroupID?
     }
 
     /// The state of a number.

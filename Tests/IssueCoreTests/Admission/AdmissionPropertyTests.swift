@@ -175,7 +175,7 @@ struct AdmissionPropertyTests {
                 id += 1
                 _ = admission.judge(
                     Candidate(
-                        record: RowID(id), group: loud, account: 1, user: 1001, severity: .error,
+                        record: RowID(id), group: GroupID(loud), account: 1, user: 1001, severity: .error,
                         isFirstOfGroup: second == 0), at: now)
             }
             if second % 600 == 599 {
@@ -189,7 +189,8 @@ struct AdmissionPropertyTests {
                 critical.append(
                     admission.judge(
                         Candidate(
-                            record: RowID(id), group: 9001 + second, account: 1, user: 1001, severity: .critical,
+                            record: RowID(id), group: GroupID(9001 + second), account: 1, user: 1001,
+                            severity: .critical,
                             isFirstOfGroup: false),
                         at: now))
             }

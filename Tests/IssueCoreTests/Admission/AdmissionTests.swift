@@ -10,7 +10,7 @@ struct AdmissionTests {
         count: Int64 = 1, user: UInt32 = 1001
     ) -> Candidate {
         Candidate(
-            record: RowID(record), group: group, account: AccountID(account), user: user, severity: severity,
+            record: RowID(record), group: GroupID(group), account: AccountID(account), user: user, severity: severity,
             isFirstOfGroup: first,
             count: count)
     }

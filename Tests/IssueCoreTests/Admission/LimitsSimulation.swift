@@ -61,7 +61,7 @@ struct LimitsSimulation {
         let minute = Int(second / 60)
         let judgement = admission.judge(
             Candidate(
-                record: record, group: group, account: AccountID(account), user: 1000, severity: severity,
+                record: record, group: GroupID(group), account: AccountID(account), user: 1000, severity: severity,
                 isFirstOfGroup: seen.insert(group).inserted), at: Self.instant(second))
         minutes[minute].received += 1
         if severity == .critical { minutes[minute].critical += 1 }

@@ -18,7 +18,7 @@ struct SummaryTests {
         _ record: Int64, group: Int64 = 1, account: Int64 = 1, count: Int64 = 1, severity: Severity = .error
     ) -> Candidate {
         Candidate(
-            record: RowID(record), group: group, account: AccountID(account), user: 0, severity: severity,
+            record: RowID(record), group: GroupID(group), account: AccountID(account), user: 0, severity: severity,
             isFirstOfGroup: false,
             count: count)
     }

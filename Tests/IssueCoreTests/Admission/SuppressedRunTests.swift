@@ -4,7 +4,7 @@ import Testing
 
 struct HeldRunTests {
     private struct Series: Hashable {
-        var group: Int64
+        var group: GroupID
         var severity: Severity
     }
 

@@ -67,7 +67,9 @@ struct FairnessTests {
     func noisiest() {
         var traffic = SeededGenerator(seed: 18)
         for _ in 0..<500 {
-            let pairs = (0..<Int64(traffic.number(below: 20) + 1)).map { ($0, Int64(traffic.number(below: 50) + 1)) }
+            let pairs = (0..<Int64(traffic.number(below: 20) + 1)).map {
+                (GroupID($0), Int64(traffic.number(below: 50) + 1))
+            }
             let groups = Dictionary(uniqueKeysWithValues: pairs)
             let noisiest = EvictionPolicy.noisiest(groups)
             #expect(!noisiest.isEmpty)
