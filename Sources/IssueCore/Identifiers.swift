@@ -94,3 +94,11 @@ package struct GroupID: Identifier {
     @inlinable
     package init(rawValue: Int64) { self.rawValue = rawValue }
 }
+
+/// The id of a stored batch of records that are sent to a destination.
+package struct BatchID: Identifier {
+    package var rawValue: Int64
+
+    @inlinable
+    package init(rawValue: Int64) { self.rawValue = rawValue }
+}

@@ -1,6 +1,6 @@
 /// The properties of a stored batch that the forwarding state machine needs.
 package struct ForwardingBatch: Equatable, Sendable {
-    package var id: Int64
+    package var id: BatchID
     /// The number of its lines.
     package var count: Int
     /// The size of all its lines in bytes, before compression.
@@ -10,7 +10,7 @@ package struct ForwardingBatch: Equatable, Sendable {
     /// Lines that were sent before the daemon was restarted and whose arrival is unknown.
     package var unacknowledged: LineSet
 
-    package init(id: Int64, count: Int, bytes: Int, isPriority: Bool = false, unacknowledged: LineSet = LineSet()) {
+    package init(id: BatchID, count: Int, bytes: Int, isPriority: Bool = false, unacknowledged: LineSet = LineSet()) {
         self.id = id
         self.count = count
         self.bytes = bytes

@@ -12,8 +12,8 @@ extension Forwarding {
     package func pace(at now: MonotonicInstant) -> SendPacer.Saved { pacer.saved(at: now) }
 
     /// The lines of each unfinished batch that may have arrived although no response confirmed it.
-    package var unacknowledged: [Int64: LineSet] {
-        var unacknowledged: [Int64: LineSet] = [:]
+    package var unacknowledged: [BatchID: LineSet] {
+        var unacknowledged: [BatchID: LineSet] = [:]
         for one in [course, aside].compactMap(\.self) {
             unacknowledged[one.batch.id] = one.unacknowledged
             unacknowledged[one.batch.id]?.formUnion(one.bisection.repeated)
@@ -23,7 +23,7 @@ extension Forwarding {
 
     /// Returns the outcomes of the current batch so far if other lines have none yet, for storing
     /// them early. Nil if there are none.
-    package mutating func takeUnstored() -> (batch: Int64, outcome: BatchOutcome)? {
+    package mutating func takeUnstored() -> (batch: BatchID, outcome: BatchOutcome)? {
         course?.bisection.takeBack()
         guard let course, course.bisection.isUnderWay else { return nil }
         return (course.batch.id, course.outcome)

@@ -275,7 +275,7 @@ extension Forwarding {
     /// The content of one request.
     package struct Shipment: Equatable, Sendable {
         /// The id of the batch.
-        package var batch: Int64
+        package var batch: BatchID
         /// The lines, numbered from 0.
         package var range: Range<Int>
         /// `true` if the request consists of one line in truncated form.
@@ -288,7 +288,7 @@ extension Forwarding {
         package var timeLimit: Duration?
 
         package init(
-            batch: Int64, range: Range<Int>, isCut: Bool = false, rereadsCredential: Bool = false,
+            batch: BatchID, range: Range<Int>, isCut: Bool = false, rereadsCredential: Bool = false,
             timeLimit: Duration? = nil
         ) {
             self.batch = batch
@@ -314,7 +314,7 @@ extension Forwarding {
     /// The action after a response.
     package enum AnswerAction: Equatable, Sendable {
         /// Some or all lines of the batch have an outcome: store it, then call `settled`.
-        case settle(batch: Int64, BatchOutcome)
+        case settle(batch: BatchID, BatchOutcome)
         /// Build a batch of priority records before the rest of this batch, as in `NextAction`.
         case overtake(BatchLimit)
         /// Send another part of the same batch.

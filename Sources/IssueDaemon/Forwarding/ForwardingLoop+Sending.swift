@@ -36,7 +36,7 @@ extension ForwardingLoop where Destination: ~Copyable {
 
     /// Makes a batch the current one, and keeps the other one as the preempted
     /// batch.
-    func makeCurrent(_ id: Int64) {
+    func makeCurrent(_ id: BatchID) {
         guard batch?.id != id, let other = preemptedBatch else { return }
         preempt()
         (batch, lines, refusal, taking) = (other.batch, other.lines, other.refusal, other.taking)

@@ -105,8 +105,8 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
         let now = Clock.monotonic
         // In one snapshot, so that all records of the batch exist.
         try reader.snapshot {
-            var before: Int64 = 0
-            var known: [Int64: LineSet] = [:]
+            var before: BatchID = 0
+            var known: [BatchID: LineSet] = [:]
             while preemptedBatch == nil,
                 let found = try reader.unansweredBatch(of: service.destination.id, after: before)
             {
@@ -246,7 +246,7 @@ extension ForwardingBatch {
     /// - Parameter unacknowledged: Lines that may have arrived, for batches of
     ///   the last run. Without an entry for the batch, each of its lines may
     ///   have arrived.
-    init(of batch: StoredBatch, _ lines: BatchLines, unacknowledged: [Int64: LineSet]) {
+    init(of batch: StoredBatch, _ lines: BatchLines, unacknowledged: [BatchID: LineSet]) {
         self.init(
             id: batch.id, count: lines.count, bytes: lines.bytes, isPriority: batch.kind == .priority,
             unacknowledged: unacknowledged[batch.id] ?? LineSet([0..<lines.count]))

@@ -6,7 +6,7 @@ import SQLiteKit
 extension ForwardingOutbox {
     /// The decoded row of one batch, with the data that determines the fates of its records.
     private struct Span {
-        var id: Int64
+        var id: BatchID
         var rows: ClosedRange<RowID>
         var state: Int64
         var sent: [RowID]
@@ -136,7 +136,7 @@ extension ForwardingOutbox {
         }.flatMap { $0.rows.contains(row) ? $0 : nil }
     }
 
-    private func span(batch id: Int64) throws(SQLiteError) -> Span? {
+    private func span(batch id: BatchID) throws(SQLiteError) -> Span? {
         try connection.withStatement(
             "SELECT id, first_id, last_id, state, sent, withheld, dead, notes FROM batches WHERE id = ?1"
         ) { statement throws(SQLiteError) in
@@ -149,7 +149,7 @@ extension ForwardingOutbox {
         let first = row.id(1, as: RowID.self)
         let sent = PostingList.decode(row.bytes(4), base: first) ?? []
         return Span(
-            id: row.int64(0), rows: first...max(first, row.id(2)), state: row.int64(3), sent: sent,
+            id: row.id(0), rows: first...max(first, row.id(2)), state: row.int64(3), sent: sent,
             sentRows: Set(sent), withheld: Set(PostingList.decode(row.bytes(5), base: first) ?? []),
             dead: Set(PostingList.decode(row.bytes(6), base: first) ?? []), notes: BatchManifest(json: row.text(7)))
     }

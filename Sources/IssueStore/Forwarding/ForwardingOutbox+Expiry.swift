@@ -154,7 +154,7 @@ extension ForwardingOutbox {
         }
     }
 
-    private typealias Unanswered = (id: Int64, sent: [RowID], summaries: Int64)
+    private typealias Unanswered = (id: BatchID, sent: [RowID], summaries: Int64)
 
     private func unanswered(overlapping rows: ClosedRange<RowID>, of destination: Int64) throws(SQLiteError)
         -> [Unanswered]
@@ -170,14 +170,14 @@ extension ForwardingOutbox {
             statement.bind(rows.upperBound, at: 3)
             return try statement.all { row in
                 (
-                    id: row.int64(0), sent: PostingList.decode(row.bytes(2), base: row.id(1)) ?? [],
+                    id: row.id(0), sent: PostingList.decode(row.bytes(2), base: row.id(1)) ?? [],
                     summaries: row.int64(3)
                 )
             }
         }
     }
 
-    private func endWait(for batch: Int64) throws(SQLiteError) {
+    private func endWait(for batch: BatchID) throws(SQLiteError) {
         try connection.withStatement("UPDATE batches SET state = 1 WHERE id = ?1") { statement throws(SQLiteError) in
             statement.bind(batch, at: 1)
             try statement.run()

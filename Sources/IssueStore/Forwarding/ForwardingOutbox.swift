@@ -136,7 +136,7 @@ struct ForwardingOutbox {
         return StoredBatch(id: id, kind: batch.storedKind, summaries: rest.summaries, sent: rest.sent)
     }
 
-    private func insert(_ batch: NewBatch, nextID: RowID) throws(SQLiteError) -> Int64 {
+    private func insert(_ batch: NewBatch, nextID: RowID) throws(SQLiteError) -> BatchID {
         let rows = batch.sent.map(\.row)
         let first = batch.span?.lowerBound ?? rows.min() ?? nextID
         try connection.withStatement(
@@ -156,7 +156,7 @@ struct ForwardingOutbox {
             statement.bind(BatchManifest(batch).json, at: 9)
             try statement.run()
         }
-        return connection.lastInsertedRowID
+        return BatchID(rawValue: connection.lastInsertedRowID)
     }
 
     private func cursor(of destination: Int64) throws(SQLiteError) -> RowID {
@@ -230,7 +230,7 @@ struct ForwardingOutbox {
         }
     }
 
-    private func firstID(ofBatch id: Int64) throws(SQLiteError) -> RowID {
+    private func firstID(ofBatch id: BatchID) throws(SQLiteError) -> RowID {
         try connection.withStatement("SELECT first_id FROM batches WHERE id = ?1") { statement throws(SQLiteError) in
             statement.bind(id, at: 1)
             return try statement.first { $0.id(0) } ?? 0
@@ -430,12 +430,12 @@ struct BatchManifest: Equatable {
 /// A stored batch that awaits a response.
 package struct StoredBatch: Equatable, Sendable {
     /// The id of the batch. 0 if it was not stored because it has no lines.
-    package var id: Int64
+    package var id: BatchID
     package var kind: BatchKind
     package var summaries: [Int64]
     package var sent: [SentRecord]
 
-    package init(id: Int64, kind: BatchKind = .walk, summaries: [Int64], sent: [SentRecord]) {
+    package init(id: BatchID, kind: BatchKind = .walk, summaries: [Int64], sent: [SentRecord]) {
         self.id = id
         self.kind = kind
         self.summaries = summaries

@@ -6,7 +6,7 @@ import SQLiteKit
 extension ForwardingOutbox {
     /// Stores which batch contains each priority or requeued record, and how far the priority records have been
     /// examined.
-    func carry(_ batch: NewBatch, in id: Int64) throws(SQLiteError) {
+    func carry(_ batch: NewBatch, in id: BatchID) throws(SQLiteError) {
         if batch.kind == .priority || batch.kind == .requeued {
             for record in batch.sent { try put(single: record.row, in: id, batch.destination) }
         }
@@ -22,7 +22,7 @@ extension ForwardingOutbox {
     /// Stores the batch of a record that is sent outside the scan.
     ///
     /// - Parameter batch: Nil if the record waits for a batch.
-    func put(single row: RowID, in batch: Int64?, _ destination: Int64) throws(SQLiteError) {
+    func put(single row: RowID, in batch: BatchID?, _ destination: Int64) throws(SQLiteError) {
         try connection.withStatement(
             """
             INSERT INTO singles (destination, record, batch) VALUES (?1, ?2, ?3)
@@ -38,24 +38,24 @@ extension ForwardingOutbox {
 
     /// Returns the batch that contains a record outside the scan: 0 if the record waits for one, nil if the scan sent
     /// it.
-    func single(_ row: RowID, _ destination: Int64) throws(SQLiteError) -> Int64? {
+    func single(_ row: RowID, _ destination: Int64) throws(SQLiteError) -> BatchID? {
         try connection.withStatement("SELECT batch FROM singles WHERE destination = ?1 AND record = ?2") {
             statement throws(SQLiteError) in
             statement.bind(destination, at: 1)
             statement.bind(row, at: 2)
-            return try statement.first { $0.int64(0) }
+            return try statement.first { $0.id(0) }
         }
     }
 
     /// Returns the records in `rows` that are sent outside the scan, and their batches.
-    func singles(in rows: ClosedRange<RowID>, _ destination: Int64) throws(SQLiteError) -> [RowID: Int64] {
+    func singles(in rows: ClosedRange<RowID>, _ destination: Int64) throws(SQLiteError) -> [RowID: BatchID] {
         let found = try connection.withStatement(
             "SELECT record, batch FROM singles WHERE destination = ?1 AND record BETWEEN ?2 AND ?3"
         ) { statement throws(SQLiteError) in
             statement.bind(destination, at: 1)
             statement.bind(rows.lowerBound, at: 2)
             statement.bind(rows.upperBound, at: 3)
-            return try statement.all { ($0.id(0, as: RowID.self), $0.int64(1)) }
+            return try statement.all { ($0.id(0, as: RowID.self), $0.id(1, as: BatchID.self)) }
         }
         return Dictionary(found) { first, _ in first }
     }

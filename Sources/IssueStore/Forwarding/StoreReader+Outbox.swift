@@ -202,7 +202,7 @@ extension StoreReader {
     ///
     /// - Parameter other: The id of a batch that is already known. Only later batches are considered.
     /// - Throws: The error of the query.
-    package func unansweredBatch(of destination: Int64, after other: Int64 = 0) throws -> StoredBatch? {
+    package func unansweredBatch(of destination: Int64, after other: BatchID = 0) throws -> StoredBatch? {
         try snapshot {
             let found = try connection.withStatement(
                 """
@@ -213,7 +213,7 @@ extension StoreReader {
                 statement.bind(destination, at: 1)
                 statement.bind(other, at: 2)
                 return try statement.first {
-                    ($0.int64(0), $0.id(1, as: RowID.self), $0.bytes(2), $0.text(3), $0.int64(4))
+                    ($0.id(0, as: BatchID.self), $0.id(1, as: RowID.self), $0.bytes(2), $0.text(3), $0.int64(4))
                 }
             }
             guard let (id, first, sent, notes, kind) = found else { return nil }

@@ -202,7 +202,7 @@ package struct DestinationRow: Equatable, Sendable {
         package var dayCharged: Int64 = 0
         /// For each unfinished batch, the lines that may have been delivered although no response confirmed it. If a
         /// batch is missing here, that may be any of its lines.
-        package var unacknowledged: [Int64: LineSet] = [:]
+        package var unacknowledged: [BatchID: LineSet] = [:]
         /// The last logged state of the destination, or nil if it is healthy.
         package var told: String?
         /// The state of the send pacer, and when it was saved.
@@ -249,7 +249,7 @@ extension DestinationRow.State {
             let ranges = stride(from: 1, to: numbers.count - 1, by: 2).map {
                 numbers[$0]..<max(numbers[$0], numbers[$0 + 1])
             }
-            unacknowledged[Int64(batch)] = LineSet(ranges)
+            unacknowledged[BatchID(batch)] = LineSet(ranges)
         }
         guard let factor = value["pace_factor"]?.asDouble, let level = value["pace_level"]?.asDouble,
             let at = value["paced_at"]?.asInteger
@@ -289,7 +289,7 @@ extension DestinationRow.State {
                 object.array { list in
                     for (batch, lines) in unacknowledged.sorted(by: { $0.key < $1.key }) {
                         list.array { list in
-                            list.integer(batch)
+                            list.integer(batch.rawValue)
                             for range in lines.ranges {
                                 list.integer(Int64(range.lowerBound))
                                 list.integer(Int64(range.upperBound))

@@ -320,7 +320,7 @@ extension StoreReader {
         ) { statement in
             statement.bind(destination, at: 1)
             statement.bind(row, at: 2)
-            return try statement.first { $0.int64(0) }
+            return try statement.first { $0.id(0, as: BatchID.self) }
         }
         guard let single else { return row <= cursor ? try batch(holding: row, destination) : nil }
         return try connection.withStatement(

@@ -144,7 +144,7 @@ struct RemovalLog {
     /// The number of removals since the start.
     private var count = 0
     /// The value of `count` when each in-flight batch was stored, keyed by batch id.
-    private var countWhenStored: [Int64: Int] = [:]
+    private var countWhenStored: [BatchID: Int] = [:]
 
     /// Counts a removal of records.
     mutating func removed() {
@@ -162,15 +162,15 @@ struct RemovalLog {
     }
 
     /// Notes a batch whose records all exist.
-    mutating func stored(batch: Int64) {
+    mutating func stored(batch: BatchID) {
         countWhenStored[batch] = count
     }
 
     /// Returns `true` if no record was removed since the batch was stored.
-    func isWhole(batch: Int64) -> Bool { countWhenStored[batch] == count }
+    func isWhole(batch: BatchID) -> Bool { countWhenStored[batch] == count }
 
     /// Forgets a batch that is settled.
-    mutating func settled(batch: Int64) {
+    mutating func settled(batch: BatchID) {
         countWhenStored[batch] = nil
     }
 }

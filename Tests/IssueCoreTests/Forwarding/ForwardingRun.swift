@@ -37,14 +37,14 @@ struct ForwardingRun {
 
     private let settings: ForwardSettings
     private var traffic: SeededGenerator
-    private var lastBatch: Int64 = 0
+    private var lastBatch: BatchID = 0
     private var deadline: Double?
     /// The pending lines: their numbers, and the times since when they wait.
     private var waiting: [(line: Int, since: Double)] = []
     private var priority: [(line: Int, since: Double)] = []
     private var reported = 0
-    private var batches: [Int64: [Int]] = [:]
-    private var priorityBatches: Set<Int64> = []
+    private var batches: [BatchID: [Int]] = [:]
+    private var priorityBatches: Set<BatchID> = []
 
     init(_ settings: ForwardSettings = ForwardSettings(), seed: UInt64) {
         self.settings = settings
@@ -137,7 +137,7 @@ struct ForwardingRun {
             priority.removeAll { lines.contains($0.line) }
         }
         guard !lines.isEmpty else { return forwarding.nothingToSend(pending, at: Self.at(now)) }
-        lastBatch += 1
+        lastBatch = BatchID(lastBatch.rawValue + 1)
         batches[lastBatch] = lines
         if isPriority { priorityBatches.insert(lastBatch) }
         return forwarding.batchStored(
@@ -197,7 +197,7 @@ struct ForwardingRun {
             possibleDuplicates += outcome.possibleDuplicates
             var rest: ForwardingBatch?
             if !outcome.left.isEmpty {
-                lastBatch += 1
+                lastBatch = BatchID(lastBatch.rawValue + 1)
                 batches[lastBatch] = outcome.left.ranges.flatMap { lines[$0] }
                 if isPriority { priorityBatches.insert(lastBatch) }
                 rest = ForwardingBatch(

@@ -18,6 +18,6 @@ extension ForwardingSteps {
     }
 
     func batch(_ id: Int64, _ count: Int) -> ForwardingBatch {
-        ForwardingBatch(id: id, count: count, bytes: count * 100)
+        ForwardingBatch(id: BatchID(id), count: count, bytes: count * 100)
     }
 }

@@ -41,7 +41,7 @@ struct RandomResponseTests: ForwardingSteps {
                     dead += settled.dead.map { left[$0.line] }
                     left = settled.left.ranges.flatMap { left[$0] }
                     guard !left.isEmpty else { continue }
-                    let rest = batch(shipment.batch + 1000, left.count)
+                    let rest = batch(shipment.batch.rawValue + 1000, left.count)
                     guard let next = waited(forwarding.settled(.nothing, rest: rest, at: at(now)), &forwarding, &now)
                     else { return }
                     shipment = next
