@@ -102,3 +102,12 @@ package struct BatchID: Identifier {
     @inlinable
     package init(rawValue: Int64) { self.rawValue = rawValue }
 }
+
+/// The id of the row that describes a reporting process. A process id of the kernel is an `Int32`,
+/// and may be assigned again.
+package struct ProcessRowID: Identifier {
+    package var rawValue: Int64
+
+    @inlinable
+    package init(rawValue: Int64) { self.rawValue = rawValue }
+}

@@ -5,5 +5,6 @@ import SQLiteKit
 extension AccountID: DatabaseID {}
 extension BatchID: DatabaseID {}
 extension GroupID: DatabaseID {}
+extension ProcessRowID: DatabaseID {}
 extension RowID: DatabaseID {}
 extension SeriesID: DatabaseID {}

@@ -218,7 +218,7 @@ extension StoreWriter {
     ///   - processes: Ids of processes that have no record up to and including row `edge`.
     ///   - edge: The last row that was examined.
     /// - Throws: `StoreFailure`; nothing has changed then.
-    package func eraseNewestOwners(processes: [Int64], seenThrough edge: RowID) throws(StoreFailure) {
+    package func eraseNewestOwners(processes: [ProcessRowID], seenThrough edge: RowID) throws(StoreFailure) {
         try erasing { () throws(SQLiteError) in
             try removal.eraseNewestOwners(processes: processes, seenThrough: edge, &memory)
         }
@@ -246,7 +246,7 @@ extension RecordRemoval {
         memory.caches = WriterMemory.Caches()
     }
 
-    func eraseNewestOwners(processes: [Int64], seenThrough edge: RowID, _ memory: inout WriterMemory)
+    func eraseNewestOwners(processes: [ProcessRowID], seenThrough edge: RowID, _ memory: inout WriterMemory)
         throws(SQLiteError)
     {
         let cached = Set(memory.caches.processes.values.map(\.process))
@@ -257,7 +257,7 @@ extension RecordRemoval {
             """
         ) { statement throws(SQLiteError) in
             statement.bind(edge, at: 1)
-            return try statement.first { $0.int64(0) } ?? 0
+            return try statement.first { $0.id(0, as: ProcessRowID.self) } ?? 0
         }
         if processes.contains(newest), !cached.contains(newest) {
             let sender = try nobody().sender

@@ -95,7 +95,7 @@ extension StoreReader {
         return found
     }
 
-    private func sender(ofProcess id: Int64) throws -> Sender? {
+    private func sender(ofProcess id: ProcessRowID) throws -> Sender? {
         if let sender = known.sender(id) { return sender }
         let found = try connection.withStatement(
             """
@@ -158,7 +158,7 @@ struct RecordCells {
 
     var row: RowID
     var series: SeriesID
-    var process: Int64
+    var process: ProcessRowID
     var receivedAt: Timestamp
     var occurred: Int64?
     var firstOccurred: Int64?
@@ -176,7 +176,7 @@ struct RecordCells {
     init(_ row: borrowing Row) {
         self.row = row.id(0)
         series = row.id(1)
-        process = row.int64(2)
+        process = row.id(2)
         receivedAt = Timestamp(milliseconds: row.int64(3))
         occurred = row.optionalInt64(4)
         firstOccurred = row.optionalInt64(5)

@@ -137,7 +137,7 @@ struct RowCache {
     private static let most = 4096
 
     private var series: [SeriesID: SeriesRowCache] = [:]
-    private var senders: [Int64: Sender] = [:]
+    private var senders: [ProcessRowID: Sender] = [:]
     /// A store code, and the rows whose ids contain it.
     private(set) var code: (rows: ClosedRange<RowID>, code: UInt64)?
 
@@ -149,14 +149,14 @@ struct RowCache {
 
     func series(_ id: SeriesID) -> SeriesRowCache? { series[id] }
 
-    func sender(_ process: Int64) -> Sender? { senders[process] }
+    func sender(_ process: ProcessRowID) -> Sender? { senders[process] }
 
     mutating func learn(_ found: SeriesRowCache, as id: SeriesID) {
         if series.count >= Self.most { series.removeAll(keepingCapacity: true) }
         series[id] = found
     }
 
-    mutating func learn(_ found: Sender, ofProcess id: Int64) {
+    mutating func learn(_ found: Sender, ofProcess id: ProcessRowID) {
         if senders.count >= Self.most { senders.removeAll(keepingCapacity: true) }
         senders[id] = found
     }

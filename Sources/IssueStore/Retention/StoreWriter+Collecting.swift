@@ -18,13 +18,13 @@ extension StoreWriter {
     ///   - processes: Ids of processes without a record up to and including row `edge`.
     ///   - edge: The last row that was examined. Processes with later records are kept.
     /// - Throws: `StoreFailure`; nothing was removed then.
-    package func collect(processes: [Int64], seenThrough edge: RowID) throws(StoreFailure) {
+    package func collect(processes: [ProcessRowID], seenThrough edge: RowID) throws(StoreFailure) {
         let cached = Set(memory.caches.processes.values.map(\.process))
         try transaction { () throws(SQLiteError) in
             let used = try connection.withStatement("SELECT DISTINCT process FROM records WHERE id > ?1") {
                 statement throws(SQLiteError) in
                 statement.bind(edge, at: 1)
-                return Set(try statement.all { $0.int64(0) })
+                return Set(try statement.all { $0.id(0, as: ProcessRowID.self) })
             }
             try removal.delete(
                 "DELETE FROM processes WHERE id IN (SELECT value FROM json_each(?1)) AND id < (SELECT max(id) FROM processes)",
@@ -301,7 +301,7 @@ extension StoreReader {
     /// The ids that the examined records refer to.
     package struct References: Sendable {
         package var series: Set<SeriesID> = []
-        package var processes: Set<Int64> = []
+        package var processes: Set<ProcessRowID> = []
         /// The last row that was examined.
         package var edge: RowID = 0
 
@@ -324,7 +324,7 @@ extension StoreReader {
                 statement.bind(references.edge, at: 1)
                 statement.bind(Self.maxReferences, at: 2)
                 // Consecutive records mostly have the same series and process.
-                var (series, process): (SeriesID, Int64) = (0, 0)
+                var (series, process): (SeriesID, ProcessRowID) = (0, 0)
                 try statement.forEach { row in
                     count += 1
                     found.edge = row.id(0)
@@ -332,8 +332,8 @@ extension StoreReader {
                         series = row.id(1)
                         found.series.insert(series)
                     }
-                    if row.int64(2) != process {
-                        process = row.int64(2)
+                    if row.id(2) != process {
+                        process = row.id(2)
                         found.processes.insert(process)
                     }
                 }
@@ -351,7 +351,7 @@ extension StoreReader {
     /// - Throws: The error of the query.
     package func unreferenced(
         _ references: References, quietSince range: Int64
-    ) throws -> (series: [SeriesID], processes: [Int64]) {
+    ) throws -> (series: [SeriesID], processes: [ProcessRowID]) {
         try snapshot {
             let series = try connection.withStatement(
                 """
@@ -363,7 +363,7 @@ extension StoreReader {
                 return try statement.all { $0.id(0, as: SeriesID.self) }
             }
             let processes = try connection.withStatement("SELECT id FROM processes ORDER BY id") {
-                try $0.all { $0.int64(0) }
+                try $0.all { $0.id(0, as: ProcessRowID.self) }
             }
             return (
                 series.filter { !references.series.contains($0) },

@@ -305,7 +305,7 @@ package final class QuarantinedStore {
     // MARK: Converting records to calls
 
     private func add(_ salvaged: SalvagedRecord, to portion: inout Portion) {
-        let connection = salt | UInt64(truncatingIfNeeded: salvaged.process) & 0xFF_FFFF_FFFF
+        let connection = salt | UInt64(truncatingIfNeeded: salvaged.process.rawValue) & 0xFF_FFFF_FFFF
         if portion.submissions.last?.process.connection != connection {
             let process = ReportingProcess(
                 connection: connection, sender: salvaged.stored.sender, startTime: salvaged.startTime)
@@ -382,7 +382,7 @@ struct SalvagedRecord {
     /// Its row in the quarantined database, which is also its sequence number when it is imported.
     var row: RowID
     /// The id of the process that reported it, in the quarantined database.
-    var process: Int64
+    var process: ProcessRowID
     var startTime: Int64
     var stored: StoredRecord
     var losses: Set<Loss>

@@ -51,8 +51,8 @@ extension StoreReader {
 
     private typealias Process = (sender: Int64, gid: UInt32, pid: Int32, started: Int64)
 
-    private func salvageProcess(_ id: Int64) -> Process? {
-        first("SELECT sender, gid, pid, started FROM processes WHERE id = ?1", id) { row in
+    private func salvageProcess(_ id: ProcessRowID) -> Process? {
+        first("SELECT sender, gid, pid, started FROM processes WHERE id = ?1", id.rawValue) { row in
             (row.int64(0), UInt32(clamping: row.int64(1)), Int32(clamping: row.int64(2)), row.int64(3))
         }
     }

@@ -18,7 +18,7 @@ extension RecordCommit {
             try statement.run()
         }
         let entry = WriterMemory.ProcessEntry(
-            process: connection.lastInsertedRowID, sender: sender.id,
+            process: ProcessRowID(rawValue: connection.lastInsertedRowID), sender: sender.id,
             original: sender.isOverflow ? process.sender : nil)
         memory.caches.processes.insert(entry, for: process.connection)
         return entry

@@ -7,7 +7,7 @@ struct RowBuffer {
     /// One row of `records`. Its ranges refer to the buffer's text.
     struct Row {
         var series: SeriesID
-        var process: Int64
+        var process: ProcessRowID
         /// Milliseconds from the time it was received to the time it occurred (negative if it occurred before), or
         /// `absent`.
         var occurred: Int64
@@ -48,7 +48,7 @@ struct RowBuffer {
     mutating func append(_ row: Row) {
         cells.append(isEmpty ? .int64(firstID.rawValue) : .null)
         cells.append(.int64(row.series.rawValue))
-        cells.append(.int64(row.process))
+        cells.append(.int64(row.process.rawValue))
         cells.append(row.occurred == DecodedRecord.absent ? .null : .int64(row.occurred))
         cells.append(row.firstOccurred == DecodedRecord.absent ? .null : .int64(row.firstOccurred))
         cells.append(.int64(row.count))

@@ -73,7 +73,7 @@ struct WriterMemory {
     }
 
     struct ProcessEntry {
-        var process: Int64
+        var process: ProcessRowID
         var sender: Int64
         /// The sender as the kernel describes it, if the guard assigned the process to an overflow sender; otherwise
         /// nil.

@@ -173,7 +173,9 @@ private final class RollbackFixture {
             writer.memory.caches = WriterMemory.Caches()
             let all = try store.shell().numbers("SELECT id FROM processes")
             _ = try writer.erase(Array(1...40))
-            return { () throws(StoreFailure) in try writer.collect(processes: all, seenThrough: writer.nextID) }
+            return { () throws(StoreFailure) in
+                try writer.collect(processes: all.map(ProcessRowID.init(rawValue:)), seenThrough: writer.nextID)
+            }
         case .collectOwners:
             try addUnusedSenders()
             return { () throws(StoreFailure) in _ = try writer.collectOwners() }
