@@ -228,7 +228,7 @@ final class SeriesRowCache: LineCache {
     }
 }
 
-/// A group's id in text form: a `g` and the sixteen hexadecimal digits of its key.
+/// The id of a group as clients see it: a `g` and the sixteen hexadecimal digits of the group's key.
 enum GroupKey {
     static func text(key: Int64) -> String {
         let digits = String(UInt64(bitPattern: key), radix: 16)
