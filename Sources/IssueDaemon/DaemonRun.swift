@@ -26,8 +26,8 @@ final class DaemonRun {
     /// The threads that read the store.
     private var readers: [JoinableThread] = []
     /// The threads that answer queries, and the thread that interrupts them.
-    private let questionThreads: LazyThreads
-    private let questionWatch: LazyThreads
+    private let queryPool: LazyThreads
+    private let queryWatchdog: LazyThreads
     private let forwarders: Monitor<[ForwardingService]>
     private let log: Log
     /// Settings that stay the same until the end of the run.
@@ -83,21 +83,21 @@ final class DaemonRun {
         self.jobs = jobs
         self.socket = socket
         self.forwarders = forwarders
-        var questionPlans = Self.queryThreads.enumerated().map { number, thread in
+        var queryPlans = Self.queryThreads.enumerated().map { number, thread in
             LazyThreads.Plan(name: thread.name) {
                 queries.run(
                     thread.lane, thread: number, { socket.answered($0) },
                     lacksRoom: { socket.tell { $0.lacksReplyRoom = true } }, damaged: { writer.reportCorruption($0) })
             }
         }
-        questionPlans.append(
+        queryPlans.append(
             LazyThreads.Plan(name: "figures") { queries.status.publish(damaged: { writer.reportCorruption($0) }) })
-        questionPlans.append(LazyThreads.Plan(name: "status") { queries.status.run { socket.answered($0) } })
-        let questionThreads = LazyThreads(questionPlans)
+        queryPlans.append(LazyThreads.Plan(name: "status") { queries.status.run { socket.answered($0) } })
+        let queryPool = LazyThreads(queryPlans)
         let threadShortages = Mutex(RepeatedEventCounter())
-        let questionWatch = LazyThreads([LazyThreads.Plan(name: "query-watch") { queries.runWatch() }])
-        self.questionThreads = questionThreads
-        self.questionWatch = questionWatch
+        let queryWatchdog = LazyThreads([LazyThreads.Plan(name: "query-watch") { queries.runWatch() }])
+        self.queryPool = queryPool
+        self.queryWatchdog = queryWatchdog
 
         let started = Monitor<Result<Void, StoreFailure>?>(nil)
         threads.append(
@@ -140,8 +140,8 @@ final class DaemonRun {
                         submit: { writer.submit($0) },
                         ask: { job in
                             do throws(Errno) {
-                                try questionWatch.start()
-                                try questionThreads.start()
+                                try queryWatchdog.start()
+                                try queryPool.start()
                                 queries.ask(job)
                             } catch {
                                 if let count = threadShortages.withLock({ $0.happened(at: Clock.monotonic) }) {
@@ -149,7 +149,7 @@ final class DaemonRun {
                                 }
                                 socket.answered(
                                     Answer(
-                                        connection: job.connection, question: job.question,
+                                        connection: job.connection, queryToken: job.queryToken,
                                         content: .refusal(.busy(retryAfter: .seconds(1)))))
                             }
                         },
@@ -254,7 +254,7 @@ final class DaemonRun {
         // The thread that closes the database last removes the WAL, which only
         // the writer may do.
         writer.snapshots.end(timeout: Self.readerStopTimeout / 2)
-        let left = readers.count { !$0.wait(until: deadline) } + questionThreads.wait(until: deadline)
+        let left = readers.count { !$0.wait(until: deadline) } + queryPool.wait(until: deadline)
         if left > 0 {
             log.warning(.daemonReadersLeft, ["threads": "\(left)"])
         }
@@ -262,7 +262,7 @@ final class DaemonRun {
         writer.stop()
         socket.end()
         for thread in threads { thread.join() }
-        questionWatch.join()
+        queryWatchdog.join()
     }
 }
 

@@ -41,7 +41,7 @@ final class UnavailableStoreServer {
                         .destinations:
                         .refusal(answer)
                     }
-                socket.answered(Answer(connection: job.connection, question: job.question, content: content))
+                socket.answered(Answer(connection: job.connection, queryToken: job.queryToken, content: content))
             },
             withdraw: { _, _ in },
             repliesChanged: { _, _ in },

@@ -2,7 +2,7 @@
 /// never twice at the same time, and not at all while nothing changes.
 package struct ChangePollGate: Equatable, Sendable {
     package enum Action: Equatable, Sendable {
-        case look
+        case poll
         case none
     }
 
@@ -21,7 +21,7 @@ package struct ChangePollGate: Equatable, Sendable {
     ///
     /// - Parameter mayBeMore: `true` if it returned the maximum number of results, so that the next
     ///   query may find more.
-    package mutating func looked(mayBeMore: Bool) {
+    package mutating func polled(mayBeMore: Bool) {
         isPolling = false
         if mayBeMore { hasChanges = true }
     }
@@ -34,6 +34,6 @@ package struct ChangePollGate: Equatable, Sendable {
         guard isDue else { return .none }
         hasChanges = false
         isPolling = true
-        return .look
+        return .poll
     }
 }

@@ -6,9 +6,9 @@ package import IssueProtocol
 /// socket thread reports each event and performs the returned action. Descriptors, bytes and
 /// replies belong to that thread; the state knows only what the decisions need.
 ///
-/// Reports may be pipelined. Any other call is a question and is processed alone: it begins when
+/// Reports may be pipelined. Any other call is a query and is processed alone: it begins when
 /// all earlier reports are answered, so that clients see the records they have reported. Later
-/// calls wait until the question has been answered.
+/// calls wait until the query has been answered.
 package struct ConnectionState: Equatable, Sendable {
     /// Whether calls are still received.
     private enum Phase: Equatable, Sendable {
@@ -23,7 +23,7 @@ package struct ConnectionState: Equatable, Sendable {
         case none
         /// - Parameter isReport: `true` if the message may have any size because it is a report.
         case partial(since: MonotonicInstant, isReport: Bool)
-        /// A complete message, at its place in the received bytes, that waits for earlier calls.
+        /// A complete message, at its offsets in the received bytes, that waits for earlier calls.
         case held(Range<Int>)
     }
 
@@ -36,7 +36,7 @@ package struct ConnectionState: Equatable, Sendable {
     /// The calls that have begun and are not answered.
     private enum Calls: Equatable, Sendable {
         case reports(Int)
-        case question(token: UInt64, Question)
+        case query(token: UInt64, QueryState)
     }
 
     private enum Output: Equatable, Sendable {
@@ -82,7 +82,7 @@ package struct ConnectionState: Equatable, Sendable {
     package var mayReport: Bool {
         switch (phase, calls) {
         case (.open, .reports): true
-        case (.open, .question), (.draining, _), (.closed, _): false
+        case (.open, .query), (.draining, _), (.closed, _): false
         }
     }
 
@@ -158,7 +158,7 @@ package struct ConnectionState: Equatable, Sendable {
     /// Handles a report that may not begin now. It waits, unless the connection no longer receives
     /// calls.
     ///
-    /// - Parameter message: Its place in the received bytes.
+    /// - Parameter message: Its offsets in the received bytes.
     package mutating func hold(_ message: Range<Int>) {
         precondition(!mayReport, "A report that may begin must not wait")
         guard case .open(_, let flow) = phase else { return }
@@ -177,15 +177,15 @@ package struct ConnectionState: Equatable, Sendable {
     /// Handles a call other than a report.
     ///
     /// - Parameters:
-    ///   - message: Its place in the received bytes.
+    ///   - message: Its offsets in the received bytes.
     ///   - token: The token of its reply.
-    package mutating func questionArrived(_ message: Range<Int>, token: UInt64) -> CallAction {
+    package mutating func queryArrived(_ message: Range<Int>, token: UInt64) -> CallAction {
         switch (phase, calls) {
         case (.open(_, let flow), .reports(0)):
             phase = .open(.none, flow)
-            calls = .question(token: token, .single)
+            calls = .query(token: token, .single)
             return .begin
-        case (.open(_, let flow), .reports), (.open(_, let flow), .question):
+        case (.open(_, let flow), .reports), (.open(_, let flow), .query):
             phase = .open(.held(message), flow)
             return .hold
         case (.draining, _), (.closed, _): return .drop
@@ -272,8 +272,8 @@ package struct ConnectionState: Equatable, Sendable {
             poll = .watched(wanted)
             return .modify(wanted)
         case (_, .detached):
-            // A question is given up when the poller reports the hang-up.
-            guard !wanted.isEmpty || question != nil else { return .none }
+            // A query is given up when the poller reports the hang-up.
+            guard !wanted.isEmpty || queryToken != nil else { return .none }
             poll = .watched(wanted)
             return .add(wanted)
         }
@@ -291,7 +291,7 @@ package struct ConnectionState: Equatable, Sendable {
     /// therefore leaves the poller until it does.
     package mutating func hungUp() -> HangUpAction {
         switch (phase, calls, poll) {
-        case (.closed, _, _), (_, .question, _), (_, _, .detached): return .none
+        case (.closed, _, _), (_, .query, _), (_, _, .detached): return .none
         case (_, .reports, .watched):
             guard wantedEvents.isEmpty else { return .none }
             poll = .detached
@@ -349,9 +349,9 @@ package struct ConnectionState: Equatable, Sendable {
         case releaseMemory
         /// All calls are answered, and no further calls are received.
         case close
-        case look(Lookup)
-        /// There may be records for the follower: look, if the user's load allows it.
-        case lookForNews
+        case run(QueryStep)
+        /// There may be records for the follower: poll, if the user's load allows it.
+        case pollNews
     }
 
     /// Notes that all replies were sent.
@@ -361,12 +361,12 @@ package struct ConnectionState: Equatable, Sendable {
         switch calls {
         case .reports(0): return isOpen ? .releaseMemory : .close
         case .reports: return .none
-        case .question(let token, .pages(let parameters, .unread)):
-            calls = .question(token: token, .pages(parameters, .fetching))
-            return .look(.page(parameters))
-        case .question(_, .following(_, _, let gate)): return gate.isDue ? .lookForNews : .none
-        case .question(_, .single), .question(_, .job), .question(_, .pages(_, .fetching)), .question(_, .awaiting),
-            .question(_, .flushing):
+        case .query(let token, .pages(let parameters, .unread)):
+            calls = .query(token: token, .pages(parameters, .fetching))
+            return .run(.page(parameters))
+        case .query(_, .following(_, _, let gate)): return gate.isDue ? .pollNews : .none
+        case .query(_, .single), .query(_, .job), .query(_, .pages(_, .fetching)), .query(_, .awaiting),
+            .query(_, .flushing):
             return .none
         }
     }
@@ -392,7 +392,7 @@ package struct ConnectionState: Equatable, Sendable {
     package func deadline(_ timeouts: Timeouts) -> MonotonicInstant? {
         var deadline = partialSince?.advanced(by: timeouts.read)
         if let unread = stalledSince?.advanced(by: timeouts.write) { deadline = min(deadline ?? unread, unread) }
-        if case .question(_, let question) = calls, let until = question.deadline {
+        if case .query(_, let query) = calls, let until = query.deadline {
             deadline = min(deadline ?? until, until)
         }
         return deadline
@@ -401,9 +401,9 @@ package struct ConnectionState: Equatable, Sendable {
     package enum DeadlineAction: Equatable, Sendable {
         case none
         case close
-        case look(Lookup)
-        /// The flush is over: look up what it has achieved.
-        case endFlush(Lookup)
+        case run(QueryStep)
+        /// The flush is over: read what it has achieved.
+        case endFlush(QueryStep)
     }
 
     /// Checks whether a deadline has passed.
@@ -419,18 +419,18 @@ package struct ConnectionState: Equatable, Sendable {
             phase = .open(.partial(since: now, isReport: isReport), flow)
         }
         if let stalledSince, stalledSince.advanced(by: timeouts.write) <= now { return .close }
-        guard case .question(let token, let question) = calls, let until = question.deadline, until <= now else {
+        guard case .query(let token, let query) = calls, let until = query.deadline, until <= now else {
             return .none
         }
-        switch question {
+        switch query {
         case .awaiting(let parameters, _, var gate):
             // The current fates are the answer.
             gate.happened()
-            guard gate.shouldPoll() == .look else { return .none }
-            calls = .question(token: token, .awaiting(parameters, until: until, gate))
-            return .look(.fates(parameters))
+            guard gate.shouldPoll() == .poll else { return .none }
+            calls = .query(token: token, .awaiting(parameters, until: until, gate))
+            return .run(.fates(parameters))
         case .flushing(let parameters, _, _):
-            calls = .question(token: token, .single)
+            calls = .query(token: token, .single)
             return .endFlush(.destinations(parameters.destination))
         case .single, .job, .pages, .following: return .none
         }
@@ -453,8 +453,8 @@ package struct ConnectionState: Equatable, Sendable {
     package var worth: Worth {
         switch calls {
         case .reports(0): phase == .open(.none, .free) && output == .idle ? .idle : .resumable
-        case .reports, .question(_, .single), .question(_, .job), .question(_, .flushing): .answering
-        case .question(_, .pages), .question(_, .following), .question(_, .awaiting): .resumable
+        case .reports, .query(_, .single), .query(_, .job), .query(_, .flushing): .answering
+        case .query(_, .pages), .query(_, .following), .query(_, .awaiting): .resumable
         }
     }
 
@@ -471,11 +471,11 @@ package struct ConnectionState: Equatable, Sendable {
     }
 }
 
-// MARK: - Questions
+// MARK: - Queries
 
 extension ConnectionState {
-    /// The progress of a question: any call except `Report`.
-    private enum Question: Equatable, Sendable {
+    /// The progress of a query: any call except `Report`.
+    private enum QueryState: Equatable, Sendable {
         enum Page: Equatable, Sendable {
             case fetching
             /// The next page is fetched when the client has read the previous one.
@@ -503,7 +503,7 @@ extension ConnectionState {
             }
         }
 
-        /// When the question is answered with the current state; nil if it has no timeout.
+        /// When the query is answered with the current state; nil if it has no timeout.
         var deadline: MonotonicInstant? {
             switch self {
             case .awaiting(_, let until, let gate): gate.isPolling ? nil : until
@@ -513,7 +513,7 @@ extension ConnectionState {
         }
     }
 
-    /// A question that is more than one query with one reply.
+    /// A query that is more than one step with one reply.
     package enum Request: Equatable, Sendable {
         /// A job that was enqueued and may report its progress.
         case job
@@ -524,8 +524,8 @@ extension ConnectionState {
         case flushing(FlushParameters, until: MonotonicInstant, remaining: Int)
     }
 
-    /// A query that is repeated or that follows from earlier answers.
-    package enum Lookup: Equatable, Sendable {
+    /// A step of a query that is repeated or that follows from earlier answers.
+    package enum QueryStep: Equatable, Sendable {
         case page(RecordsParameters)
         /// The newest row, after which a follower starts.
         case newest
@@ -537,56 +537,56 @@ extension ConnectionState {
 
     package enum RequestAction: Equatable, Sendable {
         case none
-        case look(Lookup)
-        /// The flush is over: look up what it has achieved.
-        case endFlush(Lookup)
+        case run(QueryStep)
+        /// The flush is over: read what it has achieved.
+        case endFlush(QueryStep)
     }
 
-    /// Notes that the question that has just begun needs more than one query.
+    /// Notes that the query that has just begun needs more than one query.
     package mutating func requested(_ request: Request) -> RequestAction {
-        guard case .question(let token, .single) = calls else {
-            preconditionFailure("A request belongs to a question that has just begun")
+        guard case .query(let token, .single) = calls else {
+            preconditionFailure("A request belongs to a query that has just begun")
         }
         switch request {
         case .job:
-            calls = .question(token: token, .job)
+            calls = .query(token: token, .job)
             return .none
         case .pages(let parameters):
-            calls = .question(token: token, .pages(parameters, .fetching))
-            return .look(.page(parameters))
+            calls = .query(token: token, .pages(parameters, .fetching))
+            return .run(.page(parameters))
         case .following(let filter):
-            calls = .question(token: token, .following(filter, row: 0, ChangePollGate()))
-            return .look(Self.firstLookup(filter, row: 0))
+            calls = .query(token: token, .following(filter, row: 0, ChangePollGate()))
+            return .run(Self.firstStep(filter, row: 0))
         case .awaiting(let parameters, let until):
-            calls = .question(token: token, .awaiting(parameters, until: until, ChangePollGate()))
-            return .look(.fates(parameters))
+            calls = .query(token: token, .awaiting(parameters, until: until, ChangePollGate()))
+            return .run(.fates(parameters))
         case .flushing(let parameters, _, 0): return .endFlush(.destinations(parameters.destination))
         case .flushing(let parameters, let until, let remaining):
-            calls = .question(token: token, .flushing(parameters, until: until, remaining: remaining))
+            calls = .query(token: token, .flushing(parameters, until: until, remaining: remaining))
             return .none
         }
     }
 
-    /// Returns the query of a follower that may not know its first row yet.
+    /// Returns the step of a follower that may not know its first row yet.
     ///
     /// With `since`, existing records are sent first. Otherwise the client gets only records after
     /// the newest one.
-    private static func firstLookup(_ filter: IssueFilter, row: RowID) -> Lookup {
+    private static func firstStep(_ filter: IssueFilter, row: RowID) -> QueryStep {
         row == 0 && filter.since == nil ? .newest : .news(filter, row: row)
     }
 
-    /// The token of the open question's reply; nil if there is no question.
-    package var question: UInt64? {
-        if case .question(let token, _) = calls { token } else { nil }
+    /// The token of the open query's reply; nil if there is no query.
+    package var queryToken: UInt64? {
+        if case .query(let token, _) = calls { token } else { nil }
     }
 
     /// `true` if another thread prepares a reply, which needs memory.
     package var hasJob: Bool {
-        if case .question(_, let question) = calls { question.hasJob } else { false }
+        if case .query(_, let query) = calls { query.hasJob } else { false }
     }
 
-    /// The answer to a query or job, as far as it determines what follows.
-    package enum QuestionAnswer: Equatable, Sendable {
+    /// The result of a step or job, as far as it determines what follows.
+    package enum QueryResult: Equatable, Sendable {
         /// A complete reply or an error.
         case complete
         case progress
@@ -597,130 +597,130 @@ extension ConnectionState {
         case fates(arePending: Bool)
     }
 
-    package enum QuestionAction: Equatable, Sendable {
+    package enum QueryAction: Equatable, Sendable {
         case none
         /// Send the reply as one of several.
         case send
-        /// Send the reply as the last one, and report ``questionEnded()``.
+        /// Send the reply as the last one, and report ``queryEnded()``.
         case finish
-        /// Refuse the question, because the client is no operator any longer.
+        /// Refuse the query, because the client is no operator any longer.
         case deny
-        /// Look again instead of sending the reply.
-        case look(Lookup)
+        /// Run the step again instead of sending the reply.
+        case run(QueryStep)
     }
 
-    /// Handles an answer to the open question.
+    /// Handles an answer to the open query.
     ///
     /// - Parameters:
     ///   - isOperator: `true` if the client is an operator now.
-    ///   - isOutdated: `true` if the client may see other records than when the query began.
+    ///   - isOutdated: `true` if the client may see other records than when the step began.
     package mutating func answered(
-        _ answer: QuestionAnswer, isOperator: Bool, isOutdated: Bool, at now: MonotonicInstant
-    ) -> QuestionAction {
-        guard case .question(let token, let question) = calls else { return .none }
-        switch (answer, question) {
+        _ answer: QueryResult, isOperator: Bool, isOutdated: Bool, at now: MonotonicInstant
+    ) -> QueryAction {
+        guard case .query(let token, let query) = calls else { return .none }
+        switch (answer, query) {
         case (.progress, .job): return isOperator ? .send : .none
         case (.progress, _): return .none
-        case (_, .pages(let parameters, _)) where isOutdated: return .look(.page(parameters))
-        case (_, .following(let filter, let row, _)) where isOutdated: return .look(Self.firstLookup(filter, row: row))
-        case (_, .awaiting(let parameters, _, _)) where isOutdated: return .look(.fates(parameters))
+        case (_, .pages(let parameters, _)) where isOutdated: return .run(.page(parameters))
+        case (_, .following(let filter, let row, _)) where isOutdated: return .run(Self.firstStep(filter, row: row))
+        case (_, .awaiting(let parameters, _, _)) where isOutdated: return .run(.fates(parameters))
         case (.complete, .job): return isOperator ? .finish : .deny
         case (.complete, _): return .finish
         case (.page(let next?), .pages(var parameters, _)):
             parameters.after = next
-            calls = .question(token: token, .pages(parameters, .unread))
+            calls = .query(token: token, .pages(parameters, .unread))
             return .send
         case (.page, _): return .finish
         case (.news(let row, let hasRecords), .following(let filter, _, var gate)):
-            gate.looked(mayBeMore: hasRecords)
-            calls = .question(token: token, .following(filter, row: row, gate))
+            gate.polled(mayBeMore: hasRecords)
+            calls = .query(token: token, .following(filter, row: row, gate))
             return hasRecords ? .send : .none
         case (.fates(let arePending), .awaiting(let parameters, let until, var gate)):
             guard arePending, now < until else { return .finish }
-            gate.looked(mayBeMore: false)
+            gate.polled(mayBeMore: false)
             let action = gate.shouldPoll()
-            calls = .question(token: token, .awaiting(parameters, until: until, gate))
-            return action == .look ? .look(.fates(parameters)) : .none
-        case (.news, _), (.fates, _): preconditionFailure("The answer does not belong to the question")
+            calls = .query(token: token, .awaiting(parameters, until: until, gate))
+            return action == .poll ? .run(.fates(parameters)) : .none
+        case (.news, _), (.fates, _): preconditionFailure("The result does not belong to the query")
         }
     }
 
-    /// Ends the question, because it has its last reply or is given up.
+    /// Ends the query, because it has its last reply or is given up.
     ///
-    /// - Returns: The token of its reply; nil if there is no question.
-    package mutating func questionEnded() -> UInt64? {
-        guard case .question(let token, _) = calls else { return nil }
+    /// - Returns: The token of its reply; nil if there is no query.
+    package mutating func queryEnded() -> UInt64? {
+        guard case .query(let token, _) = calls else { return nil }
         calls = .reports(0)
         return token
     }
 
     /// Notes that records were stored, which may be for a follower.
     package mutating func recordsStored() {
-        guard case .question(let token, .following(let filter, let row, var gate)) = calls else { return }
+        guard case .query(let token, .following(let filter, let row, var gate)) = calls else { return }
         gate.happened()
-        calls = .question(token: token, .following(filter, row: row, gate))
+        calls = .query(token: token, .following(filter, row: row, gate))
     }
 
     /// `true` if there may be records for the follower, who has read the previous ones.
     package var wantsNews: Bool {
-        guard case .question(_, .following(_, _, let gate)) = calls else { return false }
+        guard case .query(_, .following(_, _, let gate)) = calls else { return false }
         return gate.isDue && output == .idle
     }
 
-    /// Returns the follower's next query; nil if there is nothing to look for.
-    package mutating func lookForNews() -> Lookup? {
-        guard wantsNews, case .question(let token, .following(let filter, let row, var gate)) = calls,
-            gate.shouldPoll() == .look
+    /// Returns the follower's next step; nil if there is nothing to look for.
+    package mutating func pollNews() -> QueryStep? {
+        guard wantsNews, case .query(let token, .following(let filter, let row, var gate)) = calls,
+            gate.shouldPoll() == .poll
         else { return nil }
-        calls = .question(token: token, .following(filter, row: row, gate))
+        calls = .query(token: token, .following(filter, row: row, gate))
         return .news(filter, row: row)
     }
 
     /// Notes that the fates of records have changed.
     ///
-    /// - Returns: The query for the awaited fates; nil if there is nothing to look for now.
-    package mutating func fatesChanged() -> Lookup? {
-        guard case .question(let token, .awaiting(let parameters, let until, var gate)) = calls else { return nil }
+    /// - Returns: The step for the awaited fates; nil if there is nothing to look for now.
+    package mutating func fatesChanged() -> QueryStep? {
+        guard case .query(let token, .awaiting(let parameters, let until, var gate)) = calls else { return nil }
         gate.happened()
         let action = gate.shouldPoll()
-        calls = .question(token: token, .awaiting(parameters, until: until, gate))
-        return action == .look ? .fates(parameters) : nil
+        calls = .query(token: token, .awaiting(parameters, until: until, gate))
+        return action == .poll ? .fates(parameters) : nil
     }
 
     /// Notes that one more destination has forwarded all pending records.
     package mutating func flushed() -> RequestAction {
-        guard case .question(let token, .flushing(let parameters, let until, let remaining)) = calls else {
+        guard case .query(let token, .flushing(let parameters, let until, let remaining)) = calls else {
             return .none
         }
         guard remaining <= 1 else {
-            calls = .question(token: token, .flushing(parameters, until: until, remaining: remaining - 1))
+            calls = .query(token: token, .flushing(parameters, until: until, remaining: remaining - 1))
             return .none
         }
-        calls = .question(token: token, .single)
+        calls = .query(token: token, .single)
         return .endFlush(.destinations(parameters.destination))
     }
 
     /// `true` while a flush is under way.
     package var isFlushing: Bool {
-        if case .question(_, .flushing) = calls { true } else { false }
+        if case .query(_, .flushing) = calls { true } else { false }
     }
 
-    /// The last reply to a long-running question that must end now.
+    /// The last reply to a long-running query that must end now.
     package enum EarlyReply: Equatable, Sendable {
-        /// No such question is open.
+        /// No such query is open.
         case none
         /// A page without records.
         case noRecords
-        /// The client may repeat the question.
+        /// The client may repeat the query.
         case busy
     }
 
-    /// How the question ends if the daemon stops or needs the connection's memory.
+    /// How the query ends if the daemon stops or needs the connection's memory.
     package var earlyReply: EarlyReply {
         switch calls {
-        case .reports, .question(_, .single): .none
-        case .question(_, .pages), .question(_, .following): .noRecords
-        case .question(_, .awaiting), .question(_, .flushing), .question(_, .job): .busy
+        case .reports, .query(_, .single): .none
+        case .query(_, .pages), .query(_, .following): .noRecords
+        case .query(_, .awaiting), .query(_, .flushing), .query(_, .job): .busy
         }
     }
 }

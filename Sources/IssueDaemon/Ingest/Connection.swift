@@ -142,12 +142,12 @@ struct SocketLimits: Equatable, Sendable {
     /// The memory for all users together.
     var memory = SocketSettings().maxMemory
     /// The maximum size of a message other than a report.
-    var questionMessageBytes = 64 << 10
+    var queryMessageBytes = 64 << 10
     var readTimeout = SocketSettings().readTimeout
     /// The maximum size of one user's unread replies.
     var unreadBytesPerUser = 16 << 20
-    /// The bytes that an unanswered question counts as unread.
-    var questionBytes = 256 << 10
+    /// The bytes that an unanswered query counts as unread.
+    var queryReplyBytes = 256 << 10
     /// How long a client may read nothing of its replies before the connection
     /// is closed.
     var writeTimeout: Duration = .seconds(30)
@@ -171,7 +171,7 @@ struct SocketLimits: Equatable, Sendable {
             // answered.
             calls: MemoryBudget(limit: memory / 2, guaranteed: 256 << 10),
             // The other half is for replies, unread or being prepared.
-            replies: MemoryBudget(limit: memory / 2, guaranteed: 2 * questionBytes),
+            replies: MemoryBudget(limit: memory / 2, guaranteed: 2 * queryReplyBytes),
             limits: MemoryPressure.Limits(
                 // Partial messages can stay forever, unlike other calls.
                 received: memory / 4, unread: replyBudget.maxUnread, stalledReplyTimeout: stalledReplyTimeout))

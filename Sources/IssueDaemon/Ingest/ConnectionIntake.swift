@@ -46,8 +46,8 @@ struct ConnectionIntake {
         case limit
         /// A call waits, or is dropped because the connection ends.
         case held
-        /// A question has begun.
-        case question(Range<Int>, VarlinkCall.Envelope)
+        /// A query has begun.
+        case query(Range<Int>, VarlinkCall.Envelope)
         /// The connection must end with this error.
         case invalid(CollectorError)
     }
@@ -63,10 +63,10 @@ struct ConnectionIntake {
     /// - Parameters:
     ///   - reader: Passed by reference, because each access through the loop would be costly.
     ///   - room: Reports begin until they count more bytes than this.
-    ///   - maxQuestionBytes: The maximum size of a message other than a report.
+    ///   - maxQueryBytes: The maximum size of a message other than a report.
     ///   - counts: Receives what has changed.
     mutating func readCalls(
-        with reader: inout ReportReader, upTo room: Int, maxQuestionBytes: Int, _ counts: inout Counts
+        with reader: inout ReportReader, upTo room: Int, maxQueryBytes: Int, _ counts: inout Counts
     ) -> Stop {
         let mayReport = state.mayReport
         var isHeld = state.held != nil
@@ -83,7 +83,7 @@ struct ConnectionIntake {
                     guard CollectorMethod(scanned, in: frames[message]) == .report else {
                         if begun > 0 { state.reportsBegan(begun) }
                         begun = 0
-                        return try begin(message, scanned, maxBytes: maxQuestionBytes)
+                        return try begin(message, scanned, maxBytes: maxQueryBytes)
                     }
                     envelope = scanned
                 }
@@ -130,17 +130,17 @@ struct ConnectionIntake {
         _ message: Range<Int>, _ envelope: VarlinkCall.Envelope, maxBytes: Int
     ) throws(CollectorError) -> Stop {
         guard message.count <= maxBytes else { throw .tooLarge(limit: maxBytes) }
-        switch state.questionArrived(message, token: replies.nextToken) {
+        switch state.queryArrived(message, token: replies.nextToken) {
         case .begin:
             let token = replies.open()
             if envelope.oneway { silent.insert(token) }
-            return .question(message, envelope)
+            return .query(message, envelope)
         case .hold, .drop: return .held
         }
     }
 
-    /// Returns the full name of a question's method, and its parameters as JSON.
-    func question(_ message: Range<Int>, _ envelope: VarlinkCall.Envelope) -> (method: String, parameters: [UInt8]) {
+    /// Returns the full name of a query's method, and its parameters as JSON.
+    func query(_ message: Range<Int>, _ envelope: VarlinkCall.Envelope) -> (method: String, parameters: [UInt8]) {
         let text = frames[message]
         return (JSONScanner(text).string(envelope.method), text.json(in: envelope.parameters))
     }
@@ -229,7 +229,7 @@ struct ConnectionIntake {
     /// than `maxQuestionBytes`.
     ///
     /// - Returns: The error with which the connection must end; nil if there is none.
-    mutating func keepPartialMessage(maxQuestionBytes: Int, at now: @autoclosure () -> MonotonicInstant)
+    mutating func keepPartialMessage(maxQueryBytes: Int, at now: @autoclosure () -> MonotonicInstant)
         -> CollectorError?
     {
         guard state.mayReceive else { return nil }
@@ -239,14 +239,14 @@ struct ConnectionIntake {
             return nil
         }
         if state.partialSince == nil { state.receivedPart(at: now()) }
-        guard frames.pendingCount > maxQuestionBytes, !state.isReceivingReport else { return nil }
+        guard frames.pendingCount > maxQueryBytes, !state.isReceivingReport else { return nil }
         let message = frames.partialFrame
         if ReportReader.beginsFast(frames[message]) {
             state.recognisedReport()
             return nil
         }
         guard let method = CollectorMethod.method(ofMessageBeginningWith: frames[message]) else { return nil }
-        guard method == .report else { return .tooLarge(limit: maxQuestionBytes) }
+        guard method == .report else { return .tooLarge(limit: maxQueryBytes) }
         state.recognisedReport()
         return nil
     }
@@ -309,11 +309,11 @@ struct ConnectionIntake {
         return (bytes, state.reportsAnswered(1))
     }
 
-    /// Writes the last reply to the question.
+    /// Writes the last reply to the query.
     ///
-    /// - Returns: `false` if there is no question.
+    /// - Returns: `false` if there is no query.
     mutating func finish(_ reply: [UInt8]) -> Bool {
-        guard let token = state.questionEnded() else { return false }
+        guard let token = state.queryEnded() else { return false }
         let isSilent = silent.remove(token) != nil
         replies.close(token) { if !isSilent { $0.append(contentsOf: reply) } }
         return true

@@ -79,7 +79,7 @@ extension SocketLoop {
     /// query.
     func settleSending(of connection: Connection) {
         guard !connection.state.isClosed else { return }
-        let query = connection.state.hasJob ? service.limits.questionBytes : 0
+        let query = connection.state.hasJob ? service.limits.queryReplyBytes : 0
         count(
             unread: connection.intake.replies.unsentCount + query, replyMemory: connection.intake.replies.memory,
             queryMemory: query, of: connection)
@@ -120,7 +120,7 @@ extension SocketLoop {
                 guard let connection = connections[id] else { continue }
                 connection.state.resumed()
                 process(connection)
-                lookForNews(of: connection)
+                pollNews(of: connection)
             }
         }
     }

@@ -45,7 +45,7 @@ extension SocketLoop {
         while connection.state.isOpen, mayBegin(connection), readCalls(of: connection) {}
         submit(connection)
         if let error = connection.intake.keepPartialMessage(
-            maxQuestionBytes: limits.questionMessageBytes, at: Clock.monotonic)
+            maxQueryBytes: limits.queryMessageBytes, at: Clock.monotonic)
         {
             end(connection, with: error)
         }
@@ -63,7 +63,7 @@ extension SocketLoop {
             unanswered: connection.bytes.inFlight, within: allowance(of: connection.user))
         var counts = ConnectionIntake.Counts()
         let stop = connection.intake.readCalls(
-            with: &reader, upTo: room, maxQuestionBytes: limits.questionMessageBytes, &counts)
+            with: &reader, upTo: room, maxQueryBytes: limits.queryMessageBytes, &counts)
         service.board.counted(rejected: counts.rejectedRecords, duplicates: 0)
         if counts.reports > 0 { changed(inFlight: counts.bytes, of: connection) }
         if counts.refusedReports > 0 {
@@ -78,7 +78,7 @@ extension SocketLoop {
         case .limit:
             if connection.intake.isFull { submit(connection) }
             return true
-        case .question(let message, let envelope):
+        case .query(let message, let envelope):
             ask(message, envelope, connection)
             return true
         case .invalid(let error):
@@ -146,8 +146,8 @@ extension SocketLoop {
         switch connection.state.sent() {
         case .close: return close(connection)
         case .releaseMemory: connection.intake.releaseMemory()
-        case .look(let lookup): look(lookup, for: connection)
-        case .lookForNews: lookForNews(of: connection)
+        case .run(let step): run(step, for: connection)
+        case .pollNews: pollNews(of: connection)
         case .none: break
         }
         watch(connection)

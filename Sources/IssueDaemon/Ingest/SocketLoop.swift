@@ -97,8 +97,8 @@ final class SocketLoop {
             if event.isReadable { read(connection, isHungUp: event.isHungUp) }
             if event.isHungUp {
                 // The client can't receive replies.
-                abandonQuestion(of: connection)
-                // A question that has begun meanwhile is given up in the next round.
+                abandonQuery(of: connection)
+                // A query that has begun meanwhile is given up in the next round.
                 switch connection.state.hungUp() {
                 case .detach: try? poller.remove(connection.descriptor)
                 case .none: break
@@ -141,7 +141,7 @@ final class SocketLoop {
     /// an answer is asked to retry.
     func hangUp(_ connection: Connection) {
         drain(connection)
-        endQuestion(of: connection)
+        endQuery(of: connection)
         send(connection)
         close(connection)
     }
@@ -152,7 +152,7 @@ final class SocketLoop {
         acceptor.closed(connection.user.uid, standing: connection.standing, at: Clock.monotonic)
         connection.user.connections.remove(connection.id)
         schedule.deadlines.remove(connection.id)
-        giveUpQuestion(of: connection)
+        cancelQuery(of: connection)
         depart(connection)
         service.board.counted(connections: connections.count)
     }
@@ -169,8 +169,8 @@ final class SocketLoop {
         for id in inbox.flushed { flushed(id) }
         if let listener = inbox.listener { change(to: listener) }
         if inbox.lacksReplyRoom { memory.lacksReplyRoom(at: Clock.monotonic) }
-        if inbox.hasNewRecords { lookForNews() }
-        if inbox.hasNewFates { lookForFates() }
+        if inbox.hasNewRecords { pollNews() }
+        if inbox.hasNewFates { pollFates() }
         if inbox.isStopping, phase == .running { stop() }
         if inbox.isEnding { phase = .ending }
     }
@@ -181,7 +181,7 @@ final class SocketLoop {
         try? poller.remove(acceptor.listener.descriptor)
         for connection in Array(connections.values) {
             drain(connection)
-            endQuestion(of: connection)
+            endQuery(of: connection)
         }
     }
 
@@ -218,8 +218,8 @@ final class SocketLoop {
             switch connection.state.deadlineReached(at: now, service.limits.timeouts, hasUnreadBytes: hasUnreadBytes) {
             case .none: break
             case .close: close(connection)
-            case .look(let lookup): look(lookup, for: connection)
-            case .endFlush(let lookup): endFlush(lookup, connection)
+            case .run(let step): run(step, for: connection)
+            case .endFlush(let step): endFlush(step, connection)
             }
             updateDeadline(of: connection)
         }

@@ -48,7 +48,7 @@ final class JobService: Sendable {
 
     /// Enqueues a job that removes unreferenced rows.
     func collect() {
-        _ = order(Job(connection: 0, question: 0, requester: nil, wantsProgress: false, work: .collect))
+        _ = order(Job(connection: 0, queryToken: 0, requester: nil, wantsProgress: false, work: .collect))
     }
 
     /// Gives up the jobs of a closed connection, except those that are
@@ -78,20 +78,20 @@ final class JobService: Sendable {
                 isStopping: { inbox.withLock { $0.isStopping || $0.isWithdrawn && job.work.endsWithClient } },
                 tell: { reply in
                     guard job.wantsProgress else { return }
-                    answered(Answer(connection: job.connection, question: job.question, content: .progress(reply)))
+                    answered(Answer(connection: job.connection, queryToken: job.queryToken, content: .progress(reply)))
                 })
             let audit = job.requester.flatMap { requester in job.work.audit.map { ($0, requester) } }
             if let (audit, requester) = audit { log.began(audit.request, by: requester, audit.parameters) }
             var result = "done"
             do {
                 if let content = try answer(to: job.work, &run) {
-                    answered(Answer(connection: job.connection, question: job.question, content: content))
+                    answered(Answer(connection: job.connection, queryToken: job.queryToken, content: content))
                 }
             } catch {
                 if let damage = error as? StoreFailure, damage.isDamage { damaged(damage) }
                 let refusal = refusal(for: error)
                 result = error is JobRun.Stopped ? "given up" : "\(refusal)"
-                answered(Answer(connection: job.connection, question: job.question, content: .refusal(refusal)))
+                answered(Answer(connection: job.connection, queryToken: job.queryToken, content: .refusal(refusal)))
             }
             if let (audit, requester) = audit { log.ended(audit.request, by: requester, result: result) }
         }
@@ -153,7 +153,7 @@ struct Job: Sendable {
 
     var connection: UInt64
     /// The index of the query among the calls of its connection.
-    var question: UInt64
+    var queryToken: UInt64
     /// The process that requested the job, with the credentials from the
     /// kernel; nil for the daemon's own jobs.
     var requester: Sender?

@@ -105,7 +105,7 @@ final class QueryService: Sendable {
             if inbox.withLock({ $0.answered(payer, after: time, bytes: bytes) }) { inbox.broadcast() }
             answered(
                 Answer(
-                    connection: job.connection, question: job.question, content: content,
+                    connection: job.connection, queryToken: job.queryToken, content: content,
                     memory: Answer.Memory(user: payer.user, bytes: bytes)))
         }
     }
@@ -425,7 +425,7 @@ struct QueryJob: Sendable {
 
     var connection: UInt64
     /// The index of the query among the calls of its connection.
-    var question: UInt64
+    var queryToken: UInt64
     var viewer: Viewer
     var process: ReportingProcess
     /// `true` for root, the daemon's user and operators, who have a query
@@ -461,7 +461,7 @@ struct Answer: Sendable {
 
     var connection: UInt64
     /// The index of the query among the calls of its connection. The query may have been withdrawn meanwhile.
-    var question: UInt64
+    var queryToken: UInt64
     var content: Content
     /// The memory that counts in the `ReplyBudget`; nil for short replies of other threads.
     var memory: Memory?

@@ -124,7 +124,7 @@ final class QueryWatchdog: Sendable {
     /// Watches until `finish` is called.
     func run() {
         while true {
-            let (next, hasEnded) = state.withLock { ($0.look(at: MonotonicClock.now, slice), $0.hasEnded) }
+            let (next, hasEnded) = state.withLock { ($0.check(at: MonotonicClock.now, slice), $0.hasEnded) }
             if hasEnded { return }
             _ = state.wait(deadline: next) { state -> Bool? in
                 guard state.isWoken || state.hasEnded else { return nil }
@@ -145,7 +145,7 @@ extension QueryWatchdog.State {
 
     /// Ends the queries that must end now. Returns when to check again; nil if
     /// none is running.
-    mutating func look(at now: KernelInstant, _ slice: Duration) -> KernelInstant? {
+    mutating func check(at now: KernelInstant, _ slice: Duration) -> KernelInstant? {
         var next: KernelInstant?
         for (thread, running) in running where !running.isProtected {
             let elapsed = running.began.duration(to: now)

@@ -70,7 +70,7 @@ final class StatusService: Sendable {
             guard let figures else {
                 let error = refusal ?? .busy(retryAfter: .seconds(1))
                 for job in jobs {
-                    answered(Answer(connection: job.connection, question: job.question, content: .refusal(error)))
+                    answered(Answer(connection: job.connection, queryToken: job.queryToken, content: .refusal(error)))
                 }
                 continue
             }
@@ -104,7 +104,7 @@ final class StatusService: Sendable {
             } else {
                 content = .reply(reply)
             }
-            answered(Answer(connection: job.connection, question: job.question, content: content))
+            answered(Answer(connection: job.connection, queryToken: job.queryToken, content: content))
         }
     }
 

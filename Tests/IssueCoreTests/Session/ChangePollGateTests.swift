@@ -6,7 +6,7 @@ struct LookoutTests {
     /// Returns a gate whose first query has found nothing.
     private func idle() -> ChangePollGate {
         var pollGate = ChangePollGate()
-        pollGate.looked(mayBeMore: false)
+        pollGate.polled(mayBeMore: false)
         return pollGate
     }
 
@@ -22,8 +22,8 @@ struct LookoutTests {
         var pollGate = idle()
         pollGate.happened()
         pollGate.happened()
-        #expect(pollGate.shouldPoll() == .look)
-        pollGate.looked(mayBeMore: false)
+        #expect(pollGate.shouldPoll() == .poll)
+        pollGate.polled(mayBeMore: false)
         #expect(pollGate.shouldPoll() == .none)
     }
 
@@ -33,21 +33,21 @@ struct LookoutTests {
             var pollGate = isFirst ? ChangePollGate() : idle()
             if !isFirst {
                 pollGate.happened()
-                #expect(pollGate.shouldPoll() == .look)
+                #expect(pollGate.shouldPoll() == .poll)
             }
             pollGate.happened()
             #expect(pollGate.shouldPoll() == .none, "There must never be two queries at the same time")
-            pollGate.looked(mayBeMore: false)
-            #expect(pollGate.shouldPoll() == .look)
+            pollGate.polled(mayBeMore: false)
+            #expect(pollGate.shouldPoll() == .poll)
         }
     }
 
     @Test("is repeated after it returned the maximum number of results")
     func more() {
         var pollGate = ChangePollGate()
-        pollGate.looked(mayBeMore: true)
-        #expect(pollGate.shouldPoll() == .look)
-        pollGate.looked(mayBeMore: false)
+        pollGate.polled(mayBeMore: true)
+        #expect(pollGate.shouldPoll() == .poll)
+        pollGate.polled(mayBeMore: false)
         #expect(pollGate.shouldPoll() == .none)
     }
 }

@@ -19,7 +19,7 @@ struct ConnectionStatePropertyTests {
         try #require(fault == nil, "seed \(seed), at rest: \(fault ?? "")")
     }
 
-    @Test("The random events reach every kind of question, throttling, hang-ups and draining")
+    @Test("The random events reach every kind of query, throttling, hang-ups and draining")
     func coverage() {
         var reached: Set<String> = []
         for seed in 0..<500 as Range<UInt64> {
@@ -48,8 +48,8 @@ private struct ConnectionRun {
 
     // The model.
     private var reports = 0
-    private var question: UInt64?
-    /// Queries and jobs that other threads have not answered yet.
+    private var query: UInt64?
+    /// Steps and jobs that other threads have not answered yet.
     private var jobs = 0
     private var kind = ""
     private var lastToken: UInt64 = 0
@@ -65,7 +65,7 @@ private struct ConnectionRun {
     private var events: ConnectionState.Events? = .reading
 
     private static let timeouts = ConnectionState.Timeouts(read: .seconds(30), write: .seconds(30))
-    private static let place = 0..<10
+    private static let messagePosition = 0..<10
 
     init(seed: UInt64) {
         chance = SeededGenerator(seed: seed)
@@ -83,11 +83,11 @@ private struct ConnectionRun {
         switch chance.number(below: 14) {
         case 0...3: readable()
         case 4: if reports > 0 { answerReports(1 + Int(chance.number(below: Int64(reports)))) }
-        case 5, 6: if jobs > 0 { answerQuestion() }
+        case 5, 6: if jobs > 0 { answerQuery() }
         case 7:
             state.recordsStored()
-            lookForNews()
-        case 8: if let lookup = state.fatesChanged() { look(lookup) }
+            pollNews()
+        case 8: if let step = state.fatesChanged() { run(step) }
         case 9: perform(state.flushed())
         case 10: if events?.contains(.writing) == true { queue() }
         case 11: resume()
@@ -128,12 +128,12 @@ private struct ConnectionRun {
             }
             guard let isReport = held ?? received.first else { break }
             if held != nil {
-                check(state.takeHeld() == Self.place, "A held message stays held until it is examined again")
+                check(state.takeHeld() == Self.messagePosition, "A held message stays held until it is examined again")
                 held = nil
             } else {
                 received.removeFirst()
             }
-            guard isReport ? beginReport() : beginQuestion() else { break }
+            guard isReport ? beginReport() : beginQuery() else { break }
         }
         if state.isOpen, received.isEmpty, state.mayReceive {
             if chance.happens(oneIn: 3) { state.receivedPart(at: now) } else { state.receivedMessage() }
@@ -144,21 +144,21 @@ private struct ConnectionRun {
     private mutating func beginReport() -> Bool {
         guard state.mayReport else {
             hold(true)
-            state.hold(Self.place)
+            state.hold(Self.messagePosition)
             return false
         }
-        check(question == nil && !hasEnded, "A report begins only if no question is under way, and not after the end")
+        check(query == nil && !hasEnded, "A report begins only if no query is under way, and not after the end")
         state.reportsBegan(1)
         reports += 1
         return true
     }
 
-    private mutating func beginQuestion() -> Bool {
-        switch state.questionArrived(Self.place, token: lastToken + 1) {
+    private mutating func beginQuery() -> Bool {
+        switch state.queryArrived(Self.messagePosition, token: lastToken + 1) {
         case .begin:
-            check(question == nil && reports == 0 && !hasEnded, "A question begins alone, and not after the end")
+            check(query == nil && reports == 0 && !hasEnded, "A query begins alone, and not after the end")
             lastToken += 1
-            question = lastToken
+            query = lastToken
             jobs = 0
             ask()
             return true
@@ -172,7 +172,7 @@ private struct ConnectionRun {
     }
 
     private mutating func hold(_ isReport: Bool) {
-        check(question != nil || (!isReport && reports > 0), "A call waits only for other calls")
+        check(query != nil || (!isReport && reports > 0), "A call waits only for other calls")
         held = isReport
         reached.insert("held")
     }
@@ -190,7 +190,7 @@ private struct ConnectionRun {
             request("flushing", .flushing(FlushParameters(), until: until, remaining: count))
         default: (kind, jobs) = ("single", 1)
         }
-        if question != nil { reached.insert(kind) }
+        if query != nil { reached.insert(kind) }
     }
 
     private mutating func request(_ kind: String, _ request: ConnectionState.Request, jobs: Int = 0) {
@@ -201,29 +201,29 @@ private struct ConnectionRun {
     private mutating func perform(_ action: ConnectionState.RequestAction) {
         switch action {
         case .none: break
-        case .look(let lookup): look(lookup)
-        case .endFlush(let lookup):
+        case .run(let step): run(step)
+        case .endFlush(let step):
             check(kind == "flushing", "Only a flush ends as one")
             kind = "single"
-            look(lookup)
+            run(step)
         }
     }
 
-    private mutating func look(_ lookup: ConnectionState.Lookup) {
-        check(question != nil && !state.isClosed, "A query belongs to a question")
-        check(jobs == 0, "A question has one query at a time")
+    private mutating func run(_ step: ConnectionState.QueryStep) {
+        check(query != nil && !state.isClosed, "A step belongs to a query")
+        check(jobs == 0, "A query has one step at a time")
         jobs += 1
     }
 
-    private mutating func lookForNews() {
+    private mutating func pollNews() {
         guard state.wantsNews else { return }
         guard !chance.happens(oneIn: 8) else {
             state.throttled()
             isThrottled = true
             return watch()
         }
-        if let lookup = state.lookForNews() {
-            look(lookup)
+        if let step = state.pollNews() {
+            run(step)
         } else {
             check(false, "A follower who wants news gets them")
         }
@@ -240,9 +240,9 @@ private struct ConnectionRun {
         if action == .resume { process() }
     }
 
-    private mutating func answerQuestion() {
+    private mutating func answerQuery() {
         let isProgress = kind == "job" && chance.happens(oneIn: 3)
-        let answer: ConnectionState.QuestionAnswer =
+        let answer: ConnectionState.QueryResult =
             switch kind {
             case "pages": .page(next: chance.happens(oneIn: 3) ? nil : "b")
             case "following": .news(row: 5, hasRecords: chance.happens(oneIn: 2))
@@ -256,15 +256,15 @@ private struct ConnectionRun {
         case .none: break
         case .send: unsent += 1
         case .finish, .deny: finish()
-        case .look(let lookup): look(lookup)
+        case .run(let step): run(step)
         }
-        if question == nil, held != nil || !received.isEmpty { process() }
+        if query == nil, held != nil || !received.isEmpty { process() }
     }
 
     private mutating func finish() {
-        check(state.questionEnded() == question, "The reply belongs to the question")
+        check(state.queryEnded() == query, "The reply belongs to the query")
         unsent += 1
-        (question, jobs, kind) = (nil, 0, "")
+        (query, jobs, kind) = (nil, 0, "")
         queue()
     }
 
@@ -273,7 +273,7 @@ private struct ConnectionRun {
         isThrottled = false
         state.resumed()
         process()
-        lookForNews()
+        pollNews()
     }
 
     private mutating func deadline() {
@@ -282,8 +282,8 @@ private struct ConnectionRun {
         switch state.deadlineReached(at: now, Self.timeouts, hasUnreadBytes: chance.happens(oneIn: 2)) {
         case .none: break
         case .close: close()
-        case .look(let lookup): look(lookup)
-        case .endFlush(let lookup): perform(.endFlush(lookup))
+        case .run(let step): run(step)
+        case .endFlush(let step): perform(.endFlush(step))
         }
     }
 
@@ -297,7 +297,7 @@ private struct ConnectionRun {
 
     private mutating func close() {
         check(state.closed() == reports, "The reports that are still being stored are known")
-        (reports, question, jobs, isQueued, isThrottled, events) = (0, nil, 0, false, false, nil)
+        (reports, query, jobs, isQueued, isThrottled, events) = (0, nil, 0, false, false, nil)
         (received, held) = ([], nil)
         hasEnded = true
         reached.insert("closed")
@@ -319,12 +319,12 @@ private struct ConnectionRun {
         if hasHungUp, events != nil, !state.isClosed {
             queue()
             if state.mayReceive, received.isEmpty { return close() }
-            if question != nil {
+            if query != nil {
                 finish()
                 if held != nil || !received.isEmpty { process() }
             }
             if state.hungUp() == .detach {
-                check(question == nil, "The question of a client that is gone is given up")
+                check(query == nil, "The query of a client that is gone is given up")
                 events = nil
                 reached.insert("detached")
             }
@@ -349,10 +349,10 @@ private struct ConnectionRun {
         }
         switch state.sent() {
         case .close: return close()
-        case .releaseMemory: check(question == nil && reports == 0, "Memory is needed while calls are under way")
-        case .look(let lookup): look(lookup)
-        case .lookForNews: lookForNews()
-        case .none: check(question != nil || reports > 0, "A connection without calls is idle or closed")
+        case .releaseMemory: check(query == nil && reports == 0, "Memory is needed while calls are under way")
+        case .run(let step): run(step)
+        case .pollNews: pollNews()
+        case .none: check(query != nil || reports > 0, "A connection without calls is idle or closed")
         }
         watch()
     }
@@ -375,11 +375,11 @@ private struct ConnectionRun {
     private mutating func checkRules() {
         guard !state.isClosed else { return }
         check(state.openReports == reports, "Reports answered and under way equal those begun")
-        check(state.question == question, "There is one question at most")
-        check(reports == 0 || question == nil, "Reports and a question are never under way together")
+        check(state.queryToken == query, "There is one query at most")
+        check(reports == 0 || query == nil, "Reports and a query are never under way together")
         check((state.held != nil) == (held != nil), "A call is held until it is examined again")
-        check(held == nil || question != nil || reports > 0 || isThrottled, "A call is held only while it must wait")
-        check(state.hasJob == (jobs > 0), "A question with a query or job waits for it")
+        check(held == nil || query != nil || reports > 0 || isThrottled, "A call is held only while it must wait")
+        check(state.hasJob == (jobs > 0), "A query with a step or job waits for it")
         check(!isQueued, "What was queued was sent")
         check(unsent == 0 || events?.contains(.writing) == true || hasHungUp, "Unread replies are sent later")
         if state.isOpen {
@@ -388,15 +388,15 @@ private struct ConnectionRun {
                 "An open connection is read, throttled or holds a call")
             check(!state.isThrottled || isThrottled, "A throttled connection is resumed")
         } else {
-            check(reports > 0 || question != nil || unsent > 0, "A connection that is done is closed")
+            check(reports > 0 || query != nil || unsent > 0, "A connection that is done is closed")
         }
-        check(question == nil || events != nil, "A question is given up when its client hangs up")
-        if question != nil, jobs == 0, kind != "following" {
+        check(query == nil || events != nil, "A query is given up when its client hangs up")
+        if query != nil, jobs == 0, kind != "following" {
             check(
                 unsent > 0 || state.deadline(Self.timeouts) != nil,
-                "A question waits for a query, a reader or a deadline")
+                "A query waits for a step, a reader or a deadline")
         }
-        check(state.isDone == (reports == 0 && question == nil && unsent == 0), "A connection is done without calls")
+        check(state.isDone == (reports == 0 && query == nil && unsent == 0), "A connection is done without calls")
     }
 
     /// Lets everything that is under way end, while the client sends nothing else.
@@ -405,7 +405,7 @@ private struct ConnectionRun {
             if reports > 0 {
                 answerReports(reports)
             } else if jobs > 0 {
-                answerQuestion()
+                answerQuery()
             } else if isThrottled {
                 resume()
             } else if unsent > 0 {
@@ -421,7 +421,7 @@ private struct ConnectionRun {
 
     private var isAtRest: Bool {
         let isFollowing = kind == "following" && jobs == 0
-        return reports == 0 && (question == nil || isFollowing) && unsent == 0 && !isThrottled
+        return reports == 0 && (query == nil || isFollowing) && unsent == 0 && !isThrottled
             && (held == nil || isFollowing) && state.deadline(Self.timeouts) == nil
     }
 
@@ -429,9 +429,9 @@ private struct ConnectionRun {
     var faultAtRest: String? {
         if state.isClosed { return nil }
         if !isAtRest { return "The connection never comes to rest" }
-        if !state.isOpen, question == nil { return "A connection that is done is closed" }
+        if !state.isOpen, query == nil { return "A connection that is done is closed" }
         if hasHungUp { return "A connection that has hung up is closed" }
-        if question == nil, state.worth != .idle { return "A connection without calls is idle" }
+        if query == nil, state.worth != .idle { return "A connection without calls is idle" }
         return nil
     }
 }

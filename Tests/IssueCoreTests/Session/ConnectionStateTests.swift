@@ -18,17 +18,17 @@ struct ConnectionStateTests {
         return state
     }
 
-    /// Returns a connection with a question under way, and the query that it needs.
+    /// Returns a connection with a query under way, and the step that it needs.
     private func asking(_ request: State.Request? = nil, token: UInt64 = 7) -> (state: State, State.RequestAction) {
         var state = State()
-        #expect(state.questionArrived(message, token: token) == .begin)
+        #expect(state.queryArrived(message, token: token) == .begin)
         guard let request else { return (state, .none) }
         let action = state.requested(request)
         return (state, action)
     }
 
-    private func answer(_ state: inout State, _ answer: State.QuestionAnswer, at seconds: Int = 0)
-        -> State.QuestionAction
+    private func answer(_ state: inout State, _ answer: State.QueryResult, at seconds: Int = 0)
+        -> State.QueryAction
     {
         state.answered(answer, isOperator: true, isOutdated: false, at: time(seconds))
     }
@@ -55,33 +55,33 @@ struct ConnectionStateTests {
         #expect(state.isDone)
     }
 
-    @Test("A question waits until all earlier reports are answered, so that clients see what they reported")
-    func holdsQuestion() {
+    @Test("A query waits until all earlier reports are answered, so that clients see what they reported")
+    func holdsQuery() {
         var state = reporting(2)
-        #expect(state.questionArrived(message, token: 7) == .hold)
+        #expect(state.queryArrived(message, token: 7) == .hold)
         #expect(state.held == message)
         #expect(!state.mayReceive)
         #expect(state.reportsAnswered(1) == .none)
         #expect(state.reportsAnswered(1) == .resume)
         #expect(state.takeHeld() == message)
         #expect(state.mayReceive)
-        #expect(state.questionArrived(message, token: 7) == .begin)
-        #expect(state.question == 7)
+        #expect(state.queryArrived(message, token: 7) == .begin)
+        #expect(state.queryToken == 7)
         #expect(state.hasJob)
     }
 
-    @Test("Every call waits behind a question until its last reply")
-    func holdsBehindQuestion() {
+    @Test("Every call waits behind a query until its last reply")
+    func holdsBehindQuery() {
         var (state, _) = asking()
         #expect(!state.mayReport)
-        #expect(state.questionArrived(message, token: 8) == .hold)
+        #expect(state.queryArrived(message, token: 8) == .hold)
         #expect(state.takeHeld() == message)
         state.hold(message)
         #expect(state.held == message)
         #expect(state.openReports == 0)
-        #expect(state.questionEnded() == 7)
-        #expect(state.question == nil)
-        #expect(state.questionEnded() == nil)
+        #expect(state.queryEnded() == 7)
+        #expect(state.queryToken == nil)
+        #expect(state.queryEnded() == nil)
         #expect(state.takeHeld() == message)
         #expect(state.takeHeld() == nil)
         #expect(state.mayReport)
@@ -105,7 +105,7 @@ struct ConnectionStateTests {
         #expect(state.drain() == .enqueue, "The connection is closed at once if all is answered")
         #expect(state.drain() == .none)
         #expect(!state.isOpen && !state.isClosed && !state.mayReceive && !state.mayReport && !state.isThrottled)
-        #expect(state.questionArrived(message, token: 1) == .drop)
+        #expect(state.queryArrived(message, token: 1) == .drop)
         state.hold(message)
         #expect(state.held == nil)
         state.receivedPart(at: time(1))
@@ -117,7 +117,7 @@ struct ConnectionStateTests {
     @Test("A held call is dropped when receiving ends")
     func dropsHeld() {
         var state = reporting(1)
-        #expect(state.questionArrived(message, token: 1) == .hold)
+        #expect(state.queryArrived(message, token: 1) == .hold)
         _ = state.drain()
         #expect(state.held == nil)
         #expect(state.reportsAnswered(1) == .none)
@@ -184,7 +184,7 @@ struct ConnectionStateTests {
     func watchesReading() {
         var state = reporting(1)
         #expect(state.watch() == .none)
-        #expect(state.questionArrived(message, token: 1) == .hold)
+        #expect(state.queryArrived(message, token: 1) == .hold)
         #expect(state.watch() == .modify([]))
         #expect(state.watch() == .none)
         _ = state.takeHeld()
@@ -225,24 +225,24 @@ struct ConnectionStateTests {
         #expect(state.watch() == .add(.reading))
 
         var holding = reporting(1)
-        _ = holding.questionArrived(message, token: 1)
+        _ = holding.queryArrived(message, token: 1)
         #expect(holding.hungUp() == .detach)
         #expect(holding.reportsAnswered(1) == .resume)
         _ = holding.takeHeld()
-        _ = holding.questionArrived(message, token: 1)
+        _ = holding.queryArrived(message, token: 1)
         #expect(holding.watch() == .add(.reading))
 
         var (asked, _) = asking()
         asked.throttled()
-        #expect(asked.hungUp() == .none, "The question is given up first")
+        #expect(asked.hungUp() == .none, "The query is given up first")
 
         var behind = State()
         behind.throttled()
         #expect(behind.hungUp() == .detach)
         behind.resumed()
-        _ = behind.questionArrived(message, token: 1)
+        _ = behind.queryArrived(message, token: 1)
         behind.hold(message)
-        #expect(behind.watch() == .add([]), "The question that has begun meanwhile is given up, too")
+        #expect(behind.watch() == .add([]), "The query that has begun meanwhile is given up, too")
     }
 
     @Test("A connection that has hung up and waits for replies only comes back to send them")
@@ -314,7 +314,7 @@ struct ConnectionStateTests {
         #expect(State.Worth.idle < .resumable && .resumable < State.Worth.answering)
     }
 
-    @Test("Questions that could last long are ended, with a page without records or with Busy")
+    @Test("Queries that could last long are ended, with a page without records or with Busy")
     func earlyReply() {
         #expect(reporting(1).earlyReply == .none)
         #expect(asking().state.earlyReply == .none)
@@ -327,14 +327,14 @@ struct ConnectionStateTests {
         #expect(asking(flush).state.isFlushing && !asking().state.isFlushing)
     }
 
-    // MARK: Questions
+    // MARK: Queries
 
-    @Test("A question with one reply ends with it")
+    @Test("A query with one reply ends with it")
     func single() {
         var (state, _) = asking()
         #expect(answer(&state, .progress) == .none)
         #expect(answer(&state, .complete) == .finish)
-        #expect(state.questionEnded() == 7)
+        #expect(state.queryEnded() == 7)
         #expect(answer(&state, .complete) == .none)
         var (listed, _) = asking()
         #expect(answer(&listed, .page(next: "b")) == .finish, "Without pages, the only page is the reply")
@@ -353,60 +353,60 @@ struct ConnectionStateTests {
     @Test("The next page is fetched when the client has read the previous one")
     func pages() {
         var (state, action) = asking(.pages(RecordsParameters(limit: 5)))
-        #expect(action == .look(.page(RecordsParameters(limit: 5))))
+        #expect(action == .run(.page(RecordsParameters(limit: 5))))
         #expect(state.sent() == .none, "A page is being fetched")
         #expect(answer(&state, .page(next: "b")) == .send)
         #expect(!state.hasJob)
-        #expect(state.sent() == .look(.page(RecordsParameters(limit: 5, after: "b"))))
+        #expect(state.sent() == .run(.page(RecordsParameters(limit: 5, after: "b"))))
         #expect(state.hasJob)
         #expect(answer(&state, .page(next: nil)) == .finish)
     }
 
     @Test("A follower without a time starts after the newest row, and others with the records since then")
     func followsFrom() {
-        #expect(asking(.following(IssueFilter())).1 == .look(.newest))
+        #expect(asking(.following(IssueFilter())).1 == .run(.newest))
         var filter = IssueFilter()
         filter.since = Timestamp(milliseconds: 5)
-        #expect(asking(.following(filter)).1 == .look(.news(filter, row: 0)))
+        #expect(asking(.following(filter)).1 == .run(.news(filter, row: 0)))
     }
 
-    @Test("A follower's query is repeated when records were stored and the previous ones were read")
+    @Test("A follower's step is repeated when records were stored and the previous ones were read")
     func follows() {
         let filter = IssueFilter()
         var (state, _) = asking(.following(filter))
         state.recordsStored()
-        #expect(!state.wantsNews, "A query is running")
+        #expect(!state.wantsNews, "A step is running")
         #expect(answer(&state, .news(row: 4, hasRecords: false)) == .none)
         #expect(state.wantsNews)
-        #expect(state.lookForNews() == .news(filter, row: 4))
-        #expect(state.lookForNews() == nil)
+        #expect(state.pollNews() == .news(filter, row: 4))
+        #expect(state.pollNews() == nil)
         #expect(answer(&state, .news(row: 9, hasRecords: true)) == .send)
         _ = state.queued()
         #expect(!state.wantsNews, "The client has not read the records")
-        #expect(state.sent() == .lookForNews)
-        #expect(state.lookForNews() == .news(filter, row: 9))
+        #expect(state.sent() == .pollNews)
+        #expect(state.pollNews() == .news(filter, row: 9))
         #expect(answer(&state, .news(row: 9, hasRecords: false)) == .none)
         #expect(state.sent() == .none)
-        #expect(!state.hasJob && state.question == 7)
+        #expect(!state.hasJob && state.queryToken == 7)
         var other = State()
         other.recordsStored()
-        #expect(other == State() && other.lookForNews() == nil)
+        #expect(other == State() && other.pollNews() == nil)
     }
 
     @Test("An awaited record is looked up when fates change, until none is pending or the time is over")
     func awaits() {
         let parameters = AwaitParameters(id: "a")
         var (state, action) = asking(.awaiting(parameters, until: time(60)))
-        #expect(action == .look(.fates(parameters)))
-        #expect(state.deadline(Self.timeouts) == nil, "The answer to the running query decides")
+        #expect(action == .run(.fates(parameters)))
+        #expect(state.deadline(Self.timeouts) == nil, "The answer to the running step decides")
         #expect(answer(&state, .fates(arePending: true), at: 1) == .none)
         #expect(state.deadline(Self.timeouts) == time(60))
         #expect(state.fatesChanged() == .fates(parameters))
         #expect(state.fatesChanged() == nil)
-        #expect(answer(&state, .fates(arePending: true), at: 2) == .look(.fates(parameters)))
+        #expect(answer(&state, .fates(arePending: true), at: 2) == .run(.fates(parameters)))
         #expect(answer(&state, .fates(arePending: true), at: 3) == .none)
         #expect(state.deadlineReached(at: time(59), Self.timeouts, hasUnreadBytes: false) == .none)
-        #expect(state.deadlineReached(at: time(60), Self.timeouts, hasUnreadBytes: false) == .look(.fates(parameters)))
+        #expect(state.deadlineReached(at: time(60), Self.timeouts, hasUnreadBytes: false) == .run(.fates(parameters)))
         #expect(answer(&state, .fates(arePending: true), at: 60) == .finish)
 
         var (settled, _) = asking(.awaiting(parameters, until: time(60)))
@@ -419,7 +419,7 @@ struct ConnectionStateTests {
     func flushes() {
         let parameters = FlushParameters(destination: "logz")
         func flush(_ count: Int) -> State.Request { .flushing(parameters, until: time(9), remaining: count) }
-        let end = State.Lookup.destinations("logz")
+        let end = State.QueryStep.destinations("logz")
         #expect(asking(flush(0)).1 == .endFlush(end))
         var (state, action) = asking(flush(2))
         #expect(action == .none && !state.hasJob)
@@ -434,25 +434,25 @@ struct ConnectionStateTests {
         #expect(late.flushed() == .none && late.hasJob)
     }
 
-    @Test("A query is repeated if the client may see other records than when it began")
+    @Test("A step is repeated if the client may see other records than when it began")
     func outdated() {
-        func outdated(_ request: State.Request, _ answer: State.QuestionAnswer) -> State.QuestionAction {
+        func outdated(_ request: State.Request, _ answer: State.QueryResult) -> State.QueryAction {
             var (state, _) = asking(request)
             return state.answered(answer, isOperator: false, isOutdated: true, at: time(0))
         }
         let filter = IssueFilter()
         let parameters = AwaitParameters(id: "a")
-        #expect(outdated(.pages(RecordsParameters()), .page(next: "b")) == .look(.page(RecordsParameters())))
-        #expect(outdated(.following(filter), .news(row: 4, hasRecords: true)) == .look(.newest))
+        #expect(outdated(.pages(RecordsParameters()), .page(next: "b")) == .run(.page(RecordsParameters())))
+        #expect(outdated(.following(filter), .news(row: 4, hasRecords: true)) == .run(.newest))
         #expect(
-            outdated(.awaiting(parameters, until: time(1)), .fates(arePending: false)) == .look(.fates(parameters)))
+            outdated(.awaiting(parameters, until: time(1)), .fates(arePending: false)) == .run(.fates(parameters)))
         var (following, _) = asking(.following(filter))
         #expect(answer(&following, .news(row: 4, hasRecords: false)) == .none)
         following.recordsStored()
-        _ = following.lookForNews()
+        _ = following.pollNews()
         #expect(
             following.answered(.news(row: 6, hasRecords: true), isOperator: false, isOutdated: true, at: time(0))
-                == .look(.news(filter, row: 4)))
+                == .run(.news(filter, row: 4)))
         var (single, _) = asking()
         #expect(single.answered(.complete, isOperator: false, isOutdated: true, at: time(0)) == .finish)
     }
@@ -463,13 +463,13 @@ struct ConnectionStateTests {
     func staysClosed() {
         let now = time(99)
         let actions: [(inout State) -> Bool] = [
-            { $0.takeHeld() == nil }, { $0.questionArrived(0..<1, token: 1) == .drop }, { $0.drain() == .none },
+            { $0.takeHeld() == nil }, { $0.queryArrived(0..<1, token: 1) == .drop }, { $0.drain() == .none },
             { $0.watch() == .none }, { $0.hungUp() == .none }, { $0.queued() == .none }, { $0.sent() == .none },
             { $0.deadline(Self.timeouts) == nil },
             { $0.deadlineReached(at: now, Self.timeouts, hasUnreadBytes: false) == .none },
             { $0.answered(.complete, isOperator: true, isOutdated: false, at: now) == .none },
-            { $0.questionEnded() == nil }, { $0.flushed() == .none }, { $0.fatesChanged() == nil },
-            { $0.lookForNews() == nil }, { $0.closed() == 0 }, { !$0.mayReport && !$0.mayReceive && !$0.hasJob },
+            { $0.queryEnded() == nil }, { $0.flushed() == .none }, { $0.fatesChanged() == nil },
+            { $0.pollNews() == nil }, { $0.closed() == 0 }, { !$0.mayReport && !$0.mayReceive && !$0.hasJob },
         ]
         let changes: [(inout State) -> Void] = [
             { $0.hold(0..<1) }, { $0.moved(by: 1) }, { $0.receivedPart(at: now) }, { $0.recognisedReport() },

@@ -27,7 +27,7 @@ struct ConnectionIntakeTests {
         return #"{ "parameters":{\#(number)"records":[\#(records)]},"method":"org.issued.Collector.Report"\#(more)}"#
     }
 
-    private static let question = #"{"method":"org.issued.Collector.List","parameters":{"limit":3},"oneway":true}"#
+    private static let query = #"{"method":"org.issued.Collector.List","parameters":{"limit":3},"oneway":true}"#
 
     private mutating func receive(_ messages: [String], room: Int = .max) -> ConnectionIntake.Stop {
         intake.frames.receive(messages.flatMap { Array($0.utf8) + [0] })
@@ -36,7 +36,7 @@ struct ConnectionIntakeTests {
 
     private mutating func readCalls(room: Int = .max) -> ConnectionIntake.Stop {
         counts = ConnectionIntake.Counts()
-        return intake.readCalls(with: &reader, upTo: room, maxQuestionBytes: 1000, &counts)
+        return intake.readCalls(with: &reader, upTo: room, maxQueryBytes: 1000, &counts)
     }
 
     /// The replies that are ready, without their ends.
@@ -151,8 +151,8 @@ struct ConnectionIntakeTests {
         _ = intake.answer([outcome], 0..<1, with: &receipts)
         #expect(replies.isEmpty)
         #expect(intake.silent.isEmpty)
-        guard case .question = receive([Self.question]) else {
-            Issue.record("The question begins")
+        guard case .query = receive([Self.query]) else {
+            Issue.record("The query begins")
             return
         }
         let wasOpen = intake.finish(Array("reply\0".utf8))
@@ -161,10 +161,10 @@ struct ConnectionIntakeTests {
         #expect(replies.isEmpty)
     }
 
-    @Test("A question waits for the reports before it, and the reports after it wait for the question")
+    @Test("A query waits for the reports before it, and the reports after it wait for the query")
     mutating func order() {
-        guard case .held = receive([Self.report("a"), Self.question, Self.report("b"), Self.unusual("c")]) else {
-            Issue.record("The question waits")
+        guard case .held = receive([Self.report("a"), Self.query, Self.report("b"), Self.unusual("c")]) else {
+            Issue.record("The query waits")
             return
         }
         #expect(counts.reports == 1)
@@ -172,7 +172,7 @@ struct ConnectionIntakeTests {
         var readBuffer: [UInt8] = []
         intake.settle(&readBuffer)
         guard case .held = readCalls() else {
-            Issue.record("The question still waits")
+            Issue.record("The query still waits")
             return
         }
         #expect(submitted() == [#"0 {"a":1} - 0"#])
@@ -180,14 +180,14 @@ struct ConnectionIntakeTests {
         let outcome = CallOutcome(
             connection: 2, token: 0, receipts: .run(first: RecordID(store: 7, row: 1), count: 1))
         #expect(intake.answer([outcome], 0..<1, with: &receipts).action == .resume)
-        guard case .question(let message, let envelope) = readCalls() else {
-            Issue.record("The question begins")
+        guard case .query(let message, let envelope) = readCalls() else {
+            Issue.record("The query begins")
             return
         }
-        let question = intake.question(message, envelope)
-        #expect(question.method == "org.issued.Collector.List")
-        #expect(String(decoding: question.parameters, as: UTF8.self) == #"{"limit":3}"#)
-        #expect(intake.state.question == 1)
+        let query = intake.query(message, envelope)
+        #expect(query.method == "org.issued.Collector.List")
+        #expect(String(decoding: query.parameters, as: UTF8.self) == #"{"limit":3}"#)
+        #expect(intake.state.queryToken == 1)
         guard case .held = readCalls() else {
             Issue.record("The report waits")
             return
@@ -240,7 +240,7 @@ struct ConnectionIntakeTests {
     }
 
     @Test("Messages other than reports have a limit of their own, even before they are complete")
-    mutating func questionSize() {
+    mutating func querySize() {
         func isTooLarge(_ error: CollectorError?) -> Bool { error == .tooLarge(limit: 1000) }
         let text = String(repeating: "x", count: 2000)
         guard
@@ -248,7 +248,7 @@ struct ConnectionIntakeTests {
                 #"{"method":"org.issued.Collector.List","parameters":{"a":"\#(text)"}}"#
             ])
         else {
-            Issue.record("The question is too large")
+            Issue.record("The query is too large")
             return
         }
         #expect(isTooLarge(error))
@@ -262,12 +262,12 @@ struct ConnectionIntakeTests {
             intake = ConnectionIntake(messageBytes: 1 << 20)
             intake.frames.receive(Array(start.utf8))
             _ = readCalls()
-            #expect(intake.keepPartialMessage(maxQuestionBytes: 1000, at: now) == nil)
+            #expect(intake.keepPartialMessage(maxQueryBytes: 1000, at: now) == nil)
             #expect(intake.state.partialSince == now)
             intake.frames.receive(Array(text.utf8))
             _ = readCalls()
             let later = now.advanced(by: .seconds(1))
-            #expect(isTooLarge(intake.keepPartialMessage(maxQuestionBytes: 1000, at: later)) == isRefused)
+            #expect(isTooLarge(intake.keepPartialMessage(maxQueryBytes: 1000, at: later)) == isRefused)
             #expect(intake.state.partialSince == now)
         }
     }
@@ -278,18 +278,18 @@ struct ConnectionIntakeTests {
         let message = Array(Self.report("a").utf8)
         intake.frames.receive(Array(message[..<20]))
         _ = readCalls()
-        _ = intake.keepPartialMessage(maxQuestionBytes: 1000, at: now)
+        _ = intake.keepPartialMessage(maxQueryBytes: 1000, at: now)
         #expect(intake.state.partialSince == now)
         intake.frames.receive(Array(message[20...]) + [0])
-        #expect(intake.keepPartialMessage(maxQuestionBytes: 1000, at: now) == nil)
+        #expect(intake.keepPartialMessage(maxQueryBytes: 1000, at: now) == nil)
         #expect(intake.state.partialSince == nil)
         #expect(intake.hasCalls)
     }
 
     @Test("Received calls that have not begun are dropped when the connection drains")
     mutating func drains() {
-        guard case .question = receive([Self.question, Self.report("a")]) else {
-            Issue.record("The question begins")
+        guard case .query = receive([Self.query, Self.report("a")]) else {
+            Issue.record("The query begins")
             return
         }
         _ = readCalls()

@@ -96,29 +96,29 @@ struct SocketLoopTests {
             }
             // The client has disconnected, and the reply to its first query is on its way.
             let first = calls.withLock { $0.asked[0] }
-            service.answered(Answer(connection: first.connection, question: first.question, content: .reply([0])))
+            service.answered(Answer(connection: first.connection, queryToken: first.queryToken, content: .reply([0])))
             calls.withLock { $0.isHeld = false }
             calls.broadcast()
             // The second one gets no reply, so it must be withdrawn.
             try wait(calls) { $0.withdrawn.contains(2) }
             let second = calls.withLock { $0.asked[1] }
-            #expect(second.connection == first.connection && second.question != first.question)
+            #expect(second.connection == first.connection && second.queryToken != first.queryToken)
         }
     }
 
-    @Test("Twenty thousand questions in a row, each answered without a query, get their replies")
-    func manyQuestions() throws {
+    @Test("Twenty thousand queries in a row, each answered without a query, get their replies")
+    func manyQueries() throws {
         try withSocket { _, calls, connect in
             let count = 20_000
-            let question = Array(#"{"method":"org.varlink.service.GetInfo"}"#.utf8) + [0]
+            let query = Array(#"{"method":"org.varlink.service.GetInfo"}"#.utf8) + [0]
             let client = try connect()
             try client.setNonBlocking()
-            let all = [UInt8]([[UInt8]](repeating: question, count: count).joined())
+            let all = [UInt8]([[UInt8]](repeating: query, count: count).joined())
             var (sent, replies) = (0, 0)
             var buffer = [UInt8](repeating: 0, count: 64 << 10)
             let deadline = MonotonicClock.now.advanced(by: .seconds(60))
             while replies < count {
-                try #require(MonotonicClock.now < deadline, "\(replies) of \(count) questions were answered")
+                try #require(MonotonicClock.now < deadline, "\(replies) of \(count) queries were answered")
                 if sent < all.count, case .bytes(let count) = client.attemptSend(all, from: sent) { sent += count }
                 guard try Readiness.wait(client, for: .read, timeout: .milliseconds(10)) else { continue }
                 guard case .bytes(let count) = client.attemptRead(into: &buffer) else {

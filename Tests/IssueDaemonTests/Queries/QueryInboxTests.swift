@@ -11,7 +11,7 @@ struct QueryInboxTests {
         _ id: String, from connection: UInt64, user: UInt32 = 1000, isPrivileged: Bool = false
     ) -> QueryJob {
         QueryJob(
-            connection: connection, question: 0, viewer: .everything,
+            connection: connection, queryToken: 0, viewer: .everything,
             process: ReportingProcess(
                 connection: connection, sender: Sender(uid: user, gid: user, pid: 1), startTime: 0),
             isPrivileged: isPrivileged, work: .show(id))

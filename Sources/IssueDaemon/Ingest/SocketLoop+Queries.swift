@@ -10,7 +10,7 @@ extension SocketLoop {
 
     /// Handles a call other than `Report` that has just begun.
     func ask(_ message: Range<Int>, _ envelope: VarlinkCall.Envelope, _ connection: Connection) {
-        let (method, parameters) = connection.intake.question(message, envelope)
+        let (method, parameters) = connection.intake.query(message, envelope)
         connection.intake.releaseMemory()
         do throws(CollectorError) {
             try dispatch(method, parameters, more: envelope.more, connection)
@@ -93,7 +93,7 @@ extension SocketLoop {
         }
     }
 
-    /// Continues a question that needs more than one query.
+    /// Continues a query that needs more than one step.
     private func request(_ request: ConnectionState.Request, _ connection: Connection) {
         perform(connection.state.requested(request), connection)
     }
@@ -101,13 +101,13 @@ extension SocketLoop {
     private func perform(_ action: ConnectionState.RequestAction, _ connection: Connection) {
         switch action {
         case .none: break
-        case .look(let lookup): look(lookup, for: connection)
-        case .endFlush(let lookup): endFlush(lookup, connection)
+        case .run(let step): run(step, for: connection)
+        case .endFlush(let step): endFlush(step, connection)
         }
     }
 
-    func look(_ lookup: ConnectionState.Lookup, for connection: Connection) {
-        switch lookup {
+    func run(_ step: ConnectionState.QueryStep, for connection: Connection) {
+        switch step {
         case .page(let parameters): job(.records(parameters, more: true), connection)
         case .newest: job(.newest, connection)
         case .news(let filter, let row): job(.news(filter, row: row), connection)
@@ -117,12 +117,12 @@ extension SocketLoop {
     }
 
     private func job(_ work: QueryJob.Work, _ connection: Connection) {
-        guard let token = connection.state.question else { preconditionFailure("A query belongs to a question") }
+        guard let token = connection.state.queryToken else { preconditionFailure("A step belongs to a query") }
         settleSending(of: connection)
         connection.queryViewer = viewer(of: connection)
         handlers.ask(
             QueryJob(
-                connection: connection.id, question: token, viewer: connection.queryViewer,
+                connection: connection.id, queryToken: token, viewer: connection.queryViewer,
                 process: connection.process, isPrivileged: isOperator(connection), work: work))
     }
 
@@ -143,9 +143,9 @@ extension SocketLoop {
     /// Submits a long-running job.
     private func order(_ work: Job.Work, more: Bool, _ connection: Connection) throws(CollectorError) {
         try allowOperators(connection)
-        guard let token = connection.state.question else { preconditionFailure("A job belongs to a question") }
+        guard let token = connection.state.queryToken else { preconditionFailure("A job belongs to a query") }
         let job = Job(
-            connection: connection.id, question: token, requester: connection.process.sender, wantsProgress: more,
+            connection: connection.id, queryToken: token, requester: connection.process.sender, wantsProgress: more,
             work: work)
         guard handlers.order(job) else { throw .busy(retryAfter: .seconds(10)) }
         request(.job, connection)
@@ -165,9 +165,9 @@ extension SocketLoop {
     }
 
     /// Logs the end of a flush, and answers it with the state of the destinations.
-    func endFlush(_ lookup: ConnectionState.Lookup, _ connection: Connection) {
+    func endFlush(_ step: ConnectionState.QueryStep, _ connection: Connection) {
         service.log.ended("flush", by: connection.process.sender, result: "done")
-        look(lookup, for: connection)
+        run(step, for: connection)
     }
 
     // MARK: Answers
@@ -175,7 +175,7 @@ extension SocketLoop {
     func handle(_ answer: Answer) {
         if let memory = answer.memory { schedule.arrivedReplies.append(memory) }
         // A withdrawn query may have been answered nevertheless.
-        guard let connection = connections[answer.connection], connection.state.question == answer.question else {
+        guard let connection = connections[answer.connection], connection.state.queryToken == answer.queryToken else {
             return
         }
         queueSending(to: connection)
@@ -186,23 +186,23 @@ extension SocketLoop {
         case .none: break
         case .send: if let reply = answer.content.reply { connection.intake.replies.add(reply) }
         case .finish:
-            if case .fileReply(_, let file) = answer.content, !connection.intake.silent.contains(answer.question) {
+            if case .fileReply(_, let file) = answer.content, !connection.intake.silent.contains(answer.queryToken) {
                 connection.file = file
             }
             finish(answer.content.reply ?? [], connection)
         case .deny: finish(CollectorError.denied.reply.message, connection)
-        case .look(let lookup): look(lookup, for: connection)
+        case .run(let step): run(step, for: connection)
         }
         updateDeadline(of: connection)
-        if connection.state.question == nil { resume(connection) }
+        if connection.state.queryToken == nil { resume(connection) }
     }
 
-    /// Sends the last reply to the question, if there is one.
+    /// Sends the last reply to the query, if there is one.
     private func finish(_ reply: [UInt8], _ connection: Connection) {
         if connection.intake.finish(reply) { queueSending(to: connection) }
     }
 
-    /// Continues with the calls that have waited for the question.
+    /// Continues with the calls that have waited for the query.
     private func resume(_ connection: Connection) {
         if connection.intake.hasCalls { process(connection) }
     }
@@ -210,26 +210,26 @@ extension SocketLoop {
     // MARK: Continuing calls
 
     /// Looks for records for all followers, because new records were stored.
-    func lookForNews() {
+    func pollNews() {
         for connection in connections.values {
             connection.state.recordsStored()
-            lookForNews(of: connection)
+            pollNews(of: connection)
         }
     }
 
     /// Looks for new records if there may be any and the follower has read the
     /// previous ones.
-    func lookForNews(of connection: Connection) {
-        guard connection.state.wantsNews, mayBegin(connection), let lookup = connection.state.lookForNews() else {
+    func pollNews(of connection: Connection) {
+        guard connection.state.wantsNews, mayBegin(connection), let step = connection.state.pollNews() else {
             return
         }
-        look(lookup, for: connection)
+        run(step, for: connection)
     }
 
     /// Looks for awaited fates, because fates have changed.
-    func lookForFates() {
+    func pollFates() {
         for connection in connections.values {
-            if let lookup = connection.state.fatesChanged() { look(lookup, for: connection) }
+            if let step = connection.state.fatesChanged() { run(step, for: connection) }
         }
     }
 
@@ -239,42 +239,42 @@ extension SocketLoop {
         perform(connection.state.flushed(), connection)
     }
 
-    // MARK: Questions that end early
+    // MARK: Queries that end early
 
-    /// Gives up the question of a client that has disconnected. Calls that it
+    /// Gives up the query of a client that has disconnected. Calls that it
     /// sent afterwards are still handled.
-    func abandonQuestion(of connection: Connection) {
-        guard connection.state.question != nil else { return }
-        giveUpQuestion(of: connection)
+    func abandonQuery(of connection: Connection) {
+        guard connection.state.queryToken != nil else { return }
+        cancelQuery(of: connection)
         finish([], connection)
         resume(connection)
     }
 
-    /// Withdraws what is being done for the question of a connection.
-    func giveUpQuestion(of connection: Connection) {
+    /// Withdraws what is being done for the query of a connection.
+    func cancelQuery(of connection: Connection) {
         if connection.state.hasJob { handlers.withdraw(connection.id, connection.user.uid) }
         if connection.state.isFlushing {
             service.log.ended("flush", by: connection.process.sender, result: "given up")
         }
     }
 
-    /// Ends a long-running question, because the daemon stops or needs the
+    /// Ends a long-running query, because the daemon stops or needs the
     /// connection's memory.
-    func endQuestion(of connection: Connection) {
+    func endQuery(of connection: Connection) {
         let reply: [UInt8]
         switch connection.state.earlyReply {
         case .none: return
         case .noRecords: reply = QueryService.reply(RecordsReply(records: []))
         case .busy: reply = CollectorError.busy(retryAfter: .seconds(1)).reply.message
         }
-        giveUpQuestion(of: connection)
+        cancelQuery(of: connection)
         finish(reply, connection)
     }
 }
 
 extension Answer.Content {
     /// The kind of the answer, which determines what follows.
-    fileprivate var kind: ConnectionState.QuestionAnswer {
+    fileprivate var kind: ConnectionState.QueryResult {
         switch self {
         case .reply, .fileReply, .refusal: .complete
         case .progress: .progress
