@@ -28,7 +28,7 @@ package struct Lifecycle: Equatable, Sendable {
         /// during the start.
         case announceReadyThenReload
         /// Do nothing: a shutdown has already begun.
-        case rest
+        case none
     }
 
     package enum ReloadAction: Equatable, Sendable {
@@ -44,20 +44,20 @@ package struct Lifecycle: Equatable, Sendable {
         /// Reload again: another reload was requested during this one.
         case reload
         /// Do nothing: a shutdown has already begun.
-        case rest
+        case none
     }
 
     package enum StopAction: Equatable, Sendable {
         case perform(Stage)
         /// Do nothing: a shutdown is already in progress.
-        case rest
+        case none
     }
 
     package enum StageAction: Equatable, Sendable {
         case perform(Stage)
         case exit
         /// Do nothing: the stage was cut short before it reported its end.
-        case rest
+        case none
     }
 
     package private(set) var state: State = .starting
@@ -80,7 +80,7 @@ package struct Lifecycle: Equatable, Sendable {
             return .announceReadyThenReload
         case .draining, .stopped:
             // A stop was requested before the start was finished.
-            return .rest
+            return .none
         case .ready, .reloading:
             preconditionFailure("The daemon started twice")
         }
@@ -116,7 +116,7 @@ package struct Lifecycle: Equatable, Sendable {
             isReloadWanted = false
             return .reload
         case .draining, .stopped:
-            return .rest
+            return .none
         case .starting, .ready:
             preconditionFailure("A configuration was read that this machine never asked for")
         }
@@ -131,7 +131,7 @@ package struct Lifecycle: Equatable, Sendable {
             state = .draining(.stopAccepting)
             return .perform(.stopAccepting)
         case .draining, .stopped:
-            return .rest
+            return .none
         }
     }
 
@@ -144,7 +144,7 @@ package struct Lifecycle: Equatable, Sendable {
         case .draining(let present) where present == stage:
             return go(onAfter: stage)
         case .draining, .stopped:
-            return .rest
+            return .none
         case .starting, .ready, .reloading:
             preconditionFailure("A stage of the end was done before the end began")
         }
@@ -164,7 +164,7 @@ package struct Lifecycle: Equatable, Sendable {
             state = .stopped
             return .exit
         case .starting, .ready, .reloading, .stopped:
-            return .rest
+            return .none
         }
     }
 

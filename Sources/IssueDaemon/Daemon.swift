@@ -191,7 +191,7 @@ package final class Daemon {
             }
             _ = wakeUp.counter.take()
             if wakeUp.isDamaged { return }
-            if socket.isMissing || events.contains(where: { $0.token == 2 }), let listener = socket.look() {
+            if socket.isMissing || events.contains(where: { $0.token == 2 }), let listener = socket.checkSocketFile() {
                 run.socket.listen(at: listener)
                 socket.watch(with: poller, token: 2)
             }
@@ -211,7 +211,7 @@ package final class Daemon {
         case .announceReady, .announceReadyThenReload:
             log.notice(.daemonReady, ["socket": socketPath, "database": configuration.store.path])
             try? notification.ready(status: status)
-        case .rest: break
+        case .none: break
         }
     }
 
@@ -250,10 +250,10 @@ package final class Daemon {
     private func stop(_ run: DaemonRun) {
         try? notification.stopping(status: "Storing and answering the remaining reports")
         log.notice(.daemonStopping)
-        var action = Lifecycle.StageAction.rest
+        var action = Lifecycle.StageAction.none
         switch lifecycle.stopRequested() {
         case .perform(let stage): action = .perform(stage)
-        case .rest: break
+        case .none: break
         }
         while case .perform(let stage) = action {
             switch stage {
@@ -298,18 +298,18 @@ package final class Daemon {
 
     /// Creates the folder of the database if it is missing, and checks that it is safe to use.
     func prepareFolder() throws(StoreFailure) {
-        let place = StoreLocation(configuration.store.path)
+        let location = StoreLocation(configuration.store.path)
         do throws(StoreFailure) {
-            try place.prepare { (folder) throws(Errno) in try makeFolders(folder, mode: 0o700) }
+            try location.prepare { (folder) throws(Errno) in try makeFolders(folder, mode: 0o700) }
         } catch .unusableLocation(let words) {
-            throw .unusableLocation(words + sandboxHint(place.folder))
+            throw .unusableLocation(words + sandboxHint(location.folder))
         }
-        guard !sandboxHint(place.folder).isEmpty else { return }
+        guard !sandboxHint(location.folder).isEmpty else { return }
         do throws(Errno) {
-            try FileSystem.checkWritable(folder: place.folder)
+            try FileSystem.checkWritable(folder: location.folder)
         } catch {
             throw .unusableLocation(
-                "the state directory \(place.folder) can't be written to: \(error)\(sandboxHint(place.folder))")
+                "the state directory \(location.folder) can't be written to: \(error)\(sandboxHint(location.folder))")
         }
     }
 
@@ -389,7 +389,7 @@ extension Daemon {
                 guard signal == .hangUp else { return false }
                 reload(nil)
             }
-            if let listener = socket.look() {
+            if let listener = socket.checkSocketFile() {
                 unavailableServer?.listen(at: listener)
                 socket.watch(with: poller, token: 2)
             }

@@ -32,13 +32,13 @@ struct LifecycleTests {
     func races() {
         var early = Lifecycle()
         #expect(early.stopRequested() == .perform(.stopAccepting))
-        #expect(early.started() == .rest)
+        #expect(early.started() == .none)
 
         var busy = Lifecycle()
         _ = busy.started()
         _ = busy.reloadRequested()
         #expect(busy.stopRequested() == .perform(.stopAccepting))
-        #expect(busy.reloaded() == .rest)
+        #expect(busy.reloaded() == .none)
         #expect(busy.reloadRequested() == .ignore)
         #expect(busy.state == .draining(.stopAccepting))
     }
@@ -47,13 +47,13 @@ struct LifecycleTests {
     func timeout() {
         var lifecycle = Lifecycle()
         _ = lifecycle.started()
-        #expect(lifecycle.stopTimeoutApproached() == .rest)
+        #expect(lifecycle.stopTimeoutApproached() == .none)
         _ = lifecycle.stopRequested()
 
-        #expect(lifecycle.stopRequested() == .rest)
+        #expect(lifecycle.stopRequested() == .none)
         #expect(lifecycle.stopTimeoutApproached() == .perform(.close))
-        #expect(lifecycle.finished(.stopAccepting) == .rest)
+        #expect(lifecycle.finished(.stopAccepting) == .none)
         #expect(lifecycle.stopTimeoutApproached() == .exit)
-        #expect(lifecycle.stopTimeoutApproached() == .rest)
+        #expect(lifecycle.stopTimeoutApproached() == .none)
     }
 }

@@ -83,7 +83,7 @@ package enum ReportCost {
 /// disk is full.
 package struct CheckpointPolicy: Equatable, Sendable {
     package enum Step: Equatable, Sendable {
-        case rest
+        case none
         /// Copy the frames that no reader needs any longer. Does not wait.
         case copy
         /// Wait briefly for readers, then restart the WAL from its beginning.
@@ -105,7 +105,7 @@ package struct CheckpointPolicy: Equatable, Sendable {
     ///
     /// - Parameter walPages: The current length of the WAL, in pages.
     package func next(walPages: Int) -> Step {
-        guard walPages > 0, isDiskFull || added(walPages) >= pages else { return .rest }
+        guard walPages > 0, isDiskFull || added(walPages) >= pages else { return .none }
         // Readers that take one snapshot after another can prevent a restart forever, so at twice
         // the growth a passive checkpoint is not enough.
         return isDiskFull || walPages >= 2 * pages ? .restart : .copy

@@ -113,7 +113,7 @@ struct SocketInbox: Sendable {
     var pulses: [Pulse] = []
     /// The listening socket to continue with.
     var listener: Listener?
-    /// Whether questions wait because unread replies take all memory.
+    /// Whether queries wait because unread replies take all memory.
     var lacksReplyRoom = false
     var hasNewRecords = false
     var hasNewFates = false
@@ -145,7 +145,7 @@ final class ListenerMonitor {
     /// it.
     private let make: (() throws(Errno) -> FileDescriptor)?
     private var watch: FolderWatch?
-    private var place: FileStatus?
+    private var socketStatus: FileStatus?
     private let log: Log
 
     /// Monitors an inherited socket.
@@ -176,10 +176,12 @@ final class ListenerMonitor {
 
     /// Checks whether the file is still there. Returns the new listener if it
     /// had to be created again, otherwise nil.
-    func look() -> Listener? {
+    func checkSocketFile() -> Listener? {
         watch?.clear()
         let found = try? FileSystem.status(of: path, followingLinks: false)
-        guard let place, found?.inode != place.inode || found?.device != place.device else { return nil }
+        guard let socketStatus, found?.inode != socketStatus.inode || found?.device != socketStatus.device else {
+            return nil
+        }
         guard let make else {
             if !hasReportedUnit {
                 log.warning(.socketUnitRestartNeeded, ["path": path])
@@ -205,7 +207,7 @@ final class ListenerMonitor {
     }
 
     private func remember() {
-        place = try? FileSystem.status(of: path, followingLinks: false)
+        socketStatus = try? FileSystem.status(of: path, followingLinks: false)
         watch = try? FolderWatch(FileSystem.parentFolder(of: path))
     }
 }

@@ -262,7 +262,7 @@ final class WriterRun {
             gate.open()
         // While the WAL can't be reset because of readers, there is time for
         // maintenance.
-        case .rest, .restart: performUpkeep(isIdle: isIdle)
+        case .none, .restart: performUpkeep(isIdle: isIdle)
         }
     }
 
