@@ -39,8 +39,8 @@ enum ConfigurationHarness {
         require(!problems.isEmpty, "The file was refused without a problem")
         let lines = content.count { $0 == UInt8(ascii: "\n") } + 1
         for problem in problems {
-            require(problem.place.file == path, "\(problem) refers to another file")
-            guard let line = problem.place.line else { fatalError("\(problem) has no line") }
+            require(problem.location.file == path, "\(problem) refers to another file")
+            guard let line = problem.location.line else { fatalError("\(problem) has no line") }
             require((1...lines).contains(line), "\(problem) refers to a line beyond the last one, \(lines)")
             require(
                 !problem.message.isEmpty && !problem.message.contains("\n"),

@@ -129,8 +129,8 @@ enum ProxyName {
         guard let proxy, !proxy.isEmpty, !isExcepted(origin, environment) else { return nil }
         // The URL may contain a password, which must not be shown.
         let start = proxy.firstRange(of: "://")?.upperBound ?? proxy.startIndex
-        let place = "http://\(proxy[start...])"
-        return HTTPOrigin(url: place)?.description ?? "(invalid URL)"
+        let url = "http://\(proxy[start...])"
+        return HTTPOrigin(url: url)?.description ?? "(invalid URL)"
     }
 
     private static func isExcepted(_ origin: HTTPOrigin, _ environment: (String) -> String?) -> Bool {

@@ -70,9 +70,9 @@ extension IssueBrowser.Group: CustomStringConvertible {
         case .resolved: mark = "[resolved] "
         case .muted: mark = "[muted] "
         }
-        let place = app.map { " in \($0)" } ?? ""
+        let suffix = app.map { " in \($0)" } ?? ""
         let times = occurrences == 1 ? "once" : "\(occurrences) times"
-        return TerminalSanitizer.line("\(id) \(level.rawValue)\(place): \(mark)\(title) (\(times), last \(lastSeen))")
+        return TerminalSanitizer.line("\(id) \(level.rawValue)\(suffix): \(mark)\(title) (\(times), last \(lastSeen))")
     }
 }
 

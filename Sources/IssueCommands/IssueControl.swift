@@ -342,8 +342,8 @@ extension CommandFailure {
         case .invalidFilter(let field, let reason):
             self.init(.refused, "invalid filter '\(field)': \(reason)")
         case .invalidRecord(let index, let field, let reason):
-            let place = [index.map { "record \($0 + 1)" }, field].compactMap(\.self).joined(separator: ", ")
-            self.init(.refused, "the daemon rejected \(place.isEmpty ? "the report" : place): \(reason)")
+            let location = [index.map { "record \($0 + 1)" }, field].compactMap(\.self).joined(separator: ", ")
+            self.init(.refused, "the daemon rejected \(location.isEmpty ? "the report" : location): \(reason)")
         case .methodNotImplemented, .methodNotFound, .interfaceNotFound:
             self.init(.refused, "the daemon does not support this: is it older than issuectl? (issuectl status)")
         case .invalidParameter(let name):

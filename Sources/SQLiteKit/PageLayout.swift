@@ -30,10 +30,10 @@ package struct PageLayout: Equatable, Sendable {
         var used: [Range<Int>] = [0..<pointers + 2 * cells]
         used.reserveCapacity(cells + 8)
         for index in 0..<cells {
-            let place = page.number(pointers + 2 * index, 2)
-            guard place >= pointers + 2 * cells, let end = form.end(ofCellAt: place, in: page, &overflows)
+            let offset = page.number(pointers + 2 * index, 2)
+            guard offset >= pointers + 2 * cells, let end = form.end(ofCellAt: offset, in: page, &overflows)
             else { return nil }
-            used.append(place..<end)
+            used.append(offset..<end)
         }
         // The first four bytes of a free block hold the offset of the next one and its own size. The blocks are in
         // ascending order.
@@ -66,8 +66,8 @@ package struct PageLayout: Equatable, Sendable {
 
         var headerBytes: Int { self == .interiorIndex || self == .interiorTable ? 12 : 8 }
 
-        func end(ofCellAt place: Int, in page: [UInt8], _ overflows: inout [Overflow]) -> Int? {
-            var cursor = place
+        func end(ofCellAt offset: Int, in page: [UInt8], _ overflows: inout [Overflow]) -> Int? {
+            var cursor = offset
             if headerBytes == 12 {
                 cursor += 4
                 guard cursor <= page.count else { return nil }
@@ -87,27 +87,27 @@ package struct PageLayout: Equatable, Sendable {
                 }
             }
             // A cell takes at least four bytes, so that a free block can replace it.
-            end = max(end, place + 4)
+            end = max(end, offset + 4)
             return end <= page.count ? end : nil
         }
 
         /// Returns the number of bytes of a row that are on the page itself.
         private func localBytes(of payload: Int64, usable: Int) -> Int64 {
             let usable = Int64(usable)
-            let most = self == .leafTable ? usable - 35 : (usable - 12) * 64 / 255 - 23
-            if payload <= most { return payload }
-            let least = (usable - 12) * 32 / 255 - 23
-            let some = least + (payload - least) % (usable - 4)
-            return some <= most ? some : least
+            let maxLocal = self == .leafTable ? usable - 35 : (usable - 12) * 64 / 255 - 23
+            if payload <= maxLocal { return payload }
+            let minLocal = (usable - 12) * 32 / 255 - 23
+            let some = minLocal + (payload - minLocal) % (usable - 4)
+            return some <= maxLocal ? some : minLocal
         }
     }
 }
 
 extension [UInt8] {
     /// Returns a big-endian number of `count` bytes.
-    func number(_ place: Int, _ count: Int) -> Int {
+    func number(_ offset: Int, _ count: Int) -> Int {
         var number = 0
-        for index in place..<place + count { number = number << 8 | Int(self[index]) }
+        for index in offset..<offset + count { number = number << 8 | Int(self[index]) }
         return number
     }
 

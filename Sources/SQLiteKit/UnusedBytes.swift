@@ -122,11 +122,11 @@ internal import CSQLite
         guard number > 2, number <= pageCount, number != pendingBytePage, !isMap(number) else { return nil }
         let map = map(of: number)
         guard number > map else { return nil }
-        let place = 5 * Int(number - map - 1)
-        guard place + 5 <= pageBytes else { return nil }
+        let offset = 5 * Int(number - map - 1)
+        guard offset + 5 <= pageBytes else { return nil }
         let page = try maps[map] ?? read(map)
         maps[map] = page
-        return (page[place], UInt32(page.number(place + 1, 4)))
+        return (page[offset], UInt32(page.number(offset + 1, 4)))
     }
 
     /// Returns the trunk pages of the free list, which refer to other free pages.
@@ -201,11 +201,11 @@ extension Connection {
         else { return [] }
         let frame = Int64(24 + header.number(8, 4))
         var pages: Set<UInt32> = []
-        var place: Int64 = 32
-        while place + frame <= size {
-            guard let number = try? readFile(SQLITE_FCNTL_JOURNAL_POINTER, at: place, count: 4) else { break }
+        var offset: Int64 = 32
+        while offset + frame <= size {
+            guard let number = try? readFile(SQLITE_FCNTL_JOURNAL_POINTER, at: offset, count: 4) else { break }
             pages.insert(UInt32(number.number(0, 4)))
-            place += frame
+            offset += frame
         }
         return pages
     }

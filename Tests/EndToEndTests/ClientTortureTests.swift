@@ -30,8 +30,8 @@ struct ClientTortureTests {
             }
             var kills = 0
             for (index, name) in try control.points.enumerated() {
-                let place = name.split(separator: " ", maxSplits: 1).last.map { String($0) }
-                guard let place, ["commit: records", "commit", "log: sync", "receipt"].contains(place) else { continue }
+                let point = name.split(separator: " ", maxSplits: 1).last.map { String($0) }
+                guard let point, ["commit: records", "commit", "log: sync", "receipt"].contains(point) else { continue }
                 try control.signal(SIGKILL, at: index + 1, pass: 3)
                 let deadline = MonotonicClock.now.advanced(by: .seconds(30))
                 while daemon.process?.isRunning == true, MonotonicClock.now < deadline {

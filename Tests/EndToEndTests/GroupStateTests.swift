@@ -143,8 +143,8 @@ struct GroupStateTests {
                 try client.destination().ledger.pending == 0
             }
             // One batch was stored during the outage, and is sent first.
-            let place = listener.accepted.compactMap(\.eventID).firstIndex { back.contains($0) }
-            #expect(try #require(place) < 150)
+            let index = listener.accepted.compactMap(\.eventID).firstIndex { back.contains($0) }
+            #expect(try #require(index) < 150)
             #expect(listener.compare(with: ids + back).isMet)
             #expect(try daemon.file.ledgerFaults == [])
         }

@@ -62,8 +62,8 @@ private final class FalseDaemon {
 
 private let obstacle: String? = {
     if let obstacle = OtherUser.obstacle { return obstacle }
-    let places = ["/run/issued/issued.sock", "/run/user/0/issued/issued.sock", "/tmp/issued-0/issued.sock"]
-    return places.contains { FileManager.default.fileExists(atPath: $0) } ? "this host has a daemon of its own" : nil
+    let paths = ["/run/issued/issued.sock", "/run/user/0/issued/issued.sock", "/tmp/issued-0/issued.sock"]
+    return paths.contains { FileManager.default.fileExists(atPath: $0) } ? "this host has a daemon of its own" : nil
 }()
 
 @Suite("A server that is not the daemon", .enabled(if: obstacle == nil, "\(obstacle ?? "")"))

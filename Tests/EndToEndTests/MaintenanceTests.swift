@@ -138,7 +138,7 @@ struct MaintenanceTests {
         case header, firstPage, schema
 
         /// The offset of the damage in the file, in bytes.
-        func places(in file: DatabaseFile) throws -> [Range<Int>] {
+        func offsets(in file: DatabaseFile) throws -> [Range<Int>] {
             switch self {
             case .header: return [0..<100]
             case .firstPage: return [0..<8192]
@@ -163,11 +163,11 @@ struct MaintenanceTests {
                 old += try RawClient(path: daemon.socket).report(records).map { try $0.storedID }
             }
             try daemon.terminate()
-            let places = try lost.places(in: daemon.file)
+            let offsets = try lost.offsets(in: daemon.file)
             let file = try FileHandle(forWritingTo: URL(filePath: daemon.database))
-            for place in places {
-                try file.seek(toOffset: UInt64(place.lowerBound))
-                try file.write(contentsOf: Data(place.map { UInt8(truncatingIfNeeded: $0 &* 77 &+ 13) }))
+            for range in offsets {
+                try file.seek(toOffset: UInt64(range.lowerBound))
+                try file.write(contentsOf: Data(range.map { UInt8(truncatingIfNeeded: $0 &* 77 &+ 13) }))
             }
             try file.close()
             try daemon.start()

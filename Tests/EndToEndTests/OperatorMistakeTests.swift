@@ -37,11 +37,11 @@ struct OperatorMistakeTests {
             let id = try #require(try client.report("Collected all the same").first)
             var destination = try client.destination()
             #expect(destination.reason == "no_credential" && destination.ledger.pending == 1)
-            let place = "\(daemon.configurationFile):"
-            #expect(destination.advice?.hasPrefix(place) == true, "\(destination.advice ?? "")")
+            let location = "\(daemon.configurationFile):"
+            #expect(destination.advice?.hasPrefix(location) == true, "\(destination.advice ?? "")")
             let fault = try #require(try client.status().store.faults.first)
-            #expect(fault.contains("destination logzio") && fault.contains(place))
-            #expect(daemon.log.contains(place))
+            #expect(fault.contains("destination logzio") && fault.contains(location))
+            #expect(daemon.log.contains(location))
 
             if mistake == "a folder" { try FileSystem.removeEmptyFolder(daemon.tokenFile) }
             if mistake == "open to all" { try FileSystem.setMode(0o600, of: daemon.tokenFile) }

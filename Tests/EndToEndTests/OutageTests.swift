@@ -132,7 +132,7 @@ struct OutageTests {
         try await withListener { daemon, listener, client in
             try listener.down()
             var records = (0..<500).map { IssueRecord(message: "Good", code: Int64($0 % 3)) }
-            for place in 0..<40 { records[place * 12].message = "POISON" }
+            for index in 0..<40 { records[index * 12].message = "POISON" }
             let ids = try client.report(records).map { try $0.storedID }
             try listener.plan(FaultStep(.poison("POISON"), times: .forever))
             try listener.up()
@@ -154,9 +154,9 @@ struct OutageTests {
             for id in listener.compare(with: ids).duplicated.keys.sorted().prefix(20) {
                 #expect(try client.show(id).fates.map(\.maybeDuplicate) == [true])
             }
-            for place in [0, 12, 468] {
-                #expect(try client.show(ids[place]).fates.map(\.fate) == [.deadLettered])
-                #expect(try client.show(ids[place + 1]).fates.map(\.fate) == [.delivered])
+            for index in [0, 12, 468] {
+                #expect(try client.show(ids[index]).fates.map(\.fate) == [.deadLettered])
+                #expect(try client.show(ids[index + 1]).fates.map(\.fate) == [.delivered])
             }
         }
     }

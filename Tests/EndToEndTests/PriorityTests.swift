@@ -30,8 +30,8 @@ struct PriorityTests {
                 try client.destination().ledger.pending == 0
             }
             // One batch was stored during the outage, and is sent first.
-            let place = listener.accepted.compactMap(\.eventID).lastIndex { grave.contains($0) }
-            #expect(try #require(place) < 150)
+            let index = listener.accepted.compactMap(\.eventID).lastIndex { grave.contains($0) }
+            #expect(try #require(index) < 150)
             #expect(listener.compare(with: ids).isMet, "\(listener.compare(with: ids))")
             #expect(listener.stats.duplicates == 0)
             for id in grave { #expect(try client.show(id).fates.map(\.fate) == [.delivered]) }

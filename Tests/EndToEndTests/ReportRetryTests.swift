@@ -26,8 +26,8 @@ struct ReportRetryTests {
                 ["report", "--timeout", "300ms", "--app", "cron", "backup failed"], daemon, name: "first")
             #expect(try first.end() == .exit(75))
             let words = first.errors.split(whereSeparator: { " ,\n".contains($0) })
-            let place = try #require(words.firstIndex(of: "--id"), "\(first.errors)")
-            let key = String(words[place + 1])
+            let index = try #require(words.firstIndex(of: "--id"), "\(first.errors)")
+            let key = String(words[index + 1])
             daemon.process?.tell(SIGCONT)
 
             // It reads what the first report left in the socket's buffer.

@@ -89,8 +89,8 @@ struct TokenSecrecyTests {
         return String(decoding: reply.parameters, as: UTF8.self)
     }
 
-    private func expectNone(_ bytes: [UInt8], _ place: String) throws {
+    private func expectNone(_ bytes: [UInt8], _ file: String) throws {
         let data = Data(bytes)
-        for form in Self.forms { #expect(data.range(of: Data(form.utf8)) == nil, "\(place) holds \(form)") }
+        for form in Self.forms { #expect(data.range(of: Data(form.utf8)) == nil, "\(file) holds \(form)") }
     }
 }

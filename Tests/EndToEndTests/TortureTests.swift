@@ -37,8 +37,8 @@ struct TortureTests {
                 "receipt", "forget: postings",
             ]
             for (index, name) in points.enumerated() {
-                let place = name.split(separator: " ", maxSplits: 1).last.map { String($0) }
-                guard let place, wanted.contains(place) else { continue }
+                let point = name.split(separator: " ", maxSplits: 1).last.map { String($0) }
+                guard let point, wanted.contains(point) else { continue }
                 // Retention runs at random times, so this point may not be
                 // reached.
                 for _ in 1...3 {

@@ -83,8 +83,8 @@ struct ProducerMarkTests {
             case .resend(let answers), .straddles(let answers): known = answers
             case .forgotten: known = Array(repeating: .forgotten, count: Int(count))
             }
-            for (place, answer) in known.enumerated() where answer != .forgotten {
-                #expect(rows[sequence + Int64(place)] == answer)
+            for (index, answer) in known.enumerated() where answer != .forgotten {
+                #expect(rows[sequence + Int64(index)] == answer)
             }
             let begin = sequence + Int64(known.count)
             guard begin < sequence + count else { continue }

@@ -45,9 +45,9 @@ struct ByteScanTests {
             let copy = [UInt8](repeating: 1, count: 3) + bytes[range]
             let isSame = bytes.span.equals(from: range.lowerBound, copy.span, from: 3, count: range.count)
             #expect(isSame)
-            for place in 3..<copy.count {
+            for index in 3..<copy.count {
                 var other = copy
-                other[place] ^= 0x80
+                other[index] ^= 0x80
                 let isEqual = bytes.span.equals(from: range.lowerBound, other.span, from: 3, count: range.count)
                 #expect(!isEqual)
             }
@@ -62,7 +62,7 @@ struct ByteScanTests {
                 from: range.lowerBound, to: range.upperBound, until: { $0 .== ByteMask.of("}") }
             ) { low, high in
                 for word in [low, high] {
-                    for place in 0..<8 { given.append(UInt8(truncatingIfNeeded: word >> UInt64(8 * place))) }
+                    for index in 0..<8 { given.append(UInt8(truncatingIfNeeded: word >> UInt64(8 * index))) }
                 }
             }
             let whole = range.lowerBound + range.count / 16 * 16

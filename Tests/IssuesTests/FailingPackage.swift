@@ -55,8 +55,8 @@ enum FailingPackage {
         _ program: String, _ arguments: [String], environment: [String: String]
     ) async throws -> Result {
         try await onThread {
-            takePlace()
-            defer { returnPlace() }
+            acquireSlot()
+            defer { releaseSlot() }
             let scratch = try ScratchFolder()
             let child = try ChildProcess(program, arguments, in: scratch, name: "child", environment: environment)
             let end = try child.end(within: .seconds(60))
@@ -64,21 +64,21 @@ enum FailingPackage {
         }
     }
 
-    // MARK: Places
+    // MARK: Slots
 
     /// The number of programs that may start. If all ran at once, some would exceed their timeout.
-    private static let places = Monitor(4)
+    private static let slots = Monitor(4)
 
-    private static func takePlace() {
-        _ = places.wait { places -> Bool? in
-            guard places > 0 else { return nil }
-            places -= 1
+    private static func acquireSlot() {
+        _ = slots.wait { slots -> Bool? in
+            guard slots > 0 else { return nil }
+            slots -= 1
             return true
         }
     }
 
-    private static func returnPlace() {
-        places.withLock { $0 += 1 }
-        places.signal()
+    private static func releaseSlot() {
+        slots.withLock { $0 += 1 }
+        slots.signal()
     }
 }

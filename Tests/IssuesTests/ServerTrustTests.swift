@@ -56,7 +56,7 @@ struct ServerTrustTests {
     }
 
     @Test("A socket found by searching is not used if another user could have placed it")
-    func places() throws {
+    func foundSocketChecks() throws {
         let root = "/tmp/issues-trust-\(String(Randomness.uint64(), radix: 36))"
         try FileSystem.makeFolders(root, mode: 0o700)
         defer { try? FileManager.default.removeItem(atPath: root) }

@@ -223,7 +223,7 @@ struct SpillTests {
     }
 
     @Test("The folder is in the unit's state directory or the user's; without either there is none")
-    func places() {
+    func folderPaths() {
         func path(_ variables: [String: String]) -> String? {
             SpillFolder.usual(application: "shop/2", variable: { variables[$0] })?.path
         }

@@ -83,9 +83,9 @@ extension Frame {
         var parts: [String] = []
         if let symbol { parts.append(symbol) }
         if let file { parts.append("at \(file)\(line.map { ":\($0)" } ?? "")") }
-        let place = [image, offset.map { "0x\(String(UInt64(bitPattern: $0), radix: 16))" }].compactMap(\.self)
-        if !place.isEmpty {
-            parts.append(symbol == nil ? place.joined(separator: "+") : "in \(place.joined(separator: "+"))")
+        let address = [image, offset.map { "0x\(String(UInt64(bitPattern: $0), radix: 16))" }].compactMap(\.self)
+        if !address.isEmpty {
+            parts.append(symbol == nil ? address.joined(separator: "+") : "in \(address.joined(separator: "+"))")
         }
         if symbol == nil, let buildID { parts.append("(build \(buildID))") }
         let text = parts.isEmpty ? "?" : parts.joined(separator: " ")

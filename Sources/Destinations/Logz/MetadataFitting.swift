@@ -21,41 +21,43 @@ struct MetadataFitting {
     ///
     /// - Parameter name: The name of the metadata object.
     mutating func fit(_ members: [JSONValue.Member], under name: String) -> JSONValue? {
-        guard types.kind(at: name) == .object || enter(name, at: "", depth: 1) != nil && met(.object, at: name) else {
+        guard types.kind(at: name) == .object || enter(name, at: "", depth: 1) != nil && record(.object, at: name)
+        else {
             context += members
             return nil
         }
-        let fitting = fit(members, at: name, way: "", depth: 2, whole: false) ?? []
+        let fitting = fit(members, at: name, keyPrefix: "", depth: 2, whole: false) ?? []
         return fitting.isEmpty ? nil : .object(fitting)
     }
 
     /// - Parameters:
-    ///   - way: The path from the metadata to the object, with a trailing dot.
+    ///   - keyPrefix: The path from the metadata to the object, with a trailing dot.
     ///   - whole: `true` to return nil unless all members fit.
     private mutating func fit(
-        _ members: [JSONValue.Member], at path: String, way: String, depth: Int, whole: Bool
+        _ members: [JSONValue.Member], at path: String, keyPrefix: String, depth: Int, whole: Bool
     ) -> [JSONValue.Member]? {
         var fitting: [JSONValue.Member] = []
         for member in ReservedKeys.unique(members) {
-            var place = path
-            place += "."
-            place += member.key
+            var subpath = path
+            subpath += "."
+            subpath += member.key
             if fields < LineLimits.metadataFields, let depth = enter(member.key, at: path, depth: depth),
-                let value = fit(member.value, at: place, way: way, key: member.key, depth: depth, whole: whole)
+                let value = fit(
+                    member.value, at: subpath, keyPrefix: keyPrefix, key: member.key, depth: depth, whole: whole)
             {
                 fields += 1
                 fitting.append(.init(member.key, value))
             } else if whole {
                 return nil
             } else {
-                context.append(.init("\(way)\(member.key)", member.value))
+                context.append(.init("\(keyPrefix)\(member.key)", member.value))
             }
         }
         return fitting
     }
 
     private mutating func fit(
-        _ value: JSONValue, at path: String, way: String, key: String, depth: Int, whole: Bool
+        _ value: JSONValue, at path: String, keyPrefix: String, key: String, depth: Int, whole: Bool
     ) -> JSONValue? {
         switch value {
         case .null:
@@ -68,33 +70,36 @@ struct MetadataFitting {
             guard Self.isFraction(spelling) else { return nil }
             return scalar(value, .number, at: path)
         case .string(let text):
-            guard met(.string, at: path) else { return nil }
+            guard record(.string, at: path) else { return nil }
             guard text.utf8.count > LineLimits.textBytes else { return value }
             noteTruncated(path)
             return .string(text.cut(toBytes: LineLimits.cutTextBytes))
         case .array(let elements):
             guard depth <= LineLimits.depth else { return nil }
-            return fit(elements, at: path, way: way, key: key, depth: depth)
+            return fit(elements, at: path, keyPrefix: keyPrefix, key: key, depth: depth)
         case .object(let members):
-            guard depth <= LineLimits.depth, met(.object, at: path) else { return nil }
-            return fit(members, at: path, way: "\(way)\(key).", depth: depth, whole: whole).map { .object($0) }
+            guard depth <= LineLimits.depth, record(.object, at: path) else { return nil }
+            return fit(members, at: path, keyPrefix: "\(keyPrefix)\(key).", depth: depth, whole: whole).map {
+                .object($0)
+            }
         }
     }
 
     private mutating func scalar(_ value: JSONValue, _ kind: FieldTypes.Kind, at path: String) -> JSONValue? {
         // Not a conditional expression, in which nil would become a JSON null.
-        guard met(kind, at: path) else { return nil }
+        guard record(kind, at: path) else { return nil }
         return value
     }
 
     /// The type of an array is that of its elements, so it fits either completely or not at all.
     private mutating func fit(
-        _ elements: [JSONValue], at path: String, way: String, key: String, depth: Int
+        _ elements: [JSONValue], at path: String, keyPrefix: String, key: String, depth: Int
     ) -> JSONValue? {
         let before = self
         var fitting: [JSONValue] = []
         for element in elements {
-            guard let value = fit(element, at: path, way: way, key: key, depth: depth + 1, whole: true) else {
+            guard let value = fit(element, at: path, keyPrefix: keyPrefix, key: key, depth: depth + 1, whole: true)
+            else {
                 self = before
                 return nil
             }
@@ -119,16 +124,16 @@ struct MetadataFitting {
         guard key.utf8.count <= LineLimits.keyBytes, !steps.contains(where: \.isEmpty),
             depth + steps.count - 1 <= LineLimits.depth
         else { return nil }
-        var place = path
+        var subpath = path
         for step in steps.dropLast() {
-            place += place.isEmpty ? String(step) : ".\(step)"
-            guard met(.object, at: place) else { return nil }
+            subpath += subpath.isEmpty ? String(step) : ".\(step)"
+            guard record(.object, at: subpath) else { return nil }
         }
         return depth + steps.count
     }
 
-    private mutating func met(_ kind: FieldTypes.Kind, at path: String) -> Bool {
-        types.met(kind, at: path) == .fits
+    private mutating func record(_ kind: FieldTypes.Kind, at path: String) -> Bool {
+        types.record(kind, at: path) == .fits
     }
 
     private mutating func noteTruncated(_ path: String) {
@@ -216,16 +221,16 @@ struct PlainMetadata {
 
     /// Returns the type of a key's field; nil if it is unknown or the key needs to be changed.
     private mutating func kind(
-        of key: JSONText, in bytes: Span<UInt8>, at place: Int, _ types: FieldTypes
+        of key: JSONText, in bytes: Span<UInt8>, at index: Int, _ types: FieldTypes
     ) -> FieldTypes.Kind? {
-        if place < fields.count {
-            let field = fields[place]
+        if index < fields.count {
+            let field = fields[index]
             if !key.hasEscapes, key.count == field.key.count,
                 bytes.equals(from: key.start, field.key.span, from: 0, count: key.count)
             {
                 return field.kind
             }
-            fields.removeSubrange(place...)
+            fields.removeSubrange(index...)
         }
         var name: [UInt8] = []
         name.append(contentsOf: bytes, from: key.start, to: key.end)

@@ -108,7 +108,7 @@ struct RecordPage {
             ("Occurred", record.occurredAt.map { PageTime.full($0, now: now) }),
             ("Received", PageTime.full(stored.receivedAt, now: now)),
             ("Count", count > 1 ? Quantity.text(count) + since : nil),
-            ("Source", record.source.flatMap(place)),
+            ("Source", record.source.flatMap(sourceText)),
             ("Domain", record.domain),
             ("Code", record.code.map { String($0) }),
             ("Fingerprint", record.fingerprint),
@@ -120,7 +120,7 @@ struct RecordPage {
         ]
     }
 
-    private func place(_ source: SourceLocation) -> String? {
+    private func sourceText(_ source: SourceLocation) -> String? {
         var text = source.fileID ?? ""
         if let line = source.line { text += text.isEmpty ? "line \(line)" : ":\(line)" }
         if let column = source.column, source.line != nil { text += ":\(column)" }

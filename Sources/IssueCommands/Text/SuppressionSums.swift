@@ -12,19 +12,19 @@ struct SuppressionSums {
 
     init(_ suppressions: [Suppression]) {
         var sums: [Suppression] = []
-        var places: [[String]: Int] = [:]
+        var indices: [[String]: Int] = [:]
         for suppression in suppressions {
             // Without a number of groups, it is a single group from an older daemon, whose applications have no user.
             let key = [suppression.destination, suppression.app ?? "", suppression.reason.rawValue]
-            guard suppression.groups == nil, let place = places[key] else {
-                if suppression.groups == nil { places[key] = sums.count }
+            guard suppression.groups == nil, let index = indices[key] else {
+                if suppression.groups == nil { indices[key] = sums.count }
                 sums.append(suppression)
                 continue
             }
-            sums[place].group = nil
-            sums[place].groups = (sums[place].groups ?? 1) + 1
-            sums[place].count = Self.sum(sums[place].count, suppression.count)
-            sums[place].since = min(sums[place].since, suppression.since)
+            sums[index].group = nil
+            sums[index].groups = (sums[index].groups ?? 1) + 1
+            sums[index].count = Self.sum(sums[index].count, suppression.count)
+            sums[index].since = min(sums[index].since, suppression.since)
         }
         let sorted = sums.enumerated().sorted { ($1.element.count, $0.offset) < ($0.element.count, $1.offset) }
         largest = sorted.prefix(Self.maxShown).map(\.element)

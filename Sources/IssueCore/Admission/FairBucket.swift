@@ -130,8 +130,8 @@ package struct FairBucket: Equatable, Sendable {
         guard filled < scale.capacity else { return most }
         var refill = filled - tokens.parts
         var credit: Int64 = 0
-        for (place, share) in shares.enumerated() {
-            let users = Int64(shares.count - place)
+        for (index, share) in shares.enumerated() {
+            let users = Int64(shares.count - index)
             let cost = (share.parts - credit).clampedProduct(users)
             guard refill >= cost else { return credit + refill / users }
             refill -= cost
@@ -146,13 +146,13 @@ package struct FairBucket: Equatable, Sendable {
         let credit = credit(at: now)
         // They are in ascending order and remain so.
         shares.removeFirst(shares.prefix { $0.parts <= credit }.count)
-        for place in shares.indices { shares[place].parts -= credit }
+        for index in shares.indices { shares[index].parts -= credit }
         systemParts = sumOfSystemUsers
     }
 
     private mutating func set(_ share: Share) {
-        if let place = shares.firstIndex(where: { $0.user == share.user }) {
-            shares[place] = share
+        if let index = shares.firstIndex(where: { $0.user == share.user }) {
+            shares[index] = share
             return
         }
         if shares.count == Self.maxUsers { shares.removeFirst() }

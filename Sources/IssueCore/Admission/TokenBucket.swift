@@ -315,7 +315,7 @@ struct RecencyTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
     let capacity: Int
     private var entries: [Entry] = []
-    private var places: [Key: Int] = [:]
+    private var indices: [Key: Int] = [:]
     private var oldest: Int?
     private var newest: Int?
 
@@ -328,70 +328,70 @@ struct RecencyTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     /// All entries, in no particular order.
     var all: some Sequence<(key: Key, value: Value)> { entries.lazy.map { ($0.key, $0.value) } }
 
-    func contains(_ key: Key) -> Bool { places[key] != nil }
+    func contains(_ key: Key) -> Bool { indices[key] != nil }
 
     /// Returns the value for a key, or nil. Does not count as a use.
-    func peek(_ key: Key) -> Value? { places[key].map { entries[$0].value } }
+    func peek(_ key: Key) -> Value? { indices[key].map { entries[$0].value } }
 
     /// Changes a value in place, which counts as a use. Returns nil if the key is unknown.
     mutating func update<Result>(_ key: Key, _ body: (inout Value) -> Result) -> Result? {
-        guard let place = places[key] else { return nil }
-        touch(place)
-        return body(&entries[place].value)
+        guard let index = indices[key] else { return nil }
+        touch(index)
+        return body(&entries[index].value)
     }
 
     /// Changes a value in place, which does not count as a use. Returns nil if the key is unknown.
     mutating func alter<Result>(_ key: Key, _ body: (inout Value) -> Result) -> Result? {
-        guard let place = places[key] else { return nil }
-        return body(&entries[place].value)
+        guard let index = indices[key] else { return nil }
+        return body(&entries[index].value)
     }
 
     /// Changes all values in place, which does not count as a use.
     mutating func updateAll(_ body: (Key, inout Value) -> Void) {
-        for place in entries.indices { body(entries[place].key, &entries[place].value) }
+        for index in entries.indices { body(entries[index].key, &entries[index].value) }
     }
 
     /// Inserts or replaces a value, which counts as a use. Returns the evicted entry, or nil if
     /// there was space.
     mutating func insert(_ value: Value, for key: Key) -> (key: Key, value: Value)? {
-        if let place = places[key] {
-            entries[place].value = value
-            touch(place)
+        if let index = indices[key] {
+            entries[index].value = value
+            touch(index)
             return nil
         }
-        guard entries.count >= capacity, let place = oldest else {
+        guard entries.count >= capacity, let index = oldest else {
             entries.append(Entry(key: key, value: value))
-            places[key] = entries.count - 1
+            indices[key] = entries.count - 1
             append(entries.count - 1)
             return nil
         }
-        let gone = entries[place]
-        unlink(place)
-        places[gone.key] = nil
-        entries[place] = Entry(key: key, value: value)
-        places[key] = place
-        append(place)
+        let gone = entries[index]
+        unlink(index)
+        indices[gone.key] = nil
+        entries[index] = Entry(key: key, value: value)
+        indices[key] = index
+        append(index)
         return (gone.key, gone.value)
     }
 
-    private mutating func touch(_ place: Int) {
-        guard newest != place else { return }
-        unlink(place)
-        append(place)
+    private mutating func touch(_ index: Int) {
+        guard newest != index else { return }
+        unlink(index)
+        append(index)
     }
 
-    private mutating func unlink(_ place: Int) {
-        let (older, newer) = (entries[place].older, entries[place].newer)
+    private mutating func unlink(_ index: Int) {
+        let (older, newer) = (entries[index].older, entries[index].newer)
         if let older { entries[older].newer = newer } else { oldest = newer }
         if let newer { entries[newer].older = older } else { newest = older }
-        entries[place].older = nil
-        entries[place].newer = nil
+        entries[index].older = nil
+        entries[index].newer = nil
     }
 
-    private mutating func append(_ place: Int) {
-        entries[place].older = newest
-        entries[place].newer = nil
-        if let newest { entries[newest].newer = place } else { oldest = place }
-        newest = place
+    private mutating func append(_ index: Int) {
+        entries[index].older = newest
+        entries[index].newer = nil
+        if let newest { entries[newest].newer = index } else { oldest = index }
+        newest = index
     }
 }

@@ -11,7 +11,7 @@ package struct DeadlineQueue<Key: Hashable & Sendable>: Sendable {
 
     /// A binary heap: no entry is due before its parent.
     private var entries: [Entry] = []
-    private var places: [Key: Int] = [:]
+    private var indices: [Key: Int] = [:]
 
     package init() {}
 
@@ -22,25 +22,25 @@ package struct DeadlineQueue<Key: Hashable & Sendable>: Sendable {
 
     /// Adds a key, or moves its deadline to `time` if that is earlier.
     package mutating func bring(_ key: Key, by time: MonotonicInstant) {
-        guard let place = places[key] else {
-            places[key] = entries.count
+        guard let index = indices[key] else {
+            indices[key] = entries.count
             entries.append(Entry(key: key, time: time))
             return rise(from: entries.count - 1)
         }
-        guard time < entries[place].time else { return }
-        entries[place].time = time
-        rise(from: place)
+        guard time < entries[index].time else { return }
+        entries[index].time = time
+        rise(from: index)
     }
 
     /// Removes a key. Does nothing if the key is not in the queue.
     package mutating func remove(_ key: Key) {
-        guard let place = places.removeValue(forKey: key) else { return }
+        guard let index = indices.removeValue(forKey: key) else { return }
         let last = entries.removeLast()
-        guard place < entries.count else { return }
-        entries[place] = last
-        places[last.key] = place
-        rise(from: place)
-        sink(from: place)
+        guard index < entries.count else { return }
+        entries[index] = last
+        indices[last.key] = index
+        rise(from: index)
+        sink(from: index)
     }
 
     /// Removes and returns a key whose deadline has passed, or nil if there is none.
@@ -51,29 +51,29 @@ package struct DeadlineQueue<Key: Hashable & Sendable>: Sendable {
     }
 
     private mutating func rise(from start: Int) {
-        var place = start
-        while place > 0, entries[place].time < entries[(place - 1) / 2].time {
-            swap(place, (place - 1) / 2)
-            place = (place - 1) / 2
+        var index = start
+        while index > 0, entries[index].time < entries[(index - 1) / 2].time {
+            swap(index, (index - 1) / 2)
+            index = (index - 1) / 2
         }
     }
 
     private mutating func sink(from start: Int) {
-        var place = start
+        var index = start
         while true {
-            var earliest = place
-            for child in [2 * place + 1, 2 * place + 2] where child < entries.count {
+            var earliest = index
+            for child in [2 * index + 1, 2 * index + 2] where child < entries.count {
                 if entries[child].time < entries[earliest].time { earliest = child }
             }
-            guard earliest != place else { return }
-            swap(place, earliest)
-            place = earliest
+            guard earliest != index else { return }
+            swap(index, earliest)
+            index = earliest
         }
     }
 
     private mutating func swap(_ one: Int, _ other: Int) {
         entries.swapAt(one, other)
-        places[entries[one].key] = one
-        places[entries[other].key] = other
+        indices[entries[one].key] = one
+        indices[entries[other].key] = other
     }
 }

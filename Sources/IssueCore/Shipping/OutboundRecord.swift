@@ -130,7 +130,7 @@ package struct FieldTypes: Equatable, Sendable {
     }
 
     /// The maximum number of sender-defined fields created at a destination.
-    package static let most = 500
+    package static let maxFields = 500
 
     private var kinds: [String: Kind] = [:]
     private var added: [String] = []
@@ -152,11 +152,11 @@ package struct FieldTypes: Equatable, Sendable {
     /// - Parameters:
     ///   - kind: The type of the value.
     ///   - path: The path of the field.
-    package mutating func met(_ kind: Kind, at path: String) -> Verdict {
+    package mutating func record(_ kind: Kind, at path: String) -> Verdict {
         if let known = kinds[path] {
             return known == kind || (known == .number && kind == .integer) ? .fits : .doesNotFit
         }
-        guard kinds.count < Self.most else { return .doesNotFit }
+        guard kinds.count < Self.maxFields else { return .doesNotFit }
         kinds[path] = kind
         added.append(path)
         return .fits

@@ -209,7 +209,7 @@ package struct ApplicationVersion: Equatable, Sendable {
     }
 
     /// Sets this to the newer of two versions. If they have no order, to `other`.
-    package mutating func met(_ other: ApplicationVersion) {
+    package mutating func raise(to other: ApplicationVersion) {
         if other.isNewer(than: self) { self = other }
     }
 }

@@ -200,17 +200,17 @@ package struct ConfigurationProblem: Hashable, Sendable, CustomStringConvertible
         }
     }
 
-    package var place: ConfigurationLocation
+    package var location: ConfigurationLocation
     package var message: String
     package var scope: Scope
 
-    package init(at place: ConfigurationLocation, _ message: String, scope: Scope = .everything) {
-        self.place = place
+    package init(at location: ConfigurationLocation, _ message: String, scope: Scope = .everything) {
+        self.location = location
         self.message = message
         self.scope = scope
     }
 
-    package var description: String { "\(place): \(message)" }
+    package var description: String { "\(location): \(message)" }
 }
 
 /// All errors in a configuration, so that the operator can fix them in one

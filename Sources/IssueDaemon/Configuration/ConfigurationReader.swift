@@ -80,7 +80,7 @@ struct ConfigurationReader {
         let keys = problems.enumerated().map { offset, problem in
             // The offset comes last because sorting is not guaranteed to be
             // stable.
-            (files.firstIndex(of: problem.place.file) ?? files.count, problem.place.line ?? 0, offset)
+            (files.firstIndex(of: problem.location.file) ?? files.count, problem.location.line ?? 0, offset)
         }
         return keys.sorted(by: <).map { problems[$0.2] }
     }
@@ -91,7 +91,7 @@ struct ConfigurationReader {
 struct ConfigurationMerger {
     struct Assigned {
         var text: String
-        var place: ConfigurationLocation
+        var location: ConfigurationLocation
     }
 
     struct Section {
@@ -100,7 +100,7 @@ struct ConfigurationMerger {
         /// Distinguishes sections of one application that are for different
         /// users.
         var user: String?
-        var place: ConfigurationLocation
+        var location: ConfigurationLocation
         /// The effective values: the last one, or all values of a list.
         var values: [String: [Assigned]] = [:]
 
@@ -118,7 +118,7 @@ struct ConfigurationMerger {
             kind.destination.map { name ?? $0.name }
         }
 
-        func place(of key: String) -> ConfigurationLocation? { values[key]?.last?.place }
+        func location(of key: String) -> ConfigurationLocation? { values[key]?.last?.location }
     }
 
     private(set) var sections: [Section] = []
@@ -141,17 +141,17 @@ struct ConfigurationMerger {
         // error.
         var said: Set<Said> = []
         for section in file.sections {
-            let place = ConfigurationLocation(file: file.path, line: section.line)
-            guard let kind = kind(of: section, at: place) else {
+            let location = ConfigurationLocation(file: file.path, line: section.line)
+            guard let kind = kind(of: section, at: location) else {
                 indices.append(nil)
                 continue
             }
             let user = kind == .limits ? section.assignments.last { $0.key == "User" && !$0.value.isEmpty }?.value : nil
-            let index = index(of: kind, name: section.name, user: user, at: place)
+            let index = index(of: kind, name: section.name, user: user, at: location)
             indices.append(index)
             if kind.isDestination, !said.insert(Said(section: index)).inserted {
                 complain(
-                    place, "Destination \(section.title) is defined twice; give this one another name.",
+                    location, "Destination \(section.title) is defined twice; give this one another name.",
                     scope: sections[index].scope)
             }
             for assignment in section.assignments {
@@ -169,9 +169,9 @@ struct ConfigurationMerger {
         _ assignment: ConfigurationFile.Assignment, of index: Int, in file: String, said: inout Set<Said>
     ) {
         let section = sections[index]
-        let place = ConfigurationLocation(file: file, line: assignment.line)
+        let location = ConfigurationLocation(file: file, line: assignment.line)
         guard let key = section.keys.first(where: { $0.name == assignment.key }) else {
-            return complain(place, UnknownKeyMessage.message(for: assignment.key, in: section), scope: section.scope)
+            return complain(location, UnknownKeyMessage.message(for: assignment.key, in: section), scope: section.scope)
         }
         guard !assignment.value.isEmpty else {
             // An empty value resets the key to its default.
@@ -183,15 +183,15 @@ struct ConfigurationMerger {
             sections[index].wrongKeys.insert(key.name)
             let value = key.isRepeated ? assignment.value.truncatedForLog : "…"
             return complain(
-                place, "Invalid \(key.name)=\(value); expected \(key.expected).", scope: section.scope)
+                location, "Invalid \(key.name)=\(value); expected \(key.expected).", scope: section.scope)
         }
-        let assigned = Assigned(text: assignment.value, place: place)
+        let assigned = Assigned(text: assignment.value, location: location)
         if key.isList {
             sections[index].values[key.name, default: []].append(assigned)
         } else {
             if !said.insert(Said(section: index, key: key.name)).inserted {
                 complain(
-                    place, "\(key.name)= is set twice; expected it once.",
+                    location, "\(key.name)= is set twice; expected it once.",
                     scope: section.scope)
             }
             sections[index].values[key.name] = [assigned]
@@ -199,30 +199,30 @@ struct ConfigurationMerger {
     }
 
     private mutating func kind(
-        of section: ConfigurationFile.Section, at place: ConfigurationLocation
+        of section: ConfigurationFile.Section, at location: ConfigurationLocation
     ) -> ConfigurationSection? {
         guard let kind = ConfigurationSection.named(section.kind) else {
             if ConfigurationSection.planned.contains(section.kind) {
-                complain(place, "This version does not support [\(section.kind)] yet; remove the section.")
+                complain(location, "This version does not support [\(section.kind)] yet; remove the section.")
             } else {
                 let names = ConfigurationSection.all.map(\.name)
                 let nearest = NearestName.find(section.kind, among: names)
-                let question = nearest.map { " Did you mean [\($0)]?" } ?? ""
+                let suggestion = nearest.map { " Did you mean [\($0)]?" } ?? ""
                 complain(
-                    place,
+                    location,
                     "Unknown section [\(section.kind.truncatedForLog)]; "
-                        + "expected one of \(names.joined(separator: ", ")).\(question)")
+                        + "expected one of \(names.joined(separator: ", ")).\(suggestion)")
             }
             return nil
         }
         guard let name = section.name else { return kind }
         guard kind.allowsName else {
-            complain(place, "Section [\(kind.name)] takes no name; expected [\(kind.name)].")
+            complain(location, "Section [\(kind.name)] takes no name; expected [\(kind.name)].")
             return nil
         }
         if kind.isDestination, ValueForm<String>.name("").parse(name) == nil {
             complain(
-                place,
+                location,
                 "Invalid destination name “\(name.truncatedForLog)”; "
                     + "expected at most 64 letters, digits, “_”, “-” and “.”.")
             return nil
@@ -231,19 +231,19 @@ struct ConfigurationMerger {
     }
 
     private mutating func index(
-        of kind: ConfigurationSection, name: String?, user: String?, at place: ConfigurationLocation
+        of kind: ConfigurationSection, name: String?, user: String?, at location: ConfigurationLocation
     ) -> Int {
         if let index = sections.firstIndex(where: { $0.kind == kind && $0.name == name && $0.user == user }) {
             return index
         }
-        sections.append(Section(kind: kind, name: name, user: user, place: place))
+        sections.append(Section(kind: kind, name: name, user: user, location: location))
         return sections.count - 1
     }
 
     private mutating func complain(
-        _ place: ConfigurationLocation, _ message: String, scope: ConfigurationProblem.Scope = .everything
+        _ location: ConfigurationLocation, _ message: String, scope: ConfigurationProblem.Scope = .everything
     ) {
-        problems.append(ConfigurationProblem(at: place, message, scope: scope))
+        problems.append(ConfigurationProblem(at: location, message, scope: scope))
     }
 }
 
@@ -345,7 +345,7 @@ struct ConfigurationBuilder {
         configuration.misconfigured += clashing
         complain([
             ConfigurationProblem(
-                at: section.place, "Two destinations are named “\(name)”; rename one of them.", scope: section.scope)
+                at: section.location, "Two destinations are named “\(name)”; rename one of them.", scope: section.scope)
         ])
         return false
     }
@@ -393,10 +393,10 @@ struct ConfigurationBuilder {
     /// The daemon itself skips this: if it fails to open the database, it
     /// retries.
     private mutating func checkStore(_ section: Section) {
-        guard let place = section.place(of: "Path") else { return }
+        guard let location = section.location(of: "Path") else { return }
         let path = configuration.store.path
         func complain(_ message: String) {
-            self.complain([ConfigurationProblem(at: place, message, scope: section.scope)])
+            self.complain([ConfigurationProblem(at: location, message, scope: section.scope)])
         }
         if let status = try? FileSystem.status(of: path), status.kind != .regular {
             return complain(
@@ -421,11 +421,11 @@ struct ConfigurationBuilder {
     private mutating func checkLimits(_ limits: LimitSettings, of section: Section) {
         let reserved = limits.criticalReserve.percent + limits.summaryReserve.percent + limits.noveltyReserve.percent
         if reserved > 99 {
-            let place =
-                ["CriticalReserve", "SummaryReserve", "NoveltyReserve"].compactMap { section.place(of: $0) }.last
+            let location =
+                ["CriticalReserve", "SummaryReserve", "NoveltyReserve"].compactMap { section.location(of: $0) }.last
             complain([
                 ConfigurationProblem(
-                    at: place ?? section.place,
+                    at: location ?? section.location,
                     "The three reserves add up to \(reserved)%; expected at most 99%, so that something is left.",
                     scope: section.scope)
             ])
@@ -449,10 +449,10 @@ struct ConfigurationBuilder {
     private mutating func check(
         _ holds: Bool, _ key: String, _ other: String, of section: Section, _ what: String
     ) {
-        guard !holds, let place = section.place(of: key) ?? section.place(of: other) else { return }
+        guard !holds, let location = section.location(of: key) ?? section.location(of: other) else { return }
         complain([
             ConfigurationProblem(
-                at: place, "\(key)= and \(other)= contradict each other: \(what). Change one of them.",
+                at: location, "\(key)= and \(other)= contradict each other: \(what). Change one of them.",
                 scope: section.scope)
         ])
         reset([key, other], of: section)

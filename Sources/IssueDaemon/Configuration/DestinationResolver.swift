@@ -151,7 +151,7 @@ struct DestinationResolver {
     private mutating func complain(
         of key: String?, _ message: String, scope: ConfigurationProblem.Scope? = nil
     ) {
-        let place = key.flatMap { section.place(of: $0) } ?? section.place
-        problems.append(ConfigurationProblem(at: place, message, scope: scope ?? section.scope))
+        let location = key.flatMap { section.location(of: $0) } ?? section.location
+        problems.append(ConfigurationProblem(at: location, message, scope: scope ?? section.scope))
     }
 }

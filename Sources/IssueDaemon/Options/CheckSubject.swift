@@ -21,14 +21,14 @@ struct CheckSubject: Equatable {
     ///   - option: The value of `--user`; nil without that option.
     ///   - callerID: The id of the user who runs the check.
     ///   - unit: The installed unit, which names the daemon's user.
-    ///   - look: Finds a user by name or number.
+    ///   - findUser: Finds a user by name or number.
     init(
         option: String?, callerID: UInt32, unit: ServiceUnit,
-        look: (String) -> UserDatabase.User? = { UserDatabase.user(named: $0) }
+        findUser: (String) -> UserDatabase.User? = { UserDatabase.user(named: $0) }
     ) throws(UsageError) {
-        let caller = look("\(callerID)")?.name ?? "\(callerID)"
+        let caller = findUser("\(callerID)")?.name ?? "\(callerID)"
         let name = option ?? unit.user
-        let user = look(name)
+        let user = findUser(name)
         if option != nil, user == nil {
             throw UsageError("--user: no user named \(name.truncatedForLog).")
         }
@@ -41,7 +41,7 @@ struct CheckSubject: Equatable {
         } else if callerID != 0 {
             self.init(.caller, "user \(caller), not as \(name): only root can do that")
         } else {
-            self.init(.other(user), "user \(user.name)\(option == nil ? ", the user of \(unit.place)" : "")")
+            self.init(.other(user), "user \(user.name)\(option == nil ? ", the user of \(unit.sourcePath)" : "")")
         }
     }
 
@@ -73,7 +73,7 @@ struct CheckSubject: Equatable {
         let writable = [ServiceUnit.stateFolder] + unit.writablePaths
         guard !writable.contains(where: { folder == $0 || folder.hasPrefix($0 + "/") }) else { return [] }
         return [
-            "[Store] Path=\(database) is outside of \(ServiceUnit.stateFolder), and \(unit.place) may not let the daemon "
+            "[Store] Path=\(database) is outside of \(ServiceUnit.stateFolder), and \(unit.sourcePath) may not let the daemon "
                 + "write there: add ReadWritePaths=\(folder) to its [Service] section with systemctl edit issued."
         ]
     }
@@ -87,7 +87,7 @@ struct ServiceUnit: Equatable {
     var writablePaths: [String] = []
     var isInstalled = false
     /// The file that sets the user.
-    var place = "issued.service"
+    var sourcePath = "issued.service"
 
     /// Reads the unit and merges its drop-ins as described in systemd.unit(5).
     init(folders: [String]) {
@@ -113,7 +113,7 @@ struct ServiceUnit: Equatable {
         switch assignment.key {
         case "User":
             user = assignment.value.isEmpty ? "root" : assignment.value
-            place = path
+            sourcePath = path
         case "ReadWritePaths" where assignment.value.isEmpty: writablePaths = []
         case "ReadWritePaths":
             let paths = assignment.value.split(whereSeparator: \.isBlank)

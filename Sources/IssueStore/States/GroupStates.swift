@@ -81,7 +81,7 @@ extension StoreReader {
             ) { statement in
                 statement.bind(subject.account, at: 1)
                 try statement.forEach { row in
-                    newest.met(ApplicationVersion(name: row.optionalText(0), build: row.optionalInt64(1)))
+                    newest.raise(to: ApplicationVersion(name: row.optionalText(0), build: row.optionalInt64(1)))
                 }
             }
             return newest

@@ -172,9 +172,9 @@ public struct ByteBuffer: Sendable {
             index >= 0 && index <= end &- 8 &* words.count, "The range must be within the bytes")
         var room = storage.mutableSpan
         var output = unsafe room.mutableBytes
-        for place in words.indices {
+        for word in words.indices {
             unsafe output.storeBytes(
-                of: words[place].littleEndian, toUncheckedByteOffset: index &+ 8 &* place, as: UInt64.self)
+                of: words[word].littleEndian, toUncheckedByteOffset: index &+ 8 &* word, as: UInt64.self)
         }
     }
 

@@ -48,9 +48,9 @@ extension Span<UInt8> {
         var index = start
         while index &+ 64 <= end {
             var found = SIMDMask<SIMD16<Int8>>(repeating: false)
-            for place in 0..<4 {
+            for part in 0..<4 {
                 let vector = unsafe bytes.unsafeLoadUnaligned(
-                    fromUncheckedByteOffset: index &+ 16 &* place, as: SIMD16<Int8>.self)
+                    fromUncheckedByteOffset: index &+ 16 &* part, as: SIMD16<Int8>.self)
                 found = found .| ByteMask.zeros(in: vector)
             }
             let words = unsafe unsafeBitCast(found, to: SIMD2<UInt64>.self)

@@ -219,9 +219,9 @@ extension JSONScanner {
     }
 
     private mutating func passLetters(of word: JSONConstant) throws(JSONError) {
-        for place in 0..<word.count {
+        for letter in 0..<word.count {
             guard position < bytes.count else { throw .truncated }
-            guard bytes[position] == UInt8(truncatingIfNeeded: word.letters >> (8 * UInt64(place))) else {
+            guard bytes[position] == UInt8(truncatingIfNeeded: word.letters >> (8 * UInt64(letter))) else {
                 throw .unexpectedByte(at: position)
             }
             position += 1

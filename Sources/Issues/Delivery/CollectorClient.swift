@@ -12,11 +12,11 @@ internal import UnixIO
 /// a while, and the thread ends with the last connection. A cancelled task stops waiting at once.
 package final class CollectorClient: Sendable {
     /// The socket that a call is sent to.
-    package struct Place: Equatable, Sendable {
+    package struct Endpoint: Equatable, Sendable {
         let paths: [String]
         private let isNamed: Bool
 
-        /// Creates a place.
+        /// Creates an endpoint.
         ///
         /// - Parameter socket: The path of a socket. Nil means the first reachable one of the standard paths.
         package init(socket: String?) {
@@ -24,7 +24,7 @@ package final class CollectorClient: Sendable {
             isNamed = socket != nil
         }
 
-        /// Creates the place of a socket that was found before.
+        /// Creates the endpoint of a socket that was found before.
         init(found path: String) {
             paths = [path]
             isNamed = false
@@ -35,10 +35,10 @@ package final class CollectorClient: Sendable {
 
     /// A request of a task to the thread.
     enum Request: Sendable {
-        case call(QueuedCall, Place, onOwnConnection: Bool)
-        case fates(AwaitedRecord, Place)
+        case call(QueuedCall, Endpoint, onOwnConnection: Bool)
+        case fates(AwaitedRecord, Endpoint)
         /// Begins a stream and waits for its first part.
-        case begin(stream: UInt64, message: [UInt8], PendingReply, Place)
+        case begin(stream: UInt64, message: [UInt8], PendingReply, Endpoint)
         /// Waits for another part of a stream.
         case part(stream: UInt64, PendingReply)
         case end(stream: UInt64)
@@ -93,35 +93,35 @@ package final class CollectorClient: Sendable {
     ///   - method: The method. On the shared connection, it must be harmless to call it twice: if the
     ///     daemon closes the connection before it replies, the call is repeated once.
     ///   - parameters: The parameters, a JSON object.
-    ///   - place: The daemon's socket.
+    ///   - endpoint: The daemon's socket.
     ///   - timeout: The timeout for connecting, earlier calls on the shared connection and the reply.
     ///     Nil waits indefinitely.
     ///   - isLong: Whether the call uses a connection of its own, because it may take long.
     /// - Returns: The parameters of the reply, a JSON object.
     /// - Throws: ``CollectorConnectionError``, or `CancellationError` if the task is cancelled.
     package func call(
-        _ method: CollectorMethod, json parameters: [UInt8], at place: Place, timeout: Duration? = .seconds(45),
+        _ method: CollectorMethod, json parameters: [UInt8], at endpoint: Endpoint, timeout: Duration? = .seconds(45),
         isLong: Bool = false
     ) async throws -> [UInt8] {
         let call = QueuedCall(
             message: VarlinkCall(method: method.fullName, parameters: parameters).message,
             deadline: timeout.map { MonotonicClock.now.advanced(by: $0) })
-        return try await value(of: call.reply) { submit(.call(call, place, onOwnConnection: isLong)) }.parameters
+        return try await value(of: call.reply) { submit(.call(call, endpoint, onOwnConnection: isLong)) }.parameters
     }
 
     /// Waits until no fate of a record is pending, or for the timeout.
     ///
     /// - Parameters:
     ///   - parameters: The record, the destination, and the timeout, 30 seconds if it is nil.
-    ///   - place: The daemon's socket.
+    ///   - endpoint: The daemon's socket.
     ///   - retries: Whether to try again until the timeout if the daemon cannot be reached or is busy.
     /// - Returns: The fates. Some may be pending after the timeout.
     /// - Throws: ``CollectorConnectionError``, or `CancellationError` if the task is cancelled.
-    package func fates(_ parameters: AwaitParameters, at place: Place, retries: Bool) async throws -> AwaitReply {
+    package func fates(_ parameters: AwaitParameters, at endpoint: Endpoint, retries: Bool) async throws -> AwaitReply {
         let record = AwaitedRecord(
             id: parameters.id, destination: parameters.destination,
             deadline: MonotonicClock.now.advanced(by: parameters.timeout ?? .seconds(30)), retries: retries)
-        let reply = try await value(of: record.reply) { submit(.fates(record, place)) }
+        let reply = try await value(of: record.reply) { submit(.fates(record, endpoint)) }
         do throws(FieldError) {
             return try AwaitReply(json: reply.parameters)
         } catch {
@@ -134,10 +134,10 @@ package final class CollectorClient: Sendable {
     /// - Parameters:
     ///   - method: The method.
     ///   - parameters: The parameters, a JSON object.
-    ///   - place: The daemon's socket.
-    package func stream(_ method: CollectorMethod, json parameters: [UInt8], at place: Place) -> CollectorStream {
+    ///   - endpoint: The daemon's socket.
+    package func stream(_ method: CollectorMethod, json parameters: [UInt8], at endpoint: Endpoint) -> CollectorStream {
         let call = VarlinkCall(method: method.fullName, parameters: parameters, more: true)
-        return CollectorStream(client: self, place: place, message: call.message)
+        return CollectorStream(client: self, endpoint: endpoint, message: call.message)
     }
 
     /// Waits for a reply that `begin` asks for.
@@ -217,16 +217,16 @@ package final class CollectorClient: Sendable {
 extension CollectorClient.Request {
     func fail(_ error: Errno) {
         switch self {
-        case .call(let call, let place, _): call.reply.finish(.failure(place.unreachable(error)))
-        case .fates(let record, let place): record.reply.finish(.failure(place.unreachable(error)))
-        case .begin(_, _, let reply, let place): reply.finish(.failure(place.unreachable(error)))
+        case .call(let call, let endpoint, _): call.reply.finish(.failure(endpoint.unreachable(error)))
+        case .fates(let record, let endpoint): record.reply.finish(.failure(endpoint.unreachable(error)))
+        case .begin(_, _, let reply, let endpoint): reply.finish(.failure(endpoint.unreachable(error)))
         case .part(_, let reply): reply.finish(.failure(CollectorConnectionError.closed))
         case .end: break
         }
     }
 }
 
-extension CollectorClient.Place {
+extension CollectorClient.Endpoint {
     fileprivate func unreachable(_ error: Errno) -> CollectorConnectionError {
         paths.first.map { .unreachable(path: $0, error) } ?? .switchedOff
     }
@@ -237,14 +237,14 @@ extension CollectorClient.Place {
 /// The connection closes when this object is released.
 package final class CollectorStream: Sendable {
     private let client: CollectorClient
-    private let place: CollectorClient.Place
+    private let endpoint: CollectorClient.Endpoint
     private let message: [UInt8]
     private let id = UniqueToken.next()
     private let isBegun = Atomic(false)
 
-    init(client: CollectorClient, place: CollectorClient.Place, message: [UInt8]) {
+    init(client: CollectorClient, endpoint: CollectorClient.Endpoint, message: [UInt8]) {
         self.client = client
-        self.place = place
+        self.endpoint = endpoint
         self.message = message
     }
 
@@ -265,7 +265,7 @@ package final class CollectorStream: Sendable {
                 if isBegun.exchange(true, ordering: .relaxed) {
                     client.submit(.part(stream: id, reply))
                 } else {
-                    client.submit(.begin(stream: id, message: message, reply, place))
+                    client.submit(.begin(stream: id, message: message, reply, endpoint))
                 }
             }
         } onCancel: {

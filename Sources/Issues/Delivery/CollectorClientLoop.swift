@@ -67,20 +67,20 @@ struct CollectorClientLoop: ~Copyable {
 
     private mutating func add(_ request: CollectorClient.Request) {
         switch request {
-        case .call(let call, let place, let onOwnConnection):
-            let shared = onOwnConnection ? nil : sharedWork(at: place, CallQueue.self)
+        case .call(let call, let endpoint, let onOwnConnection):
+            let shared = onOwnConnection ? nil : sharedWork(at: endpoint, CallQueue.self)
             let queue = shared ?? CallQueue()
             queue.add(call)
-            if shared == nil { addChannel(for: queue, at: place, isShared: !onOwnConnection) }
-        case .fates(let record, let place):
-            let shared = sharedWork(at: place, AwaitQueue.self)
+            if shared == nil { addChannel(for: queue, at: endpoint, isShared: !onOwnConnection) }
+        case .fates(let record, let endpoint):
+            let shared = sharedWork(at: endpoint, AwaitQueue.self)
             let queue = shared ?? AwaitQueue()
             queue.add(record)
-            if shared == nil { addChannel(for: queue, at: place, isShared: true) }
-        case .begin(let stream, let message, let reply, let place):
+            if shared == nil { addChannel(for: queue, at: endpoint, isShared: true) }
+        case .begin(let stream, let message, let reply, let endpoint):
             // A finished reply means that the task was cancelled. The stream's end may have been processed already.
             guard !reply.isFinished else { return }
-            addChannel(for: StreamCall(message: message, reply: reply), at: place, isShared: false, token: stream)
+            addChannel(for: StreamCall(message: message, reply: reply), at: endpoint, isShared: false, token: stream)
         case .part(let stream, let reply):
             guard let call = channel(withToken: stream)?.work as? StreamCall, call.isActive else {
                 reply.finish(.failure(CollectorConnectionError.closed))
@@ -92,19 +92,20 @@ struct CollectorClientLoop: ~Copyable {
     }
 
     /// Returns the work of a shared connection. Nil if there is none.
-    private func sharedWork<Work: CallWork>(at place: CollectorClient.Place, _ type: Work.Type) -> Work? {
-        for channel in channels where channel.isShared && channel.place == place {
+    private func sharedWork<Work: CallWork>(at endpoint: CollectorClient.Endpoint, _ type: Work.Type) -> Work? {
+        for channel in channels where channel.isShared && channel.endpoint == endpoint {
             if let work = channel.work as? Work { return work }
         }
         return nil
     }
 
     private mutating func addChannel(
-        for work: any CallWork, at place: CollectorClient.Place, isShared: Bool, token: UInt64 = UniqueToken.next()
+        for work: any CallWork, at endpoint: CollectorClient.Endpoint, isShared: Bool,
+        token: UInt64 = UniqueToken.next()
     ) {
         channels.append(
             CallChannel(
-                work, at: place, poller: poller, token: token, isShared: isShared,
+                work, at: endpoint, poller: poller, token: token, isShared: isShared,
                 idleTime: isShared ? client.idleTime : .zero))
     }
 }
@@ -112,7 +113,7 @@ struct CollectorClientLoop: ~Copyable {
 /// A connection of a client's thread, which is opened when its work needs it.
 private final class CallChannel {
     let work: any CallWork
-    let place: CollectorClient.Place
+    let endpoint: CollectorClient.Endpoint
     let token: UInt64
     let isShared: Bool
     private let poller: LinkPoller
@@ -136,11 +137,11 @@ private final class CallChannel {
     private static let replyLimit = 64 << 20
 
     init(
-        _ work: any CallWork, at place: CollectorClient.Place, poller: LinkPoller, token: UInt64, isShared: Bool,
+        _ work: any CallWork, at endpoint: CollectorClient.Endpoint, poller: LinkPoller, token: UInt64, isShared: Bool,
         idleTime: Duration
     ) {
         self.work = work
-        self.place = place
+        self.endpoint = endpoint
         self.poller = poller
         self.token = token
         self.isShared = isShared
@@ -209,7 +210,7 @@ private final class CallChannel {
         let deadline = connectDeadline ?? now.advanced(by: Self.connectTimeout)
         connectDeadline = deadline
         do throws(CollectorConnectionError) {
-            link = try place.trust.connect(toFirstOf: place.paths, timeout: .zero) {
+            link = try endpoint.trust.connect(toFirstOf: endpoint.paths, timeout: .zero) {
                 [poller, token] path, socket throws(CollectorConnectionError) in
                 try CollectorLink(
                     path: path, socket: socket, poller: poller, token: token, replyLimit: Self.replyLimit)

@@ -66,7 +66,7 @@ package struct ServerTrust: Sendable {
     ///   - path: The path of the socket.
     ///   - socket: The status of the socket file.
     ///   - folder: The status of the folder that contains it.
-    package func objection(toPlace path: String, _ socket: FileStatus, in folder: FileStatus) -> String? {
+    package func objection(at path: String, _ socket: FileStatus, in folder: FileStatus) -> String? {
         guard socket.kind == .socket else { return "it is not a socket" }
         guard !isNamed else { return nil }
         guard isTrusted(socket.uid, at: path) else { return "it belongs to user \(socket.uid)" }
@@ -116,7 +116,7 @@ extension ServerTrust {
         } catch {
             throw .unusablePath(error)
         }
-        let owner = try address.path.map { file throws(CollectorConnectionError) in try ownerOfPlace(file) }
+        let owner = try address.path.map { file throws(CollectorConnectionError) in try socketOwner(at: file) }
         let reason: String
         do throws(Errno) {
             let connection = try Socket.connect(to: address, timeout: timeout)
@@ -164,7 +164,7 @@ extension ServerTrust {
         return first
     }
 
-    private func ownerOfPlace(_ path: String) throws(CollectorConnectionError) -> UInt32 {
+    private func socketOwner(at path: String) throws(CollectorConnectionError) -> UInt32 {
         let socket: FileStatus
         let folder: FileStatus
         do throws(Errno) {
@@ -174,7 +174,7 @@ extension ServerTrust {
         } catch {
             throw .unreachable(path: path, error)
         }
-        if let objection = objection(toPlace: path, socket, in: folder) {
+        if let objection = objection(at: path, socket, in: folder) {
             throw .untrusted(path: path, reason: objection)
         }
         return socket.uid

@@ -121,11 +121,11 @@ extension ErrorReading {
     private init(
         _ what: String, _ path: [any CodingKey], _ details: String, _ underlyingError: (any Error)?, code: Int
     ) {
-        let place = Self.text(of: path)
-        let whole = place.isEmpty ? what : "\(what) at \(place)"
+        let path = Self.text(of: path)
+        let whole = path.isEmpty ? what : "\(what) at \(path)"
         self.init(message: details.isEmpty ? whole : "\(whole): \(details)", domain: nil)
         self.code = code
-        if !place.isEmpty { facts["coding_path"] = .init(place) }
+        if !path.isEmpty { facts["coding_path"] = .init(path) }
         underlying = [underlyingError].compactMap(\.self)
     }
 

@@ -116,10 +116,10 @@ extension IssueMetadata: Hashable {
     /// - Returns: True if both are equal.
     public static func == (left: Self, right: Self) -> Bool {
         guard left.count == right.count else { return false }
-        for (place, member) in left.members.enumerated() {
+        for (index, member) in left.members.enumerated() {
             // The order is nearly always the same, since equal metadata usually comes from the same code.
-            let isThere = right.members[place].0 == member.0
-            guard let other = isThere ? right.members[place].1 : right[member.0], other == member.1 else {
+            let isThere = right.members[index].0 == member.0
+            guard let other = isThere ? right.members[index].1 : right[member.0], other == member.1 else {
                 return false
             }
         }

@@ -24,9 +24,9 @@ public func unimplemented<each Argument, Result>(
     fileID: StaticString = #fileID, filePath: StaticString = #filePath, function: StaticString = #function,
     line: UInt = #line, column: UInt = #column
 ) -> @Sendable (repeat each Argument) -> sending Result {
-    let place = UnimplementedLocation(fileID, filePath, function, line, column)
+    let callSite = UnimplementedLocation(fileID, filePath, function, line, column)
     return { (argument: repeat each Argument) in
-        place.report(description(), invokedWith: (repeat each argument))
+        callSite.report(description(), invokedWith: (repeat each argument))
         return placeholder()
     }
 }
@@ -46,10 +46,10 @@ public func unimplemented<each Argument, Result>(
     fileID: StaticString = #fileID, filePath: StaticString = #filePath, function: StaticString = #function,
     line: UInt = #line, column: UInt = #column
 ) -> @Sendable (repeat each Argument) throws -> sending Result {
-    let place = UnimplementedLocation(fileID, filePath, function, line, column)
+    let callSite = UnimplementedLocation(fileID, filePath, function, line, column)
     return { (argument: repeat each Argument) in
         let description = description()
-        place.report(description, invokedWith: (repeat each argument))
+        callSite.report(description, invokedWith: (repeat each argument))
         throw UnimplementedFailure(description: description)
     }
 }
@@ -71,9 +71,9 @@ public func unimplemented<each Argument, Failure: Error, Result>(
     fileID: StaticString = #fileID, filePath: StaticString = #filePath, function: StaticString = #function,
     line: UInt = #line, column: UInt = #column
 ) -> @Sendable (repeat each Argument) throws(Failure) -> sending Result {
-    let place = UnimplementedLocation(fileID, filePath, function, line, column)
+    let callSite = UnimplementedLocation(fileID, filePath, function, line, column)
     return { (argument: repeat each Argument) throws(Failure) in
-        place.report(description(), invokedWith: (repeat each argument))
+        callSite.report(description(), invokedWith: (repeat each argument))
         throw failure()
     }
 }
@@ -96,8 +96,8 @@ public func unimplemented<Result>(
     fileID: StaticString = #fileID, filePath: StaticString = #filePath, function: StaticString = #function,
     line: UInt = #line, column: UInt = #column
 ) -> Result {
-    let place = UnimplementedLocation(fileID, filePath, function, line, column)
-    place.report(description())
+    let callSite = UnimplementedLocation(fileID, filePath, function, line, column)
+    callSite.report(description())
     return placeholder()
 }
 
@@ -130,9 +130,9 @@ public func unimplemented<each Argument, Result>(
     fileID: StaticString = #fileID, filePath: StaticString = #filePath, function: StaticString = #function,
     line: UInt = #line, column: UInt = #column
 ) -> _UnimplementedAsyncClosure<repeat each Argument, Result> {
-    let place = UnimplementedLocation(fileID, filePath, function, line, column)
+    let callSite = UnimplementedLocation(fileID, filePath, function, line, column)
     return { (argument: repeat each Argument) in
-        place.report(description(), invokedWith: (repeat each argument))
+        callSite.report(description(), invokedWith: (repeat each argument))
         return placeholder()
     }
 }
@@ -152,10 +152,10 @@ public func unimplemented<each Argument, Result>(
     fileID: StaticString = #fileID, filePath: StaticString = #filePath, function: StaticString = #function,
     line: UInt = #line, column: UInt = #column
 ) -> _UnimplementedAsyncThrowingClosure<repeat each Argument, Result> {
-    let place = UnimplementedLocation(fileID, filePath, function, line, column)
+    let callSite = UnimplementedLocation(fileID, filePath, function, line, column)
     return { (argument: repeat each Argument) in
         let description = description()
-        place.report(description, invokedWith: (repeat each argument))
+        callSite.report(description, invokedWith: (repeat each argument))
         throw UnimplementedFailure(description: description)
     }
 }
@@ -177,9 +177,9 @@ public func unimplemented<each Argument, Failure: Error, Result>(
     fileID: StaticString = #fileID, filePath: StaticString = #filePath, function: StaticString = #function,
     line: UInt = #line, column: UInt = #column
 ) -> _UnimplementedAsyncTypedThrowingClosure<repeat each Argument, Failure, Result> {
-    let place = UnimplementedLocation(fileID, filePath, function, line, column)
+    let callSite = UnimplementedLocation(fileID, filePath, function, line, column)
     return { (argument: repeat each Argument) async throws(Failure) in
-        place.report(description(), invokedWith: (repeat each argument))
+        callSite.report(description(), invokedWith: (repeat each argument))
         throw failure()
     }
 }

@@ -7,11 +7,11 @@ struct ProducerReaderTests {
     func memory() {
         let name = "019aa3c5-7d4e-7000-8000-0123456789ab"
         var texts = [name, name.uppercased(), String(name.dropLast()), name + "0", ""]
-        for place in name.indices {
+        for index in name.indices {
             var other = name
-            other.replaceSubrange(place...place, with: name[place] == "g" ? "h" : "g")
+            other.replaceSubrange(index...index, with: name[index] == "g" ? "h" : "g")
             texts.append(other)
-            other.replaceSubrange(place...place, with: name[place] == "1" ? "2" : "1")
+            other.replaceSubrange(index...index, with: name[index] == "1" ? "2" : "1")
             texts.append(other)
         }
         var reader = ProducerReader()

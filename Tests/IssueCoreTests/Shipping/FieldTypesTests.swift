@@ -6,40 +6,40 @@ struct FieldTypesTests {
     @Test("are fixed by the first value")
     func fixes() {
         var types = FieldTypes()
-        #expect(types.met(.integer, at: "attempt") == .fits)
-        #expect(types.met(.integer, at: "attempt") == .fits)
+        #expect(types.record(.integer, at: "attempt") == .fits)
+        #expect(types.record(.integer, at: "attempt") == .fits)
         for kind in FieldTypes.Kind.allCases where kind != .integer {
-            #expect(types.met(kind, at: "attempt") == .doesNotFit)
+            #expect(types.record(kind, at: "attempt") == .doesNotFit)
         }
-        #expect(types.met(.string, at: "other") == .fits)
+        #expect(types.record(.string, at: "other") == .fits)
     }
 
     @Test("allow integers in number fields, but no fractions in integer fields")
     func widens() {
         var types = FieldTypes(["load": .number, "attempt": .integer])
-        #expect(types.met(.integer, at: "load") == .fits)
-        #expect(types.met(.number, at: "load") == .fits)
-        #expect(types.met(.number, at: "attempt") == .doesNotFit)
+        #expect(types.record(.integer, at: "load") == .fits)
+        #expect(types.record(.number, at: "load") == .fits)
+        #expect(types.record(.number, at: "attempt") == .doesNotFit)
         #expect(types.takeAdded().isEmpty)
     }
 
     @Test("are returned once to be stored")
     func givesOut() {
         var types = FieldTypes(["known": .bool])
-        _ = types.met(.bool, at: "known")
-        _ = types.met(.object, at: "new")
-        _ = types.met(.string, at: "new")
+        _ = types.record(.bool, at: "known")
+        _ = types.record(.object, at: "new")
+        _ = types.record(.string, at: "new")
         #expect(types.takeAdded() == ["new": .object])
         #expect(types.takeAdded().isEmpty)
     }
 
     @Test("are limited in number")
     func bounds() {
-        var types = FieldTypes(Dictionary(uniqueKeysWithValues: (1..<FieldTypes.most).map { ("f\($0)", .string) }))
-        #expect(types.met(.bool, at: "last") == .fits)
-        #expect(types.met(.bool, at: "one too many") == .doesNotFit)
-        #expect(types.met(.bool, at: "last") == .fits)
-        #expect(types.met(.string, at: "f1") == .fits)
+        var types = FieldTypes(Dictionary(uniqueKeysWithValues: (1..<FieldTypes.maxFields).map { ("f\($0)", .string) }))
+        #expect(types.record(.bool, at: "last") == .fits)
+        #expect(types.record(.bool, at: "one too many") == .doesNotFit)
+        #expect(types.record(.bool, at: "last") == .fits)
+        #expect(types.record(.string, at: "f1") == .fits)
         #expect(types.takeAdded() == ["last": .bool])
     }
 }

@@ -14,15 +14,15 @@ struct ApplicationVersionTests {
             "1.10+2", "v2.0", "2.0 (7)", "2.0 (12)", "2.0.0.1", "18446744073709551616",
         ]
         for (index, version) in versions.enumerated() {
-            for (place, other) in versions.enumerated() where place != index && !(version + other).contains("2.0 (7)v")
-            {
+            for (otherIndex, other) in versions.enumerated()
+            where otherIndex != index && !(version + other).contains("2.0 (7)v") {
                 if Set([version, other]).isSubset(of: ["v2.0", "2.0 (7)", "2.0 (12)"]),
                     [version, other].contains("v2.0")
                 {
                     // If only one has a build, neither is newer.
                     #expect(!isNewer(version, other), "\(version) is no newer than \(other)")
                 } else {
-                    #expect(isNewer(version, other) == (index > place), "\(version) and \(other)")
+                    #expect(isNewer(version, other) == (index > otherIndex), "\(version) and \(other)")
                 }
             }
         }
@@ -50,7 +50,7 @@ struct ApplicationVersionTests {
         #expect(isNewer("9f8e7d6", "c0ffee1"))
         #expect(isNewer("c0ffee1", "9f8e7d6"))
         var newest = ApplicationVersion()
-        for version in ["1.9", "2.1", "2.0", ""] { newest.met(ApplicationVersion(text: version)) }
+        for version in ["1.9", "2.1", "2.0", ""] { newest.raise(to: ApplicationVersion(text: version)) }
         #expect(newest.text == "2.1")
     }
 

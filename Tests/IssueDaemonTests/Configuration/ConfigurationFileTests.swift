@@ -44,8 +44,8 @@ struct ConfigurationFileTests {
             content: Array("Early=1\n[Socket\n[]\n[A b c]\nnothing\n=3\n".utf8) + [0x5B, 0xFF, 0x0A, 0x61, 0x00, 0x0A]
                 + Array("[A]\nKey=\u{1B}x\nB=1".utf8))
 
-        #expect(file.problems.map(\.place.line) == [1, 2, 3, 4, 5, 6, 7, 8, 10])
-        #expect(file.problems.allSatisfy { $0.place.file == "a.conf" })
+        #expect(file.problems.map(\.location.line) == [1, 2, 3, 4, 5, 6, 7, 8, 10])
+        #expect(file.problems.allSatisfy { $0.location.file == "a.conf" })
         #expect(file.sections.map(\.kind) == ["A"])
         #expect(file.sections[0].assignments.map(\.key) == ["B"])
     }

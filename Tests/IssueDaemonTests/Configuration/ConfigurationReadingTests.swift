@@ -6,7 +6,7 @@ import Testing
 @Suite("Reading the configuration")
 struct ConfigurationReadingTests {
     @Test("The keys of every section set their values")
-    func places() throws {
+    func sectionKeys() throws {
         let folder = try ConfigurationFolder()
         let configuration = try folder.load(
             """

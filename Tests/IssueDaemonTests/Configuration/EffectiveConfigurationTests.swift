@@ -120,7 +120,7 @@ struct EffectiveConfigurationTests {
         let found = try decide(
             "[OTLP]\nURL=http://localhost:1\n[OTLP second\nURL=http://localhost:2\nBacklog=all\n[Log]\nLevel=info\n",
             in: folder)
-        #expect(found.problems.map(\.place.line) == [3])
+        #expect(found.problems.map(\.location.line) == [3])
         #expect(
             found.configuration.destinations.count == 1
                 && found.configuration.text.contains("URL=http://localhost:1/"))

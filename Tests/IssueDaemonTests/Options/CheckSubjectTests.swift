@@ -45,7 +45,7 @@ struct CheckSubjectTests {
         try folder.write("[Service]\nReadWritePaths=-/srv /data\n", to: "etc/issued.service.d/20.conf")
         let unit = ServiceUnit(folders: ["\(folder.path)/etc", "\(folder.path)/lib"])
         #expect(unit.isInstalled && unit.user == "1000" && unit.writablePaths == ["/srv", "/data"])
-        #expect(unit.place == "\(folder.path)/etc/issued.service.d/10.conf")
+        #expect(unit.sourcePath == "\(folder.path)/etc/issued.service.d/10.conf")
         let subject = try subject(callerID: 0, unit: unit)
         #expect(subject.choice == .other(users[2]))
         #expect(subject.warnings(on: "/srv/x/issues.db", unit: unit) == [])
