@@ -178,7 +178,7 @@ package final class Daemon {
         socket.watch(with: poller, token: 2)
         var events: [PollEvent] = []
         let interval = watchdog.map { min($0 / 3, Self.statusInterval) } ?? Self.statusInterval
-        var told = run.summary
+        var publishedSummary = run.summary
         while true {
             let isWaiting = notification.hasServiceManager || socket.isMissing || run.lacksForwarding
             try poller.wait(into: &events, timeout: isWaiting ? interval : nil)
@@ -199,8 +199,8 @@ package final class Daemon {
             guard notification.hasServiceManager else { continue }
             if watchdog != nil, run.isAlive() { try? notification.watchdog() }
             let summary = run.summary
-            if summary != told {
-                told = summary
+            if summary != publishedSummary {
+                publishedSummary = summary
                 try? notification.status(summary)
             }
         }
@@ -301,8 +301,8 @@ package final class Daemon {
         let location = StoreLocation(configuration.store.path)
         do throws(StoreFailure) {
             try location.prepare { (folder) throws(Errno) in try makeFolders(folder, mode: 0o700) }
-        } catch .unusableLocation(let words) {
-            throw .unusableLocation(words + sandboxHint(location.folder))
+        } catch .unusableLocation(let message) {
+            throw .unusableLocation(message + sandboxHint(location.folder))
         }
         guard !sandboxHint(location.folder).isEmpty else { return }
         do throws(Errno) {
@@ -342,7 +342,7 @@ extension Daemon {
     /// - Returns: nil if the daemon must stop instead.
     func start(_ socket: ListenerMonitor) throws -> DaemonRun? {
         var unavailableServer: UnavailableStoreServer?
-        var told: StoreFailure?
+        var reportedFailure: StoreFailure?
         defer { unavailableServer?.end(timeout: Self.retry) }
         while true {
             let wakeUp = wakeUp
@@ -353,15 +353,15 @@ extension Daemon {
                     storeLock: storeLock, damaged: { wakeUp.storeDamaged() },
                     log: log)
                 configurationTakesEffect(run.board)
-                if told != nil { log.notice(.storeOpened, ["file": configuration.store.path]) }
+                if reportedFailure != nil { log.notice(.storeOpened, ["file": configuration.store.path]) }
                 return run
             } catch let failure as StoreFailure {
-                if failure != told {
+                if failure != reportedFailure {
                     log.error(.storeOpenFailed, ["file": configuration.store.path, "error": "\(failure)"])
                     unavailableServer?.end(timeout: Self.retry)
                     unavailableServer = try UnavailableStoreServer(
                         effective, listener: socket.listener, reason: failure, log: log)
-                    told = failure
+                    reportedFailure = failure
                 }
                 // The socket is served, so clients that wait for the daemon
                 // need not wait for the disk.

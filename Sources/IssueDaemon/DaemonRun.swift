@@ -87,7 +87,8 @@ final class DaemonRun {
             LazyThreads.Plan(name: thread.name) {
                 queries.run(
                     thread.lane, thread: number, { socket.answered($0) },
-                    lacksRoom: { socket.tell { $0.lacksReplyRoom = true } }, damaged: { writer.reportCorruption($0) })
+                    lacksRoom: { socket.enqueue { $0.lacksReplyRoom = true } }, damaged: { writer.reportCorruption($0) }
+                )
             }
         }
         queryPlans.append(
@@ -138,11 +139,11 @@ final class DaemonRun {
                 socket.run(
                     SocketService.Handlers(
                         submit: { writer.submit($0) },
-                        ask: { job in
+                        query: { job in
                             do throws(Errno) {
                                 try queryWatchdog.start()
                                 try queryPool.start()
-                                queries.ask(job)
+                                queries.submit(job)
                             } catch {
                                 if let count = threadShortages.withLock({ $0.happened(at: Clock.monotonic) }) {
                                     log.warning(.queryThreadsFailed, ["refused": "\(count)", "error": "\(error)"])
@@ -160,10 +161,12 @@ final class DaemonRun {
                         repliesChanged: { queries.repliesChanged(of: $0, by: $1) },
                         order: { jobs.order($0) },
                         flush: { name, completed in
-                            let asked = forwarders.withLock { $0 }.filter { name == nil || $0.destination.name == name }
-                            if asked.isEmpty, let name, !board.hasDestination(named: name) { return nil }
-                            for forwarder in asked { forwarder.flush(completed) }
-                            return asked.count
+                            let selected = forwarders.withLock { $0 }.filter {
+                                name == nil || $0.destination.name == name
+                            }
+                            if selected.isEmpty, let name, !board.hasDestination(named: name) { return nil }
+                            for forwarder in selected { forwarder.flush(completed) }
+                            return selected.count
                         }))
             })
     }
@@ -209,9 +212,9 @@ final class DaemonRun {
     /// Sends a heartbeat request to the socket and writer threads. Returns
     /// whether both have answered the previous one.
     func isAlive() -> Bool {
-        let wasWell = pulse.ask()
+        let wasWell = pulse.request()
         let pulse = pulse
-        socket.tell { $0.pulses.append(pulse) }
+        socket.enqueue { $0.pulses.append(pulse) }
         writer.nudge { pulse.beat(.writer) }
         return wasWell
     }
@@ -277,7 +280,7 @@ final class Pulse: Sendable {
 
     /// Requests a new heartbeat of each thread. Returns whether all have
     /// answered the previous request.
-    func ask() -> Bool {
+    func request() -> Bool {
         missing.withLock { missing in
             let isWell = missing.isEmpty
             missing = Set(Part.allCases)

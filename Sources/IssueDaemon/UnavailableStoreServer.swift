@@ -33,7 +33,7 @@ final class UnavailableStoreServer {
                     })
                 return RecordBatch()
             },
-            ask: { job in
+            query: { job in
                 let content: Answer.Content =
                     switch job.work {
                     case .status: .reply(QueryService.reply(board.statusWithoutStore(viewer: job.viewer)))

@@ -25,7 +25,7 @@ extension Admission {
     /// - Returns: The summaries to store.
     package mutating func closeAll(at now: RecordLogInstant) -> [SummaryDraft] {
         let open = windows.values.filter { $0.suppressedCount > 0 }
-        let plan = SummaryPlan(open, most: bounds.summaries, tokens: .max)
+        let plan = SummaryPlan(open, maxCount: bounds.summaries, tokens: .max)
         let drafts = plan.single.map { single($0, at: now) } + plan.merged.map { merge($0, at: now) }
         summaryBucket.takeAvailable(upTo: Int64(drafts.count), at: now)
         unsaved.buckets.insert(.init(account: nil, role: summaryRole))
@@ -51,7 +51,7 @@ extension Admission {
         for window in due where window.suppressedCount == 0 { close(window, wasReported: false) }
 
         let plan = SummaryPlan(
-            due.filter { $0.suppressedCount > 0 }, most: bounds.summaries,
+            due.filter { $0.suppressedCount > 0 }, maxCount: bounds.summaries,
             tokens: isCrowded ? .max : summaryBucket.tokens.tokens(at: now))
         var drafts: [SummaryDraft] = []
         for window in plan.single {
@@ -266,17 +266,17 @@ struct SummaryPlan: Equatable {
 
     /// - Parameters:
     ///   - windows: The windows to summarise.
-    ///   - most: The maximum number of windows that get their own summary.
+    ///   - maxCount: The maximum number of windows that get their own summary.
     ///   - tokens: The number of summaries that the rate limit allows now.
-    init(_ windows: [WindowRow], most: Int, tokens: Int64) {
+    init(_ windows: [WindowRow], maxCount: Int, tokens: Int64) {
         let sorted = windows.sorted(by: Self.isLouder)
         let room = Int(clamping: tokens)
-        if sorted.count <= min(most, room) {
+        if sorted.count <= min(maxCount, room) {
             single = sorted
             return
         }
         let accounts = Set(sorted.map(\.account)).count
-        single = Array(sorted.prefix(max(0, min(most, room - accounts))))
+        single = Array(sorted.prefix(max(0, min(maxCount, room - accounts))))
         let rest = Dictionary(grouping: sorted.dropFirst(single.count), by: \.account).values
             .sorted { left, right in
                 let (more, less) = (Self.total(left), Self.total(right))

@@ -425,8 +425,8 @@ package struct AdmissionState: Equatable, Sendable {
     package mutating func apply(_ changes: AdmissionChanges) {
         let touched = Set(changes.buckets.map(\.key))
         buckets = buckets.filter { !touched.contains($0.key) } + changes.buckets
-        let judged = Set(changes.groups.map(\.group))
-        groups = (groups.filter { !judged.contains($0.group) } + changes.groups)
+        let changed = Set(changes.groups.map(\.group))
+        groups = (groups.filter { !changed.contains($0.group) } + changes.groups)
             .sorted { ($0.lastRecord, $0.group) < ($1.lastRecord, $1.group) }
         let moved = Set(changes.windows.map(\.key)).union(changes.closedWindows)
         windows = windows.filter { !moved.contains($0.key) } + changes.windows

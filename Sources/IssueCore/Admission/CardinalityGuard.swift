@@ -247,20 +247,22 @@ package struct CardinalityOverflow: Hashable, Sendable {
 
 /// Decides which overflows are logged: each the first time, and again after an hour.
 package struct OverflowWarningLimiter: Sendable {
-    private var told: [CardinalityOverflow: MonotonicInstant] = [:]
+    private var loggedAt: [CardinalityOverflow: MonotonicInstant] = [:]
 
     package static let interval: Duration = .seconds(3600)
     /// The maximum number of overflows remembered. A host has few users.
-    private static let most = 1024
+    private static let maxEntries = 1024
 
     package init() {}
 
     /// Records an overflow and returns `true` if it should be logged.
     package mutating func came(_ crowding: CardinalityOverflow, at now: MonotonicInstant) -> Bool {
-        if let last = told[crowding], last.duration(to: now) < Self.interval { return false }
-        if told.count >= Self.most { told = told.filter { $0.value.duration(to: now) < Self.interval } }
-        guard told.count < Self.most || told[crowding] != nil else { return false }
-        told[crowding] = now
+        if let last = loggedAt[crowding], last.duration(to: now) < Self.interval { return false }
+        if loggedAt.count >= Self.maxEntries {
+            loggedAt = loggedAt.filter { $0.value.duration(to: now) < Self.interval }
+        }
+        guard loggedAt.count < Self.maxEntries || loggedAt[crowding] != nil else { return false }
+        loggedAt[crowding] = now
         return true
     }
 }

@@ -23,7 +23,7 @@ package struct FairBucket: Equatable, Sendable {
     /// The maximum number of users remembered. Above it, the user with the smallest use is
     /// forgotten.
     package static let maxUsers = 256
-    private static let maxMultipleOfRest: Int64 = 2
+    private static let maxMultipleOfAvailable: Int64 = 2
 
     package private(set) var tokens: TokenBucket
     /// In ascending order of `parts`, as of `tokens.at`.
@@ -61,12 +61,12 @@ package struct FairBucket: Equatable, Sendable {
     ///   particular user.
     package func has(for user: UInt32?, at now: RecordLogInstant) -> Bool {
         guard let user, let scale = tokens.scale else { return tokens.has(at: now) }
-        let kept = SystemUsers.contains(user) ? 0 : max(0, systemReserve(scale) - systemParts)
-        let rest = tokens.filled(at: now) - kept - scale.partsPerToken
-        guard rest >= 0 else { return false }
+        let reserved = SystemUsers.contains(user) ? 0 : max(0, systemReserve(scale) - systemParts)
+        let available = tokens.filled(at: now) - reserved - scale.partsPerToken
+        guard available >= 0 else { return false }
         if SystemUsers.contains(user), systemParts + scale.partsPerToken <= systemReserve(scale) { return true }
         let own = outstanding(of: user, at: now)
-        return own == 0 || own <= (rest - newcomerReserve(scale)).clampedProduct(Self.maxMultipleOfRest)
+        return own == 0 || own <= (available - newcomerReserve(scale)).clampedProduct(Self.maxMultipleOfAvailable)
     }
 
     /// Takes a token. `has` must have returned `true` for the same user and time.
@@ -125,9 +125,9 @@ package struct FairBucket: Equatable, Sendable {
     /// The refill is divided among all of them. A user whose use reaches zero gets no further part,
     /// so the others get more.
     private func credit(at now: RecordLogInstant) -> Int64 {
-        guard let scale = tokens.scale, let most = shares.last?.parts else { return 0 }
+        guard let scale = tokens.scale, let maxParts = shares.last?.parts else { return 0 }
         let filled = tokens.filled(at: now)
-        guard filled < scale.capacity else { return most }
+        guard filled < scale.capacity else { return maxParts }
         var refill = filled - tokens.parts
         var credit: Int64 = 0
         for (index, share) in shares.enumerated() {

@@ -69,12 +69,12 @@ package struct AlertRateLimiter: Sendable {
 
     /// Returns `true` if an alert for the record is logged on its own. Otherwise the alert is
     /// counted.
-    package mutating func tells(_ news: News, at now: RecordLogInstant) -> Bool {
+    package mutating func admits(_ news: News, at now: RecordLogInstant) -> Bool {
         if !users.contains(news.uid) {
             _ = users.insert(User(budget: Budget(TokenBucket(Self.ofUser, at: now))), for: news.uid)
         }
         let isInBudget = all[news.reason].has(for: news.uid, at: now)
-        let isTold =
+        let isAdmitted =
             users.update(news.uid) { user in
                 guard isInBudget, user.budget[news.reason].has(at: now) else {
                     user.untold = user.untold.clampedSum(1)
@@ -83,13 +83,13 @@ package struct AlertRateLimiter: Sendable {
                 user.budget[news.reason].take(at: now)
                 return true
             } ?? false
-        if isTold {
+        if isAdmitted {
             all[news.reason].take(for: news.uid, at: now)
         } else {
             untold.add(news.reason)
             suppressedDue = suppressedDue ?? now.advanced(by: timeout)
         }
-        return isTold
+        return isAdmitted
     }
 
     /// Returns the alerts suppressed since the last call, and resets the counters.
@@ -192,19 +192,19 @@ package struct ChangeLogLimit: Sendable {
     ///
     /// - Returns: Whether to log it, and how many changes were left out in an earlier window.
     package mutating func changed(by uid: UInt32, at now: MonotonicInstant) -> (isLogged: Bool, leftOut: Int) {
-        var told = 0
+        var earlier = 0
         if begin.map({ $0.advanced(by: Self.window) <= now }) ?? true {
-            told = leftOut
+            earlier = leftOut
             self = ChangeLogLimit()
             begin = now
         }
         // `counts` has at most one entry for each logged line.
         guard logged < Self.perMinute, counts[uid, default: 0] < Self.perUser else {
             leftOut += 1
-            return (false, told)
+            return (false, earlier)
         }
         logged += 1
         counts[uid, default: 0] += 1
-        return (true, told)
+        return (true, earlier)
     }
 }

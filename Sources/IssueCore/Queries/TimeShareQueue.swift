@@ -11,7 +11,7 @@ package struct TimeShareQueue<Item: Sendable>: Sendable {
         var spent: Duration
         var running = 0
         /// The number of the user's last turn, in the order of all turns.
-        var turn: UInt64
+        var sequence: UInt64
 
         var isWaiting: Bool { next < items.count }
 
@@ -35,7 +35,7 @@ package struct TimeShareQueue<Item: Sendable>: Sendable {
     private var users: [UInt32: User] = [:]
     /// The time that the last user to get a turn had spent.
     private var level: Duration = .zero
-    private var turns: UInt64 = 0
+    private var lastSequence: UInt64 = 0
 
     /// The maximum number of users without work who are remembered until their spent time no longer
     /// matters.
@@ -55,11 +55,11 @@ package struct TimeShareQueue<Item: Sendable>: Sendable {
 
     /// Adds an item after the other items of the user.
     package mutating func append(_ item: Item, user: UInt32) {
-        turns += 1
-        var entry = users[user] ?? User(spent: level, turn: turns)
+        lastSequence += 1
+        var entry = users[user] ?? User(spent: level, sequence: lastSequence)
         if !entry.isWaiting, entry.running == 0 {
             entry.spent = max(entry.spent, level)
-            entry.turn = turns
+            entry.sequence = lastSequence
         }
         entry.items.append(item)
         users[user] = entry
@@ -71,11 +71,11 @@ package struct TimeShareQueue<Item: Sendable>: Sendable {
     /// - Parameter mayTake: Whether an item of this user may run now.
     package mutating func take(where mayTake: (UInt32) -> Bool = { _ in true }) -> (item: Item, user: UInt32)? {
         let candidates = users.filter { mayRun($0.value) && mayTake($0.key) }
-        let next = candidates.min { ($0.value.spent, $0.value.turn) < ($1.value.spent, $1.value.turn) }
+        let next = candidates.min { ($0.value.spent, $0.value.sequence) < ($1.value.spent, $1.value.sequence) }
         guard let user = next?.key, var entry = users.removeValue(forKey: user) else { return nil }
         level = max(level, entry.spent)
-        turns += 1
-        entry.turn = turns
+        lastSequence += 1
+        entry.sequence = lastSequence
         entry.running += 1
         let item = entry.takeFirst()
         users[user] = entry

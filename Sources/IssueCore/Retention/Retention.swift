@@ -31,35 +31,35 @@ package struct Retention: Equatable, Sendable {
     }
 
     /// Returns the next action.
-    package func next(_ facts: RetentionSnapshot) -> Action {
-        if let oldest = facts.oldest, let reason = reason(toForget: oldest, facts) {
+    package func next(_ snapshot: RetentionSnapshot) -> Action {
+        if let oldest = snapshot.oldest, let reason = reason(toForget: oldest, snapshot) {
             // An oldest range without any user's data is only a remainder.
-            guard reason != .age, facts.holdings.contains(where: { $0.range.id == oldest.id && $0.bytes > 0 }),
-                let evictionCandidate = EvictionPolicy.evictionCandidate(facts.holdings)
+            guard reason != .age, snapshot.holdings.contains(where: { $0.range.id == oldest.id && $0.bytes > 0 }),
+                let evictionCandidate = EvictionPolicy.evictionCandidate(snapshot.holdings)
             else { return .forget(oldest, reason) }
             return .thin(evictionCandidate, reason)
         }
-        if let since = facts.openSince, since.duration(to: facts.now) >= maxOpenDuration { return .closeRange }
-        return .rest(untilNextCheck(facts))
+        if let since = snapshot.openSince, since.duration(to: snapshot.now) >= maxOpenDuration { return .closeRange }
+        return .rest(untilNextCheck(snapshot))
     }
 
     /// Returns `true` if the database exceeds its maximum size or the disk has too little free
     /// space.
-    package func lacksRoom(_ facts: RetentionSnapshot) -> Bool {
-        facts.usedBytes > settings.maxSize || hasTooLittleFreeSpace(facts)
+    package func lacksRoom(_ snapshot: RetentionSnapshot) -> Bool {
+        snapshot.usedBytes > settings.maxSize || hasTooLittleFreeSpace(snapshot)
     }
 
     /// Returns `true` if the disk has too little free space even after all space that can be freed
     /// without removing records.
-    private func hasTooLittleFreeSpace(_ facts: RetentionSnapshot) -> Bool {
-        guard let free = facts.freeBytes else { return false }
-        return free.clampedSum(facts.spareBytes).clampedSum(facts.excessWALBytes) < settings.keepFree
+    private func hasTooLittleFreeSpace(_ snapshot: RetentionSnapshot) -> Bool {
+        guard let free = snapshot.freeBytes else { return false }
+        return free.clampedSum(snapshot.spareBytes).clampedSum(snapshot.excessWALBytes) < settings.keepFree
     }
 
-    private func reason(toForget oldest: RetentionSnapshot.ClosedRange, _ facts: RetentionSnapshot) -> Reason? {
-        if facts.usedBytes > settings.maxSize { return .size }
-        if hasTooLittleFreeSpace(facts) { return .freeSpace }
-        return oldest.newest.duration(to: facts.now) >= timeout(with: oldest) ? .age : nil
+    private func reason(toForget oldest: RetentionSnapshot.ClosedRange, _ snapshot: RetentionSnapshot) -> Reason? {
+        if snapshot.usedBytes > settings.maxSize { return .size }
+        if hasTooLittleFreeSpace(snapshot) { return .freeSpace }
+        return oldest.newest.duration(to: snapshot.now) >= timeout(with: oldest) ? .age : nil
     }
 
     /// Returns the maximum age of a range. It is doubled while a batch that refers to the range is
@@ -74,9 +74,9 @@ package struct Retention: Equatable, Sendable {
         max(Self.interval, min(settings.maxAge / 10, .seconds(86_400)))
     }
 
-    private func untilNextCheck(_ facts: RetentionSnapshot) -> Duration {
-        guard let oldest = facts.oldest else { return Self.interval }
-        let left = timeout(with: oldest) - oldest.newest.duration(to: facts.now)
+    private func untilNextCheck(_ snapshot: RetentionSnapshot) -> Duration {
+        guard let oldest = snapshot.oldest else { return Self.interval }
+        let left = timeout(with: oldest) - oldest.newest.duration(to: snapshot.now)
         return max(.seconds(1), min(Self.interval, left))
     }
 }
@@ -181,8 +181,8 @@ package enum EvictionPolicy {
     package static func evictionCandidate(_ holdings: [RetentionSnapshot.Holding]) -> RetentionSnapshot.Holding? {
         var sums: [UInt32: Int64] = [:]
         for holding in holdings where holding.bytes > 0 { sums[holding.user, default: 0] += holding.bytes }
-        let most = sums.max { ($0.value, $1.key) < ($1.value, $0.key) }
-        guard let user = most?.key else { return nil }
+        let largest = sums.max { ($0.value, $1.key) < ($1.value, $0.key) }
+        guard let user = largest?.key else { return nil }
         let own = holdings.filter { $0.user == user && $0.bytes > 0 }
         let settled = own.filter(\.isSettled)
         let giving = settled.isEmpty ? own : settled
@@ -199,13 +199,13 @@ package enum EvictionPolicy {
         let noise = groups.values.reduce(0, +)
         let enough = noise - noise / 8
         var sum: Int64 = 0
-        var least = Int64.max
+        var smallest = Int64.max
         for group in sorted {
-            guard least == .max || sum < enough || group.value == least else { break }
+            guard smallest == .max || sum < enough || group.value == smallest else { break }
             sum += group.value
-            least = group.value
+            smallest = group.value
         }
-        return Set(sorted.filter { $0.value >= least }.map(\.key))
+        return Set(sorted.filter { $0.value >= smallest }.map(\.key))
     }
 }
 
@@ -231,16 +231,16 @@ package struct GrowthReserve: Equatable, Sendable {
     /// The maximum size of the WAL before it restarts, in bytes.
     private let log: Int64
     /// The bytes that always stay free for other files that SQLite writes.
-    private let least: Int64
+    private let minFreeBytes: Int64
 
     /// - Parameters:
     ///   - plenty: The free space above which no check is needed, in bytes.
     ///   - log: The maximum size of the WAL before it restarts, in bytes.
-    ///   - least: The bytes that always stay free.
-    package init(plenty: Int64 = 256 << 20, log: Int64 = 12 << 20, least: Int64 = 1 << 20) {
+    ///   - minFreeBytes: The bytes that always stay free.
+    package init(plenty: Int64 = 256 << 20, log: Int64 = 12 << 20, minFreeBytes: Int64 = 1 << 20) {
         self.plenty = plenty
         self.log = log
-        self.least = least
+        self.minFreeBytes = minFreeBytes
     }
 
     /// Returns what to do about a commit that grows the database to a size.
@@ -260,7 +260,7 @@ package struct GrowthReserve: Equatable, Sendable {
         guard unansweredSequences > 0 || logGrows, let freeBytes, freeBytes - unansweredSequences < plenty else {
             return .commit
         }
-        guard freeBytes - unansweredSequences >= (mayUseReserve ? 0 : max(least, log - logBytes)) else {
+        guard freeBytes - unansweredSequences >= (mayUseReserve ? 0 : max(minFreeBytes, log - logBytes)) else {
             return .refuse
         }
         return unansweredSequences > 0 ? .extend : .commit

@@ -27,23 +27,23 @@ package struct FairQueue<Item: Sendable>: Sendable {
     }
 
     private struct User: Sendable {
-        var turns: DeficitRoundRobin<UInt64>
+        var schedule: DeficitRoundRobin<UInt64>
         var lines: [UInt64: Line] = [:]
 
         /// What the item costs that has its turn.
-        mutating func nextCost() -> Int { turns.next().flatMap { lines[$0]?.nextCost } ?? 0 }
+        mutating func nextCost() -> Int { schedule.next().flatMap { lines[$0]?.nextCost } ?? 0 }
 
         mutating func take() -> (item: Item, cost: Int)? {
-            guard let connection = turns.next(), let next = lines[connection]?.take() else { return nil }
+            guard let connection = schedule.next(), let next = lines[connection]?.take() else { return nil }
             let isDone = lines[connection]?.isEmpty == true
             if isDone { lines[connection] = nil }
-            turns.charge(next.cost, isDone: isDone)
+            schedule.charge(next.cost, isDone: isDone)
             return next
         }
     }
 
     private let connectionQuantum: Int
-    private var turns: DeficitRoundRobin<UInt32>
+    private var schedule: DeficitRoundRobin<UInt32>
     private var users: [UInt32: User] = [:]
     /// The total cost of the waiting items.
     package private(set) var cost = 0
@@ -53,7 +53,7 @@ package struct FairQueue<Item: Sendable>: Sendable {
     ///   - connectionQuantum: The cost that one of the user's connections may spend in one turn.
     package init(userQuantum: Int, connectionQuantum: Int) {
         self.connectionQuantum = connectionQuantum
-        turns = DeficitRoundRobin(quantum: userQuantum)
+        schedule = DeficitRoundRobin(quantum: userQuantum)
     }
 
     package var isEmpty: Bool { users.isEmpty }
@@ -61,8 +61,8 @@ package struct FairQueue<Item: Sendable>: Sendable {
     /// Adds an item after the other items of the same connection.
     package mutating func append(_ item: Item, cost: Int, user: UInt32, connection: UInt64) {
         self.cost += cost
-        turns.join(user, with: cost)
-        users[user, default: User(turns: DeficitRoundRobin(quantum: connectionQuantum))].turns.join(
+        schedule.join(user, with: cost)
+        users[user, default: User(schedule: DeficitRoundRobin(quantum: connectionQuantum))].schedule.join(
             connection, with: cost)
         users[user]?.lines[connection, default: Line()].items.append((item, cost))
     }
@@ -75,7 +75,7 @@ package struct FairQueue<Item: Sendable>: Sendable {
     package mutating func take(upTo limit: Int) -> [Item] {
         var taken: [Item] = []
         var spent = 0
-        while spent < limit, let user = turns.next() {
+        while spent < limit, let user = schedule.next() {
             if !taken.isEmpty, let cost = users[user]?.nextCost(), cost > limit { break }
             guard let next = users[user]?.take() else {
                 preconditionFailure("A user has a turn but no waiting items")
@@ -84,7 +84,7 @@ package struct FairQueue<Item: Sendable>: Sendable {
             spent += next.cost
             let isDone = users[user]?.lines.isEmpty == true
             if isDone { users[user] = nil }
-            turns.charge(next.cost, isDone: isDone)
+            schedule.charge(next.cost, isDone: isDone)
         }
         cost -= spent
         return taken

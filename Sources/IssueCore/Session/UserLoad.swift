@@ -109,10 +109,10 @@ package struct UserLoad: Sendable {
     ///   - allowance: The current allowance; nil for the full one.
     package func mayBegin(unanswered own: Int, unread: Int, within allowance: Allowance? = nil) -> Bool {
         let allowance = allowance ?? fullAllowance
-        return mayAsk(unread: unread, within: allowance) && (unanswered <= allowance.calls || own < limits.little)
+        return mayQuery(unread: unread, within: allowance) && (unanswered <= allowance.calls || own < limits.little)
     }
 
-    private func mayAsk(unread: Int, within allowance: Allowance) -> Bool {
+    private func mayQuery(unread: Int, within allowance: Allowance) -> Bool {
         replies <= (unread < limits.little ? allowance.replies : allowance.replies / 2)
     }
 
@@ -130,20 +130,20 @@ package struct UserLoad: Sendable {
     ///
     /// - Parameters:
     ///   - connection: The connection's id.
-    ///   - most: The maximum to return.
+    ///   - maxBytes: The maximum to return.
     ///   - own: The bytes that the connection has in flight.
     ///   - isInMessage: `true` if it has sent part of a message.
     ///   - allowance: The current allowance; nil for the full one.
     package mutating func mayRead(
-        _ connection: UInt64, most: Int, underWay own: Int, isInMessage: Bool, within allowance: Allowance? = nil
+        _ connection: UInt64, maxBytes: Int, underWay own: Int, isInMessage: Bool, within allowance: Allowance? = nil
     ) -> Int {
         let calls = (allowance ?? fullAllowance).calls
         let underWay = unanswered + received
-        if underWay <= calls / 2 || underWay <= calls && own < share(of: calls) { return most }
-        if own < limits.little { return min(most, limits.little) }
+        if underWay <= calls / 2 || underWay <= calls && own < share(of: calls) { return maxBytes }
+        if own < limits.little { return min(maxBytes, limits.little) }
         guard isInMessage, foremost == nil || foremost == connection else { return 0 }
         foremost = connection
-        return most
+        return maxBytes
     }
 
     /// The bytes that each connection may have in flight above half of the limit.
@@ -184,8 +184,8 @@ package struct UserLoad: Sendable {
         guard !waiting.isEmpty, unanswered <= allowance.calls, replies <= allowance.replies else { return [] }
         // Above half of the limit, only connections with at most half of their own share continue,
         // however much the others have in flight.
-        let most = unanswered > allowance.calls / 2 ? share(of: allowance.calls) / 2 : .max
-        let woken = waiting.filter { own($0) <= most && mayAsk(unread: unread($0), within: allowance) }
+        let maxOwn = unanswered > allowance.calls / 2 ? share(of: allowance.calls) / 2 : .max
+        let woken = waiting.filter { own($0) <= maxOwn && mayQuery(unread: unread($0), within: allowance) }
         guard !woken.isEmpty else { return [] }
         isWaiting.subtract(woken)
         waiting.removeAll { !isWaiting.contains($0) }

@@ -41,12 +41,12 @@ package struct CommitSizePolicy: Sendable {
     ///   - connection: The connection's id.
     ///   - now: The current time.
     package mutating func arrived(_ cost: Int, connection: UInt64, at now: MonotonicInstant) {
-        if let end, now >= end { judge(at: now) }
+        if let end, now >= end { evaluate(at: now) }
         if end == nil { end = now.advanced(by: Self.interval) }
         counts[connection, default: 0] += cost
     }
 
-    private mutating func judge(at now: MonotonicInstant) {
+    private mutating func evaluate(at now: MonotonicInstant) {
         // A bulk sender also looks low-volume in the intervals in which it starts and stops, so
         // three consecutive intervals are compared.
         let isShared = last.contains { connection, count in

@@ -17,7 +17,7 @@ final class AlertLogger: Sendable {
         var isStopping = false
 
         mutating func committed(at now: RecordLogInstant) -> Bool {
-            for news in coming where limit.tells(news, at: now) { rows.append(news.record) }
+            for news in coming where limit.admits(news, at: now) { rows.append(news.record) }
             coming = []
             return !rows.isEmpty || limit.suppressedDue != nil
         }
@@ -27,9 +27,9 @@ final class AlertLogger: Sendable {
             if isStopping { return AlertBatch(rows: rows, untold: limit.takeSuppressed(), isLast: true) }
             let isDue = limit.suppressedDue.map { $0 <= now } ?? false
             guard !rows.isEmpty || isDue else { return nil }
-            let telling = AlertBatch(rows: rows, untold: isDue ? limit.takeSuppressed() : SuppressedAlerts())
+            let batch = AlertBatch(rows: rows, untold: isDue ? limit.takeSuppressed() : SuppressedAlerts())
             rows = []
-            return telling
+            return batch
         }
     }
 
@@ -83,17 +83,17 @@ final class AlertLogger: Sendable {
     func run() {
         var reader: StoreReader?
         while true {
-            let telling = next()
-            for row in telling.rows {
+            let batch = next()
+            for row in batch.rows {
                 guard let open = try? reader ?? StoreReader(path: path, control: snapshots.control(.background)) else {
                     continue
                 }
                 reader = open
                 guard let found = try? open.snapshot({ try open.record(row: row) }) else { continue }
-                for event in events(of: found, open) { tell(found, event) }
+                for event in events(of: found, open) { write(found, event) }
             }
-            tell(telling.untold)
-            if telling.isLast { return }
+            write(batch.untold)
+            if batch.isLast { return }
         }
     }
 
@@ -103,11 +103,11 @@ final class AlertLogger: Sendable {
             let wait = due.map { Clock.monotonic.advanced(by: Self.now.duration(to: $0)) }
             // An alert may be suppressed meanwhile, whose count is due earlier
             // than the current deadline.
-            let telling = inbox.wait(deadline: wait.map { Clock.kernel($0) }) { inbox -> AlertBatch?? in
-                if let telling = inbox.take(at: Self.now) { return .some(telling) }
+            let batch = inbox.wait(deadline: wait.map { Clock.kernel($0) }) { inbox -> AlertBatch?? in
+                if let batch = inbox.take(at: Self.now) { return .some(batch) }
                 return inbox.limit.suppressedDue == due ? nil : .some(nil)
             }
-            if let telling = telling ?? nil { return telling }
+            if let batch = batch ?? nil { return batch }
         }
     }
 
@@ -124,7 +124,7 @@ final class AlertLogger: Sendable {
         return events
     }
 
-    private func tell(_ row: RecordRow, _ event: LogEvent) {
+    private func write(_ row: RecordRow, _ event: LogEvent) {
         let stored = row.stored
         let title = String(stored.record.message.prefix(Self.titleCharacters))
         log.log(
@@ -136,7 +136,7 @@ final class AlertLogger: Sendable {
             ])
     }
 
-    private func tell(_ untold: SuppressedAlerts) {
+    private func write(_ untold: SuppressedAlerts) {
         guard !untold.isNothing else { return }
         log.log(
             untold.isUrgent ? .warning : .notice, .issueSuppressedAlerts,

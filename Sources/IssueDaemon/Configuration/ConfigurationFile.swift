@@ -47,17 +47,17 @@ package struct ConfigurationFile: Hashable, Sendable {
                 complain(line.number, "The line is not valid UTF-8.")
                 continue
             }
-            take(text, line: line.number)
+            parseLine(text, line: line.number)
         }
     }
 
-    private mutating func take(_ text: String, line: Int) {
+    private mutating func parseLine(_ text: String, line: Int) {
         guard !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control && $0 != "\t" }) else {
             if text.hasPrefix("[") { isInUnknownSection = true }
             return complain(line, "The line contains a control character.")
         }
         if text.hasPrefix("[") {
-            takeHeader(text, line: line)
+            parseHeader(text, line: line)
         } else if let equals = text.firstIndex(of: "=") {
             let key = String(text[..<equals].trimmingBlanks)
             let value = String(text[text.index(after: equals)...].trimmingBlanks)
@@ -76,7 +76,7 @@ package struct ConfigurationFile: Hashable, Sendable {
         }
     }
 
-    private mutating func takeHeader(_ text: String, line: Int) {
+    private mutating func parseHeader(_ text: String, line: Int) {
         isInUnknownSection = true
         guard text.last == "]" else {
             return complain(line, "Expected “]” at the end of the section header.")

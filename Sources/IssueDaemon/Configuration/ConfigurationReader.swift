@@ -18,14 +18,14 @@ struct ConfigurationReader {
 
     mutating func read(_ source: ConfigurationSource) -> ConfigurationReading {
         switch source {
-        case .usual:
-            take(surroundings.systemFile, mayBeMissing: true)
-            takeDropIns(of: surroundings.systemFile)
+        case .default:
+            read(surroundings.systemFile, mayBeMissing: true)
+            readDropIns(of: surroundings.systemFile)
         case .file(let path):
-            take(path, mayBeMissing: false)
-            takeDropIns(of: path)
+            read(path, mayBeMissing: false)
+            readDropIns(of: path)
         }
-        let isOwn = source == .usual && merger.files.isEmpty && surroundings.isOrdinaryUser
+        let isOwn = source == .default && merger.files.isEmpty && surroundings.isOrdinaryUser
         var builder = ConfigurationBuilder(
             isOwn ? surroundings.userConfiguration : .default, surroundings: surroundings, purpose: purpose)
         builder.build(merger.sections, faulty: Set(merger.problems.map(\.scope)))
@@ -36,18 +36,18 @@ struct ConfigurationReader {
     /// Reads a text instead of the files.
     mutating func read(_ content: [UInt8], from path: String) -> ConfigurationReading {
         files.append(path)
-        merger.take(ConfigurationFile(path: path, content: content))
+        merger.merge(ConfigurationFile(path: path, content: content))
         var builder = ConfigurationBuilder(.default, surroundings: surroundings, purpose: purpose)
         builder.build(merger.sections, faulty: Set(merger.problems.map(\.scope)))
         return ConfigurationReading(
             configuration: builder.configuration, problems: inOrder(merger.problems + builder.problems))
     }
 
-    private mutating func take(_ path: String, mayBeMissing: Bool) {
+    private mutating func read(_ path: String, mayBeMissing: Bool) {
         do throws(Errno) {
             let content = try FileSystem.read(path, limit: ConfigurationFile.sizeLimit)
             files.append(path)
-            merger.take(ConfigurationFile(path: path, content: content))
+            merger.merge(ConfigurationFile(path: path, content: content))
         } catch {
             if mayBeMissing, error == .noSuchFile || error == .notDirectory { return }
             files.append(path)
@@ -55,13 +55,13 @@ struct ConfigurationReader {
         }
     }
 
-    private mutating func takeDropIns(of path: String) {
+    private mutating func readDropIns(of path: String) {
         let folder = "\(path).d"
         do throws(Errno) {
             let names = try FileSystem.names(in: folder).filter { $0.hasSuffix(".conf") && !$0.hasPrefix(".") }
             // By bytes, so that the order does not depend on the locale.
             for name in names.sorted(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) }) {
-                take("\(folder)/\(name)", mayBeMissing: false)
+                read("\(folder)/\(name)", mayBeMissing: false)
             }
         } catch {
             if error == .noSuchFile || error == .notDirectory { return }
@@ -125,7 +125,7 @@ struct ConfigurationMerger {
     private(set) var problems: [ConfigurationProblem] = []
     private(set) var files: [String] = []
 
-    mutating func take(_ file: ConfigurationFile) {
+    mutating func merge(_ file: ConfigurationFile) {
         files.append(file.path)
         // The index in `sections` of each section of this file; nil if the
         // section is unknown.
@@ -139,7 +139,7 @@ struct ConfigurationMerger {
         }
         // The keys that this file has set so far. Setting one twice is an
         // error.
-        var said: Set<Said> = []
+        var assignedKeys: Set<AssignedKey> = []
         for section in file.sections {
             let location = ConfigurationLocation(file: file.path, line: section.line)
             guard let kind = kind(of: section, at: location) else {
@@ -149,24 +149,24 @@ struct ConfigurationMerger {
             let user = kind == .limits ? section.assignments.last { $0.key == "User" && !$0.value.isEmpty }?.value : nil
             let index = index(of: kind, name: section.name, user: user, at: location)
             indices.append(index)
-            if kind.isDestination, !said.insert(Said(section: index)).inserted {
+            if kind.isDestination, !assignedKeys.insert(AssignedKey(section: index)).inserted {
                 complain(
                     location, "Destination \(section.title) is defined twice; give this one another name.",
                     scope: sections[index].scope)
             }
             for assignment in section.assignments {
-                take(assignment, of: index, in: file.path, said: &said)
+                assign(assignment, of: index, in: file.path, assignedKeys: &assignedKeys)
             }
         }
     }
 
-    private struct Said: Hashable {
+    private struct AssignedKey: Hashable {
         var section: Int
         var key: String?
     }
 
-    private mutating func take(
-        _ assignment: ConfigurationFile.Assignment, of index: Int, in file: String, said: inout Set<Said>
+    private mutating func assign(
+        _ assignment: ConfigurationFile.Assignment, of index: Int, in file: String, assignedKeys: inout Set<AssignedKey>
     ) {
         let section = sections[index]
         let location = ConfigurationLocation(file: file, line: assignment.line)
@@ -176,7 +176,7 @@ struct ConfigurationMerger {
         guard !assignment.value.isEmpty else {
             // An empty value resets the key to its default.
             sections[index].values[key.name] = nil
-            said.remove(Said(section: index, key: key.name))
+            assignedKeys.remove(AssignedKey(section: index, key: key.name))
             return
         }
         guard key.accepts(assignment.value) else {
@@ -189,7 +189,7 @@ struct ConfigurationMerger {
         if key.isList {
             sections[index].values[key.name, default: []].append(assigned)
         } else {
-            if !said.insert(Said(section: index, key: key.name)).inserted {
+            if !assignedKeys.insert(AssignedKey(section: index, key: key.name)).inserted {
                 complain(
                     location, "\(key.name)= is set twice; expected it once.",
                     scope: section.scope)
@@ -462,7 +462,7 @@ struct ConfigurationBuilder {
     private mutating func reset(_ keys: [String], of section: Section) {
         guard section.name == nil else { return }
         for key in section.kind.topLevelKeys where keys.contains(key.name) {
-            key.assign(&configuration, key.facts.defaultText)
+            key.assign(&configuration, key.metadata.defaultText)
         }
     }
 }
@@ -480,7 +480,7 @@ package enum ConfigurationPurpose: Hashable, Sendable {
 package enum ConfigurationSource: Hashable, Sendable {
     /// `/etc/issued/issued.conf` and its drop-ins. An ordinary user without
     /// these files gets a configuration with paths of their own.
-    case usual
+    case `default`
     /// That file and the drop-ins in `FILE.d/`, and no others.
     case file(String)
 }

@@ -206,7 +206,7 @@ package struct LastValidConfiguration: Sendable {
     private var header: String {
         let name =
             switch source {
-            case .usual: surroundings.systemFile
+            case .default: surroundings.systemFile
             case .file(let path): path
             }
         return """
@@ -244,8 +244,8 @@ extension HostEnvironment {
     fileprivate func stateFolder(for source: ConfigurationSource) -> String? {
         // systemd separates several directories by colons.
         if let folder = folder("STATE_DIRECTORY")?.split(separator: ":").first { return String(folder) }
-        guard source == .usual else { return nil }
-        let usual = isOrdinaryUser ? userConfiguration : .default
-        return FileSystem.parentFolder(of: usual.store.path)
+        guard source == .default else { return nil }
+        let configuration = isOrdinaryUser ? userConfiguration : .default
+        return FileSystem.parentFolder(of: configuration.store.path)
     }
 }

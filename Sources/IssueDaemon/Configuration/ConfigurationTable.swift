@@ -214,15 +214,15 @@ package enum ConfigurationSection: Hashable, Sendable {
     ///   `[Limits NAME]` then has other keys.
     package func keys(named: Bool) -> [KeyMetadata] {
         switch self {
-        case .socket: ConfigurationTable.socket.map(\.facts)
-        case .store: ConfigurationTable.store.map(\.facts)
-        case .access: ConfigurationTable.access.map(\.facts)
-        case .limits where named: ConfigurationTable.application.map(\.facts)
-        case .limits: ConfigurationTable.limits.map(\.facts)
-        case .forward: ConfigurationTable.forward.map(\.facts)
-        case .log: ConfigurationTable.log.map(\.facts)
+        case .socket: ConfigurationTable.socket.map(\.metadata)
+        case .store: ConfigurationTable.store.map(\.metadata)
+        case .access: ConfigurationTable.access.map(\.metadata)
+        case .limits where named: ConfigurationTable.application.map(\.metadata)
+        case .limits: ConfigurationTable.limits.map(\.metadata)
+        case .forward: ConfigurationTable.forward.map(\.metadata)
+        case .log: ConfigurationTable.log.map(\.metadata)
         case .destination(let kind):
-            (ConfigurationTable.destination(kind) + ConfigurationTable.overridable).map(\.facts)
+            (ConfigurationTable.destination(kind) + ConfigurationTable.overridable).map(\.metadata)
         }
     }
 
@@ -243,13 +243,13 @@ package enum ConfigurationSection: Hashable, Sendable {
 
 /// A key of a section: its syntax, the property it sets, and its description.
 struct ConfigurationKey<Root>: Sendable {
-    let facts: KeyMetadata
+    let metadata: KeyMetadata
     /// Assigns the parsed text to the property. An invalid text is ignored.
     let assign: @Sendable (inout Root, String) -> Void
     /// Returns the property's value in the syntax of the file.
     let text: @Sendable (Root) -> String
 
-    var name: String { facts.name }
+    var name: String { metadata.name }
 
     /// Creates a key with a default that the settings do not have, because it
     /// depends on other settings or on the kind of destination.
@@ -257,7 +257,7 @@ struct ConfigurationKey<Root>: Sendable {
         _ name: String, _ path: any WritableKeyPath<Root, Value> & Sendable, _ form: ValueForm<Value>,
         default defaultText: String, _ help: String
     ) {
-        facts = KeyMetadata(
+        metadata = KeyMetadata(
             name: name, defaultText: defaultText, help: help, isList: false, expected: form.expected,
             isRepeated: form.isRepeated, accepts: { form.parse($0) != nil })
         assign = { root, text in
@@ -275,10 +275,10 @@ struct ConfigurationKey<Root>: Sendable {
     }
 
     private init(
-        facts: KeyMetadata, assign: @escaping @Sendable (inout Root, String) -> Void,
+        metadata: KeyMetadata, assign: @escaping @Sendable (inout Root, String) -> Void,
         text: @escaping @Sendable (Root) -> String
     ) {
-        self.facts = facts
+        self.metadata = metadata
         self.assign = assign
         self.text = text
     }
@@ -288,7 +288,7 @@ struct ConfigurationKey<Root>: Sendable {
         _ path: any WritableKeyPath<Whole, Root> & Sendable
     ) -> ConfigurationKey<Whole> {
         ConfigurationKey<Whole>(
-            facts: facts, assign: { whole, text in assign(&whole[keyPath: path], text) },
+            metadata: metadata, assign: { whole, text in assign(&whole[keyPath: path], text) },
             text: { text($0[keyPath: path]) })
     }
 }
@@ -321,7 +321,7 @@ extension ConfigurationKey where Root: SectionSettings {
         _ help: String
     ) {
         self.init(
-            facts: KeyMetadata(
+            metadata: KeyMetadata(
                 name: name, defaultText: "", help: help, isList: true, expected: form.expected,
                 isRepeated: form.isRepeated, accepts: { form.parse($0) != nil }),
             assign: { root, text in root[keyPath: path] += form.parse(text) ?? [] },

@@ -66,9 +66,9 @@ extension HostEnvironment {
 
     private var userRuntimeFolder: String {
         if let folder = folder("XDG_RUNTIME_DIR") { return "\(folder)/issued" }
-        let usual = "\(runtimeFolder)/\(userID)"
-        if let status = try? FileSystem.status(of: usual), status.kind == .directory, status.uid == userID {
-            return "\(usual)/issued"
+        let userFolder = "\(runtimeFolder)/\(userID)"
+        if let status = try? FileSystem.status(of: userFolder), status.kind == .directory, status.uid == userID {
+            return "\(userFolder)/issued"
         }
         // Another user may have taken that name, which must not prevent the
         // daemon from starting. Clients find the other path only with

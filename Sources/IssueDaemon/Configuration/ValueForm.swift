@@ -211,8 +211,8 @@ extension ValueForm where Value == HTTPAddress {
 
 extension ValueForm where Value: CaseIterable & RawRepresentable & Sendable, Value.RawValue == String {
     static func choice(_ remark: String = "") -> Self {
-        let words = Value.allCases.map(\.rawValue)
-        let list = words.dropLast().joined(separator: ", ") + " or " + (words.last ?? "")
+        let choices = Value.allCases.map(\.rawValue)
+        let list = choices.dropLast().joined(separator: ", ") + " or " + (choices.last ?? "")
         return ValueForm(expected: list + remark, parse: { Value(rawValue: $0) }, text: { $0.rawValue })
     }
 }

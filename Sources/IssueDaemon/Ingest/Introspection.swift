@@ -15,13 +15,13 @@ enum Introspection {
                 interfaces: [ServiceInterface.name, CollectorInterface.name])
             return VarlinkReply(parameters: info.json).message
         case .getInterfaceDescription:
-            let asked: InterfaceDescriptionParameters
+            let request: InterfaceDescriptionParameters
             do throws(FieldError) {
-                asked = try InterfaceDescriptionParameters(json: parameters)
+                request = try InterfaceDescriptionParameters(json: parameters)
             } catch {
                 throw CollectorError(refusing: error)
             }
-            guard let description = descriptions[asked.interface] else { throw .interfaceNotFound(asked.interface) }
+            guard let description = descriptions[request.interface] else { throw .interfaceNotFound(request.interface) }
             return VarlinkReply(parameters: InterfaceDescriptionReply(description: description).json).message
         }
     }

@@ -26,8 +26,8 @@ struct ReportReader {
     /// Returns whether a message starts as most clients write a report.
     static func beginsFast(_ message: Span<UInt8>) -> Bool {
         guard message.count > defaultStart.count else { return false }
-        let usual = defaultStart.span
-        return message.equals(from: 0, usual, from: 0, count: usual.count)
+        let expected = defaultStart.span
+        return message.equals(from: 0, expected, from: 0, count: expected.count)
     }
 
     /// Reads a message for which `beginsFast` is true.

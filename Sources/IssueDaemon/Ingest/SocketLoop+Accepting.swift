@@ -90,9 +90,9 @@ extension SocketLoop {
         }
         let user = users[owner] ?? SocketUser(uid: owner, limits: service.limits.ofUser)
 
-        let facts: ProcessMetadata?
+        let metadata: ProcessMetadata?
         do throws(Errno) {
-            facts = try readFacts(of: peer, on: descriptor)
+            metadata = try readMetadata(of: peer, on: descriptor)
         } catch {
             // Without the process's metadata, its reports would form groups of
             // their own.
@@ -105,9 +105,9 @@ extension SocketLoop {
             process: ReportingProcess(
                 connection: id,
                 sender: Sender(
-                    uid: peer.uid, gid: peer.gid, pid: peer.pid, command: facts?.command,
-                    executable: facts?.executable, unit: facts?.unit),
-                startTime: Int64(clamping: facts?.startTime ?? 0), accountableUser: owner),
+                    uid: peer.uid, gid: peer.gid, pid: peer.pid, command: metadata?.command,
+                    executable: metadata?.executable, unit: metadata?.unit),
+                startTime: Int64(clamping: metadata?.startTime ?? 0), accountableUser: owner),
             groups: groups, standing: standing, user: user, messageBytes: service.limits.messageBytes,
             round: schedule.round)
         do throws(Errno) {
@@ -124,7 +124,7 @@ extension SocketLoop {
     }
 
     /// Reads a sender's process metadata. Uses the spare descriptors if there are no others.
-    private func readFacts(
+    private func readMetadata(
         of peer: PeerCredentials, on descriptor: borrowing FileDescriptor
     ) throws(Errno) -> ProcessMetadata? {
         do throws(Errno) {

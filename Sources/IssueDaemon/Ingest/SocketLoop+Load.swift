@@ -28,7 +28,7 @@ extension SocketLoop {
         let user = connection.user
         guard user.load.hasTurn(inRound: schedule.round, lastRead: connection.lastRead.bytes) else { return 0 }
         let room = user.load.mayRead(
-            connection.id, most: Self.chunk, underWay: connection.bytes.underWay,
+            connection.id, maxBytes: Self.chunk, underWay: connection.bytes.underWay,
             isInMessage: connection.intake.frames.hasPartialFrame, within: allowance(of: user))
         if room == 0 {
             throttle(connection)

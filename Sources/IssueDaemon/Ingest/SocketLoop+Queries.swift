@@ -9,7 +9,7 @@ extension SocketLoop {
     static let defaultTimeout: Duration = .seconds(30)
 
     /// Handles a call other than `Report` that has just begun.
-    func ask(_ message: Range<Int>, _ envelope: VarlinkCall.Envelope, _ connection: Connection) {
+    func beginQuery(_ message: Range<Int>, _ envelope: VarlinkCall.Envelope, _ connection: Connection) {
         let (method, parameters) = connection.intake.query(message, envelope)
         connection.intake.releaseMemory()
         do throws(CollectorError) {
@@ -120,7 +120,7 @@ extension SocketLoop {
         guard let token = connection.state.queryToken else { preconditionFailure("A step belongs to a query") }
         settleSending(of: connection)
         connection.queryViewer = viewer(of: connection)
-        handlers.ask(
+        handlers.query(
             QueryJob(
                 connection: connection.id, queryToken: token, viewer: connection.queryViewer,
                 process: connection.process, isPrivileged: isOperator(connection), work: work))
@@ -157,7 +157,7 @@ extension SocketLoop {
         let until = Clock.monotonic.advanced(by: parameters.timeout ?? Self.defaultTimeout)
         let id = connection.id
         let service = service
-        guard let count = handlers.flush(parameters.destination, { service.tell { $0.flushed.append(id) } }) else {
+        guard let count = handlers.flush(parameters.destination, { service.enqueue { $0.flushed.append(id) } }) else {
             throw .notFound(id: parameters.destination ?? "")
         }
         service.log.began("flush", by: connection.process.sender, String(decoding: parameters.json, as: UTF8.self))

@@ -7,9 +7,9 @@ extension SocketLoop {
     /// Reads available bytes and begins the calls in them.
     func read(_ connection: Connection, isHungUp: Bool) {
         guard connection.state.mayReceive, connection.intake.frames.wantsBytes else { return watch(connection) }
-        let most = mayRead(connection, isHungUp: isHungUp)
-        guard most > 0 else { return }
-        switch receive(atMost: most, connection) {
+        let maxBytes = mayRead(connection, isHungUp: isHungUp)
+        guard maxBytes > 0 else { return }
+        switch receive(atMost: maxBytes, connection) {
         case .bytes(let count):
             connection.lastRead = (schedule.round, count)
             connection.user.load.read(count)
@@ -27,11 +27,11 @@ extension SocketLoop {
         }
     }
 
-    private func receive(atMost most: Int, _ connection: Connection) -> IOResult {
+    private func receive(atMost maxBytes: Int, _ connection: Connection) -> IOResult {
         let ownRoom = connection.intake.frames.ownRoom
         if ownRoom == 0 { connection.intake.frames.borrow(&readBuffer) }
         var result = IOResult.wouldBlock
-        connection.intake.frames.receive(atMost: ownRoom == 0 ? most : min(most, ownRoom)) { buffer, room in
+        connection.intake.frames.receive(atMost: ownRoom == 0 ? maxBytes : min(maxBytes, ownRoom)) { buffer, room in
             result = connection.descriptor.attemptRead(into: &buffer, at: room.lowerBound, atMost: room.count)
             if case .bytes(let count) = result { return count }
             return 0
@@ -79,7 +79,7 @@ extension SocketLoop {
             if connection.intake.isFull { submit(connection) }
             return true
         case .query(let message, let envelope):
-            ask(message, envelope, connection)
+            beginQuery(message, envelope, connection)
             return true
         case .invalid(let error):
             submit(connection)

@@ -63,11 +63,11 @@ struct ReceiptWriter {
         case .run(let first, let count):
             let size = parts == 1 ? count : count / parts
             let row = first.row.rawValue + Int64(part * size)
-            turn(to: row, of: first)
+            select(to: row, of: first)
             output.append(replyStart)
             output.replaceLast(with: digit(row))
             for row in (row + 1)..<(row + Int64(size)) {
-                turn(to: row, of: first)
+                select(to: row, of: first)
                 output.append(idStart)
                 output.replaceLast(with: digit(row))
             }
@@ -87,7 +87,7 @@ struct ReceiptWriter {
     private mutating func digit(_ row: Int64) -> UInt8 { digits[Int(row & (RecordID.rowsPerPrefix - 1))] }
 
     @inline(__always)
-    private mutating func turn(to row: Int64, of id: RecordID) {
+    private mutating func select(to row: Int64, of id: RecordID) {
         let number = row / RecordID.rowsPerPrefix
         if let block, block.number == number, block.store == id.store { return }
         begin(number, of: id)

@@ -11,7 +11,7 @@ final class SocketService: Sendable {
         /// Submits reports to the writer. Returns an empty batch for the
         /// reports that follow.
         var submit: @Sendable (Submission) -> RecordBatch
-        var ask: @Sendable (QueryJob) -> Void
+        var query: @Sendable (QueryJob) -> Void
         /// Gives up the queries of a closed connection.
         var withdraw: @Sendable (_ connection: UInt64, _ user: UInt32) -> Void
         /// Changes the number of bytes that unread replies to a user take.
@@ -48,7 +48,7 @@ final class SocketService: Sendable {
     }
 
     /// Adds to the inbox of the socket thread, and wakes it.
-    func tell(_ change: (inout SocketInbox) -> Void) {
+    func enqueue(_ change: (inout SocketInbox) -> Void) {
         inbox.withLock { change(&$0) }
         wakeUp.signal()
     }
@@ -56,7 +56,7 @@ final class SocketService: Sendable {
     /// Reports the outcomes of a commit. Clients that follow records or await
     /// fates may get an answer, too.
     func stored(_ outcomes: [CallOutcome]) {
-        tell {
+        enqueue {
             if $0.outcomes.isEmpty { $0.outcomes = outcomes } else { $0.outcomes += outcomes }
             $0.hasNewRecords = true
         }
@@ -64,32 +64,32 @@ final class SocketService: Sendable {
 
     func refused(_ refusals: [Refusal]) {
         guard !refusals.isEmpty else { return }
-        tell { $0.refusals += refusals }
+        enqueue { $0.refusals += refusals }
     }
 
     func answered(_ answer: Answer) {
-        tell { $0.answers.append(answer) }
+        enqueue { $0.answers.append(answer) }
     }
 
     func fatesMoved() {
-        tell { $0.hasNewFates = true }
+        enqueue { $0.hasNewFates = true }
     }
 
     /// Continues with another listening socket.
     func listen(at listener: Listener) {
-        tell { $0.listener = listener }
+        enqueue { $0.listener = listener }
     }
 
     /// Stops accepting connections and calls. The thread ends when all pending
     /// calls have been answered.
     func stop() {
-        tell { $0.isStopping = true }
+        enqueue { $0.isStopping = true }
     }
 
     /// Ends the thread at once, and closes all connections. Clients resend
     /// unanswered reports.
     func end() {
-        tell { $0.isEnding = true }
+        enqueue { $0.isEnding = true }
     }
 
     func run(_ handlers: Handlers) {

@@ -104,12 +104,12 @@ struct ServiceUnit: Equatable {
             guard let content = try? FileSystem.read(path, limit: ConfigurationFile.sizeLimit) else { continue }
             isInstalled = isInstalled || path == unitFile
             for section in ConfigurationFile(path: path, content: content).sections where section.kind == "Service" {
-                for assignment in section.assignments { take(assignment, in: path) }
+                for assignment in section.assignments { apply(assignment, in: path) }
             }
         }
     }
 
-    private mutating func take(_ assignment: ConfigurationFile.Assignment, in path: String) {
+    private mutating func apply(_ assignment: ConfigurationFile.Assignment, in path: String) {
         switch assignment.key {
         case "User":
             user = assignment.value.isEmpty ? "root" : assignment.value

@@ -8,7 +8,7 @@ package struct DaemonOptions: Hashable, Sendable {
     }
 
     package var action = Action.run
-    package var source = ConfigurationSource.usual
+    package var source = ConfigurationSource.default
     /// The user as which `--check` checks the configuration.
     package var user: String?
 
@@ -72,7 +72,7 @@ package struct DaemonOptions: Hashable, Sendable {
     }
 
     private mutating func setSource(_ file: String) throws(UsageError) {
-        guard source == .usual else { throw UsageError("only one configuration file can be named.") }
+        guard source == .default else { throw UsageError("only one configuration file can be named.") }
         source = .file(file)
     }
 

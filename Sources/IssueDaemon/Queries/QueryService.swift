@@ -25,11 +25,11 @@ final class QueryService: Sendable {
         status = StatusService(path: path, snapshots: writer.snapshots, board: board, log: log)
     }
 
-    func ask(_ job: QueryJob) {
+    func submit(_ job: QueryJob) {
         switch job.work {
-        case .status, .destinations: status.ask(job)
+        case .status, .destinations: status.submit(job)
         case .list, .records, .newest, .news, .show, .histogram, .fates, .deadLetters, .setState:
-            inbox.withLock { $0.asked(job) }
+            inbox.withLock { $0.enqueue(job) }
             inbox.broadcast()
         }
     }
@@ -114,9 +114,9 @@ final class QueryService: Sendable {
         _ lane: QueryInbox.Lane, _ lacksRoom: @Sendable () -> Void
     ) -> (job: QueryJob, payer: QueryInbox.Payer)? {
         while true {
-            switch inbox.wait(until: { $0.turn(for: lane) }) {
+            switch inbox.wait(until: { $0.nextAction(for: lane) }) {
             case .answer(let job, let payer): return (job, payer)
-            case .askForRoom: lacksRoom()
+            case .requestMemory: lacksRoom()
             case .stop, nil: return nil
             }
         }
@@ -248,10 +248,10 @@ final class QueryService: Sendable {
             ])
     }
 
-    private static func limit(_ limit: Int?, atMost most: Int) throws -> Int {
+    private static func limit(_ limit: Int?, atMost maximum: Int) throws -> Int {
         guard let limit else { return defaultLimit }
         guard limit > 0 else { throw QueryFailure.invalidParameter("limit") }
-        return min(limit, most)
+        return min(limit, maximum)
     }
 
     static func reply(_ parameters: some JSONCodable) -> [UInt8] {
@@ -307,14 +307,14 @@ struct QueryInbox: Sendable {
     private var replies: ReplyBudget
     /// Whether a query waits because other users' replies take all memory.
     private var lacksRoom = false
-    private var hasAskedForRoom = false
+    private var hasRequestedMemory = false
     var isStopping = false
 
     init(replies: ReplyBudget) {
         self.replies = replies
     }
 
-    mutating func asked(_ job: QueryJob) {
+    mutating func enqueue(_ job: QueryJob) {
         let user = job.process.accountableUser
         if job.isPrivileged {
             privileged.append(job, user: user)
@@ -332,20 +332,20 @@ struct QueryInbox: Sendable {
     var waitingCount: Int { shared.waitingCount + privileged.waitingCount }
 
     /// The next action of a query thread.
-    enum Turn: Sendable {
+    enum NextAction: Sendable {
         case answer(QueryJob, Payer)
         /// Ask for connections with unread replies to be closed, because their replies take all memory.
-        case askForRoom
+        case requestMemory
         case stop
     }
 
     /// Returns the next action of a thread, or nil if it waits.
-    mutating func turn(for lane: Lane) -> Turn? {
+    mutating func nextAction(for lane: Lane) -> NextAction? {
         if isStopping { return .stop }
         if let next = take(for: lane) { return .answer(next.job, next.payer) }
-        guard lacksRoom, !hasAskedForRoom else { return nil }
-        hasAskedForRoom = true
-        return .askForRoom
+        guard lacksRoom, !hasRequestedMemory else { return nil }
+        hasRequestedMemory = true
+        return .requestMemory
     }
 
     /// Takes the next query whose client is still connected.
@@ -378,7 +378,7 @@ struct QueryInbox: Sendable {
     /// - Returns: `true` if threads wait for memory and may continue now.
     mutating func repliesChanged(of user: UInt32, by difference: Int) -> Bool {
         replies.changed(user: user, by: difference)
-        defer { (lacksRoom, hasAskedForRoom) = (false, false) }
+        defer { (lacksRoom, hasRequestedMemory) = (false, false) }
         return lacksRoom
     }
 

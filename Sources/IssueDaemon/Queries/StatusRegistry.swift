@@ -112,13 +112,13 @@ final class StatusRegistry: Sendable {
     /// A line for the service manager.
     var summary: String {
         let state = state.withLock { $0 }
-        var words = "\(state.connections) connections"
-        if let obstacle = state.obstacle { words += ", refusing reports: \(obstacle.failure)" }
+        var text = "\(state.connections) connections"
+        if let obstacle = state.obstacle { text += ", refusing reports: \(obstacle.failure)" }
         for forwarder in state.forwarders {
-            words += ", \(forwarder.name) \(forwarder.view.state.rawValue)"
-            if let reason = forwarder.view.reason { words += " (\(reason))" }
+            text += ", \(forwarder.name) \(forwarder.view.state.rawValue)"
+            if let reason = forwarder.view.reason { text += " (\(reason))" }
         }
-        return words
+        return text
     }
 
     /// Returns the part of the status that a viewer may read.

@@ -15,7 +15,7 @@ final class StatusService: Sendable {
         var waiting: [QueryJob] = []
         /// The number of the last query. Figures that were read for a query are
         /// valid for all earlier ones.
-        var asked: UInt64 = 0
+        var submitted: UInt64 = 0
         /// The last query for which figures were read or could not be read.
         var settled: UInt64 = 0
         var figures: StoreFigures?
@@ -44,9 +44,9 @@ final class StatusService: Sendable {
         self.log = log
     }
 
-    func ask(_ job: QueryJob) {
+    func submit(_ job: QueryJob) {
         state.withLock { state in
-            state.asked += 1
+            state.submitted += 1
             state.waiting.append(job)
         }
         state.broadcast()
@@ -83,7 +83,7 @@ final class StatusService: Sendable {
             if state.isStopping, state.waiting.isEmpty { return .some(nil) }
             guard !state.waiting.isEmpty else { return nil }
             defer { state.waiting = [] }
-            return (state.waiting, state.asked)
+            return (state.waiting, state.submitted)
         }
         return next ?? nil
     }
@@ -142,8 +142,8 @@ final class StatusService: Sendable {
     private func nextNumber() -> UInt64? {
         let next = state.wait { state -> UInt64?? in
             if state.isStopping { return .some(nil) }
-            guard state.asked > state.settled else { return nil }
-            return .some(state.asked)
+            guard state.submitted > state.settled else { return nil }
+            return .some(state.submitted)
         }
         return next ?? nil
     }

@@ -72,11 +72,11 @@ struct AdmissionPropertyTests {
             suppressed[candidate.account, default: 0] += 1
             occurrences[candidate.account, default: 0] += candidate.count
         }
-        let told = Dictionary(grouping: walk.drafts, by: \.account)
+        let summaries = Dictionary(grouping: walk.drafts, by: \.account)
         #expect(walk.judgements.count == log.count)
         #expect(suppressed.values.reduce(0, +) > 100)
-        #expect(told.mapValues { $0.map(\.suppressedCount).reduce(0, +) } == suppressed)
-        #expect(told.mapValues { $0.map(\.suppressedOccurrences).reduce(0, +) } == occurrences)
+        #expect(summaries.mapValues { $0.map(\.suppressedCount).reduce(0, +) } == suppressed)
+        #expect(summaries.mapValues { $0.map(\.suppressedOccurrences).reduce(0, +) } == occurrences)
         #expect(walk.admission.nextSummaryDue == nil)
     }
 

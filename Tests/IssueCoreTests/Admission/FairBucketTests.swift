@@ -8,10 +8,10 @@ struct FairBucketTests {
 
     /// Takes as many tokens as the user can get at one time.
     private func drain(
-        _ bucket: inout FairBucket, _ user: UInt32, atMost most: Int = .max, at now: RecordLogInstant
+        _ bucket: inout FairBucket, _ user: UInt32, atMost count: Int = .max, at now: RecordLogInstant
     ) -> Int {
         var taken = 0
-        while taken < most, bucket.has(for: user, at: now) {
+        while taken < count, bucket.has(for: user, at: now) {
             bucket.take(for: user, at: now)
             taken += 1
         }
@@ -71,10 +71,10 @@ struct FairBucketTests {
             if drain(&bucket, 2000, atMost: 1, at: at(tick * 100)) == 0 { refused += 1 }
         }
 
-        let (least, most) = (taken.values.min() ?? 0, taken.values.max() ?? 0)
+        let (smallest, largest) = (taken.values.min() ?? 0, taken.values.max() ?? 0)
         #expect(refused == 0)
-        #expect(least >= 600)
-        #expect(most - least <= 30)
+        #expect(smallest >= 600)
+        #expect(largest - smallest <= 30)
         #expect(taken.values.reduce(0, +) + 300 <= 60 + 3600)
     }
 

@@ -9,7 +9,7 @@ struct LimitsSimulation {
         var wholeCritical: Int64 = 0
         var critical: Int64 = 0
         /// The number of records covered by this minute's summaries.
-        var told: Int64 = 0
+        var summarized: Int64 = 0
         var summaries: Int64 = 0
     }
 
@@ -25,7 +25,7 @@ struct LimitsSimulation {
 
     init() {
         for second in 0..<Int64(Self.length * 60) {
-            tell(admission.dueSummaries(at: Self.instant(second)), at: second)
+            addSummaries(admission.dueSummaries(at: Self.instant(second)), at: second)
             happen(at: second)
         }
         let last = Int64(Self.length * 60) - 1
@@ -70,9 +70,9 @@ struct LimitsSimulation {
         if severity == .critical { minutes[minute].wholeCritical += 1 }
     }
 
-    private mutating func tell(_ drafts: [SummaryDraft], at second: Int64) {
+    private mutating func addSummaries(_ drafts: [SummaryDraft], at second: Int64) {
         minutes[Int(second / 60)].summaries += Int64(drafts.count)
-        minutes[Int(second / 60)].told += drafts.reduce(0) { $0 + $1.suppressedCount }
+        minutes[Int(second / 60)].summarized += drafts.reduce(0) { $0 + $1.suppressedCount }
     }
 
     private static func instant(_ second: Int64) -> RecordLogInstant {

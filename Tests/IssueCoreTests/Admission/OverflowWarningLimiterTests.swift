@@ -10,20 +10,20 @@ struct CrowdingNewsTests {
     func once() {
         var news = OverflowWarningLimiter()
         let issues = CardinalityOverflow(uid: 1, kind: .issues)
-        let told = [
+        let logged = [
             news.came(issues, at: start), news.came(issues, at: start.advanced(by: .seconds(3599))),
             news.came(CardinalityOverflow(uid: 2, kind: .issues), at: start),
             news.came(CardinalityOverflow(uid: 1, kind: .senders), at: start),
             news.came(issues, at: start.advanced(by: .seconds(3600))),
         ]
-        #expect(told == [true, false, true, true, true])
+        #expect(logged == [true, false, true, true, true])
     }
 
     @Test("are limited to about a thousand per hour for all users")
     func bounded() {
         var news = OverflowWarningLimiter()
-        let told = (0..<5000).count { news.came(CardinalityOverflow(uid: UInt32($0), kind: .senders), at: start) }
-        #expect(told == 1024)
+        let logged = (0..<5000).count { news.came(CardinalityOverflow(uid: UInt32($0), kind: .senders), at: start) }
+        #expect(logged == 1024)
         let isToldLater = news.came(
             CardinalityOverflow(uid: 4999, kind: .senders), at: start.advanced(by: OverflowWarningLimiter.interval))
         #expect(isToldLater)

@@ -16,20 +16,20 @@ struct AlertRateLimiterTests {
         }
     }
 
-    private func told(_ events: [Event]) -> Set<RowID> {
+    private func admitted(_ events: [Event]) -> Set<RowID> {
         var limit = AlertRateLimiter(at: RecordLogInstant(milliseconds: 0))
-        return Set(events.filter { limit.tells($0.news, at: $0.at) }.map(\.news.record))
+        return Set(events.filter { limit.admits($0.news, at: $0.at) }.map(\.news.record))
     }
 
     @Test("A user's alerts depend only on their own reports while at most four users are noisy", arguments: 0..<8)
     func users(seed: UInt64) {
         var traffic = SeededGenerator(seed: seed)
         let all = events(&traffic, count: 4000, users: AlertRateLimiter.noisyUsers)
-        let together = told(all)
+        let together = admitted(all)
         #expect(together.count < all.count)
         for uid in 0..<UInt32(AlertRateLimiter.noisyUsers) {
             let own = all.filter { $0.news.uid == uid }
-            #expect(told(own) == together.intersection(own.map(\.news.record)))
+            #expect(admitted(own) == together.intersection(own.map(\.news.record)))
         }
     }
 
@@ -37,10 +37,10 @@ struct AlertRateLimiterTests {
     func kinds(seed: UInt64) {
         var traffic = SeededGenerator(seed: seed)
         let all = events(&traffic, count: 4000, users: 40)
-        let together = told(all)
+        let together = admitted(all)
         for isNew in [true, false] {
             let ofKind = all.filter { ($0.news.reason == .firstOfGroup) == isNew }
-            #expect(told(ofKind) == together.intersection(ofKind.map(\.news.record)))
+            #expect(admitted(ofKind) == together.intersection(ofKind.map(\.news.record)))
         }
     }
 
@@ -48,12 +48,12 @@ struct AlertRateLimiterTests {
     func bounded(seed: UInt64) {
         var traffic = SeededGenerator(seed: seed)
         let all = events(&traffic, count: 8000, users: 100_000)
-        let together = told(all)
+        let together = admitted(all)
         let times = all.filter { together.contains($0.news.record) && $0.news.reason == .firstOfGroup }.map(\.at)
-        let most = AlertRateLimiter.totalLimit.burst + AlertRateLimiter.totalLimit.refill.count
+        let limit = AlertRateLimiter.totalLimit.burst + AlertRateLimiter.totalLimit.refill.count
         for (index, start) in times.enumerated() {
             let end = start.advanced(by: AlertRateLimiter.totalLimit.refill.period)
-            #expect(times[index...].prefix { $0 < end }.count <= most)
+            #expect(times[index...].prefix { $0 < end }.count <= limit)
         }
     }
 
@@ -77,7 +77,7 @@ struct AlertRateLimiterTests {
                 waiting = SuppressedAlerts()
                 since = nil
             }
-            if !limit.tells(news, at: now) {
+            if !limit.admits(news, at: now) {
                 waiting.add(news.reason)
                 since = since ?? now
             }
@@ -90,11 +90,11 @@ struct AlertRateLimiterTests {
         let now = RecordLogInstant(milliseconds: 0)
         var limit = AlertRateLimiter(at: now)
         for record in 0..<30 as Range<Int64> {
-            _ = limit.tells(News(record: RowID(record), reason: .firstOfGroup, uid: 12_345), at: now)
+            _ = limit.admits(News(record: RowID(record), reason: .firstOfGroup, uid: 12_345), at: now)
         }
         for record in 0..<12 as Range<Int64> {
             for uid in 1000..<1007 as Range<UInt32> {
-                _ = limit.tells(News(record: RowID(record), reason: .critical, uid: uid), at: now)
+                _ = limit.admits(News(record: RowID(record), reason: .critical, uid: uid), at: now)
             }
         }
         let untold = limit.takeSuppressed()
@@ -105,7 +105,7 @@ struct AlertRateLimiterTests {
         #expect(untold.critical == 14)
         #expect(untold.isUrgent)
         for uid in 0..<10_000 as Range<UInt32> {
-            _ = limit.tells(News(record: 1, reason: .critical, uid: uid), at: now)
+            _ = limit.admits(News(record: 1, reason: .critical, uid: uid), at: now)
         }
         #expect(limit.userCount == AlertRateLimiter.maxUsers)
     }
@@ -119,15 +119,15 @@ struct AlertRateLimiterTests {
         for uid in 1001...1040 as ClosedRange<UInt32> {
             for _ in 0..<15 {
                 record = record + 1
-                _ = limit.tells(News(record: record, reason: .critical, uid: uid), at: now)
+                _ = limit.admits(News(record: record, reason: .critical, uid: uid), at: now)
             }
         }
-        let isUserTold = limit.tells(News(record: 9998, reason: .critical, uid: 2000), at: now)
+        let isUserAdmitted = limit.admits(News(record: 9998, reason: .critical, uid: 2000), at: now)
         for uid in 1041...1300 as ClosedRange<UInt32> {
-            for _ in 0..<15 { _ = limit.tells(News(record: 1, reason: .critical, uid: uid), at: now) }
+            for _ in 0..<15 { _ = limit.admits(News(record: 1, reason: .critical, uid: uid), at: now) }
         }
-        let isRootTold = limit.tells(News(record: 9999, reason: .critical, uid: 0), at: now)
-        #expect(isUserTold)
-        #expect(isRootTold)
+        let isRootAdmitted = limit.admits(News(record: 9999, reason: .critical, uid: 0), at: now)
+        #expect(isUserAdmitted)
+        #expect(isRootAdmitted)
     }
 }

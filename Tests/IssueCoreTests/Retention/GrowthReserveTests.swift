@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Growth of the database")
 struct GrowthReserveTests {
-    private let reserve = GrowthReserve(plenty: 1000, log: 100, least: 0)
+    private let reserve = GrowthReserve(plenty: 1000, log: 100, minFreeBytes: 0)
 
     private func step(
         by unansweredSequences: Int64, free: Int64?, log: Int64 = 0, mayUseReserve: Bool = false

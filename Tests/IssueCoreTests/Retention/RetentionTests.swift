@@ -7,7 +7,7 @@ struct RetentionTests {
     private static let retention = Retention(
         settings: RetentionSettings(maxSize: 1000, maxAge: .seconds(30 * 86_400), keepFree: 500))
 
-    private func facts(
+    private func snapshot(
         age: Int64? = 0, isUnderWay: Bool = false, openFor: Int64? = nil, used: Int64 = 0, spare: Int64 = 0,
         free: Int64? = 10_000
     ) -> RetentionSnapshot {
@@ -21,67 +21,67 @@ struct RetentionTests {
             openSince: openFor.map(ago), usedBytes: used, spareBytes: spare, freeBytes: free, now: now)
     }
 
-    private func reason(_ facts: RetentionSnapshot) -> Retention.Reason? {
-        guard case .forget(let range, let reason) = Self.retention.next(facts) else { return nil }
-        return range == facts.oldest ? reason : nil
+    private func reason(_ snapshot: RetentionSnapshot) -> Retention.Reason? {
+        guard case .forget(let range, let reason) = Self.retention.next(snapshot) else { return nil }
+        return range == snapshot.oldest ? reason : nil
     }
 
     @Test("removes the oldest range when its newest record reaches the maximum age, and not before")
     func age() {
-        #expect(reason(facts(age: 30 * Self.day)) == .age)
-        #expect(reason(facts(age: 30 * Self.day - 1)) == nil)
+        #expect(reason(snapshot(age: 30 * Self.day)) == .age)
+        #expect(reason(snapshot(age: 30 * Self.day - 1)) == nil)
     }
 
     @Test("keeps a range for twice as long while a destination is being offered its records")
     func underWay() {
-        #expect(reason(facts(age: 31 * Self.day, isUnderWay: true)) == nil)
-        #expect(reason(facts(age: 60 * Self.day, isUnderWay: true)) == .age)
-        #expect(reason(facts(isUnderWay: true, used: 1001)) == .size)
+        #expect(reason(snapshot(age: 31 * Self.day, isUnderWay: true)) == nil)
+        #expect(reason(snapshot(age: 60 * Self.day, isUnderWay: true)) == .age)
+        #expect(reason(snapshot(isUnderWay: true, used: 1001)) == .size)
     }
 
     @Test("removes a range when the database exceeds its maximum size, not counting free pages")
     func size() {
-        #expect(reason(facts(used: 1001)) == .size)
-        #expect(reason(facts(used: 1000, spare: 5000)) == nil)
+        #expect(reason(snapshot(used: 1001)) == .size)
+        #expect(reason(snapshot(used: 1000, spare: 5000)) == nil)
     }
 
     @Test("removes a range when free space is too low, counting what the database can give back")
     func freeSpace() {
-        #expect(reason(facts(free: 499)) == .freeSpace)
-        #expect(reason(facts(spare: 1, free: 499)) == nil)
-        #expect(reason(facts(free: nil)) == nil)
+        #expect(reason(snapshot(free: 499)) == .freeSpace)
+        #expect(reason(snapshot(spare: 1, free: 499)) == nil)
+        #expect(reason(snapshot(free: nil)) == nil)
     }
 
     @Test("removes nothing because of the WAL's size, which a checkpoint reduces")
     func excessWAL() {
-        var facts = facts(free: 100)
-        #expect(reason(facts) == .freeSpace)
-        facts.excessWALBytes = 399
-        #expect(reason(facts) == .freeSpace)
-        facts.excessWALBytes = 400
-        #expect(reason(facts) == nil)
-        #expect(!Self.retention.lacksRoom(facts))
-        facts.freeBytes = 0
-        facts.excessWALBytes = .max
-        #expect(reason(facts) == nil)
-        facts.usedBytes = 1001
-        #expect(reason(facts) == .size)
+        var snapshot = snapshot(free: 100)
+        #expect(reason(snapshot) == .freeSpace)
+        snapshot.excessWALBytes = 399
+        #expect(reason(snapshot) == .freeSpace)
+        snapshot.excessWALBytes = 400
+        #expect(reason(snapshot) == nil)
+        #expect(!Self.retention.lacksRoom(snapshot))
+        snapshot.freeBytes = 0
+        snapshot.excessWALBytes = .max
+        #expect(reason(snapshot) == nil)
+        snapshot.usedBytes = 1001
+        #expect(reason(snapshot) == .size)
     }
 
     @Test("never removes the open range, but closes it when its records are old")
     func openRange() {
-        #expect(Self.retention.next(facts(age: nil, openFor: Self.day - 1, used: 5000)) == .rest(.seconds(60)))
-        #expect(Self.retention.next(facts(age: nil, openFor: Self.day)) == .closeRange)
+        #expect(Self.retention.next(snapshot(age: nil, openFor: Self.day - 1, used: 5000)) == .rest(.seconds(60)))
+        #expect(Self.retention.next(snapshot(age: nil, openFor: Self.day)) == .closeRange)
         var short = Self.retention
         short.settings.maxAge = .seconds(86_400)
-        #expect(short.next(facts(age: nil, openFor: Self.day / 10)) == .closeRange)
-        #expect(short.next(facts(age: nil, openFor: Self.day / 10 - 1)) == .rest(.seconds(60)))
+        #expect(short.next(snapshot(age: nil, openFor: Self.day / 10)) == .closeRange)
+        #expect(short.next(snapshot(age: nil, openFor: Self.day / 10 - 1)) == .rest(.seconds(60)))
     }
 
     @Test("checks again after a minute, or when the oldest range is due")
     func looksAgain() {
-        #expect(Self.retention.next(facts(age: 0)) == .rest(.seconds(60)))
-        #expect(Self.retention.next(facts(age: 30 * Self.day - 5000)) == .rest(.seconds(5)))
-        #expect(Self.retention.next(facts(age: 30 * Self.day - 1)) == .rest(.seconds(1)))
+        #expect(Self.retention.next(snapshot(age: 0)) == .rest(.seconds(60)))
+        #expect(Self.retention.next(snapshot(age: 30 * Self.day - 5000)) == .rest(.seconds(5)))
+        #expect(Self.retention.next(snapshot(age: 30 * Self.day - 1)) == .rest(.seconds(1)))
     }
 }

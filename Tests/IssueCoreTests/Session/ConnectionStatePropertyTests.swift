@@ -160,7 +160,7 @@ private struct ConnectionRun {
             lastToken += 1
             query = lastToken
             jobs = 0
-            ask()
+            chooseQuery()
             return true
         case .hold:
             hold(false)
@@ -177,7 +177,7 @@ private struct ConnectionRun {
         reached.insert("held")
     }
 
-    private mutating func ask() {
+    private mutating func chooseQuery() {
         let until = now.advanced(by: .seconds(5))
         switch chance.number(below: 7) {
         case 0: finish()

@@ -128,9 +128,9 @@ struct ConnectionStateTests {
         var state = reporting(3)
         #expect(state.closed() == 3)
         #expect(state == closed)
-        var (asked, _) = asking()
-        #expect(asked.closed() == 0)
-        #expect(asked == closed)
+        var (querying, _) = asking()
+        #expect(querying.closed() == 0)
+        #expect(querying == closed)
     }
 
     // MARK: Messages that arrive in parts
@@ -232,9 +232,9 @@ struct ConnectionStateTests {
         _ = holding.queryArrived(message, token: 1)
         #expect(holding.watch() == .add(.reading))
 
-        var (asked, _) = asking()
-        asked.throttled()
-        #expect(asked.hungUp() == .none, "The query is given up first")
+        var (querying, _) = asking()
+        querying.throttled()
+        #expect(querying.hungUp() == .none, "The query is given up first")
 
         var behind = State()
         behind.throttled()
@@ -287,8 +287,8 @@ struct ConnectionStateTests {
         #expect(state.sent() == .none)
         _ = state.reportsAnswered(1)
         #expect(state.sent() == .releaseMemory)
-        var (asked, _) = asking()
-        #expect(asked.sent() == .none)
+        var (querying, _) = asking()
+        #expect(querying.sent() == .none)
     }
 
     // MARK: Closing for others

@@ -15,9 +15,9 @@ struct UserLoadFairnessTests {
 
         mutating func read(_ connection: Int, at step: Int) {
             guard waitingSince[UInt64(connection)] == nil, own[connection] < Self.window else { return }
-            let most = min(20, Self.window - own[connection])
+            let maxBytes = min(20, Self.window - own[connection])
             let count = load.mayRead(
-                UInt64(connection), most: most, underWay: own[connection], isInMessage: false)
+                UInt64(connection), maxBytes: maxBytes, underWay: own[connection], isInMessage: false)
             guard count > 0 else {
                 load.wait(UInt64(connection))
                 waitingSince[UInt64(connection)] = step
@@ -61,7 +61,7 @@ struct UserLoadFairnessTests {
         }
         let stillWaiting = crowd.waitingSince.values.map { 20_000 - $0 }.max() ?? 0
         #expect(max(crowd.longestWait, stillWaiting) < 200)
-        let (least, most) = (crowd.answered.min() ?? 0, crowd.answered.max() ?? 0)
-        #expect(least > most / 3, "\(crowd.answered)")
+        let (smallest, largest) = (crowd.answered.min() ?? 0, crowd.answered.max() ?? 0)
+        #expect(smallest > largest / 3, "\(crowd.answered)")
     }
 }

@@ -43,7 +43,7 @@ struct ConfigurationFolder: ~Copyable {
         _ = try? write(text, to: "issued.conf")
         // As in the service, regardless of the user who runs the tests.
         let variables = variables.merging(["STATE_DIRECTORY": "/var/lib/issued"]) { own, _ in own }
-        return try Configuration.load(.usual, in: surroundings(variables), for: purpose)
+        return try Configuration.load(.default, in: surroundings(variables), for: purpose)
     }
 
     /// The errors in `text`, without the folder's path; empty if it is valid.

@@ -207,7 +207,7 @@ struct ConfigurationReadingTests {
         let folder = try ConfigurationFolder()
         func paths(_ variables: [String: String], userID: UInt32 = 1234) throws -> [String] {
             let configuration = try Configuration.load(
-                .usual, in: folder.surroundings(userID: userID, variables), for: .running)
+                .default, in: folder.surroundings(userID: userID, variables), for: .running)
             return [configuration.socket.path, configuration.store.path]
         }
         let system = ["/run/issued/issued.sock", "/var/lib/issued/issues.db"]

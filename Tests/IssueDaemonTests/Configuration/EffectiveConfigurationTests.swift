@@ -7,7 +7,7 @@ import UnixIO
 
 @Suite("Running despite configuration errors")
 struct EffectiveConfigurationTests {
-    private let source = ConfigurationSource.usual
+    private let source = ConfigurationSource.default
 
     /// Decides which configuration a daemon uses that starts with `text`.
     private func decide(

@@ -28,11 +28,12 @@ struct ManualTests {
     func complete(section: ConfigurationSection) throws {
         let text = ShippedFile.uncommented(try ShippedFile.text())
         let file = ConfigurationFile(path: "a", content: Array(text.utf8))
-        let said = file.sections.filter { $0.kind == section.name && $0.name == nil }.flatMap(\.assignments)
+        let assignments = file.sections.filter { $0.kind == section.name && $0.name == nil }.flatMap(\.assignments)
         let page = try ShippedFile.manualPage()
 
         #expect(
-            said.map { "\($0.key)=\($0.value)" } == section.keys(named: false).map { "\($0.name)=\($0.defaultText)" })
+            assignments.map { "\($0.key)=\($0.value)" }
+                == section.keys(named: false).map { "\($0.name)=\($0.defaultText)" })
         for key in section.keys(named: false) { #expect(page.contains("\n.B \(key.name)=\(key.defaultText)\n")) }
     }
 
@@ -66,7 +67,7 @@ struct ManualTests {
     func destinationDefaults(kind: DestinationKind) {
         let settings = DestinationSettings(kind, limits: LimitSettings(), forward: ForwardSettings())
         for key in ConfigurationTable.destination(kind) where key.name != "Connection" {
-            #expect(key.text(settings) == key.facts.defaultText, "\(key.name)")
+            #expect(key.text(settings) == key.metadata.defaultText, "\(key.name)")
         }
     }
 

@@ -12,7 +12,7 @@ import UnixIO
 struct SocketLoopTests {
     /// The calls that the socket has handed on.
     private struct Calls: Sendable {
-        var asked: [QueryJob] = []
+        var queries: [QueryJob] = []
         /// The number of queries that had been passed on at each withdrawal.
         var withdrawn: [Int] = []
         /// Whether the socket's thread is blocked in the first query.
@@ -36,13 +36,13 @@ struct SocketLoopTests {
         let calls = Monitor(Calls(isHeld: holdsFirst))
         let handlers = SocketService.Handlers(
             submit: { _ in RecordBatch() },
-            ask: { job in
-                calls.withLock { $0.asked.append(job) }
+            query: { job in
+                calls.withLock { $0.queries.append(job) }
                 calls.broadcast()
                 _ = calls.wait { $0.isHeld ? nil : true }
             },
             withdraw: { _, _ in
-                calls.withLock { $0.withdrawn.append($0.asked.count) }
+                calls.withLock { $0.withdrawn.append($0.queries.count) }
                 calls.broadcast()
             },
             repliesChanged: { _, _ in }, order: { _ in false }, flush: { _, _ in 0 })
@@ -77,7 +77,7 @@ struct SocketLoopTests {
             try last.sendAll(Self.twoQueries, timeout: .seconds(20))
             let deadline = MonotonicClock.now.advanced(by: .seconds(60))
             while MonotonicClock.now < deadline,
-                calls.withLock({ $0.asked.count <= 3000 }) || !service.board.summary.hasPrefix("1 connections")
+                calls.withLock({ $0.queries.count <= 3000 }) || !service.board.summary.hasPrefix("1 connections")
             {
                 // Nothing arrives, since no query is answered.
                 #expect(try !Readiness.wait(last, for: .read, timeout: .milliseconds(10)))
@@ -92,16 +92,16 @@ struct SocketLoopTests {
             do {
                 let client = try connect()
                 try client.sendAll(Self.twoQueries, timeout: .seconds(20))
-                try wait(calls) { $0.asked.count == 1 }
+                try wait(calls) { $0.queries.count == 1 }
             }
             // The client has disconnected, and the reply to its first query is on its way.
-            let first = calls.withLock { $0.asked[0] }
+            let first = calls.withLock { $0.queries[0] }
             service.answered(Answer(connection: first.connection, queryToken: first.queryToken, content: .reply([0])))
             calls.withLock { $0.isHeld = false }
             calls.broadcast()
             // The second one gets no reply, so it must be withdrawn.
             try wait(calls) { $0.withdrawn.contains(2) }
-            let second = calls.withLock { $0.asked[1] }
+            let second = calls.withLock { $0.queries[1] }
             #expect(second.connection == first.connection && second.queryToken != first.queryToken)
         }
     }
@@ -127,7 +127,7 @@ struct SocketLoopTests {
                 }
                 for byte in buffer[..<count] where byte == 0 { replies += 1 }
             }
-            #expect(calls.withLock { $0.asked.isEmpty })
+            #expect(calls.withLock { $0.queries.isEmpty })
         }
     }
 }

@@ -9,22 +9,22 @@ struct DaemonOptionsTests {
     @Test(
         "Valid command lines are accepted",
         arguments: [
-            ([], DaemonOptions.Action.run, ConfigurationSource.usual),
+            ([], DaemonOptions.Action.run, ConfigurationSource.default),
             (["--config", "a"], .run, .file("a")),
             (["--config=a=b"], .run, .file("a=b")),
-            (["--check"], .check, .usual),
+            (["--check"], .check, .default),
             (["--check", "a"], .check, .file("a")),
             (["--check=a"], .check, .file("a")),
             (["--check", "--config", "a"], .check, .file("a")),
             (["--config", "a", "--check"], .check, .file("a")),
             (["--check", "a", "--user", "u"], .check, .file("a")),
-            (["--user=u", "--check"], .check, .usual),
-            (["--print-config"], .printConfiguration, .usual),
+            (["--user=u", "--check"], .check, .default),
+            (["--print-config"], .printConfiguration, .default),
             (["--print-config", "--config", "a"], .printConfiguration, .file("a")),
-            (["--list-messages"], .listMessages, .usual),
-            (["--version"], .printVersion, .usual),
-            (["-h"], .printHelp, .usual),
-            (["--version", "--help"], .printHelp, .usual),
+            (["--list-messages"], .listMessages, .default),
+            (["--version"], .printVersion, .default),
+            (["-h"], .printHelp, .default),
+            (["--version", "--help"], .printHelp, .default),
         ])
     func accepted(arguments: [String], action: DaemonOptions.Action, source: ConfigurationSource) throws {
         let options = try DaemonOptions(arguments)
@@ -84,14 +84,14 @@ struct DaemonOptionsTests {
         let good = try folder.write("[Log]\nLevel=info\n", to: "good.conf")
         let bad = try folder.write("[Log]\nLevle=info\nTarget=x\n", to: "bad.conf")
 
-        let said = "Files checked as user \(UserDatabase.userName(of: getuid()) ?? "\(getuid())").\n"
-        #expect(decide(["--check", good] + user, in: surroundings) == Decision(0, "", said))
-        #expect(decide(["--check", ShippedFile.path] + user, in: surroundings) == Decision(0, "", said))
+        let notice = "Files checked as user \(UserDatabase.userName(of: getuid()) ?? "\(getuid())").\n"
+        #expect(decide(["--check", good] + user, in: surroundings) == Decision(0, "", notice))
+        #expect(decide(["--check", ShippedFile.path] + user, in: surroundings) == Decision(0, "", notice))
         let found = decide(["--check", bad] + user, in: surroundings)
         #expect(found.code == 78 && found.output.isEmpty)
         #expect(found.complaints.split(separator: "\n").count == 3)
         #expect(
-            found.complaints.hasPrefix("\(said)\(bad):2: [Log] has no key Levle=. Did you mean Level=?\n\(bad):3: "))
+            found.complaints.hasPrefix("\(notice)\(bad):2: [Log] has no key Levle=. Did you mean Level=?\n\(bad):3: "))
         // The daemon itself starts despite them.
         #expect(decide(["--config", bad], in: surroundings).code == nil)
         #expect(decide(["--print-config", "--config", bad], in: surroundings).code == 78)

@@ -29,7 +29,7 @@ struct QueryInboxTests {
     @Test("Queries of a closed connection are dropped, and all others are answered")
     func gone() {
         var inbox = QueryInbox(replies: ReplyBudget(limit: 64 << 20, limitPerUser: 16 << 20))
-        for connection in [1, 2, 1, 3, 1] as [UInt64] { inbox.asked(makeQuery("a", from: connection)) }
+        for connection in [1, 2, 1, 3, 1] as [UInt64] { inbox.enqueue(makeQuery("a", from: connection)) }
         inbox.closed(1, user: 1000)
         inbox.closed(4, user: 1000)
         #expect(rest(of: &inbox).sorted() == [2, 3])
@@ -39,24 +39,24 @@ struct QueryInboxTests {
     @Test("A query that was taken before its connection closed does not affect later ones")
     func takenBefore() throws {
         var inbox = QueryInbox(replies: ReplyBudget(limit: 64 << 20, limitPerUser: 16 << 20))
-        inbox.asked(makeQuery("a", from: 1))
+        inbox.enqueue(makeQuery("a", from: 1))
         let firstTaken = inbox.take(for: .shared)
         let first = try #require(firstTaken)
         #expect(first.job.connection == 1)
         _ = inbox.answered(first.payer, after: .zero, bytes: 0)
         inbox.closed(1, user: 1000)
-        inbox.asked(makeQuery("b", from: 1))
+        inbox.enqueue(makeQuery("b", from: 1))
         #expect(rest(of: &inbox) == [1])
     }
 
     @Test("The operators' thread takes no queries of other users, even if both shared threads are busy")
     func operators() throws {
         var inbox = QueryInbox(replies: ReplyBudget(limit: 64 << 20, limitPerUser: 16 << 20))
-        for user in 1...50 as ClosedRange<UInt32> { inbox.asked(makeQuery("a", from: UInt64(user), user: user)) }
+        for user in 1...50 as ClosedRange<UInt32> { inbox.enqueue(makeQuery("a", from: UInt64(user), user: user)) }
         _ = inbox.take(for: .shared)
         _ = inbox.take(for: .shared)
         #expect(inbox.take(for: .privileged) == nil)
-        inbox.asked(makeQuery("b", from: 100, user: 0, isPrivileged: true))
+        inbox.enqueue(makeQuery("b", from: 100, user: 0, isPrivileged: true))
         #expect(inbox.take(for: .privileged)?.job.connection == 100)
     }
 
@@ -64,12 +64,12 @@ struct QueryInboxTests {
     func othersThanOperators() throws {
         var inbox = QueryInbox(replies: ReplyBudget(limit: 64 << 20, limitPerUser: 16 << 20))
         for connection in 1...5 as ClosedRange<UInt64> {
-            inbox.asked(makeQuery("a", from: connection, user: 0, isPrivileged: true))
+            inbox.enqueue(makeQuery("a", from: connection, user: 0, isPrivileged: true))
         }
         #expect(inbox.take(for: .shared) == nil)
         #expect(inbox.take(for: .mixed)?.job.connection == 1)
-        inbox.asked(makeQuery("b", from: 6))
-        inbox.asked(makeQuery("b", from: 7, user: 1001))
+        inbox.enqueue(makeQuery("b", from: 6))
+        inbox.enqueue(makeQuery("b", from: 7, user: 1001))
         #expect(inbox.take(for: .mixed)?.job.connection == 6)
         #expect(inbox.take(for: .shared)?.job.connection == 7)
     }
@@ -77,11 +77,11 @@ struct QueryInboxTests {
     @Test("One query of a user is answered at a time, even if other threads are free")
     func oneAtATime() throws {
         var inbox = QueryInbox(replies: ReplyBudget(limit: 64 << 20, limitPerUser: 16 << 20))
-        for connection in [1, 2] as [UInt64] { inbox.asked(makeQuery("a", from: connection)) }
+        for connection in [1, 2] as [UInt64] { inbox.enqueue(makeQuery("a", from: connection)) }
         let firstTaken = inbox.take(for: .shared)
         let first = try #require(firstTaken)
         #expect(inbox.take(for: .shared) == nil)
-        inbox.asked(makeQuery("b", from: 3, user: 1001))
+        inbox.enqueue(makeQuery("b", from: 3, user: 1001))
         #expect(inbox.take(for: .shared)?.job.connection == 3)
         _ = inbox.answered(first.payer, after: .seconds(1), bytes: 0)
         #expect(inbox.take(for: .shared)?.job.connection == 2)
@@ -91,14 +91,14 @@ struct QueryInboxTests {
     func lacksRoom() throws {
         var inbox = QueryInbox(replies: ReplyBudget(limit: 6 << 20, limitPerUser: 16 << 20))
         #expect(inbox.repliesChanged(of: 1, by: 3 << 20) == false)
-        inbox.asked(makeQuery("a", from: 10))
-        guard case .askForRoom = inbox.turn(for: .shared) else {
+        inbox.enqueue(makeQuery("a", from: 10))
+        guard case .requestMemory = inbox.nextAction(for: .shared) else {
             Issue.record("The thread did not ask for memory")
             return
         }
-        #expect(inbox.turn(for: .shared) == nil)
+        #expect(inbox.nextAction(for: .shared) == nil)
         // The memory reserved for operators is still available to them.
-        inbox.asked(makeQuery("b", from: 11, user: 0, isPrivileged: true))
+        inbox.enqueue(makeQuery("b", from: 11, user: 0, isPrivileged: true))
         #expect(inbox.take(for: .privileged)?.job.connection == 11)
 
         // Disconnecting a client frees memory, and the waiting queries continue.
@@ -111,7 +111,7 @@ struct QueryInboxTests {
     func reservation() throws {
         var inbox = QueryInbox(replies: ReplyBudget(limit: 6 << 20, limitPerUser: 16 << 20))
         for connection in 1...3 as ClosedRange<UInt64> {
-            inbox.asked(makeQuery("a", from: connection, user: UInt32(connection)))
+            inbox.enqueue(makeQuery("a", from: connection, user: UInt32(connection)))
         }
         let firstTaken = inbox.take(for: .shared)
         let secondTaken = inbox.take(for: .shared)
@@ -129,7 +129,7 @@ struct QueryInboxTests {
         var inbox = QueryInbox(replies: ReplyBudget(limit: 6 << 20, limitPerUser: 16 << 20))
         _ = inbox.repliesChanged(of: 1, by: 6 << 20)
         for connection in 1...3000 as ClosedRange<UInt64> {
-            inbox.asked(makeQuery("a", from: connection))
+            inbox.enqueue(makeQuery("a", from: connection))
             inbox.closed(connection, user: 1000)
         }
         #expect(inbox.waitingCount == 0)
