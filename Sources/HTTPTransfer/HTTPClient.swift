@@ -103,8 +103,8 @@ struct HTTPAttempt {
                 return unsafe refusal ?? HTTPAttempt.run(easy, in: multi, cancellation)
             }
         }
-        let facts = unsafe TransferInfo(easy)
-        let isSent = facts.hasSent(request.body.count, in: exchange)
+        let info = unsafe TransferInfo(easy)
+        let isSent = info.hasSent(request.body.count, in: exchange)
         let isLost = result == CURLE_SEND_ERROR || result == CURLE_RECV_ERROR || result == CURLE_GOT_NOTHING
         mayHaveMissedRefusal = isLost && exchange.isUnderWay && !isSent && exchange.status == nil
 
@@ -115,7 +115,7 @@ struct HTTPAttempt {
         if let response = response(to: result, in: exchange) { return response }
         throw HTTPTransferError(
             result, at: origin, through: ProxyName.text(for: request, to: origin), trusting: request.caFile,
-            facts: facts, exchange: exchange, bodyFullySent: isSent)
+            info: info, exchange: exchange, bodyFullySent: isSent)
     }
 
     private func response(to result: CURLcode, in exchange: HTTPExchange) -> HTTPResponse? {
@@ -129,15 +129,15 @@ struct HTTPAttempt {
 
     /// Runs a transfer to its end. Returns nil if it was cancelled.
     ///
-    /// - Parameter isKept: `true` to keep the handle, and so the connection that was opened for it.
+    /// - Parameter staysAdded: `true` to keep the handle, and so the connection that was opened for it.
     static func run(
         _ easy: UnsafeMutableRawPointer, in multi: UnsafeMutableRawPointer, _ cancellation: HTTPCancellation?,
-        isKept: Bool = false
+        staysAdded: Bool = false
     ) -> CURLcode? {
         unsafe cancellation?.add(multi)
         defer { unsafe cancellation?.remove(multi) }
         guard unsafe curl_multi_add_handle(multi, easy) == CURLM_OK else { return CURLE_FAILED_INIT }
-        defer { if !isKept { unsafe curl_multi_remove_handle(multi, easy) } }
+        defer { if !staysAdded { unsafe curl_multi_remove_handle(multi, easy) } }
 
         var running: CInt = 0
         repeat {

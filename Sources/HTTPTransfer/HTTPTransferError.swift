@@ -52,12 +52,12 @@ extension HTTPTransferError {
     ///   - origin: The peer.
     ///   - proxy: The host and port of the proxy; nil if none was used.
     ///   - authorities: The path of the CA file; nil for the system's authorities.
-    ///   - facts: Properties of the transfer.
+    ///   - info: Properties of the transfer.
     ///   - exchange: The state of the exchange.
     ///   - bodyFullySent: `true` if the peer may have received the whole request.
     init(
         _ result: CURLcode, at origin: HTTPOrigin, through proxy: String?, trusting authorities: String?,
-        facts: TransferInfo, exchange: HTTPExchange, bodyFullySent: Bool
+        info: TransferInfo, exchange: HTTPExchange, bodyFullySent: Bool
     ) {
         if result == CURLE_SSL_CACERT_BADFILE, let authorities {
             self.init(
@@ -66,16 +66,16 @@ extension HTTPTransferError {
             return
         }
         let (code, message) = HTTPTransferError.reason(
-            for: result, at: origin, through: proxy, facts: facts, exchange: exchange)
+            for: result, at: origin, through: proxy, info: info, exchange: exchange)
         self.init(code: code, message: message, bodyFullySent: bodyFullySent)
     }
 
     private static func reason(
-        for result: CURLcode, at origin: HTTPOrigin, through proxy: String?, facts: TransferInfo, exchange: HTTPExchange
+        for result: CURLcode, at origin: HTTPOrigin, through proxy: String?, info: TransferInfo, exchange: HTTPExchange
     ) -> (Code, String) {
         let (next, behind) = proxy.map { ("the proxy \($0)", " for \(origin)") } ?? ("\(origin)", "")
-        if facts.proxyStatus >= 300, !exchange.hasBegun {
-            return (.proxy, "The proxy \(proxy ?? "") returned \(facts.proxyStatus) for \(origin)")
+        if info.proxyStatus >= 300, !exchange.hasBegun {
+            return (.proxy, "The proxy \(proxy ?? "") returned \(info.proxyStatus) for \(origin)")
         }
         switch result {
         case CURLE_COULDNT_RESOLVE_HOST:
@@ -85,7 +85,7 @@ extension HTTPTransferError {
         case CURLE_PROXY:
             return (.proxy, "The proxy \(proxy ?? "") did not forward the request to \(origin)")
         case CURLE_COULDNT_CONNECT:
-            return (.refused, "Could not connect to \(next)\(behind)\(systemReason(facts.systemError))")
+            return (.refused, "Could not connect to \(next)\(behind)\(systemReason(info.systemError))")
         case CURLE_OPERATION_TIMEDOUT:
             return exchange.isUnderWay
                 ? (.timeout, "\(origin) did not respond in time")
@@ -94,7 +94,7 @@ extension HTTPTransferError {
             CURLE_USE_SSL_FAILED, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_CRL_BADFILE, CURLE_SSL_ISSUER_ERROR,
             CURLE_SSL_PINNEDPUBKEYNOTMATCH, CURLE_SSL_INVALIDCERTSTATUS, CURLE_SSL_CLIENTCERT,
             CURLE_SSL_ENGINE_NOTFOUND, CURLE_SSL_ENGINE_SETFAILED, CURLE_SSL_ENGINE_INITFAILED:
-            return (.tls, tlsMessage(result, at: origin, verification: facts.verification))
+            return (.tls, tlsMessage(result, at: origin, verification: info.verification))
         case CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_GOT_NOTHING, CURLE_PARTIAL_FILE, CURLE_SEND_FAIL_REWIND:
             return (.connectionLost, "The connection to \(origin) ended before the response was complete")
         case CURLE_WEIRD_SERVER_REPLY, CURLE_HTTP2, CURLE_HTTP2_STREAM, CURLE_BAD_CONTENT_ENCODING:

@@ -78,18 +78,18 @@ package struct StreamClient: ~Copyable, @unchecked Sendable {
             ]
             result = options.first { $0 != CURLE_OK }
         }
-        let outcome = unsafe result ?? HTTPAttempt.run(easy, in: multi, cancellation, isKept: true)
+        let outcome = unsafe result ?? HTTPAttempt.run(easy, in: multi, cancellation, staysAdded: true)
         guard let outcome else {
             close()
             throw HTTPTransferError(
                 code: .cancelled, message: "The connection to \(origin) was cancelled", bodyFullySent: false)
         }
         guard outcome == CURLE_OK else {
-            let facts = unsafe TransferInfo(easy)
+            let info = unsafe TransferInfo(easy)
             close()
             throw HTTPTransferError(
                 outcome, at: origin, through: ProxyName.text(for: request, to: origin), trusting: request.caFile,
-                facts: facts, exchange: exchange, bodyFullySent: false)
+                info: info, exchange: exchange, bodyFullySent: false)
         }
         self.exchange = exchange
     }

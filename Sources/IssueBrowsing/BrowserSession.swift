@@ -96,7 +96,7 @@ package struct BrowserSession<Failure: Error> {
     ) throws(Failure) -> (answer: BrowserReply<BackupReply>, file: PassedFile?) {
         var last: BrowserReply<BackupReply>?
         let parameters = BackupParameters(descriptor: true).json
-        let file = try stream(.backup, parameters, takesFile: true) {
+        let file = try stream(.backup, parameters, receivesFile: true) {
             (answer: BrowserReply<BackupReply>) throws(Failure) in
             if let last { progress(last.value) }
             last = answer
@@ -112,13 +112,13 @@ package struct BrowserSession<Failure: Error> {
 
     @discardableResult
     private func stream<Reply>(
-        _ method: CollectorMethod, _ parameters: [UInt8], takesFile: Bool = false,
+        _ method: CollectorMethod, _ parameters: [UInt8], receivesFile: Bool = false,
         receive: (BrowserReply<Reply>) throws(Failure) -> Void
     ) throws(Failure) -> PassedFile? {
         var failure: Failure?
         let file: PassedFile?
         do throws(CollectorConnectionError) {
-            file = try link.stream(method, parameters: parameters, takesFile: takesFile) { json in
+            file = try link.stream(method, parameters: parameters, receivesFile: receivesFile) { json in
                 do throws(Failure) {
                     try receive(try answer(json))
                     return true
@@ -180,11 +180,11 @@ package protocol BrowserLink: AnyObject {
     /// - Parameters:
     ///   - method: The method.
     ///   - parameters: The parameters as JSON.
-    ///   - takesFile: Whether to keep a file descriptor that is passed with the replies. Otherwise it is closed.
+    ///   - receivesFile: Whether to keep a file descriptor that is passed with the replies. Otherwise it is closed.
     ///   - receive: Receives a reply as JSON. Returns false to stop.
     /// - Returns: The passed file; nil if there is none.
     func stream(
-        _ method: CollectorMethod, parameters: [UInt8], takesFile: Bool, receive: ([UInt8]) -> Bool
+        _ method: CollectorMethod, parameters: [UInt8], receivesFile: Bool, receive: ([UInt8]) -> Bool
     ) throws(CollectorConnectionError) -> PassedFile?
 }
 
@@ -247,9 +247,9 @@ package final class SocketLink: BrowserLink {
     }
 
     package func stream(
-        _ method: CollectorMethod, parameters: [UInt8], takesFile: Bool, receive: ([UInt8]) -> Bool
+        _ method: CollectorMethod, parameters: [UInt8], receivesFile: Bool, receive: ([UInt8]) -> Bool
     ) throws(CollectorConnectionError) -> PassedFile? {
-        guard takesFile else {
+        guard receivesFile else {
             try connection.stream(method.fullName, json: parameters, timeout: nil, onReply: receive)
             return nil
         }

@@ -117,7 +117,7 @@ extension IssueBrowser {
     ///   `.denied` if the caller may not change it, or another code if the daemon cannot be reached.
     @discardableResult
     public func resolve(_ group: String, untilNewerVersion isUntilNewerVersion: Bool = false) async throws -> Group {
-        try await say(
+        try await setState(
             SetStateParameters(
                 group: group, state: .resolved, untilNewerVersion: isUntilNewerVersion ? true : nil))
     }
@@ -138,7 +138,7 @@ extension IssueBrowser {
     public func mute(
         _ group: String, until end: IssueTimestamp? = nil, untilNewerVersion isUntilNewerVersion: Bool = false
     ) async throws -> Group {
-        try await say(
+        try await setState(
             SetStateParameters(
                 group: group, state: .muted, until: end?.wire, untilNewerVersion: isUntilNewerVersion ? true : nil))
     }
@@ -151,10 +151,10 @@ extension IssueBrowser {
     ///   `.denied` if the caller may not change it, or another code if the daemon cannot be reached.
     @discardableResult
     public func reopen(_ group: String) async throws -> Group {
-        try await say(SetStateParameters(group: group, state: .open))
+        try await setState(SetStateParameters(group: group, state: .open))
     }
 
-    private func say(_ parameters: SetStateParameters) async throws -> Group {
+    private func setState(_ parameters: SetStateParameters) async throws -> Group {
         let reply: SetStateReply = try await ask(.setState, parameters.json)
         return Group(reply.group)
     }

@@ -16,7 +16,7 @@ extension IssueBrowser {
             private let filter: Filter
             private var stream: CollectorStream?
             private var page: [Record] = []
-            private var taken = 0
+            private var nextIndex = 0
 
             init(socket: String?, filter: Filter) {
                 self.socket = socket
@@ -28,14 +28,14 @@ extension IssueBrowser {
             /// - Returns: The record; nil if the task was cancelled.
             /// - Throws: `DeliveryError` if the daemon cannot be reached or ends.
             public mutating func next() async throws -> Record? {
-                while taken == page.count {
+                while nextIndex == page.count {
                     guard !Task.isCancelled else { return nil }
                     guard let next = try await nextPage() else { return nil }
                     page = next
-                    taken = 0
+                    nextIndex = 0
                 }
-                defer { taken += 1 }
-                return page[taken]
+                defer { nextIndex += 1 }
+                return page[nextIndex]
             }
 
             /// Waits for the next records. Returns nil if the task is cancelled meanwhile.

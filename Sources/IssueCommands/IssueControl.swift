@@ -60,16 +60,16 @@ package struct IssueControl {
         } catch {
             throw CommandFailure(.usage, "\(error.message). See issuectl --help")
         }
-        if common.has(CommonOptions.version) { return say("issuectl \(ProductVersion.text)\n") }
+        if common.has(CommonOptions.version) { return printText("issuectl \(ProductVersion.text)\n") }
         guard let name = rest.first else {
             guard common.has(CommonOptions.help) else {
                 throw CommandFailure(.usage, "missing command. See issuectl --help")
             }
-            return say(generalHelp)
+            return printText(generalHelp)
         }
         if name == "help" {
-            guard let topic = rest.dropFirst().first else { return say(generalHelp) }
-            return say(help(of: try command(named: topic).specification))
+            guard let topic = rest.dropFirst().first else { return printText(generalHelp) }
+            return printText(help(of: try command(named: topic).specification))
         }
         return try run(try command(named: name), Array(rest.dropFirst()), common)
     }
@@ -84,7 +84,7 @@ package struct IssueControl {
         do throws(UsageError) {
             let parser = ArgumentParser(specification.options + CommonOptions.everywhere)
             try parser.parse(words, into: &arguments)
-            if arguments.has(CommonOptions.help) { return say(help(of: specification)) }
+            if arguments.has(CommonOptions.help) { return printText(help(of: specification)) }
             try specification.operands.check(arguments.operands)
             command = try type.init(arguments, at: now)
             context = try makeContext(arguments)
@@ -93,7 +93,7 @@ package struct IssueControl {
         }
         let code = try command.run(in: context)
         // A daemon is reachable, so reports that earlier runs could not send are sent now.
-        if context.hasConnected.value { reporting.sendKept(arguments[CommonOptions.socket]) }
+        if context.hasConnected.value { reporting.sendSpooled(arguments[CommonOptions.socket]) }
         return code
     }
 
@@ -134,7 +134,7 @@ package struct IssueControl {
         HelpText.text(of: specification, common: CommonOptions.everywhere)
     }
 
-    private func say(_ text: String) -> ExitCode {
+    private func printText(_ text: String) -> ExitCode {
         _ = output.write(Array(text.utf8))
         return .success
     }
@@ -171,7 +171,7 @@ extension ReportSurroundings {
     private static let sendingTime: Duration = .seconds(1)
 
     fileprivate static func process() -> ReportSurroundings {
-        let folder = SpillFolder.usual(application: SpillFolder.commandName)
+        let folder = SpillFolder.standard(application: SpillFolder.commandName)
         let start = MonotonicClock.now
         return ReportSurroundings(
             now: { Timestamp(milliseconds: WallClock.nowMilliseconds) },
@@ -186,7 +186,7 @@ extension ReportSurroundings {
                 guard let folder, folder.keep(call, of: producer, from: sequence, issues: 0) else { return nil }
                 return folder.path
             },
-            sendKept: { socket in
+            sendSpooled: { socket in
                 guard let folder, !folder.isEmpty else { return }
                 let deadline = MonotonicClock.now.advanced(by: sendingTime)
                 SpillSender(

@@ -198,6 +198,6 @@ struct FailedAssertion {
 
     /// Flushes the buffer, since the process is about to end.
     func flush() {
-        ShutdownFlush.say()
+        ShutdownFlush.run()
     }
 }

@@ -33,19 +33,19 @@ final class BreadcrumbTrail: Sendable {
     static let process = BreadcrumbTrail()
 
     private static let capacity = 30
-    private let kept: Mutex<[IssueBreadcrumb]>
+    private let stored: Mutex<[IssueBreadcrumb]>
 
     init(_ crumbs: [IssueBreadcrumb] = []) {
-        kept = Mutex(crumbs)
+        stored = Mutex(crumbs)
     }
 
     /// The current breadcrumbs. The array is shared, not copied.
-    var crumbs: [IssueBreadcrumb] { kept.withLock { $0 } }
+    var crumbs: [IssueBreadcrumb] { stored.withLock { $0 } }
 
     func leave(_ crumb: IssueBreadcrumb) {
-        kept.withLock { kept in
-            if kept.count >= Self.capacity { kept.removeFirst(kept.count - Self.capacity + 1) }
-            kept.append(crumb)
+        stored.withLock { stored in
+            if stored.count >= Self.capacity { stored.removeFirst(stored.count - Self.capacity + 1) }
+            stored.append(crumb)
         }
     }
 }

@@ -5,7 +5,7 @@ public import Issues
 @section(".init_array") @used
 private let installReader: @convention(c) () -> Void = {
     FoundationReader.current = FoundationReader(
-        userMessage: { LocalizedErrorReader.userMessage(of: $0) }, facts: { LocalizedErrorReader.facts(of: $0) })
+        userMessage: { LocalizedErrorReader.userMessage(of: $0) }, metadata: { LocalizedErrorReader.metadata(of: $0) })
 }
 
 /// Reads errors that conform to Foundation's `LocalizedError`.
@@ -16,15 +16,15 @@ enum LocalizedErrorReader {
 
     /// The texts are metadata and not part of the message: the message must be the same in all languages, since the
     /// daemon groups by it.
-    static func facts(of error: any Error) -> IssueMetadata {
+    static func metadata(of error: any Error) -> IssueMetadata {
         guard let error = error as? any LocalizedError else { return [:] }
-        var facts = IssueMetadata()
+        var metadata = IssueMetadata()
         let texts: [(IssueMetadata.Key, String?)] = [
             ("localized_description", error.errorDescription), ("failure_reason", error.failureReason),
             ("recovery_suggestion", error.recoverySuggestion), ("help_anchor", error.helpAnchor),
         ]
-        for (key, text) in texts { facts[key] = text.map { .init($0) } }
-        return facts
+        for (key, text) in texts { metadata[key] = text.map { .init($0) } }
+        return metadata
     }
 }
 

@@ -26,7 +26,7 @@ package struct Migrator: Sendable {
         let version = try recognize(connection)
         for next in version..<newestVersion {
             do throws(SQLiteError) {
-                try take(migrations[next], to: next + 1, on: connection)
+                try apply(migrations[next], to: next + 1, on: connection)
             } catch {
                 throw .stepFailed(version: next + 1, error)
             }
@@ -55,7 +55,7 @@ package struct Migrator: Sendable {
         return version
     }
 
-    private func take(
+    private func apply(
         _ migration: Migration, to version: Int, on connection: Connection
     ) throws(SQLiteError) {
         try connection.transaction { () throws(SQLiteError) in

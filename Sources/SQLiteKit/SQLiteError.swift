@@ -80,10 +80,10 @@ extension SQLiteError {
 
 extension SQLiteError: CustomStringConvertible {
     package var description: String {
-        var words = "\(message): \(code)"
-        if systemErrno != 0 { words += ", errno \(systemErrno)" }
-        if let sql { words += " in: \(sql)" }
-        return words
+        var text = "\(message): \(code)"
+        if systemErrno != 0 { text += ", errno \(systemErrno)" }
+        if let sql { text += " in: \(sql)" }
+        return text
     }
 }
 
@@ -102,8 +102,8 @@ extension SQLiteError {
             }
         // A misuse is not recorded on the connection, so its message would be that of an earlier error.
         let isNoted = unsafe database != nil && code.primary != .misuse
-        let words = unsafe isNoted ? sqlite3_errmsg(database) : sqlite3_errstr(code.rawValue)
-        let message = unsafe words.map { unsafe String(cString: $0) } ?? "SQLite returned no message"
+        let text = unsafe isNoted ? sqlite3_errmsg(database) : sqlite3_errstr(code.rawValue)
+        let message = unsafe text.map { unsafe String(cString: $0) } ?? "SQLite returned no message"
         self.init(code: code, message: message, sql: sql, systemErrno: systemErrno)
     }
 
@@ -173,8 +173,8 @@ extension ResultCode {
 
 extension ResultCode: CustomStringConvertible {
     package var description: String {
-        let words = unsafe String(cString: sqlite3_errstr(rawValue))
-        return "\(words) (\(rawValue))"
+        let text = unsafe String(cString: sqlite3_errstr(rawValue))
+        return "\(text) (\(rawValue))"
     }
 }
 

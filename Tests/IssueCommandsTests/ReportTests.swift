@@ -302,7 +302,7 @@ struct ReportTests {
     }
 
     @Test("Each command that reaches a daemon sends the spooled reports")
-    func sendsKept() {
+    func sendsSpooled() {
         #expect(issuectl(["report", "m"], .reply(Self.one)).sendings == 1)
         #expect(issuectl(["list"], .reply(#"{"groups":[]}"#)).sendings == 1)
         #expect(issuectl(["--socket", "/absent", "list"]).sendings == 0)

@@ -36,7 +36,7 @@ final class ScriptedSurroundings {
                 kept.append("\(producer) \(sequence) \(String(decoding: call.dropLast(), as: UTF8.self))")
                 return "/unsent"
             },
-            sendKept: { [self] _ in sendings += 1 })
+            sendSpooled: { [self] _ in sendings += 1 })
     }
 }
 

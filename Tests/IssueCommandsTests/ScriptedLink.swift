@@ -33,10 +33,10 @@ final class ScriptedLink: BrowserLink {
         }
     }
 
-    func stream(_ method: CollectorMethod, parameters: [UInt8], takesFile: Bool, receive: ([UInt8]) -> Bool)
+    func stream(_ method: CollectorMethod, parameters: [UInt8], receivesFile: Bool, receive: ([UInt8]) -> Bool)
         throws(CollectorConnectionError) -> PassedFile?
     {
-        guard try play(next(method, parameters), receive), takesFile else { return nil }
+        guard try play(next(method, parameters), receive), receivesFile else { return nil }
         guard let pipe = try? DescriptorPair.pipe(), let end = try? pipe.first.duplicate() else { return nil }
         return PassedFile(end)
     }

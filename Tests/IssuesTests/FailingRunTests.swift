@@ -5,53 +5,53 @@ import Testing
 private struct FailingRun: CustomTestStringConvertible, Sendable {
     var test: String
     /// The texts that the output must contain.
-    var says: [String]
+    var output: [String]
     var passes = false
 
     var testDescription: String { test }
 
-    init(_ test: String, says: String..., passes: Bool = false) {
+    init(_ test: String, output: String..., passes: Bool = false) {
         self.test = test
-        self.says = says
+        self.output = output
         self.passes = passes
     }
 }
 
 private let ofSwiftTesting = [
-    FailingRun("message", says: "Failing.swift:14:", "Issue recorded", "↳ text of message"),
-    FailingRun("error", says: "Failing.swift:16:", "Caught error: Refused()", "↳ text of error"),
-    FailingRun("defaultMessage", says: "Issue recorded"),
-    FailingRun("warning", says: "warning", "text of warning", passes: true),
-    FailingRun("metadata", says: "text of metadata {\"till\":2}"),
-    FailingRun("detached", says: "Failing.swift:25:", "text of detached"),
-    FailingRun("detachedError", says: "Caught error: Refused()", "text of detachedError"),
-    FailingRun("departing", says: "text of deinit"),
-    FailingRun("thread", says: "text of thread"),
-    FailingRun("queue", says: "text of queue"),
-    FailingRun("unimplementedCall", says: "Unimplemented: text of unimplementedCall …", "Invoked with:"),
-    FailingRun("missing", says: "Known issue was not recorded", "text of missing"),
-    FailingRun("expectedButSilent", says: "Expected issue to be reported: text of expectedButSilent"),
-    FailingRun("known", says: "passed after", "2 known issues", passes: true),
-    FailingRun("knownOnMainActor", says: "1 known issue", passes: true),
-    FailingRun("many", says: "200 known issues", "text 199 of many ö", passes: true),
-    FailingRun("context", says: "passed after", passes: true),
-    FailingRun("silenced", says: "passed after", passes: true),
+    FailingRun("message", output: "Failing.swift:14:", "Issue recorded", "↳ text of message"),
+    FailingRun("error", output: "Failing.swift:16:", "Caught error: Refused()", "↳ text of error"),
+    FailingRun("defaultMessage", output: "Issue recorded"),
+    FailingRun("warning", output: "warning", "text of warning", passes: true),
+    FailingRun("metadata", output: "text of metadata {\"till\":2}"),
+    FailingRun("detached", output: "Failing.swift:25:", "text of detached"),
+    FailingRun("detachedError", output: "Caught error: Refused()", "text of detachedError"),
+    FailingRun("departing", output: "text of deinit"),
+    FailingRun("thread", output: "text of thread"),
+    FailingRun("queue", output: "text of queue"),
+    FailingRun("unimplementedCall", output: "Unimplemented: text of unimplementedCall …", "Invoked with:"),
+    FailingRun("missing", output: "Known issue was not recorded", "text of missing"),
+    FailingRun("expectedButSilent", output: "Expected issue to be reported: text of expectedButSilent"),
+    FailingRun("known", output: "passed after", "2 known issues", passes: true),
+    FailingRun("knownOnMainActor", output: "1 known issue", passes: true),
+    FailingRun("many", output: "200 known issues", "text 199 of many ö", passes: true),
+    FailingRun("context", output: "passed after", passes: true),
+    FailingRun("silenced", output: "passed after", passes: true),
 ]
 
 private let ofXCTest = [
-    FailingRun("testMessage", says: "Failing.swift:14: error", "text of message"),
-    FailingRun("testError", says: "Failing.swift:16: error", "Caught error: Refused(): text of error"),
-    FailingRun("testWordless", says: "Failing.swift:18: error"),
-    FailingRun("testWarning", says: "FailingXCTest/Failing.swift:20: warning: text of warning", passes: true),
-    FailingRun("testDetached", says: "text of detached"),
-    FailingRun("testDeparting", says: "text of deinit"),
-    FailingRun("testThread", says: "text of thread"),
-    FailingRun("testQueue", says: "text of queue"),
-    FailingRun("testMissing", says: "Known issue was not recorded: text of missing"),
-    FailingRun("testMissingLater", says: "Known issue was not recorded: text of missing later"),
-    FailingRun("testKnown", says: "expected: text of known", "with 0 failures", passes: true),
-    FailingRun("testExpected", says: "with 0 failures", passes: true),
-    FailingRun("testContext", says: "with 0 failures", passes: true),
+    FailingRun("testMessage", output: "Failing.swift:14: error", "text of message"),
+    FailingRun("testError", output: "Failing.swift:16: error", "Caught error: Refused(): text of error"),
+    FailingRun("testWordless", output: "Failing.swift:18: error"),
+    FailingRun("testWarning", output: "FailingXCTest/Failing.swift:20: warning: text of warning", passes: true),
+    FailingRun("testDetached", output: "text of detached"),
+    FailingRun("testDeparting", output: "text of deinit"),
+    FailingRun("testThread", output: "text of thread"),
+    FailingRun("testQueue", output: "text of queue"),
+    FailingRun("testMissing", output: "Known issue was not recorded: text of missing"),
+    FailingRun("testMissingLater", output: "Known issue was not recorded: text of missing later"),
+    FailingRun("testKnown", output: "expected: text of known", "with 0 failures", passes: true),
+    FailingRun("testExpected", output: "with 0 failures", passes: true),
+    FailingRun("testContext", output: "with 0 failures", passes: true),
 ]
 
 @Suite(
@@ -78,7 +78,7 @@ struct FailingRunTests {
     ) async throws {
         let result = try await FailingPackage.run(run.test, by: library, configuration)
         #expect(result.end == .exit(run.passes ? 0 : 1), "\(result.text)")
-        for words in run.says { #expect(result.text.contains(words), "\(result.text)") }
+        for text in run.output { #expect(result.text.contains(text), "\(result.text)") }
         // A filter that matches no test would also end with 0.
         #expect(result.text.contains("1 test"), "\(result.text)")
     }

@@ -45,7 +45,7 @@ struct ReporterScopeTests {
             await withTaskGroup(of: Void.self) { group in
                 group.addTask { reportIssue("child") }
             }
-            await Task.detached { await detached.look() }.value
+            await Task.detached { await detached.readScope() }.value
         }
 
         #expect(collector.messages == ["child"])
@@ -195,7 +195,7 @@ struct ReporterScopeTests {
 private actor Detached {
     private(set) var reporters: [any IssueReporter] = []
 
-    func look() {
+    func readScope() {
         reporters = IssueReporters.current
     }
 }

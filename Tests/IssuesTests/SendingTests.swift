@@ -76,10 +76,10 @@ struct SendingTests {
     func sampling() async throws {
         let gate = SendGate()
         gate.sampling = [.debug: 0, .info: 0.25]
-        #expect(gate.judge(IssueReport("m", level: .info), isSampled: true, chance: 0.24).isSent)
-        #expect(!gate.judge(IssueReport("m", level: .info), isSampled: true, chance: 0.25).isSent)
-        #expect(gate.judge(IssueReport("m", level: .info), isSampled: false, chance: 0.99).isSent)
-        #expect(gate.judge(IssueReport("m", level: .error), isSampled: true, chance: 0.99).isSent)
+        #expect(gate.evaluate(IssueReport("m", level: .info), isSampled: true, chance: 0.24).isSent)
+        #expect(!gate.evaluate(IssueReport("m", level: .info), isSampled: true, chance: 0.25).isSent)
+        #expect(gate.evaluate(IssueReport("m", level: .info), isSampled: false, chance: 0.99).isSent)
+        #expect(gate.evaluate(IssueReport("m", level: .error), isSampled: true, chance: 0.99).isSent)
 
         try await with(gate) { fixture, delivery in
             let reporter = DaemonReporter(delivery: delivery)
@@ -108,9 +108,9 @@ struct SendingTests {
             defer { collector.stop() }
             #expect(try await delivery.flushed(within: .seconds(20)))
             let records = collector.stored.map(\.record)
-            let told = records.compactMap { $0.metadata?["withheld_before"]?.asInteger }
+            let counts = records.compactMap { $0.metadata?["withheld_before"]?.asInteger }
             #expect(records.contains { $0.message == "fourth" })
-            #expect(told == [1])
+            #expect(counts == [1])
         }
     }
 }

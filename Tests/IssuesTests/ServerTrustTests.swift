@@ -35,9 +35,9 @@ struct ServerTrustTests {
         #expect(user.objection(toPeer: 1001, at: "/x", owner: 1002) != nil)
         #expect(user.objection(toPeer: 1001, at: "@x", owner: nil) != nil)
         #expect(Self.trust(0, isNamed: true).objection(toPeer: 1001, at: "/x", owner: 1001) != nil)
-        let told = Self.trust(0, isNamed: true, namedUser: 1001)
-        #expect(told.objection(toPeer: 1001, at: "/x", owner: 1001) == nil)
-        #expect(told.objection(toPeer: 1002, at: "/x", owner: 1002) != nil)
+        let named = Self.trust(0, isNamed: true, namedUser: 1001)
+        #expect(named.objection(toPeer: 1001, at: "/x", owner: 1001) == nil)
+        #expect(named.objection(toPeer: 1002, at: "/x", owner: 1002) != nil)
     }
 
     @Test("A user is given by name, or by an id that consists of digits")

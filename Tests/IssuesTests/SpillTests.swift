@@ -133,8 +133,8 @@ struct SpillTests {
                 _ = try await reporter.submit(IssueReport("first")).stored()
                 #expect(try await collector.waits(forStored: 2))
                 _ = try await reporter.submit(IssueReport("second")).stored()
-                let told = collector.stored.compactMap { $0.record.metadata?["dropped_before"]?.asInteger }
-                #expect(told.reduce(0, +) == 23)
+                let counts = collector.stored.compactMap { $0.record.metadata?["dropped_before"]?.asInteger }
+                #expect(counts.reduce(0, +) == 23)
             }
         }
     }
@@ -225,13 +225,13 @@ struct SpillTests {
     @Test("The folder is in the unit's state directory or the user's; without either there is none")
     func folderPaths() {
         func path(_ variables: [String: String]) -> String? {
-            SpillFolder.usual(application: "shop/2", variable: { variables[$0] })?.path
+            SpillFolder.standard(application: "shop/2", variable: { variables[$0] })?.path
         }
         #expect(path(["STATE_DIRECTORY": "/var/lib/shop:/var/lib/x"]) == "/var/lib/shop/issues-unsent/shop%2f2")
         #expect(path(["XDG_STATE_HOME": "/s", "HOME": "/h"]) == "/s/issued/unsent/shop%2f2")
         #expect(path(["XDG_STATE_HOME": "s", "HOME": "/h"]) == "/h/.local/state/issued/unsent/shop%2f2")
         #expect(path([:]) == nil)
         // The environment of a setuid program is controlled by its caller.
-        #expect(SpillFolder.usual(application: "shop", isPrivileged: true, variable: { _ in "/h" }) == nil)
+        #expect(SpillFolder.standard(application: "shop", isPrivileged: true, variable: { _ in "/h" }) == nil)
     }
 }

@@ -107,16 +107,16 @@ extension HTTPTransferError {
 /// Parses a `Retry-After` header: seconds, or a date in one of the three formats of HTTP.
 package enum RetryAfter {
     /// The maximum wait in seconds. Callers apply a lower limit of their own.
-    private static let most: Int64 = 365 * 86_400
+    private static let maxRetryAfter: Int64 = 365 * 86_400
 
     /// Returns the requested wait; nil if the value is invalid.
     package static func duration(_ value: String, at now: Timestamp) -> Duration? {
         let text = value.split(separator: " ").joined(separator: " ")
         if !text.isEmpty, text.utf8.allSatisfy(isDigit) {
-            return .seconds(min(Int64(text) ?? most, most))
+            return .seconds(min(Int64(text) ?? maxRetryAfter, maxRetryAfter))
         }
         guard let moment = moment(text, at: now) else { return nil }
-        return .milliseconds(min(max(0, moment.milliseconds - now.milliseconds), most * 1000))
+        return .milliseconds(min(max(0, moment.milliseconds - now.milliseconds), maxRetryAfter * 1000))
     }
 
     private static func moment(_ text: String, at now: Timestamp) -> Timestamp? {

@@ -99,8 +99,8 @@ extension LineWriter {
         put("domain", domain.flatMap { $0.isEmpty ? nil : $0 } ?? "\(app).issue")
     }
 
-    private mutating func text(_ said: String?, or default: String, as name: String) -> String {
-        fitted(said.flatMap { $0.isEmpty ? nil : $0 } ?? `default`, as: name)
+    private mutating func text(_ value: String?, or default: String, as name: String) -> String {
+        fitted(value.flatMap { $0.isEmpty ? nil : $0 } ?? `default`, as: name)
     }
 }
 
@@ -124,7 +124,7 @@ extension LineWriter {
     /// Writes as many values as fit into a field together, but always the first one.
     private mutating func putList(_ key: String, _ values: [JSONValue]) {
         guard let first = values.first else { return }
-        var kept = [first]
+        var included = [first]
         var bytes = first.json.count
         for value in values.dropFirst() {
             bytes += value.json.count + 1
@@ -132,9 +132,9 @@ extension LineWriter {
                 noteTruncated(key)
                 break
             }
-            kept.append(value)
+            included.append(value)
         }
-        put(key, .array(kept))
+        put(key, .array(included))
     }
 }
 

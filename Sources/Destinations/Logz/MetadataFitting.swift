@@ -157,7 +157,7 @@ struct MetadataFitting {
 /// this form and need not be parsed into values.
 struct PlainMetadata {
     /// With more members, searching all keys for each would cost more than it saves.
-    private static let most = 16
+    private static let maxMembers = 16
 
     private let name: String
     /// The keys of the previous object, without duplicates, and the types of their fields.
@@ -188,7 +188,7 @@ struct PlainMetadata {
         json.append(UInt8(ascii: "{"))
         var count = 0
         while let key = try scanner.nextMember() {
-            guard count < Self.most, let kind = kind(of: key, in: bytes, at: count, types) else { return false }
+            guard count < Self.maxMembers, let kind = kind(of: key, in: bytes, at: count, types) else { return false }
             if count > 0 { json.append(UInt8(ascii: ",")) }
             count += 1
             appendQuoted(bytes, key)

@@ -26,7 +26,7 @@ struct BackupCommand: Command {
         // Checked first, since copying takes long.
         try context.files.check(file)
         let collector = try context.collector()
-        var (answer, copy) = try collector.backup { tell($0, context) }
+        var (answer, copy) = try collector.backup { printProgress($0, context) }
         context.publishProgress("")
         guard let copy else {
             let path = answer.value.path.map { ", and left one at \($0)" } ?? ""
@@ -42,13 +42,15 @@ struct BackupCommand: Command {
 
     private func runInPlace(_ context: CommandContext) throws(CommandFailure) -> ExitCode {
         let collector = try context.collector()
-        let answer: Answer<BackupReply> = try collector.order(.backup, BackupParameters().json) { tell($0, context) }
+        let answer: Answer<BackupReply> = try collector.order(.backup, BackupParameters().json) {
+            printProgress($0, context)
+        }
         context.publishProgress("")
         guard let path = answer.value.path else { throw collector.invalid("it names no file") }
         return try print(answer, path, context)
     }
 
-    private func tell(_ reply: BackupReply, _ context: CommandContext) {
+    private func printProgress(_ reply: BackupReply, _ context: CommandContext) {
         context.publishProgress("\(Quantity.bytes(reply.bytesDone)) of \(Quantity.bytes(reply.bytesTotal)) copied")
     }
 

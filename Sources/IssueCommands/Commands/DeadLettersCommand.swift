@@ -102,7 +102,7 @@ struct DeadLettersCommand: Command {
             var page = Page(painter: context.painter)
             for letter in answer.value.deadLetters {
                 page.heading("\(letter.record) for \(letter.destination)")
-                page.facts([
+                page.fields([
                     ("Given up", PageTime.full(letter.at, now: context.now)), ("Reason", letter.reason),
                     ("Answer", letter.answer), ("Attempts", Quantity.text(letter.attempts)),
                     ("Line", letter.line),

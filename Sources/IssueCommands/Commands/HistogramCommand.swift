@@ -24,8 +24,10 @@ struct HistogramCommand: Command {
         ])
 
     /// The default bucket sizes in minutes. Larger buckets are whole days.
-    private static let usual: [Int64] = [1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1440, 2880, 10_080, 40_320]
-    private static let mostUsual: Int64 = 30
+    private static let bucketMinutes: [Int64] = [
+        1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1440, 2880, 10_080, 40_320,
+    ]
+    private static let maxBuckets: Int64 = 30
 
     private let filter: IssueFilter?
     private let bucket: Duration
@@ -67,7 +69,7 @@ struct HistogramCommand: Command {
         let end = filter?.until ?? now
         let start = filter?.since ?? end.advanced(by: .seconds(-86_400))
         let minutes = max(0, end.milliseconds - start.milliseconds) / 60_000
-        let fitting = usual.first { minutes / $0 <= mostUsual } ?? (minutes / mostUsual / 1440 + 1) * 1440
+        let fitting = bucketMinutes.first { minutes / $0 <= maxBuckets } ?? (minutes / maxBuckets / 1440 + 1) * 1440
         return .seconds(60 * fitting)
     }
 }
@@ -105,8 +107,8 @@ struct HistogramPage {
         let columns = [Column("FROM (UTC)"), Column("RECORDS", alignment: .right), Column("")]
         let times = counts.indices.map { time(ofBucket: $0) }
         let numbers = counts.map { Quantity.text($0) }
-        let taken = widest(times, columns[0]) + widest(numbers, columns[1]) + 4
-        let room = max(1, (width ?? Self.defaultWidth) - taken)
+        let reserved = widest(times, columns[0]) + widest(numbers, columns[1]) + 4
+        let room = max(1, (width ?? Self.defaultWidth) - reserved)
         var table = Table(columns, width: width, painter: painter)
         return table.lines(
             counts.indices.map { index in
@@ -125,8 +127,8 @@ struct HistogramPage {
         ]
         let numbers = reply.series.map { Quantity.text($0.sum) }
         let keys = reply.series.map(\.key)
-        let taken = min(widest(keys, columns[0]), columns[0].maximum) + widest(numbers, columns[1]) + 4
-        let room = max(1, (width ?? Self.defaultWidth) - taken)
+        let reserved = min(widest(keys, columns[0]), columns[0].maximum) + widest(numbers, columns[1]) + 4
+        let room = max(1, (width ?? Self.defaultWidth) - reserved)
         var table = Table(columns, width: width, painter: painter)
         return table.lines(
             reply.series.indices.map { index in

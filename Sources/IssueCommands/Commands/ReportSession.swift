@@ -75,7 +75,7 @@ struct ReportSession {
     mutating func report(linesOf input: any CommandInput, areAllJSON: Bool) throws(CommandFailure) {
         var reader = LineReader(input, limit: Self.recordBytes)
         while let lines = reader.next() {
-            for line in lines { try take(line, isJSON: areAllJSON) }
+            for line in lines { try process(line, isJSON: areAllJSON) }
             try send()
         }
     }
@@ -95,7 +95,7 @@ struct ReportSession {
         return hasFailed ? .refused : .success
     }
 
-    private mutating func take(_ line: LineReader.Line, isJSON: Bool) throws(CommandFailure) {
+    private mutating func process(_ line: LineReader.Line, isJSON: Bool) throws(CommandFailure) {
         guard let bytes = line.bytes else {
             return try reject("longer than \(Quantity.bytes(Int64(Self.recordBytes)))", line: line.number)
         }
@@ -331,13 +331,13 @@ package struct ReportSurroundings {
     /// Takes the message, the producer and its first number. Returns the folder, or nil if the call could not be kept.
     package var keep: (_ call: [UInt8], _ producer: String, _ sequence: Int64) -> String?
     /// Sends the calls that earlier runs have kept, to the given socket or to the default ones.
-    package var sendKept: (_ socket: String?) -> Void
+    package var sendSpooled: (_ socket: String?) -> Void
 
     package init(
         now: @escaping () -> Timestamp, elapsed: @escaping () -> Duration, sleep: @escaping (Duration) -> Void,
         makeProducer: @escaping () -> String, caller: String?,
         keep: @escaping (_ call: [UInt8], _ producer: String, _ sequence: Int64) -> String?,
-        sendKept: @escaping (_ socket: String?) -> Void
+        sendSpooled: @escaping (_ socket: String?) -> Void
     ) {
         self.now = now
         self.elapsed = elapsed
@@ -345,7 +345,7 @@ package struct ReportSurroundings {
         self.makeProducer = makeProducer
         self.caller = caller
         self.keep = keep
-        self.sendKept = sendKept
+        self.sendSpooled = sendSpooled
     }
 }
 

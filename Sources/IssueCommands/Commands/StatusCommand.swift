@@ -47,7 +47,7 @@ struct StatusPage {
         var page = Page(painter: painter)
         page.heading("issued \(status.version) on \(status.host)")
         let store = status.store
-        page.facts([
+        page.fields([
             ("Up", "\(uptime), since \(PageTime.second(status.startedAt))"),
             ("Received", isStoreOpen ? received : nil),
             ("Connections", status.connections.map { Quantity.text($0) }),
@@ -100,7 +100,7 @@ struct StatusPage {
         if destination.maybeDuplicate > 0 {
             traffic += ", \(Quantity.text(destination.maybeDuplicate, "record")) perhaps received twice"
         }
-        let facts: [(name: String, value: String?)] = [
+        let fields: [(name: String, value: String?)] = [
             ("State", destination.state.rawValue + (destination.reason.map { ": \($0)" } ?? "")),
             ("Advice", destination.advice),
             ("Oldest pending", destination.oldestPending.map { PageTime.full($0, now: now) }),
@@ -113,7 +113,7 @@ struct StatusPage {
                 status.store.bytes == nil ? nil : traffic + ", \(Quantity.bytes(destination.bytesToday)) today"
             ),
         ]
-        page.facts(facts, styles: ["State": style(of: destination.state), "Advice": .warning])
+        page.fields(fields, styles: ["State": style(of: destination.state), "Advice": .warning])
     }
 
     private func style(of state: DestinationState) -> Style {

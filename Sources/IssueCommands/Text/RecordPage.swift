@@ -15,12 +15,12 @@ struct Page {
     }
 
     /// Adds facts with aligned names. Facts without a value are omitted.
-    mutating func facts(_ facts: [(name: String, value: String?)], styles: [String: Style] = [:]) {
-        let present = facts.compactMap { fact in fact.value.map { (name: fact.name, value: $0) } }
+    mutating func fields(_ fields: [(name: String, value: String?)], styles: [String: Style] = [:]) {
+        let present = fields.compactMap { field in field.value.map { (name: field.name, value: $0) } }
         let width = present.map { DisplayWidth.of($0.name) }.max() ?? 0
-        for fact in present {
-            let value = painter(TerminalSanitizer.line(fact.value), styles[fact.name] ?? .plain)
-            lines.append("  " + Fitting.pad(fact.name, to: width) + "  " + value)
+        for field in present {
+            let value = painter(TerminalSanitizer.line(field.value), styles[field.name] ?? .plain)
+            lines.append("  " + Fitting.pad(field.name, to: width) + "  " + value)
         }
     }
 
@@ -72,7 +72,7 @@ struct RecordPage {
         page.add([summary(record)], indent: 0)
         page.gap()
         if let stored = reply.record {
-            page.facts(facts(stored))
+            page.fields(fields(stored))
         } else {
             page.add(["All of its records have been removed."])
         }
@@ -99,7 +99,7 @@ struct RecordPage {
         return painter(severity.name, Style(severity)) + TerminalSanitizer.line(text)
     }
 
-    private func facts(_ stored: StoredRecord) -> [(name: String, value: String?)] {
+    private func fields(_ stored: StoredRecord) -> [(name: String, value: String?)] {
         let record = stored.record
         let count = record.count ?? 1
         let since = record.firstOccurredAt.map { " since \(PageTime.full($0, now: now))" } ?? ""
@@ -141,7 +141,7 @@ struct RecordPage {
         page.heading("Group \(group.id)")
         var versions = group.firstVersion
         if let last = group.lastVersion, last != versions { versions = "\(versions ?? "?") to \(last)" }
-        page.facts([
+        page.fields([
             ("Title", group.title),
             ("State", state),
             ("Counted", "\(Quantity.text(group.occurrences, "time")) in \(Quantity.text(group.records, "record"))"),

@@ -134,14 +134,14 @@ package enum Fitting {
         guard text.utf8.count > width, DisplayWidth.of(text) > width else { return text }
         guard width > 0 else { return "" }
         var used = 0
-        var kept = ""
+        var prefix = ""
         for character in text {
             let next = DisplayWidth.of(character)
             guard used + next <= width - 1 else { break }
             used += next
-            kept.append(character)
+            prefix.append(character)
         }
-        return kept + "…"
+        return prefix + "…"
     }
 
     static func pad(_ text: String, to width: Int, alignment: Alignment = .left) -> String {

@@ -37,11 +37,11 @@ package enum EditDistance {
             var current = [row + 1]
             for column in right.indices {
                 let isSame = left[row] == right[column]
-                var least = min(last[column + 1] + 1, current[column] + 1, last[column] + (isSame ? 0 : 1))
+                var smallest = min(last[column + 1] + 1, current[column] + 1, last[column] + (isSame ? 0 : 1))
                 if row > 0, column > 0, left[row] == right[column - 1], left[row - 1] == right[column] {
-                    least = min(least, beforeLast[column - 1] + 1)
+                    smallest = min(smallest, beforeLast[column - 1] + 1)
                 }
-                current.append(least)
+                current.append(smallest)
             }
             (beforeLast, last) = (last, current)
         }

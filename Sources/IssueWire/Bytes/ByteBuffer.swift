@@ -59,10 +59,10 @@ public struct ByteBuffer: Sendable {
     /// Drops the first `count` bytes and keeps the memory.
     package mutating func removeFirst(_ count: Int) {
         precondition(count <= end, "The count must not exceed the number of bytes")
-        let kept = count..<end
+        let remaining = count..<end
         var room = storage.mutableSpan
-        for index in kept { room[index - count] = room[index] }
-        end = kept.count
+        for index in remaining { room[index - count] = room[index] }
+        end = remaining.count
     }
 
     /// Appends a part of `bytes`.

@@ -135,11 +135,11 @@ package struct FrameDecoder: Sendable {
         let held = (first ?? start)..<end
         // A large message that arrives in pieces is not copied with each of them.
         guard 2 * held.count <= buffer.count else { return 0 }
-        var kept = Array(buffer[held])
+        var copy = Array(buffer[held])
         // So it is copied again only after it has grown by half.
-        if held.count > Self.maxCopied { kept.append(contentsOf: repeatElement(0, count: held.count / 2)) }
+        if held.count > Self.maxCopied { copy.append(contentsOf: repeatElement(0, count: held.count / 2)) }
         if buffer.count > borrowed.count, buffer.count <= Self.maxBorrowed { swap(&buffer, &borrowed) }
-        buffer = kept
+        buffer = copy
         (start, end, searched) = (start - held.lowerBound, held.count, searched - held.lowerBound)
         return held.lowerBound
     }

@@ -9,7 +9,7 @@ package struct CollectorConnection: ~Copyable {
     package let path: String
     private let socket: FileDescriptor
     /// Whether descriptors that are passed with replies are kept. Otherwise the kernel closes them.
-    private var takesFiles = false
+    private var receivesFiles = false
     private var passedFile: FileDescriptor?
     private var replies = ReplyReader(limit: CollectorConnection.replyLimit)
 
@@ -146,8 +146,8 @@ package struct CollectorConnection: ~Copyable {
     package mutating func streamTakingFile(
         _ method: String, json parameters: [UInt8], timeout: Duration? = .seconds(45), onReply: ([UInt8]) -> Bool
     ) throws(CollectorConnectionError) -> FileDescriptor? {
-        takesFiles = true
-        defer { takesFiles = false }
+        receivesFiles = true
+        defer { receivesFiles = false }
         try stream(method, json: parameters, timeout: timeout, onReply: onReply)
         return passedFile.take()
     }
@@ -182,7 +182,7 @@ package struct CollectorConnection: ~Copyable {
                 let timeout = deadline.map { max(.zero, MonotonicClock.now.duration(to: $0)) }
                 guard try Readiness.wait(socket, for: .read, timeout: timeout) else { throw Errno.timedOut }
                 let count =
-                    takesFiles
+                    receivesFiles
                     ? try replies.read(from: socket, atMost: 64 << 10, passed: &passedFile)
                     : try replies.read(from: socket, atMost: 64 << 10)
                 guard count > 0 else { throw Errno.connectionReset }

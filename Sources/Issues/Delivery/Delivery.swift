@@ -92,7 +92,7 @@ package final class Delivery: Sendable {
         }
         guard !gate.isOpen else { return enqueue(report, receipt) }
         // A caller that asks for a receipt wants the report to be sent, so it is not sampled.
-        switch gate.judge(report, isSampled: receipt == nil, chance: .random(in: 0..<1)) {
+        switch gate.evaluate(report, isSampled: receipt == nil, chance: .random(in: 0..<1)) {
         case .send(let report): enqueue(report, receipt)
         case .withheld:
             state.withLock { $0.unsent.withheld += 1 }
@@ -108,7 +108,7 @@ package final class Delivery: Sendable {
         let (dropped, waker, starts) = state.withLock { state -> ([OutboxEntry<QueuedReport>], Waker?, Bool) in
             var submission = submission
             let isLogging = state.unsent.isLogging
-            state.unsent.tell(in: &submission.report)
+            state.unsent.addCounts(to: &submission.report)
             // A report that carries counts of unsent reports must not be coalesced into another one.
             let dropped = state.outbox.submitted(
                 submission, level: report.level, bytes: bytes, growth: submission.report.estimatedGrowth,
@@ -196,7 +196,7 @@ extension Delivery {
     private static let first: Delivery = {
         wasMade.store(true, ordering: .releasing)
         return Delivery(
-            paths: SocketPath.search(), spillFolder: SpillFolder.usual(application: ProcessDefaults.shared.name))
+            paths: SocketPath.search(), spillFolder: SpillFolder.standard(application: ProcessDefaults.shared.name))
     }()
 
     /// The delivery of this process. Created with the first report.
@@ -283,7 +283,7 @@ enum ExitHook {
         // A child process inherits both the hook and the flag.
         guard !isInstalled.exchange(true, ordering: .relaxed) else { return }
         ProcessHooks.atExit {
-            ShutdownFlush.say(timeout: .milliseconds(500), stopsAtFirstFailure: true)
+            ShutdownFlush.run(timeout: .milliseconds(500), stopsAtFirstFailure: true)
         }
     }
 }
@@ -291,7 +291,7 @@ enum ExitHook {
 /// Sends or saves buffered reports when the process is about to end on purpose.
 enum ShutdownFlush {
     /// Flushes the buffer for up to `timeout`, and saves what was not sent for the next run.
-    static func say(timeout: Duration = .seconds(1), stopsAtFirstFailure: Bool = false) {
+    static func run(timeout: Duration = .seconds(1), stopsAtFirstFailure: Bool = false) {
         guard let delivery = Delivery.existing else { return }
         let deadline = MonotonicClock.now.advanced(by: timeout)
         guard delivery.flush(timeout: timeout, stopsAtFirstFailure: stopsAtFirstFailure) else {

@@ -155,14 +155,14 @@ struct DeliveryLoop: ~Copyable {
             switch link.receive() {
             case .nothing: return
             case .reply(let reply):
-                guard take(reply, from: link.path) else { return disconnect() }
+                guard handle(reply, from: link.path) else { return disconnect() }
             case .malformed, .broken: return disconnect()
             }
         }
     }
 
     /// Processes a reply. Returns false if the connection cannot be used after it.
-    private func take(_ reply: VarlinkReply, from path: String) -> Bool {
+    private func handle(_ reply: VarlinkReply, from path: String) -> Bool {
         let answer = ReportResult(reply)
         let now = MonotonicClock.now
         let unit = Double.random(in: 0..<1)

@@ -125,14 +125,14 @@ extension IssueReport {
         var metadata = metadata
         if !breadcrumbs.isEmpty { metadata.setOwn(.breadcrumbs, to: .init(breadcrumbs.map(\.fact))) }
         if droppedBefore > 0 { metadata.setOwn(.droppedBefore, to: .init(droppedBefore)) }
-        let facts = metadata.isEmpty ? nil : RecordFit.fitting(metadata.json)
+        let fitted = metadata.isEmpty ? nil : RecordFit.fitting(metadata.json)
         let frames = ImageMap.process.frames(of: addresses)
-            .prefix(RecordFit.frames(beside: facts, causes: causes.count))
+            .prefix(RecordFit.frames(beside: fitted, causes: causes.count))
         return IssueRecord(
             message: message, severity: level.wire, domain: domain, code: code.map { Int64($0) },
             occurredAt: (lastRepeat ?? timestamp).wire, firstOccurredAt: lastRepeat == nil ? nil : timestamp.wire,
             count: repeats > 0 ? Int64(repeats) + 1 : nil, source: site.wire, app: application.wire,
-            backtrace: Array(frames), causes: causes.map(\.wire), metadata: facts,
+            backtrace: Array(frames), causes: causes.map(\.wire), metadata: fitted,
             reportable: isReportable ? nil : false)
     }
 

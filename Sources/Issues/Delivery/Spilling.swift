@@ -28,9 +28,9 @@ extension Delivery {
             keep(first, in: folder)
             return keep(second, in: folder)
         }
-        let isKept = folder.keep(text, of: producer, from: call.sequence, issues: call.entries.count)
+        let isSaved = folder.keep(text, of: producer, from: call.sequence, issues: call.entries.count)
         let error =
-            isKept
+            isSaved
             ? DeliveryError(.postponed, "The process is ending. Its next run sends the issue.")
             : DeliveryError(.dropped, "The process is ending, and the issue could not be saved for its next run.")
         for entry in call.entries { entry.payload.receipt?.fail(error) }
@@ -107,7 +107,7 @@ package struct SpillFolder: Sendable {
     ///   - application: The name of the application.
     ///   - isPrivileged: Whether the process has more rights than its caller.
     ///   - variable: Returns the value of an environment variable; nil if it is not set.
-    package static func usual(
+    package static func standard(
         application: String, isPrivileged: Bool = CurrentProcess.isPrivileged,
         variable: (String) -> String? = { UnixIO.Environment[$0] }
     ) -> SpillFolder? {
@@ -219,11 +219,11 @@ package struct SpillFolder: Sendable {
 
     /// Returns the number of issues that could not be saved, and resets it to zero.
     static func takeLost(in folder: borrowing PrivateFolder) -> Int {
-        let taken = "\(lostFile).taken"
-        guard (try? folder.rename(lostFile, to: taken)) != nil,
-            let text = try? folder.read(taken, limit: lostLimit * 2)
+        let claimed = "\(lostFile).taken"
+        guard (try? folder.rename(lostFile, to: claimed)) != nil,
+            let text = try? folder.read(claimed, limit: lostLimit * 2)
         else { return 0 }
-        try? folder.remove(taken)
+        try? folder.remove(claimed)
         // A process holds no more; a larger number is damaged.
         let possible = 1...OutboxLimits().entries
         return String(decoding: text, as: UTF8.self).split(separator: "\n").compactMap { Int($0) }
@@ -340,7 +340,7 @@ package struct SpillSender: Sendable {
                     continue
                 }
                 switch send(call, on: &connection) {
-                case .taken: break
+                case .delivered: break
                 case .never:
                     // After a refused sequence number, the daemon continues only on a new connection.
                     _ = files.popFirst()
@@ -360,7 +360,7 @@ package struct SpillSender: Sendable {
     }
 
     private enum Outcome {
-        case taken
+        case delivered
         case never
         case later
     }
@@ -371,7 +371,7 @@ package struct SpillSender: Sendable {
                 return .later
             }
             switch ReportResult(reply) {
-            case .receipts: return .taken
+            case .receipts: return .delivered
             case .tooLarge, .refused: return .never
             case .malformed: return .later
             case .later(let delay):

@@ -8,7 +8,7 @@ struct ErrorReading: Sendable {
     var domain: String?
     var code: Int?
     /// The metadata that the error carries.
-    var facts: IssueMetadata = [:]
+    var metadata: IssueMetadata = [:]
     /// The underlying errors.
     var underlying: [any Error] = []
     var isReportable = true
@@ -53,7 +53,7 @@ struct ErrorReading: Sendable {
         message = error.message
         domain = type(of: error).domain
         code = error.code
-        facts = error.userInfo
+        metadata = error.userInfo
         underlying = error.underlyingErrors
         isReportable = error.isReportable
     }
@@ -125,7 +125,7 @@ extension ErrorReading {
         let whole = path.isEmpty ? what : "\(what) at \(path)"
         self.init(message: details.isEmpty ? whole : "\(whole): \(details)", domain: nil)
         self.code = code
-        if !path.isEmpty { facts["coding_path"] = .init(path) }
+        if !path.isEmpty { metadata["coding_path"] = .init(path) }
         underlying = [underlyingError].compactMap(\.self)
     }
 
@@ -170,16 +170,16 @@ extension ErrorReading {
     }
 
     private init(domain: String, code: Int, userInfo: [String: Any]) {
-        let said = ["NSLocalizedDescription", "NSDebugDescription", "NSLocalizedFailureReason"]
+        let description = ["NSLocalizedDescription", "NSDebugDescription", "NSLocalizedFailureReason"]
             .lazy.compactMap { userInfo[$0] as? String }.first
-        self.init(message: said ?? Self.text(domain: domain, code: code), domain: domain)
+        self.init(message: description ?? Self.text(domain: domain, code: code), domain: domain)
         self.code = code
         for (key, value) in userInfo {
             switch key {
             case "NSLocalizedDescription": break
             case "NSUnderlyingError": underlying.insert(contentsOf: [value as? any Error].compactMap(\.self), at: 0)
             case "NSMultipleUnderlyingErrorsKey": underlying += value as? [any Error] ?? []
-            default: facts[IssueMetadata.Key(key)] = IssueMetadata.Value(describing: value)
+            default: metadata[IssueMetadata.Key(key)] = IssueMetadata.Value(describing: value)
             }
         }
     }
@@ -239,19 +239,19 @@ package struct FoundationReader: Sendable {
     /// Returns the message of an error for users; nil if the error is not shown to them.
     package var userMessage: @Sendable (any Error) -> String?
     /// Returns further metadata of an error, such as its failure reason and recovery suggestion.
-    package var facts: @Sendable (any Error) -> IssueMetadata
+    package var metadata: @Sendable (any Error) -> IssueMetadata
 
     /// Creates a reader.
     ///
     /// - Parameters:
     ///   - userMessage: Returns the message of an error for users; nil if the error is not shown to them.
-    ///   - facts: Returns further metadata of an error.
+    ///   - metadata: Returns further metadata of an error.
     package init(
         userMessage: @escaping @Sendable (any Error) -> String?,
-        facts: @escaping @Sendable (any Error) -> IssueMetadata
+        metadata: @escaping @Sendable (any Error) -> IssueMetadata
     ) {
         self.userMessage = userMessage
-        self.facts = facts
+        self.metadata = metadata
     }
 
     private static let storage = Mutex<FoundationReader?>(nil)
@@ -263,9 +263,9 @@ package struct FoundationReader: Sendable {
     }
 
     func refine(_ reading: inout ErrorReading, _ error: any Error) {
-        var facts = facts(error)
-        if facts["localized_description"] == .init(reading.message) { facts["localized_description"] = nil }
-        reading.facts = facts.merging(reading.facts)
+        var metadata = metadata(error)
+        if metadata["localized_description"] == .init(reading.message) { metadata["localized_description"] = nil }
+        reading.metadata = metadata.merging(reading.metadata)
     }
 }
 
@@ -317,11 +317,11 @@ struct ErrorTypeInfo: Sendable {
 
     static func of(_ error: any Error) -> ErrorTypeInfo {
         let identifier = ObjectIdentifier(type(of: error))
-        if let facts = known.withLock({ $0[identifier] }) { return facts }
-        let facts = ErrorTypeInfo(error)
+        if let info = known.withLock({ $0[identifier] }) { return info }
+        let info = ErrorTypeInfo(error)
         // The cache is bounded by the number of types in the program.
-        known.withLock { $0[identifier] = facts }
-        return facts
+        known.withLock { $0[identifier] = info }
+        return info
     }
 
     private init(_ error: any Error) {

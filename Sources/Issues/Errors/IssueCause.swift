@@ -36,7 +36,7 @@ public struct IssueCause: Hashable, Sendable {
 /// others. The walk limits both the depth and the number of causes.
 struct CauseWalk {
     private static let deepest = 8
-    private static let most = 16
+    private static let maxCauses = 16
 
     private(set) var causes: [IssueCause] = []
     // Class instances are recognized by identity, all other errors by their domain, code and message.
@@ -53,7 +53,7 @@ struct CauseWalk {
 
     private mutating func descend(_ errors: [any Error]) {
         guard path.count <= Self.deepest else { return }
-        for error in errors.prefix(Self.most) where causes.count < Self.most && note(error) {
+        for error in errors.prefix(Self.maxCauses) where causes.count < Self.maxCauses && note(error) {
             let reading = ErrorReading(error)
             // A cause that reads the same as one above it is skipped, but its underlying errors may be new.
             if !path.contains(reading.cause) { causes.append(reading.cause) }

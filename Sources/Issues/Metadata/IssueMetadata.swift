@@ -365,9 +365,9 @@ extension IssueMetadata {
     /// the change. The application's value must not be lost, nor be mistaken for the library's.
     mutating func setOwn(_ key: Key, to value: Value) {
         if let theirs = self[key] {
-            let kept = Key("metadata_\(key)")
-            self[kept] = theirs
-            let repair = Value("\(key) is reserved by the library: the application's value was moved to \(kept)")
+            let renamed = Key("metadata_\(key)")
+            self[renamed] = theirs
+            let repair = Value("\(key) is reserved by the library: the application's value was moved to \(renamed)")
             let earlier = self[.repairs]?.json.asArray?.map { Value(json: $0) } ?? []
             self[.repairs] = Value(earlier + [repair])
         }

@@ -61,8 +61,8 @@ package struct ProcessSettings: Sendable {
         reporters = read
     }
 
-    private mutating func complain(_ variable: String, _ text: String, _ words: [String], _ consequence: String) {
-        let expected = words.joined(separator: ", ")
+    private mutating func complain(_ variable: String, _ text: String, _ values: [String], _ consequence: String) {
+        let expected = values.joined(separator: ", ")
         complaints.append("\(variable): invalid value '\(text)'; expected one of: \(expected). \(consequence)")
     }
 
@@ -115,10 +115,10 @@ package enum SocketPath {
         if let runtimeDirectory, runtimeDirectory.hasPrefix("/"), !isOthers(runtimeDirectory, userID) {
             return "\(runtimeDirectory)/issued/issued.sock"
         }
-        let usual = "\(runtimeFolder)/\(userID)"
+        let userFolder = "\(runtimeFolder)/\(userID)"
         let temporary = "\(temporaryFolder)-\(userID)"
-        if !isOwn(usual, userID), isOwn(temporary, userID) { return "\(temporary)/issued.sock" }
-        return "\(usual)/issued/issued.sock"
+        if !isOwn(userFolder, userID), isOwn(temporary, userID) { return "\(temporary)/issued.sock" }
+        return "\(userFolder)/issued/issued.sock"
     }
 
     private static func isOwn(_ folder: String, _ userID: UInt32) -> Bool {

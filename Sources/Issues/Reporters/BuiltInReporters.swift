@@ -158,7 +158,7 @@ public struct _FatalErrorReporter: IssueReporter {
         _ message: @autoclosure () -> String?, severity: IssueSeverity, fileID: StaticString, filePath: StaticString,
         line: UInt, column: UInt
     ) {
-        ShutdownFlush.say()
+        ShutdownFlush.run()
         Swift.fatalError(TerminalSanitizer.line(message() ?? "Issue reported"), file: filePath, line: line)
     }
 }

@@ -286,18 +286,18 @@ final class ReporterBox: Sendable {
 /// The text of a caught error for reporters that accept only a message.
 enum CaughtError {
     static func text(_ error: any Error, _ message: String?) -> String {
-        guard let words = words(error, message) else { return "Caught error: \(error)" }
-        return "Caught error: \(error): \(words)"
+        guard let detail = detail(error, message) else { return "Caught error: \(error)" }
+        return "Caught error: \(error): \(detail)"
     }
 
     /// Returns the text besides the error's description: the error's message and the caller's. Nil if there is none.
-    static func words(_ error: any Error, _ message: String?) -> String? {
-        var words: [String] = []
+    static func detail(_ error: any Error, _ message: String?) -> String? {
+        var parts: [String] = []
         if let own = (error as? any ReportableError)?.message, own != TypeName.withoutContexts("\(error)") {
-            words.append(own)
+            parts.append(own)
         }
-        if let message, !message.isEmpty { words.append(message) }
-        return words.isEmpty ? nil : words.joined(separator: ": ")
+        if let message, !message.isEmpty { parts.append(message) }
+        return parts.isEmpty ? nil : parts.joined(separator: ": ")
     }
 }
 

@@ -88,7 +88,7 @@ package final class SendGate: Sendable {
     ///   - isSampled: Whether the level and the sampling apply to the report.
     ///   - chance: A random number from 0 up to, but not including, 1.
     /// - Returns: The decision, with the report to send.
-    package func judge(
+    package func evaluate(
         _ report: IssueReport, isSampled: Bool, chance: @autoclosure () -> Double
     ) -> Verdict {
         if isSampled, report.level < level { return .withheld }
@@ -111,7 +111,7 @@ struct UnsentCount: Sendable {
     var isLogging: Bool { withheld > 0 || sampledOut > 0 }
 
     /// Moves the numbers into the metadata of a report that is about to be sent.
-    mutating func tell(in report: inout IssueReport) {
+    mutating func addCounts(to report: inout IssueReport) {
         if withheld > 0 { report.metadata.setOwn(.withheldBefore, to: .init(withheld)) }
         if sampledOut > 0 { report.metadata.setOwn(.sampledOutBefore, to: .init(sampledOut)) }
         self = UnsentCount()

@@ -7,78 +7,78 @@ public struct IssueReport: Sendable {
 
     // Shared by all copies: a report is copied many times and hardly ever changed.
     private final class Storage: Sendable {
-        let facts: Facts
+        let content: Content
 
-        init(_ facts: Facts) {
-            self.facts = facts
+        init(_ content: Content) {
+            self.content = content
         }
     }
 
-    private var facts: Facts {
-        get { storage.facts }
+    private var content: Content {
+        get { storage.content }
         set { storage = Storage(newValue) }
     }
 
     /// The text of the issue: the caller's message, the error's, or both.
     public var message: String {
-        get { storage.facts.message }
-        set { facts.message = newValue }
+        get { storage.content.message }
+        set { content.message = newValue }
     }
     /// The reported error. Nil if only a message was reported.
     public var error: (any Error)? {
-        get { storage.facts.error }
-        set { facts.error = newValue }
+        get { storage.content.error }
+        set { content.error = newValue }
     }
     /// The level of the issue.
     public var level: IssueLevel {
-        get { storage.facts.level }
-        set { facts.level = newValue }
+        get { storage.content.level }
+        set { content.level = newValue }
     }
     /// The metadata of the reporting call, of the scopes around it, and of the error.
     public var metadata: IssueMetadata {
-        get { storage.facts.metadata }
-        set { facts.metadata = newValue }
+        get { storage.content.metadata }
+        set { content.metadata = newValue }
     }
     /// The events before the issue, oldest first. Empty for levels below ``IssueLevel/error``.
     public var breadcrumbs: [IssueBreadcrumb] {
-        get { storage.facts.breadcrumbs }
-        set { facts.breadcrumbs = newValue }
+        get { storage.content.breadcrumbs }
+        set { content.breadcrumbs = newValue }
     }
     /// The source location that reported the issue.
     public var site: IssueSite {
-        get { storage.facts.site }
-        set { facts.site = newValue }
+        get { storage.content.site }
+        set { content.site = newValue }
     }
     /// The errors that caused this one, outermost first.
     public var causes: [IssueCause] {
-        get { storage.facts.causes }
-        set { facts.causes = newValue }
+        get { storage.content.causes }
+        set { content.causes = newValue }
     }
     /// The kind of the error. By default the name of its type; nil if only a message was reported.
     public var domain: String? {
-        get { storage.facts.domain }
-        set { facts.domain = newValue }
+        get { storage.content.domain }
+        set { content.domain = newValue }
     }
     /// The number of the error within its domain. Nil if it has none.
     public var code: Int? {
-        get { storage.facts.code }
-        set { facts.code = newValue }
+        get { storage.content.code }
+        set { content.code = newValue }
     }
     /// The time of the report.
     public var timestamp: IssueTimestamp {
-        get { storage.facts.timestamp }
-        set { facts.timestamp = newValue }
+        get { storage.content.timestamp }
+        set { content.timestamp = newValue }
     }
     /// Whether the daemon may forward the issue. If false, it is only stored and counted.
     public var isReportable: Bool {
-        get { storage.facts.isReportable }
-        set { facts.isReportable = newValue }
+        get { storage.content.isReportable }
+        set { content.isReportable = newValue }
     }
 
     /// The return addresses of the calls that led to the report, innermost first.
-    var addresses: [UInt] { storage.facts.addresses }
+    var addresses: [UInt] { storage.content.addresses }
     /// The caller's message, without that of the error. Nil if there is none.
-    package var note: String? { storage.facts.note }
+    package var note: String? { storage.content.note }
 
     /// Creates a report with a message.
     ///
@@ -151,26 +151,26 @@ public struct IssueReport: Sendable {
         in scope: ReportingScope.Box, at mark: CallStack.Mark
     ) {
         let note = note.flatMap { $0.isEmpty ? nil : $0 }
-        var facts = Facts(
+        var content = Content(
             message: note ?? Self.defaultMessage, level: level, metadata: scope.scope.metadata.merging(metadata),
             breadcrumbs: level >= .error ? scope.scope.trail.crumbs : [], site: site, timestamp: .now, note: note,
             addresses: BacktraceChoice.addresses(for: level, above: mark))
-        if let error { facts.take(error, ErrorReading(error)) }
-        storage = Storage(facts)
+        if let error { content.apply(error, ErrorReading(error)) }
+        storage = Storage(content)
     }
 
     /// Returns whether both reports are equal except for their times.
     func isDuplicate(as other: IssueReport) -> Bool {
-        storage.facts.isDuplicate(as: other.storage.facts)
+        storage.content.isDuplicate(as: other.storage.content)
     }
 
     /// Replaces the error. The old error becomes the first cause of the new one.
     mutating func replaceError(by error: any Error) {
         // A responder may return the same error that it received.
         let reading = ErrorReading(error)
-        var facts = facts
-        guard facts.replaceError(by: error, reading) else { return }
-        self.facts = facts
+        var content = content
+        guard content.replaceError(by: error, reading) else { return }
+        self.content = content
     }
 }
 
@@ -181,7 +181,7 @@ extension IssueReport: CustomStringConvertible {
 
 extension IssueReport {
     /// The properties of a report.
-    struct Facts: Sendable {
+    struct Content: Sendable {
         var message: String
         var error: (any Error)?
         var level: IssueLevel
@@ -198,10 +198,10 @@ extension IssueReport {
         /// The return addresses of the calls that led to the report, innermost first.
         var addresses: [UInt] = []
         /// The error's message, without that of the caller.
-        var ownWords = ""
+        var errorMessage = ""
 
         /// Returns whether both are equal except for their times, callers' notes and addresses.
-        func isDuplicate(as other: Facts) -> Bool {
+        func isDuplicate(as other: Content) -> Bool {
             // Compares the location first: it usually differs, and the comparison is cheap.
             site.line == other.site.line && site.column == other.site.column && level == other.level
                 && message == other.message && metadata == other.metadata && domain == other.domain
@@ -211,23 +211,23 @@ extension IssueReport {
 
         /// Replaces the error. Returns false if the new one equals the old one.
         mutating func replaceError(by error: any Error, _ reading: ErrorReading) -> Bool {
-            let replaced = IssueCause(domain: domain, code: code, message: self.error == nil ? message : ownWords)
+            let replaced = IssueCause(domain: domain, code: code, message: self.error == nil ? message : errorMessage)
             guard reading.cause != replaced else { return false }
             let older = causes
             // For a report without an error, the message was passed to the responders as the error.
             if self.error == nil { note = nil }
-            take(error, reading)
+            apply(error, reading)
             // An error that wraps the old one has already listed it and its causes.
             causes += ([replaced] + older).filter { !causes.contains($0) }
             return true
         }
 
-        mutating func take(_ error: any Error, _ reading: ErrorReading) {
+        mutating func apply(_ error: any Error, _ reading: ErrorReading) {
             message = note.map { "\($0): \(reading.message)" } ?? reading.message
-            ownWords = reading.message
+            errorMessage = reading.message
             domain = reading.domain
             code = reading.code
-            metadata = reading.facts.merging(metadata)
+            metadata = reading.metadata.merging(metadata)
             causes = CauseWalk(error, reading).causes
             isReportable = reading.isReportable
             self.error = error

@@ -40,7 +40,7 @@ enum Reporting {
             return .unhandled
         }
         if hasResponders { return propagate(pending.report(message, metadata, in: box), box.scope.responders) }
-        tell(in: box, pending: &pending, message, metadata)
+        notify(in: box, pending: &pending, message, metadata)
         return .unhandled
     }
 
@@ -66,10 +66,10 @@ enum Reporting {
     /// Sends a complete report to the reporters of the current scope.
     static func notifyReporters(_ report: IssueReport) {
         var pending = PendingReport(report)
-        tell(in: ReportingScope.here, pending: &pending, { nil }, { [:] })
+        notify(in: ReportingScope.here, pending: &pending, { nil }, { [:] })
     }
 
-    private static func tell(
+    private static func notify(
         in box: ReportingScope.Box, pending: inout PendingReport, _ message: () -> String?,
         _ metadata: () -> IssueMetadata
     ) {
@@ -82,7 +82,7 @@ enum Reporting {
         let scope = box.forReporters()
         defer { scope.endWork() }
         var reached = ReachedDeliveries()
-        for reporter in reporters { pending.tell(reporter, message, metadata, &reached, from: box, in: scope) }
+        for reporter in reporters { pending.notify(reporter, message, metadata, &reached, from: box, in: scope) }
     }
 
     /// Sends an expected issue to the reporters.
@@ -249,7 +249,7 @@ struct PendingReport {
     ///   - reached: The deliveries that the report has already reached.
     ///   - box: The caller's scope.
     ///   - scope: The scope in which the reporter runs.
-    mutating func tell(
+    mutating func notify(
         _ reporter: any IssueReporter, _ message: () -> String?, _ metadata: () -> IssueMetadata,
         _ reached: inout ReachedDeliveries, from box: ReportingScope.Box, in scope: ReportingScope.Box
     ) {

@@ -288,7 +288,7 @@ extension ErrorResponder {
             report.notifyReporters()
             presenter.choose(prompt).handler()
             if case .terminate? = (report.error as? any ReportableError)?.recovery {
-                ShutdownFlush.say()
+                ShutdownFlush.run()
                 Swift.fatalError(
                     TerminalSanitizer.line(report.report.message), file: report.report.site.filePath,
                     line: report.report.site.line)
@@ -317,7 +317,7 @@ extension ErrorResponder {
         Self { report in
             guard report.report.error != nil || report.report.level >= .error else { return .notHandled }
             report.notifyReporters()
-            if FailedAssertion.traps { ShutdownFlush.say() }
+            if FailedAssertion.traps { ShutdownFlush.run() }
             let site = report.report.site
             Swift.assertionFailure("Unhandled error: \(report.report.message)", file: site.filePath, line: site.line)
             return .handled

@@ -140,15 +140,15 @@ public struct TerminalPresenter: Presenter {
         guard StandardStream.input.isForegroundTerminal, StandardStream.error.isTerminal else {
             return prompt.ordinaryOption
         }
-        say(TerminalSanitizer.line(prompt.title) + "\n")
-        for line in TerminalSanitizer.lines(prompt.message) { say(line + "\n") }
+        write(TerminalSanitizer.line(prompt.title) + "\n")
+        for line in TerminalSanitizer.lines(prompt.message) { write(line + "\n") }
         guard prompt.options.count > 1 else { return prompt.options[0] }
         for (index, option) in prompt.options.enumerated() {
-            say("  \(index + 1)) \(TerminalSanitizer.line(option.title))\n")
+            write("  \(index + 1)) \(TerminalSanitizer.line(option.title))\n")
         }
         let preferred = prompt.options.firstIndex { $0.style == .recommended } ?? 0
         while true {
-            say("\(TerminalSanitizer.line(PresenterTexts.current.choose)) [\(preferred + 1)]: ")
+            write("\(TerminalSanitizer.line(PresenterTexts.current.choose)) [\(preferred + 1)]: ")
             guard let line = readLine(strippingNewline: true) else { return prompt.ordinaryOption }
             let answer = line.split(whereSeparator: \.isWhitespace).joined()
             if answer.isEmpty { return prompt.options[preferred] }
@@ -158,7 +158,7 @@ public struct TerminalPresenter: Presenter {
         }
     }
 
-    private func say(_ text: String) {
+    private func write(_ text: String) {
         // If the terminal is gone, no user can be informed.
         try? StandardStream.error.writeAll(text)
     }

@@ -68,7 +68,7 @@ enum TestFailure {
         let isWarning = report.level.severity == .warning
         if TestRun.usesSwiftTesting {
             if let error = report.error, !isWarning {
-                return TestingLibrary.record(error, CaughtError.words(error, words(of: report)), at: report.site)
+                return TestingLibrary.record(error, CaughtError.detail(error, callerText(of: report)), at: report.site)
             }
             return TestingLibrary.record(text(of: report), isWarning: isWarning, at: report.site)
         }
@@ -79,15 +79,15 @@ enum TestFailure {
 
     /// Returns the whole text of the report, including that of the error.
     private static func text(of report: IssueReport) -> String? {
-        guard let error = report.error else { return words(of: report) }
-        return CaughtError.text(error, words(of: report))
+        guard let error = report.error else { return callerText(of: report) }
+        return CaughtError.text(error, callerText(of: report))
     }
 
     /// Returns the caller's message and metadata; nil if there are none.
-    private static func words(of report: IssueReport) -> String? {
-        let words = report.error == nil ? report.ownMessage : report.note
-        guard !report.metadata.isEmpty else { return words }
-        return [words, report.metadata.description].compactMap(\.self).joined(separator: " ")
+    private static func callerText(of report: IssueReport) -> String? {
+        let message = report.error == nil ? report.ownMessage : report.note
+        guard !report.metadata.isEmpty else { return message }
+        return [message, report.metadata.description].compactMap(\.self).joined(separator: " ")
     }
 }
 

@@ -31,7 +31,7 @@ public func expectReportsIssue(
     let collector = IssueCollector()
     try withIssueReporters([collector], operation: body)
     let site = IssueSite(fileID: fileID, filePath: filePath, line: line, column: column)
-    collector.judge(message, at: site, matching: issueMatcher)
+    collector.check(message, at: site, matching: issueMatcher)
 }
 
 /// Runs an asynchronous operation and expects that it reports at least one issue and that all its issues match.
@@ -55,29 +55,29 @@ public func expectReportsIssue(
     let collector = IssueCollector()
     try await withIssueReporters([collector], operation: body)
     let site = IssueSite(fileID: fileID, filePath: filePath, line: line, column: column)
-    collector.judge(message, at: site, matching: issueMatcher)
+    collector.check(message, at: site, matching: issueMatcher)
 }
 
 /// A sink that keeps reported issues so that a test can check them.
 final class IssueCollector: IssueSink {
-    private let kept = Mutex<[ReportedIssue]>([])
+    private let collected = Mutex<[ReportedIssue]>([])
 
     func receive(_ report: IssueReport) {
-        kept.withLock { $0.append(ReportedIssue(report)) }
+        collected.withLock { $0.append(ReportedIssue(report)) }
     }
 
     /// Reports an error if there are no issues, and one for each issue that does not match.
-    func judge(
+    func check(
         _ message: () -> String?, at site: IssueSite, matching issueMatcher: (ReportedIssue) -> Bool
     ) {
-        let issues = kept.withLock { $0 }
+        let issues = collected.withLock { $0 }
         func complain(_ text: String) {
             Reporting.report(nil, { text }, level: .error, metadata: { [:] }, at: site)
         }
         // swift-issue-reporting uses the same texts, and tests compare with them.
         guard !issues.isEmpty else {
-            let words = message() ?? ""
-            return complain("Expected issue to be reported\(words.isEmpty ? "" : ": \(words)")")
+            let text = message() ?? ""
+            return complain("Expected issue to be reported\(text.isEmpty ? "" : ": \(text)")")
         }
         for issue in issues where !issueMatcher(issue) { complain("Issue does not match: \(issue.description)") }
     }

@@ -13,7 +13,7 @@ final class KnownIssues: Sendable {
     }
 
     /// Reports the outcome of the operation: an expected error, or an issue if nothing went wrong.
-    func judge(_ error: (any Error)?, _ message: String?, isIntermittent: Bool, at site: IssueSite) {
+    func check(_ error: (any Error)?, _ message: String?, isIntermittent: Bool, at site: IssueSite) {
         if let error {
             Reporting.expect(error, { message }, at: site, by: ReportingScope.current.reporters.reporters)
         } else if isEmpty, !isIntermittent {
@@ -106,7 +106,7 @@ public func _withKnownIssue(
             return error
         }
     }
-    known.judge(thrown, message, isIntermittent: isIntermittent, at: site)
+    known.check(thrown, message, isIntermittent: isIntermittent, at: site)
 }
 
 /// Runs an asynchronous operation that is known to report issues or to throw, and reports an issue if it does neither.
@@ -144,5 +144,5 @@ public func _withKnownIssue(
             return error
         }
     }
-    known.judge(thrown, message, isIntermittent: isIntermittent, at: site)
+    known.check(thrown, message, isIntermittent: isIntermittent, at: site)
 }
