@@ -167,8 +167,8 @@ struct BrowserTests {
         try await DaemonFixture.with { daemon in
             let id = try #require(try await Self.report([IssueReport("Wait for me")], to: daemon).first)
             let browser = IssueBrowser(socket: daemon.socket)
-            daemon.process?.tell(SIGSTOP)
-            defer { daemon.process?.tell(SIGCONT) }
+            daemon.process?.signal(SIGSTOP)
+            defer { daemon.process?.signal(SIGCONT) }
             let tasks: [Task<Void, any Error>] = [
                 Task { _ = try await browser.status() },
                 Task { _ = try await browser.list() },
@@ -181,7 +181,7 @@ struct BrowserTests {
             for task in tasks { await #expect(throws: CancellationError.self) { try await task.value } }
             try await follower.value
 
-            daemon.process?.tell(SIGCONT)
+            daemon.process?.signal(SIGCONT)
             #expect(try await browser.show(id).record?.message == "Wait for me")
         }
     }

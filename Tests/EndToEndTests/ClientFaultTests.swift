@@ -143,11 +143,11 @@ struct ClientFaultTests {
             let reporter = DaemonReporter(delivery: delivery)
             reporter.receive(IssueReport("Before"))
             #expect(delivery.flush(timeout: .seconds(20)))
-            daemon.process?.tell(SIGSTOP)
-            defer { daemon.process?.tell(SIGCONT) }
+            daemon.process?.signal(SIGSTOP)
+            defer { daemon.process?.signal(SIGCONT) }
             for number in 1...5000 { reporter.receive(IssueReport("Meanwhile \(number)")) }
             #expect(!delivery.flush(timeout: .milliseconds(50)))
-            daemon.process?.tell(SIGCONT)
+            daemon.process?.signal(SIGCONT)
             #expect(delivery.flush(timeout: .seconds(60)))
             let messages = try Self.messages(daemon)
             #expect(messages.count == 5001)

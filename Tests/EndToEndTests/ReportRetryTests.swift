@@ -21,14 +21,14 @@ struct ReportRetryTests {
     @Test("A report that a stopped daemon received is stored once when it is repeated")
     func stopped() async throws {
         try await DaemonFixture.with { daemon in
-            daemon.process?.tell(SIGSTOP)
+            daemon.process?.signal(SIGSTOP)
             let first = try Self.control(
                 ["report", "--timeout", "300ms", "--app", "cron", "backup failed"], daemon, name: "first")
             #expect(try first.end() == .exit(75))
             let words = first.errors.split(whereSeparator: { " ,\n".contains($0) })
             let index = try #require(words.firstIndex(of: "--id"), "\(first.errors)")
             let key = String(words[index + 1])
-            daemon.process?.tell(SIGCONT)
+            daemon.process?.signal(SIGCONT)
 
             // It reads what the first report left in the socket's buffer.
             let root = try RawClient(path: daemon.socket)
@@ -63,14 +63,14 @@ struct ReportRetryTests {
     @Test("Reports spooled while a daemon was stopped are sent once by the next command")
     func spooledThoughTaken() async throws {
         try await DaemonFixture.with { daemon in
-            daemon.process?.tell(SIGSTOP)
+            daemon.process?.signal(SIGSTOP)
             let first = try Self.control(
                 ["report", "--spool", "--timeout", "300ms", "backup failed"], daemon, name: "first")
             #expect(try first.end() == .exit(0))
             #expect(first.output == "")
             #expect(first.errors.contains("kept the report in"))
             #expect(Self.kept(daemon).count == 1)
-            daemon.process?.tell(SIGCONT)
+            daemon.process?.signal(SIGCONT)
             let root = try RawClient(path: daemon.socket)
             try await eventually("the first one is stored") { try root.allRecords().count == 1 }
             #expect(try Self.control(["list"], daemon, name: "next").end() == .exit(0))
@@ -115,11 +115,11 @@ struct ReportRetryTests {
                 try TestBinaries.path(of: "issuectl"), ["--socket", daemon.folder["absent"], "report", "m"],
                 in: daemon.folder, name: "absent")
             #expect(try absent.end(within: .seconds(8)) == .exit(69))
-            daemon.process?.tell(SIGSTOP)
+            daemon.process?.signal(SIGSTOP)
             let start = ContinuousClock.now
             #expect(try Self.control(["report", "m"], daemon, name: "usual").end() == .exit(75))
             #expect(ContinuousClock.now - start < .seconds(25))
-            daemon.process?.tell(SIGCONT)
+            daemon.process?.signal(SIGCONT)
         }
     }
 }

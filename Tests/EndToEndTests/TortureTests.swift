@@ -9,7 +9,7 @@ import UnixIO
 struct TortureTests {
     /// Runs a fault campaign with a fixed seed.
     private func besiege(
-        maxSize: String = "56M", asksDestination: Bool = true, _ body: (TortureRun) throws -> Void
+        maxSize: String = "56M", checksDestination: Bool = true, _ body: (TortureRun) throws -> Void
     ) async throws {
         let tools = try ScratchFolder(named: "issued-torture")
         let library = try FaultLibrary.build(in: tools)
@@ -21,7 +21,7 @@ struct TortureTests {
             let tortureRun = try TortureRun(daemon, listener, control: control, seed: 1)
             defer { tortureRun.end() }
             try body(tortureRun)
-            if asksDestination { try tortureRun.checkForwarding() }
+            if checksDestination { try tortureRun.checkForwarding() }
         }
     }
 
@@ -115,11 +115,11 @@ struct TortureTests {
 
     @Test("The oracle detects a single missing row, even after retention has removed others")
     func oracle() async throws {
-        try await besiege(asksDestination: false) { tortureRun in
+        try await besiege(checksDestination: false) { tortureRun in
             let said = try tortureRun.hideRow(.ofOpenRange)
             #expect(said.contains("were seen"))
         }
-        try await besiege(maxSize: "20M", asksDestination: false) { tortureRun in
+        try await besiege(maxSize: "20M", checksDestination: false) { tortureRun in
             let said = try tortureRun.hideRow(.ofThinnedRange)
             #expect(said.contains("claims"))
         }

@@ -64,7 +64,7 @@ struct CommandTests {
         try Self.run("--keep-running") { running in
             try running.child.input.fileHandleForWriting.close()
             #expect(throws: ChildProcess.TimeLimitExceeded.self) { try running.child.end(within: .milliseconds(200)) }
-            #expect(try RawClient(port: running.controlPort).rest(within: .zero).end == .nothing)
+            #expect(try RawClient(port: running.controlPort).remainder(within: .zero).end == .nothing)
             running.child.process.terminate()
             #expect(try running.child.end().code == 0)
         }
@@ -92,7 +92,7 @@ struct CommandTests {
             for _ in 0..<50 {
                 let client = try RawClient(port: running.port)
                 try client.post("{}", headers: ["Connection: close"])
-                _ = try client.rest()
+                _ = try client.remainder()
             }
 
             // The last ones may not have ended yet.

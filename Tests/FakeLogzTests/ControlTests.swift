@@ -5,9 +5,9 @@ import Testing
 
 @Suite("The control port")
 struct ControlTests {
-    private static func ask(_ fake: FakeLogz, _ request: String, _ body: String = "") throws -> RawAnswer {
+    private static func request(_ fake: FakeLogz, _ line: String, _ body: String = "") throws -> RawAnswer {
         let client = try RawClient(port: fake.controlPort)
-        try client.send("\(request) HTTP/1.1\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)")
+        try client.send("\(line) HTTP/1.1\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)")
         return try client.answer()
     }
 
@@ -25,7 +25,7 @@ struct ControlTests {
                 _ = try client.answer()
             }
 
-            let stats = try #require(try Self.json(Self.ask(fake, "GET /stats")) as? [String: Int])
+            let stats = try #require(try Self.json(Self.request(fake, "GET /stats")) as? [String: Int])
             #expect(
                 stats == [
                     "requests": 2, "connections": 1, "accepted": 4, "distinct_event_ids": 2, "duplicates": 1,
@@ -39,7 +39,7 @@ struct ControlTests {
         try listening { fake in
             _ = try fake.answer(to: "{\"event_id\":\"a\",\"big\":12345678901234567890.5,\"x.y\":{\"z\":[1]}}")
 
-            let answer = try Self.ask(fake, "GET /accepted")
+            let answer = try Self.request(fake, "GET /accepted")
             #expect(
                 answer.body == """
                     [{"connection":1,"request":1,"event_id":"a","type":"http-bulk",\
@@ -56,7 +56,7 @@ struct ControlTests {
         try listening { fake in
             for id in ["a", "b"] { _ = try fake.answer(to: "{\"event_id\":\"\(id)\"}", target: "/?token=good&type=t") }
 
-            let all = try Self.ask(fake, "GET /requests")
+            let all = try Self.request(fake, "GET /requests")
             #expect(!all.body.contains("good"))
             let requests = try #require(try Self.json(all) as? [[String: Any]])
             #expect(requests.map { $0["request"] as? Int } == [1, 2])
@@ -65,7 +65,7 @@ struct ControlTests {
             let target = try #require(requests[0]["target"] as? String)
             #expect(target.wholeMatch(of: /\/\?token=[0-9a-f]{8}&type=t/) != nil)
 
-            let later = try Self.json(Self.ask(fake, "GET /requests?since=1"))
+            let later = try Self.json(Self.request(fake, "GET /requests?since=1"))
             #expect((later as? [Any])?.count == 1)
         }
     }
@@ -74,14 +74,14 @@ struct ControlTests {
     func commands() throws {
         try listening { fake throws in
             let plan = "[{\"times\":\"forever\",\"fault\":{\"status\":{\"code\":503}}}]"
-            #expect(try Self.ask(fake, "POST /plan", plan).status == 200)
+            #expect(try Self.request(fake, "POST /plan", plan).status == 200)
             #expect(try fake.answer(to: "{}").status == 503)
 
-            #expect(try Self.ask(fake, "POST /plan", "[{}]").body == "A step needs a “fault”.\n")
-            #expect(try Self.ask(fake, "POST /tokens", "{\"add\":[\"new\"],\"revoke\":[\"good\"]}").status == 200)
+            #expect(try Self.request(fake, "POST /plan", "[{}]").body == "A step needs a “fault”.\n")
+            #expect(try Self.request(fake, "POST /tokens", "{\"add\":[\"new\"],\"revoke\":[\"good\"]}").status == 200)
             #expect(fake.tokens == ["new"])
 
-            #expect(try Self.ask(fake, "POST /reset").status == 200)
+            #expect(try Self.request(fake, "POST /reset").status == 200)
             #expect(fake.requests.isEmpty)
             #expect(try fake.answer(to: "{}", target: "/?token=new").status == 200)
         }
@@ -90,9 +90,9 @@ struct ControlTests {
     @Test("No fault affects the control port")
     func unaffected() throws {
         try listening { fake throws in
-            #expect(try Self.ask(fake, "POST /down").status == 200)
-            #expect(try Self.ask(fake, "GET /stats").status == 200)
-            #expect(try Self.ask(fake, "POST /up").status == 200)
+            #expect(try Self.request(fake, "POST /down").status == 200)
+            #expect(try Self.request(fake, "GET /stats").status == 200)
+            #expect(try Self.request(fake, "POST /up").status == 200)
             #expect(try fake.answer(to: "{}").status == 200)
         }
     }
@@ -102,25 +102,25 @@ struct ControlTests {
         try listening { fake in
             _ = try fake.answer(to: "{\"event_id\":\"a\"}\n{\"event_id\":\"a\"}\n{\"event_id\":\"c\"}")
 
-            let answer = try Self.ask(fake, "POST /expect", "[\"a\",\"b\"]")
+            let answer = try Self.request(fake, "POST /expect", "[\"a\",\"b\"]")
             #expect(answer.status == 409)
             #expect(
                 answer.body
                     == "{\"missing\":[\"b\"],\"unexpected\":[\"c\"],\"tagged\":[],\"duplicated\":{\"a\":2}}\n")
-            #expect(try Self.ask(fake, "POST /expect", "[\"a\",\"c\"]").status == 200)
+            #expect(try Self.request(fake, "POST /expect", "[\"a\",\"c\"]").status == 200)
         }
     }
 
     @Test("A wait ends when the counts are reached or at its timeout")
     func wait() throws {
         try listening { fake in
-            #expect(try Self.ask(fake, "GET /wait?accepted=1&timeout=0.1").status == 504)
-            #expect(try Self.ask(fake, "GET /wait?accepted=1&timeout=-1").status == 400)
+            #expect(try Self.request(fake, "GET /wait?accepted=1&timeout=0.1").status == 504)
+            #expect(try Self.request(fake, "GET /wait?accepted=1&timeout=-1").status == 400)
 
             let waiting = try RawClient(port: fake.controlPort)
             try waiting.send("GET /wait?accepted=2&timeout=30 HTTP/1.1\r\n\r\n")
             _ = try fake.answer(to: "{}")
-            #expect(try waiting.rest(within: .milliseconds(100)).end == .nothing)
+            #expect(try waiting.remainder(within: .milliseconds(100)).end == .nothing)
             _ = try fake.answer(to: "{}")
 
             let answer = try waiting.answer()
@@ -132,8 +132,8 @@ struct ControlTests {
     @Test("An unknown request gets 404")
     func unknown() throws {
         try listening { fake throws in
-            #expect(try Self.ask(fake, "GET /nothing").status == 404)
-            #expect(try Self.ask(fake, "GET /plan").status == 404)
+            #expect(try Self.request(fake, "GET /nothing").status == 404)
+            #expect(try Self.request(fake, "GET /plan").status == 404)
         }
     }
 }

@@ -13,7 +13,7 @@ struct FaultTests {
             do {
                 let client = try RawClient(port: fake.port)
                 try client.post("{\"event_id\":\"a\"}")
-                #expect(try client.rest(within: aMoment).end == .nothing)
+                #expect(try client.remainder(within: aMoment).end == .nothing)
                 #expect(fake.requests.first?.method == nil)
             }
 
@@ -29,7 +29,7 @@ struct FaultTests {
             try client.post("{\"event_id\":\"a\"}")
 
             #expect(fake.waitForAccepted(1))
-            #expect(try client.rest(within: aMoment).end == .nothing)
+            #expect(try client.remainder(within: aMoment).end == .nothing)
             #expect(fake.requests.first?.isAnswered == nil)
         }
     }
@@ -104,7 +104,7 @@ struct FaultTests {
             try listening(FaultStep(.tooLargeEarly(reset: reset))) { fake in
                 let client = try RawClient(port: fake.port)
                 try client.send("POST /?token=good HTTP/1.1\r\nContent-Length: 1000\r\n\r\n")
-                let (bytes, end) = try client.rest()
+                let (bytes, end) = try client.remainder()
 
                 if !reset { #expect(String(decoding: bytes, as: UTF8.self).hasPrefix("HTTP/1.1 413 ")) }
                 #expect(end == (reset ? .reset : .closed))
@@ -158,7 +158,7 @@ struct FaultTests {
             let client = try RawClient(port: fake.port)
             try client.send("POST /?token=good HTTP/1.1\r\nContent-Length: 1000\r\n\r\n0123456789abc")
 
-            #expect(try client.rest().end == .reset)
+            #expect(try client.remainder().end == .reset)
             #expect(fake.requests.first?.wireBytes == 10)
             #expect(fake.accepted.isEmpty)
         }
@@ -170,7 +170,7 @@ struct FaultTests {
             let client = try RawClient(port: fake.port)
             try client.post("{\"event_id\":\"a\"}")
 
-            let (bytes, end) = try client.rest()
+            let (bytes, end) = try client.remainder()
             #expect(bytes.isEmpty && end == .reset)
             #expect(fake.acceptedIDs == ["a"])
         }
@@ -181,7 +181,7 @@ struct FaultTests {
         try listening(FaultStep(.truncatedAnswer)) { fake in
             let client = try RawClient(port: fake.port)
             try client.post("{\"event_id\":\"a\"}")
-            let (bytes, end) = try client.rest()
+            let (bytes, end) = try client.remainder()
 
             #expect(String(decoding: bytes, as: UTF8.self).hasSuffix("Content-Length: 100\r\n\r\n0123456789"))
             #expect(end == .closed)
@@ -194,7 +194,7 @@ struct FaultTests {
         try listening(FaultStep(.garbage)) { fake in
             let client = try RawClient(port: fake.port)
             try client.post("{\"event_id\":\"a\"}")
-            let (bytes, end) = try client.rest()
+            let (bytes, end) = try client.remainder()
 
             #expect(!bytes.isEmpty && !bytes.starts(with: Array("HTTP".utf8)))
             #expect(end == .closed)
@@ -226,11 +226,11 @@ struct FaultTests {
                 #expect(answer.headers["connection"] == nil)
 
                 if crossing {
-                    #expect(try client.rest(within: aMoment).end == .nothing)
+                    #expect(try client.remainder(within: aMoment).end == .nothing)
                     try client.post("{\"event_id\":\"b\"}")
-                    #expect(try client.rest().end == .reset)
+                    #expect(try client.remainder().end == .reset)
                 } else {
-                    #expect(try client.rest().end == .closed)
+                    #expect(try client.remainder().end == .closed)
                 }
                 #expect(fake.acceptedIDs == ["a"])
             }

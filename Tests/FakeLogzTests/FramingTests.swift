@@ -37,7 +37,7 @@ struct FramingTests {
             try client.post("{}", headers: ["Connection: close"])
 
             #expect(try client.answer().headers["connection"] == "close")
-            #expect(try client.rest().end == .closed)
+            #expect(try client.remainder().end == .closed)
         }
     }
 
@@ -132,7 +132,7 @@ struct FramingTests {
             try client.send(request)
 
             #expect(try client.answer().status == 400)
-            #expect(try client.rest().end != .nothing)
+            #expect(try client.remainder().end != .nothing)
         }
     }
 
@@ -143,7 +143,7 @@ struct FramingTests {
             try client.send("POST /?token=good HTTP/1.1\r\nContent-Length: 100\r\n\r\n{\"event_id\":\"a\"}\n")
             try client.finish()
 
-            #expect(try client.rest().end == .closed)
+            #expect(try client.remainder().end == .closed)
             #expect(fake.requests.map(\.wireBytes) == [17])
             #expect(fake.accepted.isEmpty)
         }

@@ -19,7 +19,7 @@ struct LedgerTests {
             try listening(options) { fake in
                 let client = try RawClient(port: fake.port)
                 try client.post("{\"event_id\":\"a\"}")
-                _ = try client.rest()
+                _ = try client.remainder()
                 _ = try fake.answer(to: "{\"event_id\":\"b\"}\nnonsense", headers: ["User-Agent: us"])
             }
 

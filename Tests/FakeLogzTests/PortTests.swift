@@ -21,7 +21,7 @@ struct PortTests {
             #expect(try client.answer().status == 200)
 
             try fake.down()
-            #expect(try client.rest().end == .closed)
+            #expect(try client.remainder().end == .closed)
             #expect(Self.connects(to: fake.port) == .connectionRefused)
 
             try fake.up()
@@ -64,7 +64,7 @@ struct PortTests {
             try clients[63].post("{}")
             #expect(try clients[63].answer().status == 200)
 
-            #expect(try RawClient(port: fake.port).rest().end == .closed)
+            #expect(try RawClient(port: fake.port).remainder().end == .closed)
         }
     }
 
@@ -79,7 +79,7 @@ struct PortTests {
 
         fake.stop()
 
-        #expect(try client.rest().end == .closed)
+        #expect(try client.remainder().end == .closed)
         #expect(Self.connects(to: port) == .connectionRefused)
         #expect(Self.connects(to: controlPort) == .connectionRefused)
     }

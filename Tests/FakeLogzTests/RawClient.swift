@@ -52,7 +52,7 @@ final class RawClient {
     }
 
     /// Reads until the connection ends or the time is over.
-    func rest(within time: Duration = .seconds(10)) throws -> (bytes: [UInt8], end: End) {
+    func remainder(within time: Duration = .seconds(10)) throws -> (bytes: [UInt8], end: End) {
         let deadline = MonotonicClock.now.advanced(by: time)
         while true {
             if let end = try receive(until: deadline) {

@@ -66,7 +66,7 @@ package final class ChildProcess {
     }
 
     /// Sends a signal to the program only.
-    package func tell(_ signal: Int32) {
+    package func signal(_ signal: Int32) {
         if isRunning { kill(pid, signal) }
     }
 

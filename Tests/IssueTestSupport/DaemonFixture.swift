@@ -101,7 +101,7 @@ package final class DaemonFixture {
 
     /// Makes the daemon reload its configuration, and waits until it has.
     package func reload() throws {
-        process?.tell(SIGHUP)
+        process?.signal(SIGHUP)
         try waits(for: "RELOADING=1")
         try waitUntilReady()
     }
@@ -118,7 +118,7 @@ package final class DaemonFixture {
     /// Stops the daemon with SIGTERM and returns how it ended.
     @discardableResult
     package func terminate(within time: Duration = .seconds(30)) throws -> ChildProcess.End? {
-        process?.tell(SIGTERM)
+        process?.signal(SIGTERM)
         defer { process = nil }
         return try process?.end(within: time)
     }

@@ -4,8 +4,8 @@ import UnixIO
 @Suite("Call stacks")
 struct CallStackTests {
     @inline(never)
-    private static func deep(_ depth: Int, _ look: () -> [UInt]) -> [UInt] {
-        let found = depth == 0 ? look() : deep(depth - 1, look)
+    private static func deep(_ depth: Int, _ collect: () -> [UInt]) -> [UInt] {
+        let found = depth == 0 ? collect() : deep(depth - 1, collect)
         // Work after the call prevents a tail call.
         return found + []
     }

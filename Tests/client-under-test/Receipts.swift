@@ -23,7 +23,7 @@ struct Receipts {
     func run() {
         for number in first..<first + count {
             report(number)
-            if number % 10 == 9, pause > 0 { rest(.milliseconds(pause)) }
+            if number % 10 == 9, pause > 0 { wait(.milliseconds(pause)) }
         }
         flushIssues(timeout: .milliseconds(timeout))
     }
@@ -39,7 +39,7 @@ struct Receipts {
         }
     }
 
-    private func rest(_ time: Duration) {
+    private func wait(_ time: Duration) {
         let nothing = Monitor(())
         _ = nothing.wait(deadline: MonotonicClock.now.advanced(by: time)) { _ -> Bool? in nil }
     }

@@ -34,7 +34,7 @@ struct FakeLogzArguments: Hashable, Sendable {
 
     private(set) var options = FakeLogzOptions()
     private(set) var keepsRunning = false
-    private(set) var asksForHelp = false
+    private(set) var wantsHelp = false
 
     init(_ arguments: [String]) throws(FakeLogzUsageError) {
         var rest = arguments[...]
@@ -59,7 +59,7 @@ struct FakeLogzArguments: Hashable, Sendable {
 
     private mutating func takeSwitch(_ name: String) -> Bool {
         switch name {
-        case "--help", "-h": asksForHelp = true
+        case "--help", "-h": wantsHelp = true
         case "--keep-running": keepsRunning = true
         case "--strict": options.isStrict = true
         case "--allow-empty-lines": options.emptyLineIsError = false

@@ -34,7 +34,7 @@ package struct FakeLogzCommand: Sendable {
             say("fake-logz: \(error) (see --help)\n", on: .error)
             return ExitCode.usage.rawValue
         }
-        guard !parsed.asksForHelp else {
+        guard !parsed.wantsHelp else {
             say(FakeLogzArguments.help, on: .output)
             return ExitCode.success.rawValue
         }

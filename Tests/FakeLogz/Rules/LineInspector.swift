@@ -10,7 +10,7 @@ struct LineInspector: Sendable {
     }
 
     private static let longestField = 32_700
-    private static let mostFields = 1_000
+    private static let maxFields = 1_000
     private static let deepest = 10
 
     private var firstKinds: [String: Kind] = [:]
@@ -20,7 +20,7 @@ struct LineInspector: Sendable {
         var tags: Set<LineTag> = []
         var count = 0
         inspect(fields, name: "", depth: 1, count: &count, tags: &tags)
-        if count > Self.mostFields { tags.insert(.tooManyFields) }
+        if count > Self.maxFields { tags.insert(.tooManyFields) }
         if let time = fields["@timestamp"], !Self.isTime(time) { tags.insert(.timestampUnparsable) }
         if let typeInQuery, let type = fields["type"], type != .string(typeInQuery) { tags.insert(.twoTypes) }
         return tags

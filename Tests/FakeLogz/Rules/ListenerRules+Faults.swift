@@ -1,6 +1,6 @@
 extension ListenerRules {
     /// Returns the result of a request under a fault.
-    func judge(_ head: RequestHead, body: [UInt8], tokens: Set<String>, under fault: Fault?) -> AdmissionDecision {
+    func evaluate(_ head: RequestHead, body: [UInt8], tokens: Set<String>, under fault: Fault?) -> AdmissionDecision {
         var rules = self
         switch fault {
         case .status(let code, let headers, let text):
@@ -20,12 +20,12 @@ extension ListenerRules {
         case .poison(let text):
             rules.poison = text
         case .authFlip:
-            return rules.judge(head, body: body, tokens: [])
+            return rules.evaluate(head, body: body, tokens: [])
         case nil, .down, .blackhole, .flap, .acceptSilent, .readSilent, .slowAnswer, .slowRead, .drip,
             .resetBeforeAnswer,
             .truncatedAnswer, .hugeAnswer, .keepAliveClose:
             break
         }
-        return rules.judge(head, body: body, tokens: tokens)
+        return rules.evaluate(head, body: body, tokens: tokens)
     }
 }

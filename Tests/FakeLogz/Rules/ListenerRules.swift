@@ -11,17 +11,17 @@ struct ListenerRules: Hashable, Sendable {
     /// Lines that contain one of these texts count as malformed.
     var poison: String?
 
-    func judge(_ head: RequestHead, body: [UInt8], tokens: Set<String>) -> AdmissionDecision {
+    func evaluate(_ head: RequestHead, body: [UInt8], tokens: Set<String>) -> AdmissionDecision {
         if let refusal = refusal(of: head, tokens: tokens) { return .answer(refusal) }
         if limitScope != .inflated, body.count > bodyLimit { return .answer(HTTPAnswer(status: 413)) }
         switch head.header("Content-Encoding")?.lowercased() {
         case nil, "identity":
             guard body.count <= bodyLimit else { return .answer(HTTPAnswer(status: 413)) }
-            return judge(text: body)
+            return evaluate(text: body)
         case "gzip", "x-gzip":
             let limit = limitScope == .wire ? HTTPInput.requestLimit : bodyLimit
             do throws(Inflate.Failure) {
-                return judge(text: try Inflate.gzip(body, limit: limit))
+                return evaluate(text: try Inflate.gzip(body, limit: limit))
             } catch {
                 switch error {
                 case .overLimit: return .answer(HTTPAnswer(status: 413))
@@ -46,7 +46,7 @@ struct ListenerRules: Hashable, Sendable {
         return nil
     }
 
-    private func judge(text: [UInt8]) -> AdmissionDecision {
+    private func evaluate(text: [UInt8]) -> AdmissionDecision {
         var counters = LineCounters()
         var accepted: [AdmissionDecision.Line] = []
         let poison = poison.map { Array($0.utf8) }
@@ -65,13 +65,13 @@ struct ListenerRules: Hashable, Sendable {
             }
         }
         let faulty = counters.malformed + counters.oversized + (emptyLineIsError ? counters.empty : 0)
-        var judgement =
+        var decision =
             faulty > 0
             ? AdmissionDecision.partial(counters)
             : AdmissionDecision(answer: HTTPAnswer(status: 200), counters: counters)
-        judgement.inflatedBytes = text.count
-        judgement.accepted = accepted
-        return judgement
+        decision.inflatedBytes = text.count
+        decision.accepted = accepted
+        return decision
     }
 
     private static func accepted(_ line: [UInt8]) -> AdmissionDecision.Line? {

@@ -71,15 +71,15 @@ struct ConnectionService: Sendable {
         }
 
         let tokens = core.state.withLock { $0.tokens }
-        let judgement = core.rules.judge(head, body: body, tokens: tokens, under: fault)
-        request.inflatedBytes = judgement.inflatedBytes
-        request.counters = judgement.counters
-        request.status = fault?.leavesUnanswered == true ? nil : judgement.answer.status
-        decide(request, judgement, typeInQuery: head.query("type"))
+        let decision = core.rules.evaluate(head, body: body, tokens: tokens, under: fault)
+        request.inflatedBytes = decision.inflatedBytes
+        request.counters = decision.counters
+        request.status = fault?.leavesUnanswered == true ? nil : decision.answer.status
+        decide(request, decision, typeInQuery: head.query("type"))
 
         // Takes effect before the response, so that the client can rely on it.
         let isCut = control.applyPortFaults()
-        let (isComplete, next) = deliver(judgement.answer, under: fault, keepsAlive: head.keepsAlive)
+        let (isComplete, next) = deliver(decision.answer, under: fault, keepsAlive: head.keepsAlive)
         core.state.withLock { $0.answered(number, completely: isComplete) }
         core.state.broadcast()
         if isCut {
@@ -137,9 +137,9 @@ struct ConnectionService: Sendable {
         return .close
     }
 
-    private func decide(_ request: RecordedRequest, _ judgement: AdmissionDecision? = nil, typeInQuery: String? = nil) {
+    private func decide(_ request: RecordedRequest, _ decision: AdmissionDecision? = nil, typeInQuery: String? = nil) {
         core.state.withLock {
-            $0.decided(request, lines: judgement?.accepted ?? [], typeInQuery: typeInQuery)
+            $0.decided(request, lines: decision?.accepted ?? [], typeInQuery: typeInQuery)
         }
         core.state.broadcast()
     }

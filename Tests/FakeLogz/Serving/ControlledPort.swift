@@ -36,7 +36,7 @@ final class ControlledPort: Sendable {
     /// Serves a connection until it ends.
     typealias Handler = @Sendable (ControlledPort, OpenSocket, _ number: Int) -> Void
 
-    private static let mostConnections = 64
+    private static let maxConnections = 64
 
     let port: UInt16
     private let state = Monitor(State())
@@ -148,7 +148,7 @@ final class ControlledPort: Sendable {
         while let connection = try? listener.descriptor.accept() {
             let socket = OpenSocket(connection)
             let number = state.withLock { state -> Int? in
-                guard state.connections.count < Self.mostConnections else { return nil }
+                guard state.connections.count < Self.maxConnections else { return nil }
                 state.connectionCount += 1
                 state.connections[state.connectionCount] = socket
                 return state.connectionCount

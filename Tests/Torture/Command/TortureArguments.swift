@@ -32,13 +32,13 @@ struct TortureArguments {
     private(set) var keeps = false
     /// `true` if each call fails in turn.
     private(set) var sweeps = true
-    private(set) var asksForHelp = false
+    private(set) var wantsHelp = false
 
     init(_ arguments: [String]) throws(UsageError) {
         var rest = arguments[...]
         while let argument = rest.popFirst() {
             switch argument {
-            case "--help", "-h": asksForHelp = true
+            case "--help", "-h": wantsHelp = true
             case "--keep": keeps = true
             case "--library": usesLibrary = true
             case "--sample": sweeps = false

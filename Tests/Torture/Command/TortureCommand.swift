@@ -17,11 +17,11 @@ package struct TortureCommand {
         do {
             parsed = try TortureArguments(arguments)
         } catch {
-            say("torture-issued: \(error) (see --help)")
+            write("torture-issued: \(error) (see --help)")
             CurrentProcess.exit(64)
         }
-        if parsed.asksForHelp {
-            say(TortureArguments.help)
+        if parsed.wantsHelp {
+            write(TortureArguments.help)
             CurrentProcess.exit(0)
         }
         do {
@@ -29,13 +29,13 @@ package struct TortureCommand {
             try Signal.pipe.ignore()
             CurrentProcess.exit(try await run(parsed) ? 0 : 1)
         } catch {
-            say("\(error)")
+            write("\(error)")
             CurrentProcess.exit(1)
         }
     }
 
     private func run(_ parsed: TortureArguments) async throws -> Bool {
-        say("Seed \(parsed.seed), \(parsed.minutes) minutes.")
+        write("Seed \(parsed.seed), \(parsed.minutes) minutes.")
         let tools = try ScratchFolder(named: "issued-torture")
         let library = try FaultLibrary.build(in: tools)
         let disk = try FaultLibrary.buildDisk(in: tools)
@@ -47,12 +47,12 @@ package struct TortureCommand {
             ? ReporterStyle.programs : ReporterStyle.usual(withOtherUsers: OtherUser.obstacle == nil)
         var table = TortureTable()
         if parsed.usesLibrary {
-            say("Reporters are programs that link the client library.")
+            write("Reporters are programs that link the client library.")
         } else if parsed.faults.isEmpty || "Damage".contains(parsed.faults) {
             table.add(try await DamageRun.all())
         }
         if let obstacle = DiskFullRun.obstacle {
-            say("Disk full is skipped: \(obstacle).")
+            write("Disk full is skipped: \(obstacle).")
         } else if parsed.faults.isEmpty || "Disk full".contains(parsed.faults) {
             table.add(
                 try await DiskFullRun.run(
@@ -71,16 +71,16 @@ package struct TortureCommand {
                 try campaign(tortureRun, disk, parsed)
             } catch {
                 daemon.folder.keep()
-                say("\n\(tortureRun.table.text)\n")
-                say("Kept the folder: \(daemon.folder.path)")
-                say("To repeat: scripts/torture \(parsed.minutes) --seed \(parsed.seed)")
+                write("\n\(tortureRun.table.text)\n")
+                write("Kept the folder: \(daemon.folder.path)")
+                write("To repeat: scripts/torture \(parsed.minutes) --seed \(parsed.seed)")
                 throw error
             }
             var table = tortureRun.table
             table.add(others)
-            say("\n\(table.text)\n")
-            for name in table.unreached { say("Not reached: \(name)") }
-            say("\(table.kills) kills, no contradictions.")
+            write("\n\(table.text)\n")
+            for name in table.unreached { write("Not reached: \(name)") }
+            write("\(table.kills) kills, no contradictions.")
             return table.unreached.isEmpty
         }
     }
@@ -96,17 +96,17 @@ package struct TortureCommand {
                 try step(tortureRun)
                 done += 1
                 if done % 20 == 0 {
-                    say(
+                    write(
                         "  \(done) faults of cycle \(plan.cycles), \(tortureRun.table.kills) kills, \(tortureRun.oracle.sums.sent) records"
                     )
                 }
             }
             try tortureRun.checkForwarding()
-            say("Cycle \(plan.cycles): \(done) faults in \(MonotonicClock.now.duration(to: start) * -1)")
+            write("Cycle \(plan.cycles): \(done) faults in \(MonotonicClock.now.duration(to: start) * -1)")
         } while MonotonicClock.now < end || tortureRun.table.kills < parsed.kills
     }
 
-    private func say(_ text: String) {
+    private func write(_ text: String) {
         try? StandardStream.output.writeAll(Array("\(text)\n".utf8))
     }
 }

@@ -33,10 +33,10 @@ extension Inspection {
     func compare<Key>(_ name: String, _ stored: [Key: RecordTotals], with seen: inout [Key: RecordTotals]) {
         var more: Int64 = 0
         for (key, tally) in seen {
-            let says = stored[key] ?? RecordTotals()
+            let totals = stored[key] ?? RecordTotals()
             more -= tally.records
-            let isWell = overlooked > 0 ? says.holds(tally) : says == tally
-            if !isWell { complaints.append("\(name) has \(says) for \(key), but the rows were \(tally)") }
+            let isWell = overlooked > 0 ? totals.holds(tally) : totals == tally
+            if !isWell { complaints.append("\(name) has \(totals) for \(key), but the rows were \(tally)") }
         }
         for (key, tally) in stored {
             more += tally.records

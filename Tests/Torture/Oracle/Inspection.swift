@@ -60,7 +60,7 @@ package final class Inspection {
     /// Examines new rows, and throws if something contradicts the oracle.
     ///
     /// - Parameter isQuiet: `true` if no call is in flight, so that all outcomes are final.
-    package func look(isQuiet: Bool = true) throws {
+    package func inspect(isQuiet: Bool = true) throws {
         let ends = isQuiet ? nil : oracle.ends()
         let connection = try Connection(path: path, mode: .readOnly, busyTimeout: .seconds(20))
         try connection.readTransaction {

@@ -58,7 +58,7 @@ struct Reporter {
             }
             let begins = phase.0 == .reporting && (!style.isOnlyForRanges || phase.2)
             if !begins, open.isEmpty, phase.0 == .reporting {
-                pool.rest(.milliseconds(10))
+                pool.pause(.milliseconds(10))
                 continue
             }
             do {
@@ -68,7 +68,7 @@ struct Reporter {
                 disconnect()
             } catch {
                 disconnect()
-                pool.rest(.milliseconds(5))
+                pool.pause(.milliseconds(5))
             }
         }
     }
@@ -111,7 +111,7 @@ struct Reporter {
         if style.isOneway {
             for call in open { pool.oracle.lost(number, call.call) }
             open = []
-            pool.rest(style.pause)
+            pool.pause(style.pause)
             return
         }
         let isFull = open.count >= style.pipelined || !begins || isHeld
@@ -120,9 +120,9 @@ struct Reporter {
             try receive(client, within: isFull ? Self.timeout : .zero)
         } else if isHeld {
             isHeld = false
-            pool.rest(.milliseconds(60))
+            pool.pause(.milliseconds(60))
         }
-        if begins { pool.rest(style.pause) }
+        if begins { pool.pause(style.pause) }
     }
 
     private mutating func begin() {
@@ -189,7 +189,7 @@ struct Reporter {
         } else {
             pool.oracle.refused(number, open[index].call)
             open.remove(at: index)
-            pool.rest(.milliseconds(60))
+            pool.pause(.milliseconds(60))
         }
     }
 }

@@ -104,7 +104,7 @@ final class ReporterPool: Sendable {
     }
 
     /// Waits for a while, or until the end of the run.
-    func rest(_ time: Duration) {
+    func pause(_ time: Duration) {
         guard time > .zero else { return }
         _ = phase.wait(deadline: MonotonicClock.now.advanced(by: time)) { phase -> Bool? in
             if case .ended = phase.activity { return true }

@@ -103,7 +103,7 @@ package enum DamageRun {
             } catch {
                 guard MonotonicClock.now < deadline else { throw error }
                 row.resent += records.count
-                rest(.milliseconds(20))
+                pause(.milliseconds(20))
             }
         }
     }

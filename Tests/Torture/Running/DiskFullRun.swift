@@ -70,7 +70,7 @@ extension TortureRun {
             for size in [1 << 20, 1 << 16, 4096] {
                 while (try? file.write(contentsOf: Data(count: size))) != nil {}
             }
-            pool.rest(.milliseconds(5))
+            pool.pause(.milliseconds(5))
         }
     }
 }

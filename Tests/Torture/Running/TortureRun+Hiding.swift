@@ -27,15 +27,15 @@ extension TortureRun {
         let deadline = MonotonicClock.now.advanced(by: .seconds(180))
         while try daemon.file.rows(query, columns: 1).isEmpty {
             guard MonotonicClock.now < deadline else { throw GuaranteeViolation(description: "No such row was found.") }
-            pool.rest(.milliseconds(10))
+            pool.pause(.milliseconds(10))
         }
         try pool.settle()
         try daemon.terminate()
-        if row == .ofOpenRange { try inspection.look() }
+        if row == .ofOpenRange { try inspection.inspect() }
         try DatabaseFile(daemon.database, writable: true).execute(
             "DELETE FROM records WHERE id = (\(query))")
         do {
-            try inspection.look()
+            try inspection.inspect()
         } catch let contradiction as Oracle.Contradiction {
             return contradiction.description
         }

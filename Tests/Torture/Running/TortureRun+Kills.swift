@@ -12,7 +12,7 @@ extension TortureRun {
         case start
         case stop
         case freshStore
-        case rest
+        case idle
     }
 
     private func trigger(of point: String) -> Trigger {
@@ -26,13 +26,13 @@ extension TortureRun {
         if name.hasPrefix("checkpoint") || name.hasPrefix("database") {
             return Bool.random(using: &generator) ? .stop : .fillingRanges
         }
-        return name == "shrink" ? .rest : .load
+        return name == "shrink" ? .idle : .load
     }
 
     /// Kills the daemon at a point in its code, and starts it again.
     package func kill(at point: Int, _ name: String) throws {
         let trigger = trigger(of: name)
-        let fills = trigger == .fillingRanges || trigger == .rest || trigger == .shrinkingStore
+        let fills = trigger == .fillingRanges || trigger == .idle || trigger == .shrinkingStore
         let usual = daemon.configuration
         try round("SIGKILL \(name)", fillingRanges: fills) {
             let isReached = try reach(point, trigger)
@@ -49,17 +49,17 @@ extension TortureRun {
         switch trigger {
         case .load: pass = Int.random(in: 1...5, using: &generator)
         case .fillingRanges: timeout = .seconds(30)
-        case .rest:
-            _ = try waitsForEnd(within: .seconds(3), looks: true)
+        case .idle:
+            _ = try waitsForEnd(within: .seconds(3), inspects: true)
             try pool.settle()
-            try inspection.look()
+            try inspection.inspect()
             timeout = .seconds(5)
         case .start:
             try daemon.terminate()
             pass = Int.random(in: 1...2, using: &generator)
         case .freshStore:
             try pool.settle()
-            try inspection.look()
+            try inspection.inspect()
             try daemon.terminate()
             try FileManager.default.removeItem(atPath: daemon.folder["state"])
             try forgetStore()
@@ -69,7 +69,7 @@ extension TortureRun {
             try waitForClosedRange()
             // Records that are removed this fast must be read before.
             try pool.settle()
-            try inspection.look()
+            try inspection.inspect()
             try daemon.terminate()
             var small = daemon.configuration
             small.text.replace(/MaxSize=\w+/, with: "MaxSize=1M")
@@ -79,10 +79,10 @@ extension TortureRun {
         try control.signal(SIGKILL, at: point, pass: pass)
         switch trigger {
         case .start, .freshStore, .shrinkingStore: try daemon.launch()
-        case .stop: daemon.process?.tell(SIGTERM)
-        case .load, .fillingRanges, .rest: break
+        case .stop: daemon.process?.signal(SIGTERM)
+        case .load, .fillingRanges, .idle: break
         }
-        let hasEnded = try waitsForEnd(within: timeout, looks: trigger != .start && trigger != .freshStore)
+        let hasEnded = try waitsForEnd(within: timeout, inspects: trigger != .start && trigger != .freshStore)
         try control.disarm()
         if !hasEnded { daemon.process?.send(SIGKILL) }
         _ = try daemon.end()
@@ -103,7 +103,7 @@ extension TortureRun {
         let fills = Int.random(in: 0..<12, using: &generator) == 0
         try round("SIGKILL at random", fillingRanges: fills) {
             load(for: 0...150)
-            if daemon.process?.isRunning == true, fills { try inspection.look(isQuiet: false) }
+            if daemon.process?.isRunning == true, fills { try inspection.inspect(isQuiet: false) }
             try daemon.kill()
             // Sometimes it is killed again before it is ready.
             if Int.random(in: 0..<4, using: &generator) == 0 {
@@ -133,9 +133,9 @@ extension TortureRun {
         try round("SIGSTOP, SIGCONT") {
             for _ in 1...3 {
                 load(for: 10...100)
-                daemon.process?.tell(SIGSTOP)
+                daemon.process?.signal(SIGSTOP)
                 load(for: 50...500)
-                daemon.process?.tell(SIGCONT)
+                daemon.process?.signal(SIGCONT)
             }
             return true
         }

@@ -9,7 +9,7 @@ extension TortureRun {
     package func goBackToBackup() throws {
         try round("Back to a backup") {
             load(for: 50...200)
-            try settleAndLook()
+            try settleAndInspect()
             try checkForwarding()
             let delivered = try RawClient(path: daemon.socket).destination().ledger.delivered
             let reply: BackupReply = try RawClient(path: daemon.socket).call(.backup, JSONValue.object([]))
@@ -17,7 +17,7 @@ extension TortureRun {
             let then = Inspection(as: inspection)
             pool.report()
             load(for: 100...300)
-            try settleAndLook()
+            try settleAndInspect()
             if Bool.random(using: &generator) { try daemon.kill() } else { try daemon.terminate() }
             for ending in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: daemon.database + ending) }
             try FileManager.default.moveItem(atPath: copy, toPath: daemon.database)
@@ -33,23 +33,23 @@ extension TortureRun {
     package func purgeNewest() throws {
         try round("The newest purged") {
             load(for: 50...200)
-            try settleAndLook()
+            try settleAndInspect()
             try visit()
-            try inspection.look()
+            try inspection.inspect()
             if Bool.random(using: &generator) {
                 let client = try RawClient(path: daemon.socket)
                 try client.begin(.purge, PurgeParameters(filter: Self.visitors))
-                rest(.microseconds(Int.random(in: 0...20_000, using: &generator)))
+                pause(.microseconds(Int.random(in: 0...20_000, using: &generator)))
                 try daemon.kill()
                 try daemon.start()
             }
             let _: PurgeReply = try RawClient(path: daemon.socket).call(
                 .purge, PurgeParameters(filter: Self.visitors))
             inspection.erased(app: Self.visitor)
-            try inspection.look()
+            try inspection.inspect()
             if Bool.random(using: &generator) { try daemon.kill() } else { try daemon.terminate() }
             try daemon.start()
-            try inspection.look()
+            try inspection.inspect()
             pool.report()
             load(for: 50...200)
             return true
@@ -61,7 +61,7 @@ extension TortureRun {
         let usual = daemon.configuration
         try round("Set aside, and repaired") {
             load(for: 50...200)
-            try settleAndLook()
+            try settleAndInspect()
             try daemon.terminate()
             let old = try daemon.file.rows("SELECT count(*) FROM records", columns: 1)
             try DatabaseFile(daemon.database, writable: true).execute("PRAGMA user_version = 9999")
@@ -85,7 +85,7 @@ extension TortureRun {
             guard reply.unreadable == 0 else {
                 throw GuaranteeViolation(description: "The old store could not be read: \(reply)")
             }
-            try settleAndLook()
+            try settleAndInspect()
             let new = try daemon.file.rows(
                 #"SELECT count(*) FROM records WHERE details ->> '$.recovered.id' IS NOT NULL"#, columns: 1)
             guard new == old else {
@@ -102,9 +102,9 @@ extension TortureRun {
         }
     }
 
-    private func settleAndLook() throws {
+    private func settleAndInspect() throws {
         try pool.settle()
-        try inspection.look()
+        try inspection.inspect()
     }
 
     // MARK: Visitors

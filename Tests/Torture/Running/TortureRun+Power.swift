@@ -23,7 +23,7 @@ extension TortureRun {
         try round("Power cut, \(cut == .moment ? "at any moment" : "at calls (\(cut.rawValue))")", fillingRanges: fills)
         {
             try pool.settle()
-            try inspection.look()
+            try inspection.inspect()
             try daemon.terminate()
             try daemon.configure(configuration(usual, cut, disk))
             pool.report(fillingRanges: fills)
@@ -31,16 +31,16 @@ extension TortureRun {
             if cut == .moment {
                 load(for: 0...1500)
                 if Bool.random(using: &generator) {
-                    daemon.process?.tell(SIGTERM)
-                    rest(.microseconds(Int.random(in: 0...50_000, using: &generator)))
+                    daemon.process?.signal(SIGTERM)
+                    pause(.microseconds(Int.random(in: 0...50_000, using: &generator)))
                 }
             }
             // Other processes see only synced data, so there are no looks until the daemon has ended.
-            let hasEnded = try cut == .moment ? false : waitsForEnd(within: .seconds(10), looks: false)
+            let hasEnded = try cut == .moment ? false : waitsForEnd(within: .seconds(10), inspects: false)
             daemon.process?.send(SIGKILL)
             _ = try daemon.end()
             // Before retention removes records that were not read.
-            try inspection.look(isQuiet: false)
+            try inspection.inspect(isQuiet: false)
             try daemon.configure(usual)
             try daemon.start()
             return hasEnded || cut == .moment

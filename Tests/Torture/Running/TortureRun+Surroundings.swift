@@ -11,7 +11,7 @@ extension TortureRun {
             load(for: 60...200)
             if Bool.random(using: &generator) { try daemon.restart() }
             try pool.settle()
-            try inspection.look()
+            try inspection.inspect()
             pool.report()
             try control.setClock(off: .zero)
             load(for: 20...60)
@@ -29,7 +29,7 @@ extension TortureRun {
                 guard MonotonicClock.now < deadline else {
                     throw GuaranteeViolation(description: "The socket did not reappear.")
                 }
-                pool.rest(.milliseconds(10))
+                pool.pause(.milliseconds(10))
             }
             return true
         }

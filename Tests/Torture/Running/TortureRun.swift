@@ -19,7 +19,7 @@ package final class TortureRun {
     package var generator: SeededGenerator
     let pool: ReporterPool
     var inspection: Inspection
-    private static let betweenLooks = Duration.milliseconds(250)
+    private static let inspectionInterval = Duration.milliseconds(250)
     /// The number of rows found in stores that have since been replaced.
     private var foundBefore = 0
     /// The number of delivered records in the ledger when the destination was last reset.
@@ -91,7 +91,7 @@ package final class TortureRun {
                 throw GuaranteeViolation(description: "The daemon is no longer running.")
             }
             try pool.settle()
-            try inspection.look()
+            try inspection.inspect()
             if let line = try log(from: before.2).split(separator: "\n").first(where: { $0.contains("reason=age") }) {
                 throw GuaranteeViolation(description: "No record is old enough for this: \(line)")
             }
@@ -132,22 +132,22 @@ package final class TortureRun {
 
     /// Lets some time pass under load.
     func load(for time: ClosedRange<Int>) {
-        pool.rest(.milliseconds(Int.random(in: time, using: &generator)))
+        pool.pause(.milliseconds(Int.random(in: time, using: &generator)))
     }
 
     /// Waits until the daemon has ended on its own.
     ///
-    /// - Parameter looks: `true` to examine its store in the meantime, before retention removes records that were not
+    /// - Parameter inspects: `true` to examine its store in the meantime, before retention removes records that were not
     ///   read.
-    func waitsForEnd(within time: Duration, looks: Bool) throws -> Bool {
+    func waitsForEnd(within time: Duration, inspects: Bool) throws -> Bool {
         let deadline = MonotonicClock.now.advanced(by: time)
-        var looksAt = MonotonicClock.now.advanced(by: Self.betweenLooks)
+        var nextInspection = MonotonicClock.now.advanced(by: Self.inspectionInterval)
         while daemon.process?.isRunning == true {
             guard MonotonicClock.now < deadline else { return false }
-            pool.rest(.milliseconds(2))
-            guard looks, MonotonicClock.now >= looksAt else { continue }
-            try inspection.look(isQuiet: false)
-            looksAt = MonotonicClock.now.advanced(by: Self.betweenLooks)
+            pool.pause(.milliseconds(2))
+            guard inspects, MonotonicClock.now >= nextInspection else { continue }
+            try inspection.inspect(isQuiet: false)
+            nextInspection = MonotonicClock.now.advanced(by: Self.inspectionInterval)
         }
         return true
     }

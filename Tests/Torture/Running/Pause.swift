@@ -1,7 +1,7 @@
 import UnixIO
 
 /// Sleeps on the current thread.
-func rest(_ time: Duration) {
+func pause(_ time: Duration) {
     let nothing = Monitor(())
     _ = nothing.wait(deadline: MonotonicClock.now.advanced(by: time)) { _ -> Bool? in nil }
 }
