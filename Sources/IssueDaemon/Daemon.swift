@@ -238,7 +238,7 @@ package final class Daemon {
     /// Shows the configuration's errors in `status`, and saves a copy of a
     /// valid configuration.
     func configurationTakesEffect(_ board: StatusRegistry) {
-        board.tell(effective)
+        board.update(effective)
         guard effective.isValid else { return }
         do throws(Errno) {
             try LastValidConfiguration(of: source, in: surroundings).write(configuration)

@@ -110,7 +110,7 @@ final class DaemonRun {
                             alertLogger.committed()
                             for forwarder in forwarders.withLock({ $0 }) { forwarder.recordsArrived() }
                         },
-                        refused: { socket.refused($0) }, changed: { board.tell($0) }, damaged: damaged,
+                        refused: { socket.refused($0) }, changed: { board.update($0) }, damaged: damaged,
                         removed: { jobs.collect() })
                 ) { result in
                     started.withLock { $0 = result.map { _ in } }

@@ -42,7 +42,7 @@ struct Destinations {
                     destination.run(service, fatesMoved: fatesMoved)
                 })
         }
-        for row in rows { board.tell(StatusRegistry.Forwarder(misconfigured: row)) }
+        for row in rows { board.update(StatusRegistry.Forwarder(misconfigured: row)) }
     }
 
     /// Stops all services.

@@ -15,8 +15,8 @@ final class UnavailableStoreServer {
     init(_ effective: EffectiveConfiguration, listener: Listener, reason: StoreFailure, log: Log) throws {
         let configuration = effective.configuration
         let board = StatusRegistry(path: configuration.store.path)
-        board.tell(reason)
-        board.tell(effective)
+        board.update(reason)
+        board.update(effective)
         let socket = try SocketService(
             listener: listener, limits: SocketLimits(configuration.socket),
             recordLimits: RecordLimits(configuration.socket), access: AccessPolicy(configuration.access),

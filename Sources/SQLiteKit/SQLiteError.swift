@@ -69,7 +69,7 @@ extension SQLiteError {
     }
 
     /// The message of SQLite, followed by that of the kernel.
-    package var words: String {
+    package var text: String {
         guard systemErrno != 0, let reason = unsafe strerror(systemErrno) else { return message }
         return unsafe "\(message) (\(String(cString: reason)))"
     }

@@ -83,7 +83,7 @@ struct FairRetentionTests {
                     idleSteps += records == 0 ? 1 : 0
                     #expect(idleSteps <= 1)
                     try afterEach()
-                case .closeRange, .rest: return expired
+                case .closeRange, .wait: return expired
                 }
             }
             return expired

@@ -93,7 +93,7 @@ struct LimitRowsTests {
             while true {
                 let walked = try reader.walk(after: cursor, limit: 50)
                 guard let last = walked.last?.candidate.record else { break }
-                for record in walked { _ = live.judge(record.candidate, at: record.at) }
+                for record in walked { _ = live.evaluate(record.candidate, at: record.at) }
                 try save(live.takeChanges(), writer, 1)
                 cursor = last
             }
@@ -106,7 +106,7 @@ struct LimitRowsTests {
                 let candidate = Candidate(
                     record: cursor + number + 1, group: group.group, account: group.account, user: 1000,
                     severity: .error, isFirstOfGroup: false)
-                #expect(live.judge(candidate, at: at) == restored.judge(candidate, at: at))
+                #expect(live.evaluate(candidate, at: at) == restored.evaluate(candidate, at: at))
             }
         }
     }

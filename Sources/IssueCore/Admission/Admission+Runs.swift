@@ -60,7 +60,7 @@ package struct SuppressedRun: Sendable {
     package let severity: Severity
     package let reason: SuppressionReason
     /// The index of `reason` in `SuppressionReason.allCases`.
-    package let place: Int
+    package let reasonIndex: Int
     /// The log time from which records must be evaluated again.
     package let until: RecordLogInstant
     /// `true` if the run ends as soon as any record is admitted, because that could change the
@@ -80,7 +80,7 @@ package struct SuppressedRun: Sendable {
         user = candidate.user
         severity = candidate.severity
         self.reason = reason
-        place = SuppressionReason.allCases.firstIndex(of: reason) ?? 0
+        reasonIndex = SuppressionReason.allCases.firstIndex(of: reason) ?? 0
         self.until = until
         endsWithAdmission = untilNext
     }

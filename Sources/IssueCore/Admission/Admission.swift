@@ -243,7 +243,7 @@ extension Admission {
     ///   - candidate: The record.
     ///   - now: The log time of the record.
     /// - Returns: The decision.
-    package mutating func judge(_ candidate: Candidate, at now: RecordLogInstant) -> AdmissionDecision {
+    package mutating func evaluate(_ candidate: Candidate, at now: RecordLogInstant) -> AdmissionDecision {
         var claims = candidate.wasPriority ? [] : Self.reserves(for: candidate)
         claims.append(.common)
         let (judgement, group) = decide(candidate, claims: claims, at: now)

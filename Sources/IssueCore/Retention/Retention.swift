@@ -18,7 +18,7 @@ package struct Retention: Equatable, Sendable {
         /// full.
         case closeRange
         /// Do nothing and check again after this time.
-        case rest(Duration)
+        case wait(Duration)
     }
 
     /// The maximum time between two checks. There is no notification when the disk fills up.
@@ -40,7 +40,7 @@ package struct Retention: Equatable, Sendable {
             return .thin(evictionCandidate, reason)
         }
         if let since = snapshot.openSince, since.duration(to: snapshot.now) >= maxOpenDuration { return .closeRange }
-        return .rest(untilNextCheck(snapshot))
+        return .wait(untilNextCheck(snapshot))
     }
 
     /// Returns `true` if the database exceeds its maximum size or the disk has too little free

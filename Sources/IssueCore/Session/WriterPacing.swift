@@ -4,7 +4,7 @@
 /// it. While only bulk senders are active, that latency harms no one. Once a low-volume connection
 /// has been seen, commits stay small for `memory`.
 package struct CommitSizePolicy: Sendable {
-    private let most: Int
+    private let bulk: Int
     private let shared: Int
     private var counts: [UInt64: Int] = [:]
     /// The counts of the last interval and of the one before it.
@@ -21,16 +21,16 @@ package struct CommitSizePolicy: Sendable {
     private static let little = 1000
 
     /// - Parameters:
-    ///   - most: The size of a commit while only bulk senders are active.
+    ///   - bulk: The size of a commit while only bulk senders are active.
     ///   - shared: The size of a commit after a low-volume connection was seen.
-    package init(most: Int, shared: Int) {
-        self.most = most
+    package init(bulk: Int, shared: Int) {
+        self.bulk = bulk
         self.shared = shared
     }
 
     /// Returns the maximum size of the next commit.
     package func limit(at now: MonotonicInstant) -> Int {
-        guard let sharedUntil, now < sharedUntil else { return most }
+        guard let sharedUntil, now < sharedUntil else { return bulk }
         return shared
     }
 

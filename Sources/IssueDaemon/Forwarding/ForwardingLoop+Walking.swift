@@ -81,7 +81,7 @@ extension ForwardingLoop where Destination: ~Copyable {
     ) throws -> Bool {
         let candidate = record.candidate
         try recall(candidate)
-        switch admission.judge(candidate, at: record.at) {
+        switch admission.evaluate(candidate, at: record.at) {
         case .admit(let before, let occurrences):
             let sent = SentRecord(
                 row: candidate.record, account: candidate.account, count: candidate.count, suppressedBefore: before,
@@ -242,7 +242,7 @@ struct SuppressedRuns {
     mutating func begin(_ run: SuppressedRun?, _ number: Int) {
         runs[number] = run
         known[number].until = run?.until
-        known[number].place = run?.place ?? 0
+        known[number].place = run?.reasonIndex ?? 0
         if let run, run.endsWithAdmission { shared.append(number) }
     }
 

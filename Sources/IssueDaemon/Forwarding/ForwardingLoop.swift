@@ -220,7 +220,7 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
     // MARK: Status
 
     func publishStatus() {
-        service.board.tell(
+        service.board.update(
             StatusRegistry.Forwarder(name: service.destination.name, view: view, state: state))
     }
 

@@ -84,7 +84,7 @@ final class QueryService: Sendable {
             let began = MonotonicClock.now
             var content: Answer.Content
             do {
-                let open = try reader ?? StoreReader(path: path, control: writer.snapshots.control(.question))
+                let open = try reader ?? StoreReader(path: path, control: writer.snapshots.control(.query))
                 reader = open
                 let inbox = inbox
                 watch.begin(thread, connection: job.connection, open.interruption) { time in

@@ -78,19 +78,19 @@ final class StatusRegistry: Sendable {
     }
 
     /// Sets the reason for which reports can't be stored; nil if they can.
-    func tell(_ failure: StoreFailure?) {
+    func update(_ failure: StoreFailure?) {
         state.withLock { state in
             state.obstacle = failure.map { Obstacle(failure: $0, since: state.obstacle?.since ?? Clock.wall) }
         }
     }
 
     /// Sets the errors of the configuration that is now used.
-    func tell(_ configuration: EffectiveConfiguration) {
+    func update(_ configuration: EffectiveConfiguration) {
         let (faults, advice) = (configuration.faults, configuration.adviceByDestination)
         state.withLock { ($0.configurationFaults, $0.destinationAdvice) = (faults, advice) }
     }
 
-    func tell(_ forwarder: Forwarder) {
+    func update(_ forwarder: Forwarder) {
         state.withLock { state in
             if let index = state.forwarders.firstIndex(where: { $0.name == forwarder.name }) {
                 state.forwarders[index] = forwarder

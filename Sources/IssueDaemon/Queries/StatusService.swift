@@ -119,7 +119,7 @@ final class StatusService: Sendable {
         var reader: StoreReader?
         while let number = nextNumber() {
             do {
-                let open = try reader ?? StoreReader(path: path, control: snapshots.control(.question))
+                let open = try reader ?? StoreReader(path: path, control: snapshots.control(.query))
                 reader = open
                 reading.withLock { $0 = open.interruption }
                 let figures = try open.figures()

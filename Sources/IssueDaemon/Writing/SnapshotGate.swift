@@ -10,7 +10,7 @@ import UnixIO
 final class SnapshotGate: Sendable {
     enum Kind: Sendable {
         /// Waits briefly and is interrupted.
-        case question
+        case query
         /// Waits and is interrupted.
         case job
         /// Waits and is never interrupted, since it is short.
@@ -20,12 +20,12 @@ final class SnapshotGate: Sendable {
 
         var timeout: Duration {
             switch self {
-            case .question: .seconds(2)
+            case .query: .seconds(2)
             case .job, .background, .backup: .seconds(30)
             }
         }
 
-        var isInterruptible: Bool { self == .question || self == .job }
+        var isInterruptible: Bool { self == .query || self == .job }
     }
 
     private struct Holder {

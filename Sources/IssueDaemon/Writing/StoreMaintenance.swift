@@ -140,7 +140,7 @@ struct StoreMaintenance {
             forgetting = ExpiryRun(
                 part: thinning.isWhole ? .range(holding.range) : .noisiest(thinning), reason: reason)
         case .closeRange: try writer.closeOpenRange()
-        case .rest(let wait): nextCheck = now.advanced(by: wait)
+        case .wait(let wait): nextCheck = now.advanced(by: wait)
         }
     }
 

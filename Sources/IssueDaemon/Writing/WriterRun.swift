@@ -45,7 +45,7 @@ final class WriterRun {
         file = opening.file
         backlog = FairQueue(
             userQuantum: WriterService.userQuantum, connectionQuantum: WriterService.connectionQuantum)
-        pace = CommitSizePolicy(most: WriterService.maxRecords, shared: WriterService.sharedRecords)
+        pace = CommitSizePolicy(bulk: WriterService.maxRecords, shared: WriterService.sharedRecords)
         checkpoints = CheckpointPolicy(pages: WriterService.walPages)
         relief = WALRelief(
             service.snapshots, usual: WALLimits(pageBytes: writer.pageBytes),

@@ -80,13 +80,13 @@ package enum StoreFailure: Error, SQLiteFailure, Equatable, CustomStringConverti
     package var description: String {
         switch self {
         case .noSpace: "there is no space left for the database"
-        case .damaged(let error): "the database is damaged: \(error.words)"
+        case .damaged(let error): "the database is damaged: \(error.text)"
         case .foreign(let words), .unusableLocation(let words): words
         case .inUse: "another daemon has the database open"
         case .outdated: "the records have been removed"
         case .tooSlow: "the query took too long"
         case .walTooLarge: "the write-ahead log is too large"
-        case .failed(let error): "database error: \(error.words)"
+        case .failed(let error): "database error: \(error.text)"
         }
     }
 }

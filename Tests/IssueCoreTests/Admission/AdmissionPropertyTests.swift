@@ -27,7 +27,7 @@ struct AdmissionPropertyTests {
                     account: candidate.account, limits: admission.settings.defaultApplicationLimits,
                     buckets: state.buckets.filter { $0.key.account == candidate.account })
             }
-            judgements.append(admission.judge(candidate, at: now))
+            judgements.append(admission.evaluate(candidate, at: now))
         }
 
         mutating func save() {
@@ -173,7 +173,7 @@ struct AdmissionPropertyTests {
             summaries += admission.dueSummaries(at: now).count
             for loud in 0..<50 as Range<Int64> {
                 id += 1
-                _ = admission.judge(
+                _ = admission.evaluate(
                     Candidate(
                         record: RowID(id), group: GroupID(loud), account: 1, user: 1001, severity: .error,
                         isFirstOfGroup: second == 0), at: now)
@@ -181,13 +181,13 @@ struct AdmissionPropertyTests {
             if second % 600 == 599 {
                 id += 1
                 quiet.append(
-                    admission.judge(
+                    admission.evaluate(
                         Candidate(
                             record: RowID(id), group: 9000, account: 2, user: 1002, severity: .warning,
                             isFirstOfGroup: false),
                         at: now))
                 critical.append(
-                    admission.judge(
+                    admission.evaluate(
                         Candidate(
                             record: RowID(id), group: GroupID(9001 + second), account: 1, user: 1001,
                             severity: .critical,

@@ -19,8 +19,8 @@ struct AdmissionTests {
     func group() {
         var admission = Admission(settings: LimitSettings())
 
-        let judgements = (1...8).map { admission.judge(record($0, first: $0 == 1, count: 2), at: at(0)) }
-        let later = admission.judge(record(9), at: at(300))
+        let judgements = (1...8).map { admission.evaluate(record($0, first: $0 == 1, count: 2), at: at(0)) }
+        let later = admission.evaluate(record(9), at: at(300))
 
         // The first record of a group does not use the group's bucket.
         #expect(
@@ -39,9 +39,9 @@ struct AdmissionTests {
         var secret = record(2)
         secret.isReportable = false
 
-        #expect(admission.judge(muted, at: at(0)) == .withhold)
-        #expect(admission.judge(secret, at: at(0)) == .withhold)
-        #expect(admission.judge(record(3), at: at(0)) == .admit(suppressedBefore: 0, occurrences: 3))
+        #expect(admission.evaluate(muted, at: at(0)) == .withhold)
+        #expect(admission.evaluate(secret, at: at(0)) == .withhold)
+        #expect(admission.evaluate(record(3), at: at(0)) == .admit(suppressedBefore: 0, occurrences: 3))
     }
 
     @Test("An application above its limit is suppressed, but another one is not")
@@ -50,8 +50,8 @@ struct AdmissionTests {
         settings.groupBurst = 0
         var admission = Admission(settings: settings)
 
-        let loud = (1...200).map { admission.judge(record($0, group: $0), at: at(0)) }
-        let neighbour = admission.judge(record(201, group: 201, account: 2, user: 1002), at: at(0))
+        let loud = (1...200).map { admission.evaluate(record($0, group: $0), at: at(0)) }
+        let neighbour = admission.evaluate(record(201, group: 201, account: 2, user: 1002), at: at(0))
 
         // 20 % are reserved for critical records and 20 % for new groups.
         #expect(loud.count { $0 == .suppress(.applicationRate) } == 140)
@@ -67,7 +67,7 @@ struct AdmissionTests {
         settings.noveltyReserve = .nothing
         var admission = Admission(settings: settings)
 
-        for id in 1...20 as ClosedRange<Int64> { _ = admission.judge(record(id, group: 1 + id % 2), at: at(0)) }
+        for id in 1...20 as ClosedRange<Int64> { _ = admission.evaluate(record(id, group: 1 + id % 2), at: at(0)) }
         let changes = admission.takeChanges()
 
         // Two records were sent, so the destination gave two tokens and the groups gave two
@@ -83,11 +83,11 @@ struct AdmissionTests {
         settings.groupBurst = 0
         settings.applicationBurst = 0
         var admission = Admission(settings: settings)
-        for id in 1...1000 as ClosedRange<Int64> { _ = admission.judge(record(id), at: at(0)) }
+        for id in 1...1000 as ClosedRange<Int64> { _ = admission.evaluate(record(id), at: at(0)) }
 
-        #expect(admission.judge(record(1001), at: at(0)) == .suppress(.globalRate))
-        let critical = (0..<70).map { admission.judge(record(1002 + $0, severity: .critical), at: at(0)) }
-        let new = (0..<70).map { admission.judge(record(2000 + $0, group: 2000 + $0, first: true), at: at(0)) }
+        #expect(admission.evaluate(record(1001), at: at(0)) == .suppress(.globalRate))
+        let critical = (0..<70).map { admission.evaluate(record(1002 + $0, severity: .critical), at: at(0)) }
+        let new = (0..<70).map { admission.evaluate(record(2000 + $0, group: 2000 + $0, first: true), at: at(0)) }
 
         #expect(critical.count { $0 != .suppress(.globalRate) } == 24)
         #expect(new.count { $0 != .suppress(.globalRate) } == 24)
@@ -103,7 +103,7 @@ struct AdmissionTests {
                     id += 1
                     let flood = record(
                         id, group: id, account: Int64(user) * 100 + name, severity: .critical, first: true, user: user)
-                    _ = admission.evaluatePriority(flood, at: at(0)) ?? admission.judge(flood, at: at(0))
+                    _ = admission.evaluatePriority(flood, at: at(0)) ?? admission.evaluate(flood, at: at(0))
                 }
             }
         }
@@ -111,7 +111,7 @@ struct AdmissionTests {
         let alarm = record(id + 1, group: id + 1, account: 1, severity: .critical, user: 2000)
         #expect(admission.evaluatePriority(alarm, at: at(0)) == .admit(suppressedBefore: 0, occurrences: 1))
         let ordinary = record(id + 2, group: id + 2, account: 1, severity: .error, user: 2001)
-        #expect(admission.judge(ordinary, at: at(0)) == .admit(suppressedBefore: 0, occurrences: 1))
+        #expect(admission.evaluate(ordinary, at: at(0)) == .admit(suppressedBefore: 0, occurrences: 1))
     }
 
     @Test("Floods by sixty users leave the system users their reserves")
@@ -122,7 +122,7 @@ struct AdmissionTests {
             for user in 1001...1060 as ClosedRange<UInt32> {
                 for severity in [.critical, .error, .error] as [Severity] {
                     id += 1
-                    _ = admission.judge(
+                    _ = admission.evaluate(
                         record(id, group: id, account: Int64(user), severity: severity, first: id % 3 == 0, user: user),
                         at: at(second))
                 }
@@ -133,7 +133,7 @@ struct AdmissionTests {
         let critical = (11...20).map { record(id + $0, group: id + $0, account: 1, severity: .critical, user: 0) }
         let new = (21...30).map { record(id + $0, group: id + $0, account: 1, first: true, user: 0) }
         for candidate in ordinary + critical + new {
-            #expect(admission.judge(candidate, at: at(30)) == .admit(suppressedBefore: 0, occurrences: 1))
+            #expect(admission.evaluate(candidate, at: at(30)) == .admit(suppressedBefore: 0, occurrences: 1))
         }
     }
 
@@ -143,7 +143,7 @@ struct AdmissionTests {
         settings.groupBurst = 0
         var admission = Admission(settings: settings)
         func passes(_ candidate: Candidate) -> Bool {
-            admission.judge(candidate, at: at(0)) != .suppress(.dailyBytes)
+            admission.evaluate(candidate, at: at(0)) != .suppress(.dailyBytes)
         }
         func use(_ percent: Int64) {
             admission.dailyBytes = DailyBudget(limit: 100, users: [1001: percent])
@@ -173,7 +173,7 @@ struct AdmissionTests {
         var admission = Admission(settings: .withoutLimits)
 
         for id in 1...5000 as ClosedRange<Int64> {
-            #expect(admission.judge(record(id), at: at(0)) == .admit(suppressedBefore: 0, occurrences: id))
+            #expect(admission.evaluate(record(id), at: at(0)) == .admit(suppressedBefore: 0, occurrences: id))
         }
         #expect(admission.nextSummaryDue == nil)
     }
@@ -207,7 +207,7 @@ struct AdmissionTests {
 
         var again = record(2, severity: .critical)
         again.wasPriority = true
-        #expect(admission.judge(again, at: at(0)) == .admit(suppressedBefore: 0, occurrences: 2))
+        #expect(admission.evaluate(again, at: at(0)) == .admit(suppressedBefore: 0, occurrences: 2))
         #expect(admission.takeChanges().buckets.map(\.key.role) == [.common, .common])
     }
 
@@ -216,11 +216,11 @@ struct AdmissionTests {
         var settings = LimitSettings()
         settings.groupBurst = 2
         var admission = Admission(settings: settings)
-        for id in 1...3 as ClosedRange<Int64> { _ = admission.judge(record(id), at: at(0)) }
+        for id in 1...3 as ClosedRange<Int64> { _ = admission.evaluate(record(id), at: at(0)) }
 
         settings.groupBurst = 100
         admission.reload(settings, at: at(0)) { _ in settings.defaultApplicationLimits }
 
-        #expect(admission.judge(record(4), at: at(0)) == .suppress(.groupRate))
+        #expect(admission.evaluate(record(4), at: at(0)) == .suppress(.groupRate))
     }
 }

@@ -36,30 +36,30 @@ struct LimitsSimulation {
         let minute = Int(second / 60)
         // Background traffic: one of ten issues every twenty seconds, and one of six critical
         // issues every two minutes.
-        if second % 20 == 0 { judge(group: second / 20 % 10, account: 1, at: second) }
-        if second % 120 == 60 { judge(group: 20 + second / 120 % 6, account: 1, severity: .critical, at: second) }
+        if second % 20 == 0 { evaluate(group: second / 20 % 10, account: 1, at: second) }
+        if second % 120 == 60 { evaluate(group: 20 + second / 120 % 6, account: 1, severity: .critical, at: second) }
         // One issue, 50 times a second.
         if (5..<20).contains(minute) {
-            for _ in 0..<50 { judge(group: 30, account: 1, at: second) }
+            for _ in 0..<50 { evaluate(group: 30, account: 1, at: second) }
         }
         // 400 new issues in two minutes.
         if (25..<27).contains(minute) {
             for number in 0..<10 where (second % 3) == Int64(number % 3) {
-                judge(group: 1000 + (second - 1500) * 10 + Int64(number), account: 1, at: second)
+                evaluate(group: 1000 + (second - 1500) * 10 + Int64(number), account: 1, at: second)
             }
         }
         // Eight applications at once, 160 records a second.
         if (35..<50).contains(minute) {
             for number in 0..<160 as Range<Int64> {
-                judge(group: 100 + number % 80, account: 2 + number % 8, at: second)
+                evaluate(group: 100 + number % 80, account: 2 + number % 8, at: second)
             }
         }
     }
 
-    private mutating func judge(group: Int64, account: Int64, severity: Severity = .error, at second: Int64) {
+    private mutating func evaluate(group: Int64, account: Int64, severity: Severity = .error, at second: Int64) {
         record = record + 1
         let minute = Int(second / 60)
-        let judgement = admission.judge(
+        let judgement = admission.evaluate(
             Candidate(
                 record: record, group: GroupID(group), account: AccountID(account), user: 1000, severity: severity,
                 isFirstOfGroup: seen.insert(group).inserted), at: Self.instant(second))

@@ -26,9 +26,9 @@ struct SummaryTests {
     @Test("The first summary comes after 60 s with the number of suppressed records, their times and samples")
     func first() throws {
         var admission = Admission(settings: settings)
-        _ = admission.judge(record(1), at: at(0))
+        _ = admission.evaluate(record(1), at: at(0))
         for id in 2...6 as ClosedRange<Int64> {
-            _ = admission.judge(record(id, count: 10, severity: id == 4 ? .critical : .error), at: at(id))
+            _ = admission.evaluate(record(id, count: 10, severity: id == 4 ? .critical : .error), at: at(id))
         }
 
         #expect(admission.nextSummaryDue == at(62))
@@ -51,13 +51,13 @@ struct SummaryTests {
         var ends: [Int64] = []
         for second in 0..<5000 as Range<Int64> {
             ends += admission.dueSummaries(at: at(second)).map { $0.windowEnd.milliseconds / 1000 }
-            _ = admission.judge(record(second), at: at(second))
+            _ = admission.evaluate(record(second), at: at(second))
         }
         #expect(zip(ends, ends.dropFirst()).map { $1 - $0 } == [120, 240, 480, 900, 900, 900, 900])
 
         #expect(admission.dueSummaries(at: at(10_000)).count == 1)
         #expect(admission.nextSummaryDue == nil)
-        _ = admission.judge(record(9999), at: at(10_000))
+        _ = admission.evaluate(record(9999), at: at(10_000))
         #expect(admission.nextSummaryDue == at(10_060))
     }
 
@@ -68,7 +68,7 @@ struct SummaryTests {
         ] as [(Int64, Bool)])
     func stillSuppressing(lastRecord: Int64, expected: Bool) {
         var admission = Admission(settings: settings)
-        for second in [0, 2, lastRecord] { _ = admission.judge(record(second), at: at(second)) }
+        for second in [0, 2, lastRecord] { _ = admission.evaluate(record(second), at: at(second)) }
 
         #expect(admission.dueSummaries(at: at(62)).map(\.stillSuppressing) == [expected])
     }
@@ -78,7 +78,7 @@ struct SummaryTests {
         var admission = Admission(settings: settings)
         var numbers: [Int64] = []
         for burst in 0..<5 as Range<Int64> {
-            for id in 0..<5 as Range<Int64> { _ = admission.judge(record(id), at: at(burst * 50_000)) }
+            for id in 0..<5 as Range<Int64> { _ = admission.evaluate(record(id), at: at(burst * 50_000)) }
             numbers += admission.dueSummaries(at: at(burst * 50_000 + 40_000)).map(\.summarySequence)
         }
 
@@ -90,7 +90,7 @@ struct SummaryTests {
         var settings = settings
         settings.groupRefill = Rate(1, per: .seconds(30))
         var admission = Admission(settings: settings)
-        for second in [0, 1, 2, 31] as [Int64] { _ = admission.judge(record(second), at: at(second)) }
+        for second in [0, 1, 2, 31] as [Int64] { _ = admission.evaluate(record(second), at: at(second)) }
 
         let draft = admission.dueSummaries(at: at(100)).first
 
@@ -108,7 +108,7 @@ struct SummaryTests {
         var admission = Admission(settings: settings, bounds: bounds)
         for group in 1...20 as ClosedRange<Int64> {
             // The first record is sent; the group's number is the number of suppressed ones.
-            for id in 0...group { _ = admission.judge(record(id, group: group, account: group % 2), at: at(0)) }
+            for id in 0...group { _ = admission.evaluate(record(id, group: group, account: group % 2), at: at(0)) }
         }
 
         let drafts = admission.dueSummaries(at: at(60))
@@ -127,7 +127,7 @@ struct SummaryTests {
         var suppressed: Int64 = 0
         for group in 1...500 as ClosedRange<Int64> {
             for id in 0...3 as ClosedRange<Int64> {
-                let judgement = admission.judge(record(id, group: group, account: group), at: at(0))
+                let judgement = admission.evaluate(record(id, group: group, account: group), at: at(0))
                 if case .suppress = judgement { suppressed += 1 }
             }
         }
@@ -144,7 +144,7 @@ struct SummaryTests {
     @Test("A shutdown summarises everything and leaves no window open")
     func closing() {
         var admission = Admission(settings: settings)
-        for id in 1...9 as ClosedRange<Int64> { _ = admission.judge(record(id, group: id % 3), at: at(0)) }
+        for id in 1...9 as ClosedRange<Int64> { _ = admission.evaluate(record(id, group: id % 3), at: at(0)) }
 
         let drafts = admission.closeAll(at: at(5))
 
@@ -161,8 +161,8 @@ struct SummaryTests {
         bounds.groups = 10
         var admission = Admission(settings: settings, bounds: bounds)
         var state = AdmissionState()
-        for id in 1...3 as ClosedRange<Int64> { _ = admission.judge(record(id, group: 1), at: at(0)) }
-        for group in 2...11 as ClosedRange<Int64> { _ = admission.judge(record(2 + group, group: group), at: at(1)) }
+        for id in 1...3 as ClosedRange<Int64> { _ = admission.evaluate(record(id, group: 1), at: at(0)) }
+        for group in 2...11 as ClosedRange<Int64> { _ = admission.evaluate(record(2 + group, group: group), at: at(1)) }
 
         // It is not stored yet, so it is still known.
         #expect(admission.knows(group: 1))
@@ -175,7 +175,7 @@ struct SummaryTests {
         #expect(drafts.first?.occurrences == 3)
 
         for row in state.groups where row.group == 1 { admission.adopt(row) }
-        #expect(admission.judge(record(50, group: 1), at: at(2)) == .suppress(.groupRate))
+        #expect(admission.evaluate(record(50, group: 1), at: at(2)) == .suppress(.groupRate))
         #expect(admission.dueSummaries(at: at(100)).map(\.summarySequence) == [2])
     }
 }

@@ -31,7 +31,7 @@ struct HeldRunTests {
                 drafts += admission.dueSummaries(at: now)
             }
             end { $0.group == candidate.group }
-            let judgement = admission.judge(candidate, at: now)
+            let judgement = admission.evaluate(candidate, at: now)
             judgements.append(judgement)
             switch judgement {
             case .admit:
@@ -68,7 +68,7 @@ struct HeldRunTests {
         var runs = Runs(admission: Admission(settings: settings))
         for (candidate, now) in log {
             drafts += straight.dueSummaries(at: now)
-            judgements.append(straight.judge(candidate, at: now))
+            judgements.append(straight.evaluate(candidate, at: now))
             runs.walk(candidate, at: now)
         }
         runs.end { _ in true }

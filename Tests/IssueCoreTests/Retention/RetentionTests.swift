@@ -70,18 +70,18 @@ struct RetentionTests {
 
     @Test("never removes the open range, but closes it when its records are old")
     func openRange() {
-        #expect(Self.retention.next(snapshot(age: nil, openFor: Self.day - 1, used: 5000)) == .rest(.seconds(60)))
+        #expect(Self.retention.next(snapshot(age: nil, openFor: Self.day - 1, used: 5000)) == .wait(.seconds(60)))
         #expect(Self.retention.next(snapshot(age: nil, openFor: Self.day)) == .closeRange)
         var short = Self.retention
         short.settings.maxAge = .seconds(86_400)
         #expect(short.next(snapshot(age: nil, openFor: Self.day / 10)) == .closeRange)
-        #expect(short.next(snapshot(age: nil, openFor: Self.day / 10 - 1)) == .rest(.seconds(60)))
+        #expect(short.next(snapshot(age: nil, openFor: Self.day / 10 - 1)) == .wait(.seconds(60)))
     }
 
     @Test("checks again after a minute, or when the oldest range is due")
     func looksAgain() {
-        #expect(Self.retention.next(snapshot(age: 0)) == .rest(.seconds(60)))
-        #expect(Self.retention.next(snapshot(age: 30 * Self.day - 5000)) == .rest(.seconds(5)))
-        #expect(Self.retention.next(snapshot(age: 30 * Self.day - 1)) == .rest(.seconds(1)))
+        #expect(Self.retention.next(snapshot(age: 0)) == .wait(.seconds(60)))
+        #expect(Self.retention.next(snapshot(age: 30 * Self.day - 5000)) == .wait(.seconds(5)))
+        #expect(Self.retention.next(snapshot(age: 30 * Self.day - 1)) == .wait(.seconds(1)))
     }
 }

@@ -29,7 +29,7 @@ struct CommitPaceTests {
 
     @Test("is the maximum while all connections report without a pause")
     func alone() {
-        var pace = CommitSizePolicy(most: 8192, shared: 2048)
+        var pace = CommitSizePolicy(bulk: 8192, shared: 2048)
         for time in stride(from: 0, to: 5000, by: 10) {
             for connection: UInt64 in 1...4 { pace.arrived(200, connection: connection, at: at(time)) }
             #expect(pace.limit(at: at(time)) == 8192)
@@ -38,7 +38,7 @@ struct CommitPaceTests {
 
     @Test("is the maximum even if one connection starts late and another stops early")
     func edges() {
-        var pace = CommitSizePolicy(most: 8192, shared: 2048)
+        var pace = CommitSizePolicy(bulk: 8192, shared: 2048)
         for time in stride(from: 0, to: 10_000, by: 10) {
             if time < 5000 { pace.arrived(200, connection: 1, at: at(time)) }
             if time >= 4990 { pace.arrived(200, connection: 2, at: at(time)) }
@@ -49,7 +49,7 @@ struct CommitPaceTests {
 
     @Test("is smaller while a low-volume connection reports, and for a minute afterwards")
     func shared() {
-        var pace = CommitSizePolicy(most: 8192, shared: 2048)
+        var pace = CommitSizePolicy(bulk: 8192, shared: 2048)
         func flood(_ pace: inout CommitSizePolicy, from start: Int, to end: Int) {
             for time in stride(from: start, to: end, by: 10) { pace.arrived(800, connection: 1, at: at(time)) }
         }

@@ -140,7 +140,7 @@ final class ScanFixture {
                     admission.adopt(
                         account: candidate.account, limits: limits.limits(uid: of.uid, application: of.app))
                 }
-                switch admission.judge(candidate, at: record.at) {
+                switch admission.evaluate(candidate, at: record.at) {
                 case .admit(let before, let occurrences):
                     decisions.sent.append([candidate.record.rawValue, candidate.count, before, occurrences])
                 case .suppress(let reason): decisions.held[candidate.record] = reason

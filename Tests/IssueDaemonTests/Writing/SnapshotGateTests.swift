@@ -15,7 +15,7 @@ struct SnapshotGateTests {
         let emptied = Atomic(0)
         let gate = SnapshotGate(emptied: { emptied.add(1, ordering: .relaxed) })
         let (first, second) = (try connection(), try connection())
-        let control = gate.control(.question)
+        let control = gate.control(.query)
         let one = try control.begin(QueryInterruption(first))
         let two = try control.begin(QueryInterruption(second))
         #expect(!gate.close(interrupting: false))
@@ -33,7 +33,7 @@ struct SnapshotGateTests {
     func interrupted() throws {
         let gate = SnapshotGate()
         let connection = try connection()
-        let control = gate.control(.question)
+        let control = gate.control(.query)
         let ticket = try control.begin(QueryInterruption(connection))
         #expect(!gate.close(interrupting: true))
         #expect(control.isInterrupted(ticket))

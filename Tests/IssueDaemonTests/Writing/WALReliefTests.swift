@@ -47,7 +47,7 @@ struct WALReliefTests {
             let path = fixture.path
             let asking = try JoinableThread(name: "query") {
                 do {
-                    let reader = try StoreReader(path: path, control: gate.control(.question))
+                    let reader = try StoreReader(path: path, control: gate.control(.query))
                     try reader.snapshot(within: .seconds(600)) {
                         while true {
                             _ = try reader.newest()
@@ -66,7 +66,7 @@ struct WALReliefTests {
             #expect(outcome.refused == 0)
             #expect(outcome.walBytes < Self.maxBytes)
             // Later queries are answered.
-            let reader = try StoreReader(path: path, control: gate.control(.question))
+            let reader = try StoreReader(path: path, control: gate.control(.query))
             #expect(try reader.newest() == 2000)
         }
     }

@@ -44,7 +44,7 @@ package struct TortureCommand {
         defer { listener.stop() }
         let styles =
             parsed.usesLibrary
-            ? ReporterStyle.programs : ReporterStyle.usual(withOtherUsers: OtherUser.obstacle == nil)
+            ? ReporterStyle.programs : ReporterStyle.standard(withOtherUsers: OtherUser.obstacle == nil)
         var table = TortureTable()
         if parsed.usesLibrary {
             write("Reporters are programs that link the client library.")

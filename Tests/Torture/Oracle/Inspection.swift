@@ -73,7 +73,7 @@ package final class Inspection {
         }
         overlooked = 0
         guard complaints.isEmpty else { throw Oracle.Contradiction(sentences: Array(complaints.prefix(20))) }
-        try oracle.judge(upTo: ends)
+        try oracle.check(upTo: ends)
     }
 
     private func readSeries(_ connection: Connection) throws {

@@ -197,11 +197,11 @@ package final class Oracle: Sendable {
     /// Judges all calls that ended before the rows of the store were read.
     ///
     /// - Parameter ends: For each reporter, the call at which to stop; nil if all calls have ended.
-    func judge(upTo ends: [Int]?) throws {
+    func check(upTo ends: [Int]?) throws {
         try state.withLock { state in
             for reporter in state.memories.indices {
                 let overlooked = state.overlooked
-                Self.judge(&state.memories[reporter], reporter, ends?[reporter], overlooked, &state.complaints)
+                Self.check(&state.memories[reporter], reporter, ends?[reporter], overlooked, &state.complaints)
             }
             if ends == nil { state.overlooked = [] }
             let complaints = state.complaints
@@ -209,7 +209,7 @@ package final class Oracle: Sendable {
         }
     }
 
-    private static func judge(
+    private static func check(
         _ memory: inout ReporterMemory, _ reporter: Int, _ end: Int?, _ overlooked: [ClosedRange<Int64>],
         _ complaints: inout [String]
     ) {

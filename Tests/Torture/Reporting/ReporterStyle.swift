@@ -43,7 +43,7 @@ package struct ReporterStyle: Sendable {
     }
 
     /// The reporters of a standard run.
-    package static func usual(withOtherUsers: Bool) -> [ReporterStyle] {
+    package static func standard(withOtherUsers: Bool) -> [ReporterStyle] {
         var shop = ReporterStyle()
         shop.badOneIn = 40
         var bulk = ReporterStyle()

@@ -16,7 +16,7 @@ package enum DiskFullRun {
 
     package static func run(
         _ listener: FakeLogz, control: FaultControl, library: String, seed: UInt64, times: Int,
-        styles: [ReporterStyle] = ReporterStyle.usual(withOtherUsers: false)
+        styles: [ReporterStyle] = ReporterStyle.standard(withOtherUsers: false)
     ) async throws -> TortureTable {
         let configuration = TortureRun.configuration(listener, control: control, library: library, maxSize: "16M")
         return try await DaemonFixture.with(configuration, starts: false) { daemon in

@@ -28,7 +28,7 @@ package final class TortureRun {
     /// Starts a daemon with the fault library, and reporters that wait.
     package init(
         _ daemon: DaemonFixture, _ listener: FakeLogz, control: FaultControl, seed: UInt64,
-        styles: [ReporterStyle] = ReporterStyle.usual(withOtherUsers: false)
+        styles: [ReporterStyle] = ReporterStyle.standard(withOtherUsers: false)
     ) throws {
         self.daemon = daemon
         self.listener = listener
