@@ -78,22 +78,19 @@ struct DeliveryTests {
             #expect(try await !fixture.delivery.flushed(within: .milliseconds(50)))
             let waited = start.duration(to: MonotonicClock.now)
             #expect(waited >= .milliseconds(50))
-            #expect(waited < .seconds(5))
 
             fixture.collector?.release()
             #expect(try await fixture.delivery.flushed(within: .seconds(10)))
         }
     }
 
-    @Test("A flush that gives up early returns at the first failed connection")
+    @Test("A flush that gives up early returns at the first failed connection", .timeLimit(.minutes(5)))
     func hurry() async throws {
         try await CollectorFixture.with(faults: nil) { fixture in
             fixture.reporter.submit(IssueReport("nobody hears"))
 
-            let start = MonotonicClock.now
-            let isFlushed = try await fixture.delivery.flushed(within: .seconds(20), stopsAtFirstFailure: true)
+            let isFlushed = try await fixture.delivery.flushed(within: .seconds(3600), stopsAtFirstFailure: true)
             #expect(!isFlushed)
-            #expect(start.duration(to: MonotonicClock.now) < .seconds(10))
         }
     }
 
