@@ -688,15 +688,17 @@ extension ConnectionState {
     }
 
     /// Notes that one more destination has forwarded all pending records.
-    package mutating func flushed() -> RequestAction {
-        guard case .query(let token, .flushing(let parameters, let until, let remaining)) = calls else {
+    ///
+    /// - Parameter queryToken: The query that asked for it. It may have ended meanwhile.
+    package mutating func flushed(queryToken: UInt64) -> RequestAction {
+        guard case .query(queryToken, .flushing(let parameters, let until, let remaining)) = calls else {
             return .none
         }
         guard remaining <= 1 else {
-            calls = .query(token: token, .flushing(parameters, until: until, remaining: remaining - 1))
+            calls = .query(token: queryToken, .flushing(parameters, until: until, remaining: remaining - 1))
             return .none
         }
-        calls = .query(token: token, .single)
+        calls = .query(token: queryToken, .single)
         return .endFlush(.destinations(parameters.destination))
     }
 

@@ -155,9 +155,11 @@ extension SocketLoop {
     private func flush(_ parameters: FlushParameters, _ connection: Connection) throws(CollectorError) {
         try allowOperators(connection)
         let until = Clock.monotonic.advanced(by: parameters.timeout ?? Self.defaultTimeout)
-        let id = connection.id
+        guard let token = connection.state.queryToken else { preconditionFailure("A flush belongs to a query") }
+        let completion = FlushCompletion(connection: connection.id, queryToken: token)
         let service = service
-        guard let count = handlers.flush(parameters.destination, { service.enqueue { $0.flushed.append(id) } }) else {
+        let completed: @Sendable () -> Void = { service.enqueue { $0.flushed.append(completion) } }
+        guard let count = handlers.flush(parameters.destination, completed) else {
             throw .notFound(id: parameters.destination ?? "")
         }
         service.log.began("flush", by: connection.process.sender, String(decoding: parameters.json, as: UTF8.self))
@@ -234,9 +236,9 @@ extension SocketLoop {
     }
 
     /// Notes that a destination has completed a connection's flush.
-    func flushed(_ id: UInt64) {
-        guard let connection = connections[id] else { return }
-        perform(connection.state.flushed(), connection)
+    func flushed(_ completion: FlushCompletion) {
+        guard let connection = connections[completion.connection] else { return }
+        perform(connection.state.flushed(queryToken: completion.queryToken), connection)
     }
 
     // MARK: Queries that end early

@@ -166,7 +166,7 @@ final class SocketLoop {
         handle(inbox.outcomes)
         for refusal in inbox.refusals { handle(refusal) }
         for answer in inbox.answers { handle(answer) }
-        for id in inbox.flushed { flushed(id) }
+        for completion in inbox.flushed { flushed(completion) }
         if let listener = inbox.listener { change(to: listener) }
         if inbox.lacksReplyRoom { memory.lacksReplyRoom(at: Clock.monotonic) }
         if inbox.hasNewRecords { pollNews() }

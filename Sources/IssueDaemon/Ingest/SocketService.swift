@@ -102,13 +102,19 @@ final class SocketService: Sendable {
     }
 }
 
+/// One more destination has completed a flush.
+struct FlushCompletion: Sendable {
+    let connection: UInt64
+    /// The query that asked for the flush. It may have reached its timeout before.
+    let queryToken: UInt64
+}
+
 /// The queue of events for the socket thread.
 struct SocketInbox: Sendable {
     var outcomes: [CallOutcome] = []
     var refusals: [Refusal] = []
     var answers: [Answer] = []
-    /// Connections whose flush has completed at one more destination.
-    var flushed: [UInt64] = []
+    var flushed: [FlushCompletion] = []
     /// Heartbeat requests.
     var pulses: [Pulse] = []
     /// The listening socket to continue with.

@@ -88,7 +88,7 @@ private struct ConnectionRun {
             state.recordsStored()
             pollNews()
         case 8: if let step = state.fatesChanged() { run(step) }
-        case 9: perform(state.flushed())
+        case 9: perform(state.flushed(queryToken: state.queryToken ?? 0))
         case 10: if events?.contains(.writing) == true { queue() }
         case 11: resume()
         case 12: deadline()

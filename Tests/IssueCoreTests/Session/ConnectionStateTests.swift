@@ -423,15 +423,18 @@ struct ConnectionStateTests {
         #expect(asking(flush(0)).1 == .endFlush(end))
         var (state, action) = asking(flush(2))
         #expect(action == .none && !state.hasJob)
-        #expect(state.flushed() == .none)
-        #expect(state.flushed() == .endFlush(end))
-        #expect(state.flushed() == .none)
+        let token = state.queryToken ?? 0
+        #expect(state.flushed(queryToken: token) == .none)
+        // Of an earlier flush that has reached its timeout.
+        #expect(state.flushed(queryToken: token + 1) == .none)
+        #expect(state.flushed(queryToken: token) == .endFlush(end))
+        #expect(state.flushed(queryToken: token) == .none)
         #expect(answer(&state, .complete) == .finish)
 
         var (late, _) = asking(flush(1))
         #expect(late.deadline(Self.timeouts) == time(9))
         #expect(late.deadlineReached(at: time(9), Self.timeouts, hasUnreadBytes: false) == .endFlush(end))
-        #expect(late.flushed() == .none && late.hasJob)
+        #expect(late.flushed(queryToken: late.queryToken ?? 0) == .none && late.hasJob)
     }
 
     @Test("A step is repeated if the client may see other records than when it began")
@@ -468,7 +471,7 @@ struct ConnectionStateTests {
             { $0.deadline(Self.timeouts) == nil },
             { $0.deadlineReached(at: now, Self.timeouts, hasUnreadBytes: false) == .none },
             { $0.answered(.complete, isOperator: true, isOutdated: false, at: now) == .none },
-            { $0.queryEnded() == nil }, { $0.flushed() == .none }, { $0.fatesChanged() == nil },
+            { $0.queryEnded() == nil }, { $0.flushed(queryToken: 1) == .none }, { $0.fatesChanged() == nil },
             { $0.pollNews() == nil }, { $0.closed() == 0 }, { !$0.mayReport && !$0.mayReceive && !$0.hasJob },
         ]
         let changes: [(inout State) -> Void] = [
