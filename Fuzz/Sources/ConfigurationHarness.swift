@@ -28,7 +28,7 @@ enum ConfigurationHarness {
     /// Reads a single file from memory, as the product's reader does.
     private static func read(_ content: [UInt8]) -> Result<Configuration, InvalidConfiguration> {
         var merger = ConfigurationMerger()
-        merger.take(ConfigurationFile(path: path, content: content))
+        merger.merge(ConfigurationFile(path: path, content: content))
         var builder = ConfigurationBuilder(.default, surroundings: surroundings, purpose: .running)
         builder.build(merger.sections)
         let problems = merger.problems + builder.problems
