@@ -78,7 +78,7 @@ struct TorturePlan {
         return steps
     }
 
-    /// Every call in turn: at the start until a start makes fewer calls, and under load.
+    /// Every call in turn: at the start until a start makes fewer calls, or as many as under load, and under load.
     private func eachCall() -> [NamedStep] {
         var steps: [NamedStep] = []
         for (name, error) in Self.errors {
@@ -87,7 +87,9 @@ struct TorturePlan {
                     "\(name) at the start, each call",
                     { tortureRun in
                         var number = 1
-                        while try tortureRun.failCallAtStart(number, count: 1, with: error, name) { number += 1 }
+                        while number <= Self.callsUnderLoad,
+                            try tortureRun.failCallAtStart(number, count: 1, with: error, name)
+                        { number += 1 }
                     }
                 ))
             for number in 1...Self.callsUnderLoad {
