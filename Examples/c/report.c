@@ -42,10 +42,12 @@ static int connect_to_daemon(void) {
     const char *path = secure_getenv("ISSUED_SOCKET");
     if (path != NULL) return connect_to(path);
     const char *runtime = secure_getenv("XDG_RUNTIME_DIR");
-    char own[108];
-    int length = runtime != NULL && *runtime == '/'
+    char folder[32], own[108];
+    snprintf(folder, sizeof folder, "/run/user/%u", (unsigned)getuid());
+    if (runtime == NULL || *runtime != '/') runtime = access(folder, F_OK) == 0 ? folder : NULL;
+    int length = runtime != NULL
         ? snprintf(own, sizeof own, "%s/issued/issued.sock", runtime)
-        : snprintf(own, sizeof own, "/run/user/%u/issued/issued.sock", (unsigned)getuid());
+        : snprintf(own, sizeof own, "/tmp/issued-%u/issued.sock", (unsigned)getuid());
     int descriptor = length < (int)sizeof own ? connect_to(own) : -1;
     return descriptor >= 0 ? descriptor : connect_to("/run/issued/issued.sock");
 }

@@ -16,7 +16,10 @@ def candidates():
     if path is not None:
         return [path] if path else []
     runtime = os.environ.get("XDG_RUNTIME_DIR") or f"/run/user/{os.getuid()}"
-    return [f"{runtime}/issued/issued.sock", "/run/issued/issued.sock"]
+    own = f"{runtime}/issued/issued.sock"
+    if "XDG_RUNTIME_DIR" not in os.environ and not os.path.isdir(runtime):
+        own = f"/tmp/issued-{os.getuid()}/issued.sock"
+    return [own, "/run/issued/issued.sock"]
 
 
 def is_trusted(connection):
