@@ -89,13 +89,6 @@ internal import CSQLite
         isNull(column) ? nil : bytes(column)
     }
 
-    /// Passes the bytes of a text or blob to a closure without copying them.
-    package func withBytes<Value: ~Copyable, Failure: Error>(
-        _ column: Int, _ body: (Span<UInt8>) throws(Failure) -> Value
-    ) throws(Failure) -> Value {
-        try body(unsafe buffer(column).span)
-    }
-
     private func buffer(_ column: Int) -> UnsafeBufferPointer<UInt8> {
         let start = unsafe sqlite3_column_blob(handle, checked(column))
         let count = Int(unsafe sqlite3_column_bytes(handle, checked(column)))

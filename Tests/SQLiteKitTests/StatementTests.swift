@@ -56,7 +56,6 @@ struct StatementTests {
                 #expect(row.optionalText(0) == "")
                 #expect(row.optionalText(1) == "")
                 #expect(row.optionalBytes(2) == [])
-                #expect(row.withBytes(2) { $0.count } == 0)
                 #expect(row.optionalText(3) == nil)
                 #expect(row.optionalInt64(4) == nil)
                 #expect(row.optionalDouble(4) == nil)
@@ -89,21 +88,6 @@ struct StatementTests {
             query.bind(text: [0x61, 0xFF, 0x62], at: 1)
             #expect(try query.first { $0.text(0) } == "a\u{FFFD}b")
             #expect(try query.first { $0.bytes(0) } == [0x61, 0xFF, 0x62])
-        }
-    }
-
-    @Test("The bytes of a row can be read without a copy")
-    func lentBytes() throws {
-        try TemporaryDatabase.with { database in
-            let query = try Statement("SELECT x'010203'", on: try database.writer())
-            let sum = try query.first { row in
-                row.withBytes(0) { bytes in
-                    var sum = 0
-                    for index in bytes.indices { sum += Int(bytes[index]) }
-                    return sum
-                }
-            }
-            #expect(sum == 6)
         }
     }
 

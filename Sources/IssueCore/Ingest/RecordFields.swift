@@ -166,7 +166,6 @@ enum RecordMember: UInt8, CaseIterable, Sendable {
     case source, app, metadata, causes, backtrace
 
     static let textCount = 11
-    static let integerCount = 5
 
     /// The index of the member's text in `RecordFields.texts`.
     @inline(__always)

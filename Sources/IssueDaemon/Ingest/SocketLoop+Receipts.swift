@@ -154,11 +154,6 @@ struct ReplyQueue {
         return nextToken
     }
 
-    /// Adds to the size of a call, for example because its reply will be long.
-    mutating func weigh(_ token: UInt64, _ more: Int) {
-        sizes[head + Int(token - firstOpen)] += more
-    }
-
     /// Adds the last reply to a call. The closure writes it, or nothing for a
     /// call without a reply.
     ///

@@ -454,3 +454,11 @@ extension Schema {
         ) STRICT;
         """
 }
+
+// The conformances are here because IssueCore knows no database, and SQLiteKit knows none of these tables.
+extension AccountID: DatabaseID {}
+extension BatchID: DatabaseID {}
+extension GroupID: DatabaseID {}
+extension ProcessRowID: DatabaseID {}
+extension RowID: DatabaseID {}
+extension SeriesID: DatabaseID {}
