@@ -22,6 +22,9 @@ TIMES = 10
 STATUS_SECONDS = 1
 HALVES_MIB = 128
 COST_RATIO = 4
+# The p99 without a load varies most, because it is the shortest.
+IDLE_RUNS = 5
+COMPUTING = 6
 # Seconds until the load runs at full speed.
 RAMP = 2
 RECORD_BYTES = 250_000
@@ -215,6 +218,30 @@ def _measure(daemon, name, records, attackers):
     }
 
 
+def _idle(daemon, records):
+    """Returns the latency of the quiet user without a load: of several runs the one with the median p99."""
+    runs = [_quiet(daemon, records) for _ in range(IDLE_RUNS)]
+    for one in runs:
+        if "failure" in one:
+            raise Failure(one["failure"])
+    return sorted(runs, key=lambda one: one["p99_ms"])[len(runs) // 2]
+
+
+def _beside_computing(daemon, records):
+    """Returns the latency of the quiet user while programs of another user compute and never call the daemon.
+
+    It shows how much of the latency under a load is due to the scheduler.
+    """
+    running = [programs.start_computing(HOSTILE) for _ in range(COMPUTING)]
+    try:
+        time.sleep(RAMP)
+        return {"load": f"{COMPUTING} programs that only compute"} | _quiet(daemon, records)
+    finally:
+        for process in running:
+            process.kill()
+            process.wait()
+
+
 def _varying(text):
     return ["--vary"] if VARIES in text else []
 
@@ -297,9 +324,9 @@ def measure(binary, folder, options, progress):
         programs.generate(
             daemon, Shape("filling", "uniform", 5000, 50), 100_000 if options.is_quick else 500_000, user=HOSTILE)
         progress("hostile: none")
-        alone = _quiet(daemon, records)
-        if "failure" in alone:
-            raise Failure(alone["failure"])
+        alone = _idle(daemon, records)
+        progress("hostile: programs that only compute")
+        computing = _beside_computing(daemon, records)
 
         def during(name, attackers, daemon=daemon):
             progress(f"hostile: {name}")
@@ -347,4 +374,4 @@ def measure(binary, folder, options, progress):
         f"the most expensive record ({worst['message']})", worst["ratio"], COST_RATIO, "× plain text"))
     for one in issues:
         found.append(marks.at_most(f"a call of {one['message']}", one["ratio"], COST_RATIO, "× plain text"))
-    return {"loads": [{"load": "alone"} | alone, *results], "halves": halves, "costs": costs, "marks": found}
+    return {"loads": [{"load": "alone"} | alone, computing, *results], "halves": halves, "costs": costs, "marks": found}

@@ -85,6 +85,13 @@ def start_hostile(daemon, *arguments, user):
         **_identity(user))
 
 
+def start_computing(user):
+    """Starts a program that keeps a processor busy as a user, and returns the process. The caller ends it."""
+    return subprocess.Popen(
+        ["/bin/sh", "-c", "while :; do :; done"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+        **_identity(user))
+
+
 def generate(daemon, shape, records, *more, user=None):
     """Reports to a daemon and returns the result. Raises Failure unless every record has its receipt."""
     try:

@@ -160,14 +160,19 @@ extension SocketLoop {
     ///   succeeds.
     private func makeRoom(of owner: UInt32) -> Bool {
         guard let user = users[owner] else { return false }
-        let candidates = user.connections.compactMap { connections[$0] }
+        func isLess(_ left: Connection, _ right: Connection) -> Bool {
+            (left.state.worth, left.lastRead.round, left.id) < (right.state.worth, right.lastRead.round, right.id)
+        }
+        let replaceable = user.connections.lazy.compactMap { self.connections[$0] }
             .filter { $0.standing == .ordinary || $0.standing == .operator }
-            .sorted { ($0.state.worth, $0.lastRead.round, $0.id) < ($1.state.worth, $1.lastRead.round, $1.id) }
+        guard var candidate = replaceable.min(by: isLess) else { return false }
         // A connection with unread bytes is not idle.
-        let candidate = candidates.first { $0.state.worth != .idle || !hasBytes($0) } ?? candidates.first
-        guard let candidate else { return false }
+        if candidate.state.worth == .idle, hasBytes(candidate) {
+            let candidates = replaceable.sorted(by: isLess)
+            candidate = candidates.first { $0.state.worth != .idle || !hasBytes($0) } ?? candidate
+        }
         guard candidate.state.worth != .answering else {
-            if let next = candidates.first(where: \.state.isOpen) { drain(next) }
+            if let next = replaceable.filter(\.state.isOpen).min(by: isLess) { drain(next) }
             return false
         }
         if let count = acceptor.replacements.happened(at: Clock.monotonic) {
