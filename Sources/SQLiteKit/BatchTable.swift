@@ -15,7 +15,7 @@ package final class BatchTable {
     ///   - name: The name of the table.
     ///   - columns: The names of the columns, in order.
     ///   - connection: The connection.
-    package init(_ name: StaticString, columns: [StaticString], on connection: Connection) throws(SQLiteError) {
+    package init(_ name: StaticString, columns: [StaticString], on connection: DatabaseConnection) throws(SQLiteError) {
         precondition(!columns.isEmpty, "A table must have at least one column")
         columnCount = columns.count
         let names = columns.map { "\"\($0)\"" }.joined(separator: ", ")

@@ -22,7 +22,7 @@ package struct Migrator: Sendable {
 
     /// Runs the steps that the file lacks, and returns its previous version.
     @discardableResult
-    package func migrate(_ connection: Connection) throws(MigrationError) -> Int {
+    package func migrate(_ connection: DatabaseConnection) throws(MigrationError) -> Int {
         let version = try recognize(connection)
         for next in version..<newestVersion {
             do throws(SQLiteError) {
@@ -35,7 +35,7 @@ package struct Migrator: Sendable {
     }
 
     /// Returns the version of a file that is new or belongs to this program.
-    private func recognize(_ connection: Connection) throws(MigrationError) -> Int {
+    private func recognize(_ connection: DatabaseConnection) throws(MigrationError) -> Int {
         let id: Int32
         let version: Int
         let isEmpty: Bool
@@ -56,7 +56,7 @@ package struct Migrator: Sendable {
     }
 
     private func apply(
-        _ migration: Migration, to version: Int, on connection: Connection
+        _ migration: Migration, to version: Int, on connection: DatabaseConnection
     ) throws(SQLiteError) {
         try connection.transaction { () throws(SQLiteError) in
             try connection.execute(migration.script)
@@ -71,13 +71,13 @@ package struct Migrator: Sendable {
 /// One step of a schema, which is run once per file.
 package struct Migration: Sendable {
     let script: StaticString
-    let body: (@Sendable (Connection) throws(SQLiteError) -> Void)?
+    let body: (@Sendable (DatabaseConnection) throws(SQLiteError) -> Void)?
 
     /// Creates a step from a script, and from code that runs after it in the same transaction.
     ///
     /// A step must never change after it was released.
     package init(
-        _ script: StaticString, then body: (@Sendable (Connection) throws(SQLiteError) -> Void)? = nil
+        _ script: StaticString, then body: (@Sendable (DatabaseConnection) throws(SQLiteError) -> Void)? = nil
     ) {
         self.script = script
         self.body = body

@@ -5,12 +5,12 @@ internal import CSQLite
 /// The source keeps the snapshot until the copy is complete or abandoned. Other connections may write meanwhile, and
 /// the copy does not restart.
 @safe package final class OnlineBackup {
-    private let source: Connection
-    private let destination: Connection
+    private let source: DatabaseConnection
+    private let destination: DatabaseConnection
     private var handle: OpaquePointer?
 
     /// Begins a copy into a new database. Both connections must not be used otherwise until the copy ends.
-    package init(from source: Connection, to destination: Connection) throws(SQLiteError) {
+    package init(from source: DatabaseConnection, to destination: DatabaseConnection) throws(SQLiteError) {
         self.source = source
         self.destination = destination
         try source.execute("BEGIN")

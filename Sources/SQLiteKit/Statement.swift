@@ -8,13 +8,13 @@ internal import CSQLite
     /// Compiles a statement.
     ///
     /// - Parameter persistent: `true` if the statement is kept and used often.
-    package init(_ sql: StaticString, on connection: Connection, persistent: Bool = false) throws(SQLiteError) {
+    package init(_ sql: StaticString, on connection: DatabaseConnection, persistent: Bool = false) throws(SQLiteError) {
         try self.init(composedSQL: "\(sql)", on: connection, persistent: persistent)
     }
 
     /// Compiles a statement that was composed at run time. The SQL must not contain untrusted input.
     package init(
-        composedSQL sql: String, on connection: Connection, persistent: Bool = false
+        composedSQL sql: String, on connection: DatabaseConnection, persistent: Bool = false
     ) throws(SQLiteError) {
         try connection.checkCancellation()
         var sql = sql
@@ -253,7 +253,7 @@ final class StatementCache {
     private var entries: [UInt: CachedStatement] = [:]
 
     /// Returns a statement from the cache, or compiles it. The caller must return it with `giveBack`.
-    func borrow(_ sql: StaticString, on connection: Connection) throws(SQLiteError) -> CachedStatement {
+    func borrow(_ sql: StaticString, on connection: DatabaseConnection) throws(SQLiteError) -> CachedStatement {
         precondition(sql.hasPointerRepresentation, "The SQL must be longer than one character")
         let key = UInt(bitPattern: unsafe sql.utf8Start)
         if let entry = entries[key], entry.lend() {

@@ -14,7 +14,7 @@ internal import CSQLite
     /// The file lacks the features needed to classify its pages. All files that this program creates have them.
     package struct Unknown: Error {}
 
-    private let connection: Connection
+    private let connection: DatabaseConnection
     private let pageBytes: Int
     /// The number of pages of the database.
     package let pageCount: UInt32
@@ -30,7 +30,7 @@ internal import CSQLite
         case free, firstOverflow, overflow, tree
     }
 
-    init(_ connection: Connection) throws {
+    init(_ connection: DatabaseConnection) throws {
         self.connection = connection
         let header = try connection.readFile(at: 0, count: 100)
         let size = header.number(16, 2)
@@ -165,7 +165,7 @@ internal import CSQLite
     }
 }
 
-extension Connection {
+extension DatabaseConnection {
     /// Overwrites the unused parts of some pages of the file.
     ///
     /// The whole WAL must have been copied into the file. Checkpoints are blocked meanwhile.

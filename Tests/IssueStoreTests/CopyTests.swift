@@ -29,7 +29,7 @@ struct CopyTests {
                 #expect(copy.done == copy.total)
             }
             try StoreCopy.mark(path)
-            let found = try Connection(path: path, mode: .readOnly)
+            let found = try DatabaseConnection(path: path, mode: .readOnly)
             #expect(try found.number("SELECT count(*) FROM records") == count.rawValue)
             #expect(try found.pragmaText("integrity_check") == "ok")
             #expect(try found.number("SELECT count(*) FROM copies") == 1)
@@ -67,7 +67,7 @@ struct CopyTests {
                 #expect(try StoreReader(path: path).show(new.text, viewer: .everything).record?.id == new.text)
                 #expect(throws: QueryFailure.self) { try StoreReader(path: path).show(lost.text, viewer: .everything) }
             }
-            #expect(try Connection(path: path, mode: .readOnly).number("SELECT count(*) FROM stores") == 2)
+            #expect(try DatabaseConnection(path: path, mode: .readOnly).number("SELECT count(*) FROM stores") == 2)
         }
     }
 }

@@ -27,7 +27,7 @@ struct HostileSalvageTests {
                 try FileManager.default.moveItem(atPath: store.path + ending, toPath: old + ending)
             }
             do {
-                let connection = try Connection(path: old, checkpointsOnClose: true)
+                let connection = try DatabaseConnection(path: old, checkpointsOnClose: true)
                 try connection.tolerateDamage()
                 try connection.execute(composedSQL: script)
             }

@@ -24,18 +24,18 @@ struct LedgerAudit {
     }
 
     private static let received: Int64 = 7
-    private let connection: Connection
+    private let connection: DatabaseConnection
     private var sums: [Line: Sum] = [:]
 
     /// Returns one message per difference, none if the ledger is right.
     ///
     /// Only for files from which nothing has been erased or expired.
-    static func faults(_ connection: Connection) throws -> [String] {
+    static func faults(_ connection: DatabaseConnection) throws -> [String] {
         var audit = LedgerAudit(connection: connection)
         return try audit.run()
     }
 
-    private init(connection: Connection) {
+    private init(connection: DatabaseConnection) {
         self.connection = connection
     }
 

@@ -19,7 +19,7 @@ struct RangeAudit {
     ///     range.
     ///   - underWay: The range that is being thinned, whose lists may still contain removed rows.
     static func faults(
-        _ connection: Connection, gone: [Gone] = [], isThinned: Bool = false, underWay: Int64? = nil
+        _ connection: DatabaseConnection, gone: [Gone] = [], isThinned: Bool = false, underWay: Int64? = nil
     ) throws -> [String] {
         try collect(gone, connection)
         let lastGone = RowID(
@@ -59,7 +59,7 @@ struct RangeAudit {
         return faults
     }
 
-    private static func collect(_ gone: [Gone], _ connection: Connection) throws {
+    private static func collect(_ gone: [Gone], _ connection: DatabaseConnection) throws {
         try connection.execute(
             """
             CREATE TEMP TABLE IF NOT EXISTS gone (id INTEGER PRIMARY KEY, series, received_at, count);
@@ -76,7 +76,7 @@ struct RangeAudit {
 
     private static func postingFaults(
         _ range: Int64, _ rows: ClosedRange<RowID>, _ lastGone: RowID, _ isThinned: Bool, _ isUnderWay: Bool,
-        _ connection: Connection
+        _ connection: DatabaseConnection
     ) throws -> [String] {
         let ids = try ids(of: "every_record", rows, connection)
         let left = try self.ids(of: "main.records", rows, connection)
@@ -117,7 +117,7 @@ struct RangeAudit {
     }
 
     private static func ids(
-        of table: String, _ rows: ClosedRange<RowID>, _ connection: Connection
+        of table: String, _ rows: ClosedRange<RowID>, _ connection: DatabaseConnection
     ) throws -> [Int64: [RowID]] {
         var ids: [Int64: [RowID]] = [:]
         try Statement(
@@ -129,7 +129,7 @@ struct RangeAudit {
     }
 
     private static func differences(
-        _ name: String, _ stored: String, _ counted: String, _ connection: Connection
+        _ name: String, _ stored: String, _ counted: String, _ connection: DatabaseConnection
     ) throws -> [String] {
         try ["\(stored) EXCEPT \(counted)", "\(counted) EXCEPT \(stored)"].flatMap { sql in
             try Statement(composedSQL: sql, on: connection).all {

@@ -136,7 +136,7 @@ struct SalvageTests {
             }
             let old = try setAside(store)
             if isOlder {
-                let file = try Connection(path: old)
+                let file = try DatabaseConnection(path: old)
                 try file.execute(
                     "DROP TABLE singles; DROP TABLE summary_windows; DROP TABLE ages; PRAGMA user_version = 5")
             }
@@ -275,7 +275,7 @@ struct SalvageTests {
             try Data(repeating: 7, count: 20_000).write(to: URL(filePath: path))
             #expect(throws: StoreFailure.self) { try QuarantinedStore(path: path, randomBits: 1) }
             let other = store.path + ".other"
-            try Connection(path: other).execute("CREATE TABLE theirs (x)")
+            try DatabaseConnection(path: other).execute("CREATE TABLE theirs (x)")
             #expect(throws: StoreFailure.self) { try QuarantinedStore(path: other, randomBits: 1) }
         }
     }

@@ -29,7 +29,9 @@ final class TemporaryStore {
     func reader() throws -> StoreReader { try StoreReader(path: path) }
 
     /// A second connection to the database, like that of the `sqlite3` shell.
-    func shell() throws -> Connection { try Connection(path: path, mode: .readWriteCreate, busyTimeout: .seconds(1)) }
+    func shell() throws -> DatabaseConnection {
+        try DatabaseConnection(path: path, mode: .readWriteCreate, busyTimeout: .seconds(1))
+    }
 
     /// Advances both clocks.
     func pass(_ duration: Duration) {
@@ -87,7 +89,7 @@ extension CallOutcome {
     }
 }
 
-extension Connection {
+extension DatabaseConnection {
     /// The integers in the first column of a query's result.
     func numbers(_ sql: String) throws -> [Int64] {
         try Statement(composedSQL: sql, on: self).all { $0.int64(0) }

@@ -2,10 +2,10 @@ import SQLiteKit
 
 /// The daemon's database, read from another process.
 package struct DatabaseFile {
-    private let connection: Connection
+    private let connection: DatabaseConnection
 
     package init(_ path: String, writable: Bool = false) throws {
-        connection = try Connection(
+        connection = try DatabaseConnection(
             path: path, mode: writable ? .readWriteCreate : .readOnly, busyTimeout: .seconds(5))
     }
 

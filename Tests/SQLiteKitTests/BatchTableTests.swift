@@ -3,7 +3,7 @@ import Testing
 
 @Suite("BatchTable")
 struct BatchTableTests {
-    private static func open(_ database: TemporaryDatabase) throws -> (Connection, BatchTable) {
+    private static func open(_ database: TemporaryDatabase) throws -> (DatabaseConnection, BatchTable) {
         let connection = try database.writer()
         try connection.execute("CREATE TABLE t(id INTEGER PRIMARY KEY, number, text, blob)")
         let table = try BatchTable(
@@ -12,7 +12,9 @@ struct BatchTableTests {
     }
 
     @discardableResult
-    private static func insert(_ batch: SampleBatch, _ connection: Connection, _ table: BatchTable) throws -> Int {
+    private static func insert(_ batch: SampleBatch, _ connection: DatabaseConnection, _ table: BatchTable) throws
+        -> Int
+    {
         try table.withRows(batch.cells, bytes: batch.bytes) { () throws(SQLiteError) in
             try connection.execute("INSERT INTO t SELECT * FROM batch")
             return connection.changes

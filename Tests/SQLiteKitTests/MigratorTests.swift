@@ -71,7 +71,7 @@ struct MigratorTests {
         try TemporaryDatabase.with { database in
             try Array(repeating: "This is no database. ", count: 100).joined()
                 .write(toFile: database.path, atomically: false, encoding: .utf8)
-            let connection = try Connection(path: database.path)
+            let connection = try DatabaseConnection(path: database.path)
             let error = thrown(MigrationError.self) { try Self.migrator(3).migrate(connection) }
             guard case .unreadable(let cause) = error else {
                 Issue.record("Unexpected error: \(String(describing: error))")

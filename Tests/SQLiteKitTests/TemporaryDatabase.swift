@@ -13,18 +13,18 @@ struct TemporaryDatabase {
     }
 
     /// Opens a writer in WAL mode.
-    func writer(checkpointsOnClose: Bool = false) throws -> Connection {
-        let connection = try Connection(path: path, checkpointsOnClose: checkpointsOnClose)
+    func writer(checkpointsOnClose: Bool = false) throws -> DatabaseConnection {
+        let connection = try DatabaseConnection(path: path, checkpointsOnClose: checkpointsOnClose)
         try connection.setPragma("journal_mode", to: "WAL")
         return connection
     }
 
-    func reader() throws -> Connection {
-        try Connection(path: path, mode: .readOnly)
+    func reader() throws -> DatabaseConnection {
+        try DatabaseConnection(path: path, mode: .readOnly)
     }
 }
 
-extension Connection {
+extension DatabaseConnection {
     /// Returns the single number in the result of a query.
     func number(_ sql: String) throws -> Int64? {
         try Statement(composedSQL: sql, on: self).first { $0.int64(0) }

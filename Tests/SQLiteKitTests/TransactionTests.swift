@@ -64,7 +64,7 @@ struct TransactionTests {
     func busyCommit() throws {
         try TemporaryDatabase.with { database in
             // Without a WAL, the commit has to wait for readers.
-            let connection = try Connection(path: database.path)
+            let connection = try DatabaseConnection(path: database.path)
             try connection.execute("CREATE TABLE t(a); INSERT INTO t VALUES (1), (2)")
             let reader = try database.reader()
             let query = try Statement("SELECT a FROM t", on: reader)
@@ -129,7 +129,7 @@ struct TransactionTests {
         try TemporaryDatabase.with { database in
             let first = try database.writer()
             try first.execute("CREATE TABLE t(a)")
-            let second = try Connection(path: database.path, busyTimeout: .milliseconds(1))
+            let second = try DatabaseConnection(path: database.path, busyTimeout: .milliseconds(1))
 
             try first.transaction {
                 let error = thrown(SQLiteError.self) {
@@ -167,7 +167,7 @@ struct TransactionTests {
         }
         try TemporaryDatabase.with { database in
             let first = try database.writer()
-            let second = try Connection(path: database.path)
+            let second = try DatabaseConnection(path: database.path)
             func write() throws(StoreFailure) {
                 try second.transaction { () throws(StoreFailure) in }
             }

@@ -100,7 +100,7 @@ extension SocketLoop {
             throw error
         }
         let id = acceptor.nextID()
-        let connection = Connection(
+        let connection = ClientConnection(
             id: id, descriptor: descriptor,
             process: ReportingProcess(
                 connection: id,

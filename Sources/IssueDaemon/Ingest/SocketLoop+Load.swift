@@ -7,7 +7,7 @@ import UnixIO
 extension SocketLoop {
     /// Returns whether the next call of a connection may begin. Otherwise, the
     /// connection resumes when its user's load has dropped.
-    func mayBegin(_ connection: Connection) -> Bool {
+    func mayBegin(_ connection: ClientConnection) -> Bool {
         if connection.user.load.mayBegin(
             unanswered: connection.bytes.inFlight, unread: connection.bytes.unread,
             within: allowance(of: connection.user))
@@ -21,7 +21,7 @@ extension SocketLoop {
     /// Returns how many bytes of a connection may be read now. If there are
     /// none, the connection resumes when its user's load has dropped, or in the
     /// next round.
-    func mayRead(_ connection: Connection, isHungUp: Bool) -> Int {
+    func mayRead(_ connection: ClientConnection, isHungUp: Bool) -> Int {
         // The peer has hung up, so the remaining bytes are limited by the
         // kernel's buffer.
         if isHungUp { return Self.chunk }
@@ -37,7 +37,7 @@ extension SocketLoop {
         return room
     }
 
-    private func throttle(_ connection: Connection) {
+    private func throttle(_ connection: ClientConnection) {
         connection.state.throttled()
         connection.user.load.wait(connection.id)
         memory.throttled(connection.user.uid, within: connection.user.load.limits)
@@ -51,14 +51,14 @@ extension SocketLoop {
 
     /// Releases memory that the received bytes do not need, and counts the
     /// rest.
-    func settleReading(of connection: Connection) {
+    func settleReading(of connection: ClientConnection) {
         guard !connection.state.isClosed else { return }
         connection.intake.settle(&readBuffer)
         let bytes = connection.intake.receivedBytes
         count(received: bytes, memory: bytes > 0 ? max(bytes, connection.intake.frames.capacity) : 0, of: connection)
     }
 
-    private func count(received bytes: Int, memory bytesHeld: Int, of connection: Connection) {
+    private func count(received bytes: Int, memory bytesHeld: Int, of connection: ClientConnection) {
         let change = connection.bytes.set(received: bytes, memory: bytesHeld)
         if change.memory != 0 { memory.changed(received: change.memory) }
         guard change.bytes != 0 else { return }
@@ -77,7 +77,7 @@ extension SocketLoop {
 
     /// Counts the replies that the client has not read yet, and its running
     /// query.
-    func settleSending(of connection: Connection) {
+    func settleSending(of connection: ClientConnection) {
         guard !connection.state.isClosed else { return }
         let query = connection.state.hasJob ? service.limits.queryReplyBytes : 0
         count(
@@ -85,7 +85,7 @@ extension SocketLoop {
             queryMemory: query, of: connection)
     }
 
-    private func count(unread bytes: Int, replyMemory: Int, queryMemory: Int, of connection: Connection) {
+    private func count(unread bytes: Int, replyMemory: Int, queryMemory: Int, of connection: ClientConnection) {
         let (change, unread) = connection.bytes.set(unread: bytes, replyMemory: replyMemory, queryMemory: queryMemory)
         if unread != 0 {
             memory.changed(unread: unread)
@@ -98,7 +98,7 @@ extension SocketLoop {
     }
 
     /// Counts the bytes of reports when they begin or are answered.
-    func changed(inFlight difference: Int, of connection: Connection) {
+    func changed(inFlight difference: Int, of connection: ClientConnection) {
         changed(connection.bytes.changed(inFlight: difference), of: connection.user)
         connection.user.load.changed(unanswered: difference)
         memory.changed(calls: difference)
@@ -127,7 +127,7 @@ extension SocketLoop {
 
     /// Returns the bytes that must drop before a connection resumes. A held
     /// message is no reason to wait.
-    private static func bytesWaitedFor(_ connection: Connection) -> Int {
+    private static func bytesWaitedFor(_ connection: ClientConnection) -> Int {
         connection.state.held == nil ? connection.bytes.underWay : connection.bytes.inFlight
     }
 
@@ -150,7 +150,7 @@ extension SocketLoop {
     ///
     /// - Parameter held: Returns what a connection holds, and since when it has
     ///   made no progress; nil if it holds nothing.
-    func cutOff(_ cut: MemoryPressure.Cut, _ held: (Connection) -> (MonotonicInstant, Int)?) {
+    func cutOff(_ cut: MemoryPressure.Cut, _ held: (ClientConnection) -> (MonotonicInstant, Int)?) {
         let holdings = connections.values.compactMap { connection in
             held(connection).map { since, bytes in
                 MemoryReservation(connection: connection.id, owner: connection.user.uid, bytes: bytes, since: since)
@@ -177,7 +177,7 @@ extension SocketLoop {
 
     /// Subtracts the load of a closed connection, except for reports that are
     /// being stored.
-    func depart(_ connection: Connection) {
+    func depart(_ connection: ClientConnection) {
         let user = connection.user
         count(received: 0, memory: 0, of: connection)
         if connection.bytes.underWay > 0 { user.load.ended() }

@@ -9,7 +9,7 @@ extension SocketLoop {
     static let defaultTimeout: Duration = .seconds(30)
 
     /// Handles a call other than `Report` that has just begun.
-    func beginQuery(_ message: Range<Int>, _ envelope: VarlinkCall.Envelope, _ connection: Connection) {
+    func beginQuery(_ message: Range<Int>, _ envelope: VarlinkCall.Envelope, _ connection: ClientConnection) {
         let (method, parameters) = connection.intake.query(message, envelope)
         connection.intake.releaseMemory()
         do throws(CollectorError) {
@@ -20,7 +20,7 @@ extension SocketLoop {
     }
 
     private func dispatch(
-        _ name: String, _ parameters: [UInt8], more: Bool, _ connection: Connection
+        _ name: String, _ parameters: [UInt8], more: Bool, _ connection: ClientConnection
     ) throws(CollectorError) {
         guard let method = CollectorMethod(fullName: name) else {
             return finish(try Introspection.reply(to: name, parameters), connection)
@@ -94,11 +94,11 @@ extension SocketLoop {
     }
 
     /// Continues a query that needs more than one step.
-    private func request(_ request: ConnectionState.Request, _ connection: Connection) {
+    private func request(_ request: ConnectionState.Request, _ connection: ClientConnection) {
         perform(connection.state.requested(request), connection)
     }
 
-    private func perform(_ action: ConnectionState.RequestAction, _ connection: Connection) {
+    private func perform(_ action: ConnectionState.RequestAction, _ connection: ClientConnection) {
         switch action {
         case .none: break
         case .run(let step): run(step, for: connection)
@@ -106,7 +106,7 @@ extension SocketLoop {
         }
     }
 
-    func run(_ step: ConnectionState.QueryStep, for connection: Connection) {
+    func run(_ step: ConnectionState.QueryStep, for connection: ClientConnection) {
         switch step {
         case .page(let parameters): job(.records(parameters, more: true), connection)
         case .newest: job(.newest, connection)
@@ -116,7 +116,7 @@ extension SocketLoop {
         }
     }
 
-    private func job(_ work: QueryJob.Work, _ connection: Connection) {
+    private func job(_ work: QueryJob.Work, _ connection: ClientConnection) {
         guard let token = connection.state.queryToken else { preconditionFailure("A step belongs to a query") }
         settleSending(of: connection)
         connection.queryViewer = viewer(of: connection)
@@ -128,20 +128,20 @@ extension SocketLoop {
 
     // MARK: Rights, evaluated for each call because a reload may change them
 
-    private func viewer(of connection: Connection) -> Viewer {
+    private func viewer(of connection: ClientConnection) -> Viewer {
         service.access.withLock { $0.viewer(uid: connection.process.sender.uid, groups: connection.groups) }
     }
 
-    private func isOperator(_ connection: Connection) -> Bool {
+    private func isOperator(_ connection: ClientConnection) -> Bool {
         service.access.withLock { $0.isOperator(uid: connection.process.sender.uid, groups: connection.groups) }
     }
 
-    private func allowOperators(_ connection: Connection) throws(CollectorError) {
+    private func allowOperators(_ connection: ClientConnection) throws(CollectorError) {
         guard isOperator(connection) else { throw .denied }
     }
 
     /// Submits a long-running job.
-    private func order(_ work: Job.Work, more: Bool, _ connection: Connection) throws(CollectorError) {
+    private func order(_ work: Job.Work, more: Bool, _ connection: ClientConnection) throws(CollectorError) {
         try allowOperators(connection)
         guard let token = connection.state.queryToken else { preconditionFailure("A job belongs to a query") }
         let job = Job(
@@ -152,7 +152,7 @@ extension SocketLoop {
         settleSending(of: connection)
     }
 
-    private func flush(_ parameters: FlushParameters, _ connection: Connection) throws(CollectorError) {
+    private func flush(_ parameters: FlushParameters, _ connection: ClientConnection) throws(CollectorError) {
         try allowOperators(connection)
         let until = Clock.monotonic.advanced(by: parameters.timeout ?? Self.defaultTimeout)
         guard let token = connection.state.queryToken else { preconditionFailure("A flush belongs to a query") }
@@ -167,7 +167,7 @@ extension SocketLoop {
     }
 
     /// Logs the end of a flush, and answers it with the state of the destinations.
-    func endFlush(_ step: ConnectionState.QueryStep, _ connection: Connection) {
+    func endFlush(_ step: ConnectionState.QueryStep, _ connection: ClientConnection) {
         service.log.ended("flush", by: connection.process.sender, result: "done")
         run(step, for: connection)
     }
@@ -200,12 +200,12 @@ extension SocketLoop {
     }
 
     /// Sends the last reply to the query, if there is one.
-    private func finish(_ reply: [UInt8], _ connection: Connection) {
+    private func finish(_ reply: [UInt8], _ connection: ClientConnection) {
         if connection.intake.finish(reply) { queueSending(to: connection) }
     }
 
     /// Continues with the calls that have waited for the query.
-    private func resume(_ connection: Connection) {
+    private func resume(_ connection: ClientConnection) {
         if connection.intake.hasCalls { process(connection) }
     }
 
@@ -221,7 +221,7 @@ extension SocketLoop {
 
     /// Looks for new records if there may be any and the follower has read the
     /// previous ones.
-    func pollNews(of connection: Connection) {
+    func pollNews(of connection: ClientConnection) {
         guard connection.state.wantsNews, mayBegin(connection), let step = connection.state.pollNews() else {
             return
         }
@@ -245,7 +245,7 @@ extension SocketLoop {
 
     /// Gives up the query of a client that has disconnected. Calls that it
     /// sent afterwards are still handled.
-    func abandonQuery(of connection: Connection) {
+    func abandonQuery(of connection: ClientConnection) {
         guard connection.state.queryToken != nil else { return }
         cancelQuery(of: connection)
         finish([], connection)
@@ -253,7 +253,7 @@ extension SocketLoop {
     }
 
     /// Withdraws what is being done for the query of a connection.
-    func cancelQuery(of connection: Connection) {
+    func cancelQuery(of connection: ClientConnection) {
         if connection.state.hasJob { handlers.withdraw(connection.id, connection.user.uid) }
         if connection.state.isFlushing {
             service.log.ended("flush", by: connection.process.sender, result: "given up")
@@ -262,7 +262,7 @@ extension SocketLoop {
 
     /// Ends a long-running query, because the daemon stops or needs the
     /// connection's memory.
-    func endQuery(of connection: Connection) {
+    func endQuery(of connection: ClientConnection) {
         let reply: [UInt8]
         switch connection.state.earlyReply {
         case .none: return

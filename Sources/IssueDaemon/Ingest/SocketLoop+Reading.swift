@@ -5,7 +5,7 @@ import UnixIO
 
 extension SocketLoop {
     /// Reads available bytes and begins the calls in them.
-    func read(_ connection: Connection, isHungUp: Bool) {
+    func read(_ connection: ClientConnection, isHungUp: Bool) {
         guard connection.state.mayReceive, connection.intake.frames.wantsBytes else { return watch(connection) }
         let maxBytes = mayRead(connection, isHungUp: isHungUp)
         guard maxBytes > 0 else { return }
@@ -27,7 +27,7 @@ extension SocketLoop {
         }
     }
 
-    private func receive(atMost maxBytes: Int, _ connection: Connection) -> IOResult {
+    private func receive(atMost maxBytes: Int, _ connection: ClientConnection) -> IOResult {
         let ownRoom = connection.intake.frames.ownRoom
         if ownRoom == 0 { connection.intake.frames.borrow(&readBuffer) }
         var result = IOResult.wouldBlock
@@ -40,7 +40,7 @@ extension SocketLoop {
     }
 
     /// Begins the received calls, as far as the limits allow.
-    func process(_ connection: Connection) {
+    func process(_ connection: ClientConnection) {
         let limits = service.limits
         while connection.state.isOpen, mayBegin(connection), readCalls(of: connection) {}
         submit(connection)
@@ -57,7 +57,7 @@ extension SocketLoop {
     /// Begins a run of received calls.
     ///
     /// - Returns: `true` if there may be more.
-    private func readCalls(of connection: Connection) -> Bool {
+    private func readCalls(of connection: ClientConnection) -> Bool {
         let limits = service.limits
         let room = connection.user.load.room(
             unanswered: connection.bytes.inFlight, within: allowance(of: connection.user))
@@ -89,12 +89,12 @@ extension SocketLoop {
     }
 
     /// Hands the decoded reports to the writer.
-    private func submit(_ connection: Connection) {
+    private func submit(_ connection: ClientConnection) {
         connection.intake.submit(of: connection.process, handlers.submit)
     }
 
     /// Sends an error, and closes the connection after that.
-    private func end(_ connection: Connection, with error: CollectorError) {
+    private func end(_ connection: ClientConnection, with error: CollectorError) {
         perform(connection.intake.end(with: error), connection)
     }
 
@@ -112,7 +112,7 @@ extension SocketLoop {
     }
 
     /// Continues after replies to reports were written.
-    func answered(_ answer: (bytes: Int, action: ConnectionState.AnsweredAction), _ connection: Connection) {
+    func answered(_ answer: (bytes: Int, action: ConnectionState.AnsweredAction), _ connection: ClientConnection) {
         changed(inFlight: -answer.bytes, of: connection)
         queueSending(to: connection)
         switch answer.action {
@@ -122,7 +122,7 @@ extension SocketLoop {
     }
 
     /// Sends pending replies, as far as the socket accepts them.
-    func send(_ connection: Connection) {
+    func send(_ connection: ClientConnection) {
         guard !connection.state.isClosed else { return }
         defer { settleSending(of: connection) }
         while connection.intake.replies.unsentCount > 0 {
@@ -154,7 +154,7 @@ extension SocketLoop {
     }
 
     /// Updates the events that the poller reports.
-    func watch(_ connection: Connection) {
+    func watch(_ connection: ClientConnection) {
         updateDeadline(of: connection)
         do throws(Errno) {
             switch connection.state.watch() {

@@ -17,7 +17,7 @@ final class SocketLoop {
     var receipts = ReceiptWriter()
     /// The buffer into which connections are read, one at a time.
     var readBuffer: [UInt8] = []
-    var connections: [UInt64: Connection] = [:]
+    var connections: [UInt64: ClientConnection] = [:]
     var users = SocketUsers()
     /// The memory that all users use together.
     var memory: MemoryPressure
@@ -38,7 +38,7 @@ final class SocketLoop {
         /// its turn.
         var round: UInt64 = 0
         /// Connections whose replies are sent at the end of this round.
-        var queued: [Connection] = []
+        var queued: [ClientConnection] = []
         /// The replies that arrived in this round. They count as unread at its
         /// end.
         var arrivedReplies: [Answer.Memory] = []
@@ -108,11 +108,11 @@ final class SocketLoop {
     }
 
     /// Sends pending replies at the end of this round.
-    func queueSending(to connection: Connection) {
+    func queueSending(to connection: ClientConnection) {
         perform(connection.state.queued(), connection)
     }
 
-    func perform(_ action: ConnectionState.QueueAction, _ connection: Connection) {
+    func perform(_ action: ConnectionState.QueueAction, _ connection: ClientConnection) {
         switch action {
         case .enqueue: schedule.queued.append(connection)
         case .none: break
@@ -131,7 +131,7 @@ final class SocketLoop {
 
     /// Ends receiving. The connection is closed when the calls that have begun
     /// are answered. Other calls are discarded; the client resends them.
-    func drain(_ connection: Connection) {
+    func drain(_ connection: ClientConnection) {
         perform(connection.state.drain(), connection)
         settleReading(of: connection)
         watch(connection)
@@ -139,14 +139,14 @@ final class SocketLoop {
 
     /// Closes a connection that has done nothing wrong. A client that waits for
     /// an answer is asked to retry.
-    func hangUp(_ connection: Connection) {
+    func hangUp(_ connection: ClientConnection) {
         drain(connection)
         endQuery(of: connection)
         send(connection)
         close(connection)
     }
 
-    func close(_ connection: Connection) {
+    func close(_ connection: ClientConnection) {
         guard connections.removeValue(forKey: connection.id) != nil else { return }
         try? poller.remove(connection.descriptor)
         acceptor.closed(connection.user.uid, standing: connection.standing, at: Clock.monotonic)
@@ -226,14 +226,14 @@ final class SocketLoop {
     }
 
     /// Schedules a check of the connection at its next deadline.
-    func updateDeadline(of connection: Connection) {
+    func updateDeadline(of connection: ClientConnection) {
         guard !connection.state.isClosed, let deadline = connection.state.deadline(service.limits.timeouts) else {
             return
         }
         schedule.deadlines.bring(connection.id, by: deadline)
     }
 
-    func hasBytes(_ connection: Connection) -> Bool {
+    func hasBytes(_ connection: ClientConnection) -> Bool {
         (try? Readiness.wait(connection.descriptor, for: .read, timeout: .zero)) ?? false
     }
 }

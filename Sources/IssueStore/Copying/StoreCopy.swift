@@ -30,15 +30,15 @@ package final class StoreCopy {
     ) throws(StoreFailure) {
         self.path = path
         self.control = control
-        let reader: Connection
+        let reader: DatabaseConnection
         do throws(SQLiteError) {
-            reader = try Connection(path: source, mode: .readOnly, busyTimeout: .seconds(5))
+            reader = try DatabaseConnection(path: source, mode: .readOnly, busyTimeout: .seconds(5))
         } catch {
             throw StoreFailure(error)
         }
         ticket = try control?.begin(QueryInterruption(reader))
         do throws(SQLiteError) {
-            let writer = try Connection(path: path, busyTimeout: .seconds(5))
+            let writer = try DatabaseConnection(path: path, busyTimeout: .seconds(5))
             // An incomplete copy is discarded, and the caller syncs a complete one.
             try writer.setPragma("synchronous", to: "OFF")
             try writer.setPragma("journal_mode", to: "MEMORY")
@@ -88,7 +88,7 @@ package final class StoreCopy {
     /// - Throws: `StoreFailure` if the copy cannot be opened or written.
     package static func mark(_ path: String) throws(StoreFailure) {
         do throws(SQLiteError) {
-            let copy = try Connection(path: path, checkpointsOnClose: true)
+            let copy = try DatabaseConnection(path: path, checkpointsOnClose: true)
             try copy.setPragma("journal_mode", to: "DELETE")
             try copy.execute("INSERT OR REPLACE INTO copies (at) VALUES (strftime('%s', 'now') * 1000)")
         } catch {

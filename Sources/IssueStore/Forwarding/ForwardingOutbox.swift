@@ -37,7 +37,7 @@ extension StoreWriter {
 /// Everything in the database that concerns destinations: batches, summaries, limits, dead letters, and the fates of
 /// records in the ledger. Its functions run inside a transaction.
 struct ForwardingOutbox {
-    let connection: Connection
+    let connection: DatabaseConnection
 
     /// Stores a batch. Returns nil if some of its records have been removed in the meantime.
     func store(_ batch: NewBatch, _ memory: inout WriterMemory) throws(SQLiteError) -> StoredBatch? {

@@ -31,7 +31,7 @@ extension StoreWriter {
     }
 
     /// Returns the ids of the destinations that were configured last.
-    static func activeDestinations(_ connection: Connection) throws(SQLiteError) -> [Int64] {
+    static func activeDestinations(_ connection: DatabaseConnection) throws(SQLiteError) -> [Int64] {
         try connection.withStatement("SELECT id FROM destinations WHERE active = 1 ORDER BY id") {
             statement throws(SQLiteError) in
             try statement.all { $0.int64(0) }

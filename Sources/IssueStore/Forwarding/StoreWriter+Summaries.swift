@@ -195,7 +195,7 @@ struct SummaryDelivery: Equatable {
     var state: State
 }
 
-extension Connection {
+extension DatabaseConnection {
     /// Returns the summary that counts a record suppressed for `reason`, or nil while its window is open.
     func summary(
         tellingOf row: RowID, for reason: SuppressionReason, _ destination: Int64

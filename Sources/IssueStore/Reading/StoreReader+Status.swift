@@ -302,7 +302,7 @@ package enum StoreCheck {
         at path: String, within time: Duration, begun: (_ end: @escaping @Sendable () -> Void) -> Void
     ) -> Finding {
         do {
-            let connection = try Connection(path: path, mode: .readOnly, busyTimeout: time)
+            let connection = try DatabaseConnection(path: path, mode: .readOnly, busyTimeout: time)
             connection.setDeadline(.after(time))
             let handle = connection.interruptHandle
             begun { handle.interrupt() }

@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// Each query uses one snapshot, and none outlives its result, so that the writer can checkpoint the WAL.
 package final class StoreReader {
-    let connection: Connection
+    let connection: DatabaseConnection
     /// Rows of the open snapshot that were already looked up.
     var known = RowCache()
     /// Determines which user ids share the limits of one user, for the forwarding loop.
@@ -31,7 +31,7 @@ package final class StoreReader {
     ) throws(StoreFailure) {
         self.control = control
         do {
-            connection = try Connection(path: path, mode: .readOnly, busyTimeout: .seconds(5))
+            connection = try DatabaseConnection(path: path, mode: .readOnly, busyTimeout: .seconds(5))
             if toleratesDamage { try connection.tolerateDamage() }
             try connection.setPragma("cache_size", to: -cache)
             try connection.setPragma("temp_store", to: "MEMORY")
@@ -100,7 +100,7 @@ package struct QueryInterruption: Sendable {
     private let handle: InterruptHandle
 
     /// Creates a handle for a connection.
-    package init(_ connection: Connection) {
+    package init(_ connection: DatabaseConnection) {
         handle = connection.interruptHandle
     }
 

@@ -65,7 +65,7 @@ extension StoreWriter {
 /// Removes records and everything that refers to them, for retention and for erasing. Its functions run inside a
 /// transaction.
 struct RecordRemoval {
-    let connection: Connection
+    let connection: DatabaseConnection
     var outbox: ForwardingOutbox { ForwardingOutbox(connection: connection) }
 
     /// The limits of a slice: records, and approximate bytes.

@@ -169,7 +169,7 @@ package final class QuarantinedStore {
 
     /// Returns a name from `tables` that is not a table, or nil if all are. A view can produce endless rows from a file
     /// of a few pages.
-    private static func firstNonTable(_ connection: Connection) throws(SQLiteError) -> String? {
+    private static func firstNonTable(_ connection: DatabaseConnection) throws(SQLiteError) -> String? {
         try Statement(
             composedSQL: """
                 SELECT name FROM sqlite_schema
@@ -179,7 +179,7 @@ package final class QuarantinedStore {
     }
 
     /// Returns the newest row that any readable table mentions, and the last row to look for.
-    private static func lastRow(_ connection: Connection) throws(SQLiteError) -> (known: RowID, last: RowID) {
+    private static func lastRow(_ connection: DatabaseConnection) throws(SQLiteError) -> (known: RowID, last: RowID) {
         var failure: SQLiteError?
         var rows: [RowID] = []
         for sql: StaticString in [
@@ -205,7 +205,7 @@ package final class QuarantinedStore {
     }
 
     /// Derives the producer id from the store's codes, so that a copy of the file under another name has the same id.
-    private static func producer(_ connection: Connection, _ path: String) -> ProducerID {
+    private static func producer(_ connection: DatabaseConnection, _ path: String) -> ProducerID {
         var hash = SipHash(key0: 3)
         let codes = try? connection.withStatement("SELECT code FROM stores ORDER BY first_id") {
             (statement) throws(SQLiteError) in

@@ -17,7 +17,7 @@ package enum Schema {
         ])
 
     /// Rejects a file of another program or a newer version before anything in it is changed.
-    static func recognize(_ connection: Connection) throws(StoreFailure) {
+    static func recognize(_ connection: DatabaseConnection) throws(StoreFailure) {
         let found = try StoreWriter.failing { () throws(SQLiteError) in
             let tables = try connection.withStatement("SELECT count(*) FROM sqlite_schema") {
                 statement throws(SQLiteError) in
@@ -39,9 +39,9 @@ package enum Schema {
     }
 
     /// Rejects a file whose tables and views differ from what the migrations create. Every commit to it would fail.
-    static func checkWhole(_ connection: Connection) throws(StoreFailure) {
+    static func checkWhole(_ connection: DatabaseConnection) throws(StoreFailure) {
         let (pattern, found) = try StoreWriter.failing { () throws(SQLiteError) in
-            (try Connection(path: ":memory:"), Set(try descriptions(connection)))
+            (try DatabaseConnection(path: ":memory:"), Set(try descriptions(connection)))
         }
         do throws(MigrationError) { _ = try migrator.migrate(pattern) } catch { throw StoreFailure(error) }
         let expected = try StoreWriter.failing { () throws(SQLiteError) in try descriptions(pattern) }
@@ -51,19 +51,19 @@ package enum Schema {
 
     /// Returns the SQL of all schema objects, except for the full-text index. Its own tables depend on SQLite's
     /// version.
-    private static func descriptions(_ connection: Connection) throws(SQLiteError) -> [String] {
+    private static func descriptions(_ connection: DatabaseConnection) throws(SQLiteError) -> [String] {
         try connection.withStatement(
             "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'group\\_text\\_%' ESCAPE '\\'"
         ) { statement throws(SQLiteError) in try statement.all { $0.text(0) } }
     }
 
     /// Sets the size of the writer's page cache to 16 MiB.
-    static func setCache(_ connection: Connection) throws(SQLiteError) {
+    static func setCache(_ connection: DatabaseConnection) throws(SQLiteError) {
         try connection.setPragma("cache_size", to: -16_384)
     }
 
     /// Sets what must be set before the first table is created, and the options of the writer's connection.
-    static func prepare(_ connection: Connection) throws(SQLiteError) {
+    static func prepare(_ connection: DatabaseConnection) throws(SQLiteError) {
         guard !connection.isReadOnly else {
             throw SQLiteError(code: .readOnly, message: "the file is read-only")
         }

@@ -158,7 +158,7 @@ extension StoreWriter {
         return true
     }
 
-    static func nextMuteEnd(_ connection: Connection) throws(SQLiteError) -> Timestamp? {
+    static func nextMuteEnd(_ connection: DatabaseConnection) throws(SQLiteError) -> Timestamp? {
         try connection.withStatement("SELECT min(muted_until) FROM groups WHERE muted_until IS NOT NULL") {
             statement throws(SQLiteError) in
             try statement.first { $0.optionalInt64(0).map { Timestamp(milliseconds: $0) } } ?? nil
@@ -190,7 +190,7 @@ extension RecordCommit {
 
 /// The triage states in the database.
 struct TriageTable {
-    let connection: Connection
+    let connection: DatabaseConnection
 
     /// Returns the stored triage state of a group.
     func standing(ofGroup id: GroupID) throws(SQLiteError) -> TriageState {

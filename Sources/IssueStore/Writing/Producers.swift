@@ -106,7 +106,7 @@ struct ProducerTable {
 
     /// Returns which records of a call are already known.
     mutating func received(
-        _ key: Key, sequence: Int64, count: Int64, on connection: Connection
+        _ key: Key, sequence: Int64, count: Int64, on connection: DatabaseConnection
     ) throws(SQLiteError) -> ProducerMark.Reception {
         if key != current { try turn(to: key, on: connection) }
         return mark.received(sequence: sequence, count: count)
@@ -118,7 +118,7 @@ struct ProducerTable {
         isChanged = true
     }
 
-    private mutating func turn(to key: Key, on connection: Connection) throws(SQLiteError) {
+    private mutating func turn(to key: Key, on connection: DatabaseConnection) throws(SQLiteError) {
         storeCurrentMark()
         // Removed from the table so that it can be changed in place.
         if let known = marks.removeValue(forKey: key) { mark = known } else { mark = try stored(key, on: connection) }
@@ -134,7 +134,7 @@ struct ProducerTable {
         isChanged = false
     }
 
-    private func stored(_ key: Key, on connection: Connection) throws(SQLiteError) -> ProducerMark {
+    private func stored(_ key: Key, on connection: DatabaseConnection) throws(SQLiteError) -> ProducerMark {
         let stored = try connection.withStatement("SELECT mark FROM producers WHERE uid = ?1 AND producer = ?2") {
             statement throws(SQLiteError) in
             statement.bind(Int64(key.uid), at: 1)
@@ -145,7 +145,7 @@ struct ProducerTable {
     }
 
     /// Writes the changed marks in the transaction of the records that changed them.
-    mutating func writeChanges(on connection: Connection, at now: RecordLogInstant) throws(SQLiteError) {
+    mutating func writeChanges(on connection: DatabaseConnection, at now: RecordLogInstant) throws(SQLiteError) {
         storeCurrentMark()
         for key in changed {
             guard let mark = marks[key] else { continue }

@@ -113,7 +113,7 @@ extension StoreWriter {
 /// The functions take the writer's memory as a parameter, because each access to it as a property of a class would cost
 /// as much as finding a record's series.
 struct RecordCommit {
-    let connection: Connection
+    let connection: DatabaseConnection
     let time: RecordLogClock.Reading
     /// `true` if the cardinality guard admitted the records before.
     let isImport: Bool
@@ -131,7 +131,7 @@ struct RecordCommit {
     ///   - firstID: The id of the first row.
     ///   - rows: An empty buffer.
     init(
-        on connection: Connection, time: RecordLogClock.Reading, firstID: RowID, rows: consuming RowBuffer,
+        on connection: DatabaseConnection, time: RecordLogClock.Reading, firstID: RowID, rows: consuming RowBuffer,
         isImport: Bool, onCardinalityOverflow: ((CardinalityOverflow) -> Void)?
     ) {
         self.connection = connection
@@ -349,7 +349,7 @@ struct LedgerChanges {
     }
 
     /// Adds the changes to the `ledger` table, in the current transaction.
-    func write(on connection: Connection) throws(SQLiteError) {
+    func write(on connection: DatabaseConnection) throws(SQLiteError) {
         for (line, sum) in sums {
             try connection.withStatement(
                 """

@@ -12,7 +12,7 @@ import SQLiteKit
 ///
 /// A failed transaction leaves no trace in memory either: see `WriterMemory`.
 package final class StoreWriter {
-    let connection: Connection
+    let connection: DatabaseConnection
     private(set) var settings: StoreWriterSettings
     let tables: BatchTables
     /// The page size of the database, in bytes.
@@ -40,7 +40,7 @@ package final class StoreWriter {
         let postings: BatchTable
         let minutes: BatchTable
 
-        init(on connection: Connection) throws(SQLiteError) {
+        init(on connection: DatabaseConnection) throws(SQLiteError) {
             rows = try BatchTable("batch", columns: RowBuffer.columns, on: connection)
             postings = try BatchTable("closing", columns: PostingBuffer.columns, on: connection)
             minutes = try BatchTable("closing_minutes", columns: MinuteBuffer.columns, on: connection)
@@ -60,7 +60,8 @@ package final class StoreWriter {
         self.settings = settings
         do throws(SQLiteError) {
             // Until the file is known to be ours, not even its WAL is checkpointed.
-            connection = try Connection(path: settings.path, busyTimeout: Self.timeout, checkpointsOnClose: false)
+            connection = try DatabaseConnection(
+                path: settings.path, busyTimeout: Self.timeout, checkpointsOnClose: false)
         } catch {
             throw StoreFailure(error)
         }
@@ -247,7 +248,7 @@ extension StoreWriter: Sendable {}
 
 extension StoreWriter {
     /// Sets the options of the connection, and creates or migrates the schema.
-    static func migrate(_ connection: Connection) throws(StoreFailure) {
+    static func migrate(_ connection: DatabaseConnection) throws(StoreFailure) {
         try failing { () throws(SQLiteError) in try Schema.prepare(connection) }
         do throws(MigrationError) {
             _ = try Schema.migrator.migrate(connection)
@@ -258,7 +259,7 @@ extension StoreWriter {
 
     /// Returns the state of the record log's clock: at the last record, or at the end of the newest range if that
     /// record is gone. Returns nil if the store has never held a record.
-    static func clockState(_ connection: Connection) throws(SQLiteError) -> RecordLogClock.State? {
+    static func clockState(_ connection: DatabaseConnection) throws(SQLiteError) -> RecordLogClock.State? {
         let offset = try connection.withStatement("SELECT offset FROM clock ORDER BY first_id DESC LIMIT 1") {
             statement throws(SQLiteError) in
             try statement.first { $0.int64(0) }
@@ -279,14 +280,14 @@ extension StoreWriter {
             log: RecordLogInstant(milliseconds: log), wall: Timestamp(milliseconds: log &- offset))
     }
 
-    static func storeIDs(_ connection: Connection) throws(SQLiteError) -> [WriterMemory.StoreID] {
+    static func storeIDs(_ connection: DatabaseConnection) throws(SQLiteError) -> [WriterMemory.StoreID] {
         try connection.withStatement("SELECT first_id, code FROM stores ORDER BY first_id") {
             statement throws(SQLiteError) in
             try statement.all { WriterMemory.StoreID(firstID: $0.id(0), code: UInt64(bitPattern: $0.int64(1))) }
         }
     }
 
-    static func lastRange(_ connection: Connection) throws(SQLiteError) -> (id: Int64, lastID: RowID) {
+    static func lastRange(_ connection: DatabaseConnection) throws(SQLiteError) -> (id: Int64, lastID: RowID) {
         try connection.withStatement("SELECT id, last_id FROM ranges ORDER BY id DESC LIMIT 1") {
             statement throws(SQLiteError) in
             try statement.first { ($0.int64(0), $0.id(1)) }
@@ -299,7 +300,7 @@ extension StoreWriter {
     ///
     /// - Parameter lastID: The last id of the closed ranges.
     /// - Throws: An error of corruption if an id is out of range, or the error of a query.
-    static func openRange(_ connection: Connection, after lastID: RowID) throws(SQLiteError) -> OpenRange {
+    static func openRange(_ connection: DatabaseConnection, after lastID: RowID) throws(SQLiteError) -> OpenRange {
         let mark = try connection.withStatement(
             "SELECT max(coalesce((SELECT max(first_id) FROM stores), 1), coalesce((SELECT max(first_id) FROM clock), 1))"
         ) { statement throws(SQLiteError) in try statement.first { $0.id(0, as: RowID.self) } ?? 1 }
@@ -355,7 +356,7 @@ extension StoreWriter {
 
     /// Gives a copy that is put into service its own code for new records, because the original store may have assigned
     /// the same row ids since.
-    static func assignCopyCode(_ connection: Connection, _ settings: StoreWriterSettings, nextID: RowID)
+    static func assignCopyCode(_ connection: DatabaseConnection, _ settings: StoreWriterSettings, nextID: RowID)
         throws(SQLiteError)
     {
         let isCopy = try connection.withStatement("SELECT 1 FROM copies LIMIT 1") { statement throws(SQLiteError) in

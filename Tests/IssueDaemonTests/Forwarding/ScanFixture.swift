@@ -80,7 +80,7 @@ final class ScanFixture {
     }
 
     func execute(_ sql: String) throws {
-        try Connection(path: path, mode: .readWriteCreate, busyTimeout: .seconds(5)).execute(composedSQL: sql)
+        try DatabaseConnection(path: path, mode: .readWriteCreate, busyTimeout: .seconds(5)).execute(composedSQL: sql)
     }
 
     // MARK: Scanning

@@ -21,7 +21,7 @@ struct QueryWatchdogTests {
             watch.finish()
             thread.join()
         }
-        let connection = try SQLiteKit.Connection(path: ":memory:")
+        let connection = try DatabaseConnection(path: ":memory:")
         watch.begin(3, connection: 7, QueryInterruption(connection)) { _ in mustYield }
         let other = try JoinableThread(name: "other") { body(watch) }
         defer { other.join() }
@@ -46,7 +46,7 @@ struct QueryWatchdogTests {
         #expect(try reason { $0.stop() } == .stopping)
         let watch = QueryWatchdog(slice: .seconds(1))
         watch.stop()
-        let connection = try SQLiteKit.Connection(path: ":memory:")
+        let connection = try DatabaseConnection(path: ":memory:")
         watch.begin(1, connection: 1, QueryInterruption(connection)) { _ in false }
         #expect(throws: SQLiteError.self) { try connection.withStatement("SELECT 1") { try $0.run() } }
         #expect(watch.end(1) == .stopping)
@@ -60,7 +60,7 @@ struct QueryWatchdogTests {
     @Test("A query that waits for the writer is not interrupted")
     func protected() throws {
         let watch = QueryWatchdog(slice: .seconds(1))
-        let connection = try SQLiteKit.Connection(path: ":memory:")
+        let connection = try DatabaseConnection(path: ":memory:")
         watch.begin(1, connection: 1, QueryInterruption(connection)) { _ in false }
         #expect(watch.protect(1))
         watch.cancel(connection: 1)

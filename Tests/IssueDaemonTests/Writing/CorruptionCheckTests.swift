@@ -15,13 +15,13 @@ struct CorruptionCheckTests {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
         defer { try? FileManager.default.removeItem(at: folder) }
         let path = folder.appending(path: "issues.db").path
-        try Connection(path: path).execute("CREATE TABLE t(a)")
+        try DatabaseConnection(path: path).execute("CREATE TABLE t(a)")
         try body(path)
     }
 
     /// Makes the database so large that reading all of it takes a while.
     private func enlarge(_ path: String) throws {
-        try Connection(path: path).execute(
+        try DatabaseConnection(path: path).execute(
             """
             INSERT INTO t WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 400000)
             SELECT zeroblob(100) FROM n
@@ -79,7 +79,7 @@ struct CorruptionCheckTests {
     @Test("It is not moved aside if another program has locked it")
     func locked() throws {
         try withDatabase { path in
-            let other = try Connection(path: path)
+            let other = try DatabaseConnection(path: path)
             try other.execute("BEGIN EXCLUSIVE")
             #expect(CorruptionCheck(timeout: .zero).verdict(on: Self.unreadable, at: path) == .untold)
         }

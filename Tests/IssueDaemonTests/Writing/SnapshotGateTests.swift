@@ -8,7 +8,7 @@ import UnixIO
 
 @Suite("The snapshot gate")
 struct SnapshotGateTests {
-    private func connection() throws -> SQLiteKit.Connection { try SQLiteKit.Connection(path: ":memory:") }
+    private func connection() throws -> DatabaseConnection { try DatabaseConnection(path: ":memory:") }
 
     @Test("A closed gate blocks snapshots until it is opened, and reports when the last one has ended")
     func closed() throws {

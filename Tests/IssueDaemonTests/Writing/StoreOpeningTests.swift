@@ -43,7 +43,7 @@ struct StoreOpeningTests {
                 while let column = content.range(of: Data("last_version".utf8)) { content[column.lowerBound] ^= 1 }
                 try content.write(to: URL(filePath: path))
             case .withoutTable:
-                let connection = try Connection(path: path, checkpointsOnClose: true)
+                let connection = try DatabaseConnection(path: path, checkpointsOnClose: true)
                 try connection.execute("DROP TABLE clock")
             }
         }
@@ -106,7 +106,7 @@ struct StoreOpeningTests {
             try inFolder { other in
                 // Copied while it is open, so that all records are in the WAL.
                 let writer = try opening(other + "/issues.db").open(log: .silent)
-                let shell = try Connection(path: other + "/issues.db")
+                let shell = try DatabaseConnection(path: other + "/issues.db")
                 try shell.setPragma("user_version", to: Self.schema + 1)
                 for ending in ["", "-wal"] {
                     try FileManager.default.copyItem(atPath: other + "/issues.db" + ending, toPath: path + ending)

@@ -40,7 +40,7 @@ struct StoreOracle {
 
     /// No record is missing, invented, duplicated or changed.
     private static func rowFaults(
-        _ shell: Connection, _ reader: StoreReader, _ model: inout StoreModel
+        _ shell: DatabaseConnection, _ reader: StoreReader, _ model: inout StoreModel
     ) throws -> [String] {
         let found = try Statement(
             composedSQL: "SELECT id, series, received_at FROM records ORDER BY id", on: shell
@@ -82,7 +82,7 @@ struct StoreOracle {
 
     // MARK: Fates
 
-    private static func ledgerFaults(_ shell: Connection, _ model: StoreModel) throws -> [String] {
+    private static func ledgerFaults(_ shell: DatabaseConnection, _ model: StoreModel) throws -> [String] {
         var said: [StoreModel.Line: StoreModel.Sum] = [:]
         try Statement(
             composedSQL: """
@@ -102,7 +102,7 @@ struct StoreOracle {
     }
 
     private static func outboxFaults(
-        _ shell: Connection, _ reader: StoreReader, _ model: StoreModel
+        _ shell: DatabaseConnection, _ reader: StoreReader, _ model: StoreModel
     ) throws -> [String] {
         var faults: [String] = []
         for (destination, cursor) in model.cursors {
@@ -135,7 +135,7 @@ struct StoreOracle {
     // MARK: The file
 
     private static func structureFaults(
-        _ shell: Connection, _ settings: StoreWriterSettings
+        _ shell: DatabaseConnection, _ settings: StoreWriterSettings
     ) throws -> [String] {
         var faults: [String] = []
         let integrity = try shell.table("PRAGMA integrity_check", columns: 1)

@@ -6,7 +6,7 @@ import SQLiteKit
 /// unknown, but their number is known, and only closed ranges may lack rows.
 extension Inspection {
     /// Stores the ids that were skipped, and complains about those that retention cannot have removed.
-    func noteOverlooked(_ connection: Connection) throws {
+    func noteOverlooked(_ connection: DatabaseConnection) throws {
         let end = try Statement("SELECT coalesce(max(last_id), 0) FROM ranges", on: connection).first { $0.int64(0) }
         if let end, end > lastRow {
             gaps.append(lastRow + 1...end)

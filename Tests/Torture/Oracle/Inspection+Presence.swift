@@ -13,7 +13,7 @@ extension Inspection {
         let listed: Int64
     }
 
-    func checkPresence(_ connection: Connection) throws {
+    func checkPresence(_ connection: DatabaseConnection) throws {
         let holdings = try Statement(
             """
             SELECT id, first_id, last_id, records,
@@ -45,7 +45,7 @@ extension Inspection {
         }
     }
 
-    private func compareLists(of holding: Holding, _ connection: Connection) throws {
+    private func compareLists(of holding: Holding, _ connection: DatabaseConnection) throws {
         let rows = try Statement("SELECT id, series FROM records WHERE id BETWEEN ?1 AND ?2", on: connection)
         rows.bind(holding.first, at: 1)
         rows.bind(holding.last, at: 2)

@@ -9,7 +9,7 @@ extension Inspection {
     }
 
     /// Checks that the posting lists and counts of newly closed ranges match their rows.
-    func checkRanges(_ connection: Connection) throws {
+    func checkRanges(_ connection: DatabaseConnection) throws {
         let statement = try Statement(
             "SELECT id, first_id, last_id, records FROM ranges WHERE id > ?1 ORDER BY id", on: connection)
         statement.bind(lastRange, at: 1)
@@ -22,7 +22,7 @@ extension Inspection {
         try checkClosedCounts(connection)
     }
 
-    private func check(_ range: ClosedRange, _ connection: Connection) throws {
+    private func check(_ range: ClosedRange, _ connection: DatabaseConnection) throws {
         if range.first != lastClosedRow + 1 {
             complaints.append("range \(range.id) begins at \(range.first), and the one before ends at \(lastClosedRow)")
         }
@@ -66,14 +66,14 @@ extension Inspection {
         return ids
     }
 
-    private func checkClosedTotals(_ connection: Connection) throws {
+    private func checkClosedTotals(_ connection: DatabaseConnection) throws {
         let statement = try Statement(
             "SELECT series, records, occurrences FROM totals WHERE records > 0", on: connection)
         let stored = try statement.all { ($0.int64(0), RecordTotals(records: $0.int64(1), occurrences: $0.int64(2))) }
         compare("totals", Dictionary(stored) { first, _ in first }, with: &closedTotals)
     }
 
-    private func checkClosedCounts(_ connection: Connection) throws {
+    private func checkClosedCounts(_ connection: DatabaseConnection) throws {
         let statement = try Statement(
             "SELECT minute / 60, series, sum(records), sum(occurrences) FROM counts GROUP BY 1, 2", on: connection)
         let stored = try statement.all {
@@ -86,7 +86,7 @@ extension Inspection {
     }
 
     /// Checks what must be true at every commit: the sums of each series and account, and the balance of the ledger.
-    func checkSums(_ connection: Connection) throws {
+    func checkSums(_ connection: DatabaseConnection) throws {
         var statement = try Statement(
             "SELECT series, records, occurrences FROM series_totals WHERE records > 0", on: connection)
         let series = try statement.all { ($0.int64(0), RecordTotals(records: $0.int64(1), occurrences: $0.int64(2))) }

@@ -62,7 +62,7 @@ package final class Inspection {
     /// - Parameter isQuiet: `true` if no call is in flight, so that all outcomes are final.
     package func inspect(isQuiet: Bool = true) throws {
         let ends = isQuiet ? nil : oracle.ends()
-        let connection = try Connection(path: path, mode: .readOnly, busyTimeout: .seconds(20))
+        let connection = try DatabaseConnection(path: path, mode: .readOnly, busyTimeout: .seconds(20))
         try connection.readTransaction {
             try readSeries(connection)
             try readRows(connection)
@@ -76,13 +76,13 @@ package final class Inspection {
         try oracle.check(upTo: ends)
     }
 
-    private func readSeries(_ connection: Connection) throws {
+    private func readSeries(_ connection: DatabaseConnection) throws {
         let statement = try Statement(composedSQL: ScannedSeries.query, on: connection)
         statement.bind(series.keys.max() ?? 0, at: 1)
         for found in try statement.all({ ScannedSeries($0) }) { series[found.id] = found }
     }
 
-    private func readRows(_ connection: Connection) throws {
+    private func readRows(_ connection: DatabaseConnection) throws {
         let statement = try Statement(
             composedSQL: "SELECT \(ScannedRow.columns) FROM records WHERE id > ?1 ORDER BY id", on: connection)
         statement.bind(lastRow, at: 1)

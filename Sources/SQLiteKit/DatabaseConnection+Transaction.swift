@@ -6,7 +6,7 @@ internal import Synchronization
 ///
 /// Some errors make SQLite roll back the transaction itself. So a body that catches an error of a statement must throw
 /// as well: later statements would run outside a transaction.
-extension Connection {
+extension DatabaseConnection {
     /// Runs a closure in a write transaction.
     ///
     /// The write lock is taken at the start, so that a busy database is detected before any work is done.

@@ -8,7 +8,7 @@ private import Glibc
 /// ``interruptHandle``.
 ///
 /// A connection never checkpoints on its own after a commit, and checkpoints when it is closed only if requested.
-@safe package final class Connection {
+@safe package final class DatabaseConnection {
     let handle: OpaquePointer
     let hooks: UnsafeMutablePointer<ConnectionHooks>
     let cache = StatementCache()
@@ -150,9 +150,9 @@ private import Glibc
 }
 
 @available(*, unavailable)
-extension Connection: Sendable {}
+extension DatabaseConnection: Sendable {}
 
-extension Connection {
+extension DatabaseConnection {
     /// The length of the WAL after the last commit of this connection, in frames.
     package var walFrames: Int { unsafe hooks.pointee.walFrames }
 
@@ -178,7 +178,7 @@ extension Connection {
 ///
 /// A commit writes only to the WAL. The database file grows later, when the WAL is copied into it, and there may be no
 /// disk space for it then.
-extension Connection {
+extension DatabaseConnection {
     /// The number of pages of the database, including those that are only in the WAL or were added by the current
     /// transaction.
     package var pages: Int64 {
@@ -218,7 +218,7 @@ extension Connection {
 /// Settings of the database and of the connection.
 ///
 /// SQLite ignores an unknown pragma and returns no rows. Reading one is an error here.
-extension Connection {
+extension DatabaseConnection {
     /// Returns the value of a pragma that is an integer.
     package func pragma(_ name: StaticString) throws(SQLiteError) -> Int64 {
         try firstAnswer(to: "PRAGMA \(name)") { $0.int64(0) }
@@ -252,7 +252,7 @@ extension Connection {
     }
 }
 
-extension Connection {
+extension DatabaseConnection {
     /// Runs statements without parameters and results.
     package func execute(_ script: StaticString) throws(SQLiteError) {
         try execute(composedSQL: "\(script)")

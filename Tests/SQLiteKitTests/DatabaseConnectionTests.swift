@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 
 @Suite("Connections")
-struct ConnectionTests {
+struct DatabaseConnectionTests {
     /// A query that would run for hours.
     private static let endless: StaticString = """
         WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 100000000000) SELECT count(*) FROM n
@@ -34,9 +34,9 @@ struct ConnectionTests {
     @Test("An unknown VFS is an error")
     func unknownVFS() throws {
         try TemporaryDatabase.with { database in
-            let error = thrown(SQLiteError.self) { try Connection(path: database.path, vfs: "none such") }
+            let error = thrown(SQLiteError.self) { try DatabaseConnection(path: database.path, vfs: "none such") }
             #expect(error?.code == .error)
-            _ = try Connection(path: database.path, vfs: "unix")
+            _ = try DatabaseConnection(path: database.path, vfs: "unix")
         }
     }
 
@@ -208,7 +208,7 @@ struct ConnectionTests {
     @Test("Pragmas can be set and read, and an unknown one is an error")
     func pragmas() throws {
         try TemporaryDatabase.with { database in
-            let connection = try Connection(path: database.path)
+            let connection = try DatabaseConnection(path: database.path)
             try connection.setPragma("page_size", to: 8192)
             #expect(try connection.setPragma("journal_mode", to: "WAL") == "wal")
             #expect(try connection.pragmaText("journal_mode") == "wal")
@@ -240,7 +240,7 @@ struct ConnectionTests {
 
     @Test("A connection can be opened and then passed to the task that owns it")
     func handOver() async throws {
-        let connection = try Connection(path: ":memory:")
+        let connection = try DatabaseConnection(path: ":memory:")
         let number = try await Task.detached { try connection.number("SELECT 5") }.value
         #expect(number == 5)
     }

@@ -6,7 +6,7 @@ import UnixIO
 /// A client's connection. Used only by the socket thread.
 ///
 /// ``ConnectionState`` decides what happens next. The connection holds what its actions need.
-final class Connection {
+final class ClientConnection {
     let id: UInt64
     let descriptor: FileDescriptor
     let process: ReportingProcess
