@@ -9,13 +9,13 @@ import UnixIO
 enum Growth {
     /// The length of the first of three inputs in bytes, or nil if growth is not tested. It is set in the environment,
     /// so that a long run can come near the real limits.
-    static let size: Int? = Environment["ISSUED_FUZZ_GROWTH"].flatMap { Int($0) }
+    static let size: Int? = ProcessEnvironment["ISSUED_FUZZ_GROWTH"].flatMap { Int($0) }
 
     /// An input of twice the length may take this many times the work, plus the constant.
     private static let factor = 2.5
     private static let constant: UInt64 = 20_000
     /// The number of parts of each input that are repeated.
-    private static let parts = Environment["ISSUED_FUZZ_PARTS"].flatMap { Int($0) } ?? 3
+    private static let parts = ProcessEnvironment["ISSUED_FUZZ_PARTS"].flatMap { Int($0) } ?? 3
 
     static func work(of input: [UInt8], in harness: Harness) -> UInt64 {
         let before = fuzz_work()

@@ -7,7 +7,7 @@ import UnixIO
 enum SampleStore {
     /// The folder of this process, in memory if `.ci/fuzz` has started it.
     static let folder: String = {
-        let parent = Environment["ISSUED_FUZZ_FOLDER"] ?? "/tmp"
+        let parent = ProcessEnvironment["ISSUED_FUZZ_FOLDER"] ?? "/tmp"
         let folder = "\(parent)/issued-fuzz-\(Randomness.uint64())"
         do { try FileSystem.makeFolders(folder, mode: 0o700) } catch { fatalError("\(folder): \(error)") }
         return folder

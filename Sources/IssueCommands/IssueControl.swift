@@ -154,7 +154,7 @@ extension IssueControl {
         let output = StandardOutput()
         let terminal = StandardStream.output
         let control = IssueControl(
-            environment: { Environment[$0] },
+            environment: { ProcessEnvironment[$0] },
             now: Timestamp(milliseconds: WallClock.nowMilliseconds),
             terminal: TerminalInfo(isTerminal: terminal.isTerminal, columns: terminal.columns, rows: terminal.rows),
             input: StandardInput(), output: output,

@@ -325,7 +325,7 @@ package final class Daemon {
     /// user must be private.
     private func makeFolders(_ folder: String, mode: UInt32) throws(Errno) {
         if folder == surroundings.userTemporaryFolder {
-            try PrivateFolder.prepare(folder)
+            try DaemonFolder.prepare(folder)
         } else {
             try FileSystem.makeFolders(folder, mode: mode)
         }

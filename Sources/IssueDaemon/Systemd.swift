@@ -59,9 +59,9 @@ package struct InheritedSockets: ~Copyable, Sendable {
     /// Must be called before other threads are started.
     package static func takeFromEnvironment() throws(Errno) -> InheritedSockets {
         let (pid, count, names) = (
-            Environment["LISTEN_PID"], Environment["LISTEN_FDS"], Environment["LISTEN_FDNAMES"]
+            ProcessEnvironment["LISTEN_PID"], ProcessEnvironment["LISTEN_FDS"], ProcessEnvironment["LISTEN_FDNAMES"]
         )
-        for name in ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"] { try Environment.remove(name) }
+        for name in ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"] { try ProcessEnvironment.remove(name) }
         return try InheritedSockets(pid: pid, count: count, names: names, ownPID: CurrentProcess.pid)
     }
 
@@ -121,8 +121,8 @@ package struct ServiceNotification: Sendable {
     ///
     /// Must be called before other threads are started.
     package static func takeFromEnvironment() -> ServiceNotification {
-        let notification = ServiceNotification(socket: Environment["NOTIFY_SOCKET"])
-        try? Environment.remove("NOTIFY_SOCKET")
+        let notification = ServiceNotification(socket: ProcessEnvironment["NOTIFY_SOCKET"])
+        try? ProcessEnvironment.remove("NOTIFY_SOCKET")
         return notification
     }
 
@@ -192,10 +192,10 @@ package enum Watchdog {
     /// Must be called before other threads are started.
     package static func takeIntervalFromEnvironment() -> Duration? {
         let interval = interval(
-            microseconds: Environment["WATCHDOG_USEC"], watchedPID: Environment["WATCHDOG_PID"],
+            microseconds: ProcessEnvironment["WATCHDOG_USEC"], watchedPID: ProcessEnvironment["WATCHDOG_PID"],
             ownPID: CurrentProcess.pid)
-        try? Environment.remove("WATCHDOG_USEC")
-        try? Environment.remove("WATCHDOG_PID")
+        try? ProcessEnvironment.remove("WATCHDOG_USEC")
+        try? ProcessEnvironment.remove("WATCHDOG_PID")
         return interval
     }
 }

@@ -83,7 +83,7 @@ extension CurrentProcess {
 ///
 /// In C, reading variables is not safe while another thread changes them. So only code that runs before any other
 /// thread exists may change them.
-package enum Environment {
+package enum ProcessEnvironment {
     /// The value of a variable; nil if it is not set.
     package static subscript(_ name: String) -> String? {
         guard let value = unsafe clinux_secure_variable(name) else { return nil }

@@ -24,7 +24,7 @@ enum FailingPackage {
     }
 
     /// The build folder; nil if the package was not built.
-    static let folder = Environment["ISSUED_TEST_FAILING"].flatMap { $0.isEmpty ? nil : $0 }
+    static let folder = ProcessEnvironment["ISSUED_TEST_FAILING"].flatMap { $0.isEmpty ? nil : $0 }
 
     /// Runs one test in the same way as SwiftPM.
     static func run(_ test: String, by library: Library, _ configuration: Configuration) async throws -> Result {

@@ -26,12 +26,12 @@ struct CurrentProcessTests {
 
     @Test("The environment can be read and changed")
     func environment() throws {
-        #expect(Environment["PATH"] == ProcessInfo.processInfo.environment["PATH"])
-        #expect(Environment["UIO_NOT_THERE"] == nil)
-        try Environment.set("UIO_TEST", to: "a=b")
-        #expect(Environment["UIO_TEST"] == "a=b")
-        try Environment.remove("UIO_TEST")
-        #expect(Environment["UIO_TEST"] == nil)
+        #expect(ProcessEnvironment["PATH"] == ProcessInfo.processInfo.environment["PATH"])
+        #expect(ProcessEnvironment["UIO_NOT_THERE"] == nil)
+        try ProcessEnvironment.set("UIO_TEST", to: "a=b")
+        #expect(ProcessEnvironment["UIO_TEST"] == "a=b")
+        try ProcessEnvironment.remove("UIO_TEST")
+        #expect(ProcessEnvironment["UIO_TEST"] == nil)
     }
 
     @Test("Random bytes fill the requested length and differ")

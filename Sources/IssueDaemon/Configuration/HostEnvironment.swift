@@ -31,7 +31,7 @@ package struct HostEnvironment: Sendable {
     package static var present: HostEnvironment {
         let names = ["CREDENTIALS_DIRECTORY", "HOME", "STATE_DIRECTORY", "XDG_RUNTIME_DIR", "XDG_STATE_HOME"]
         var variables: [String: String] = [:]
-        for name in names { variables[name] = Environment[name] }
+        for name in names { variables[name] = ProcessEnvironment[name] }
         let userID = CurrentProcess.userID
         return HostEnvironment(
             userID: userID, variables: variables, homeFolder: UserDatabase.homeFolder(of: userID))
@@ -97,7 +97,7 @@ extension HostEnvironment {
 }
 
 /// A folder that no other user may enter.
-package enum PrivateFolder {
+package enum DaemonFolder {
     /// Creates the folder if it is missing.
     ///
     /// - Throws: `notDirectory` or `accessDenied` if an existing folder is not

@@ -90,7 +90,7 @@ extension LogForm {
     package static func chosen(for target: LogTarget) -> LogForm {
         let status = try? StandardStream.error.duplicate().status()
         return chosen(
-            for: target, stream: Environment["JOURNAL_STREAM"], device: status?.device, inode: status?.inode)
+            for: target, stream: ProcessEnvironment["JOURNAL_STREAM"], device: status?.device, inode: status?.inode)
     }
 }
 

@@ -41,8 +41,8 @@ package struct ServerTrust: Sendable {
     /// The trust for sockets from the environment or the standard paths.
     package static var process: ServerTrust {
         ServerTrust(
-            isNamed: UnixIO.Environment["ISSUED_SOCKET"].map { !$0.isEmpty } ?? false,
-            namedUser: UnixIO.Environment["ISSUED_SOCKET_USER"].flatMap { user(named: $0) })
+            isNamed: ProcessEnvironment["ISSUED_SOCKET"].map { !$0.isEmpty } ?? false,
+            namedUser: ProcessEnvironment["ISSUED_SOCKET_USER"].flatMap { user(named: $0) })
     }
 
     /// Returns the trust for a socket that the caller named. For nil, it is that of the process.

@@ -109,7 +109,7 @@ package struct SpillFolder: Sendable {
     ///   - variable: Returns the value of an environment variable; nil if it is not set.
     package static func standard(
         application: String, isPrivileged: Bool = CurrentProcess.isPrivileged,
-        variable: (String) -> String? = { UnixIO.Environment[$0] }
+        variable: (String) -> String? = { ProcessEnvironment[$0] }
     ) -> SpillFolder? {
         guard !isPrivileged else { return nil }
         func folder(_ name: String) -> String? {

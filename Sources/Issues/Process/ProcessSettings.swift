@@ -12,7 +12,7 @@ package struct ProcessSettings: Sendable {
     package var complaints: [String] = []
 
     static let shared: ProcessSettings = {
-        let settings = ProcessSettings(isTesting: TestRun.isThere) { UnixIO.Environment[$0] }
+        let settings = ProcessSettings(isTesting: TestRun.isThere) { ProcessEnvironment[$0] }
         // Written once per process.
         for complaint in settings.complaints { StandardErrorLine.write(complaint) }
         return settings
@@ -87,7 +87,7 @@ struct ProcessDefaults: Sendable {
     }
 
     private static func variable(_ name: String) -> String? {
-        UnixIO.Environment[name].flatMap { $0.isEmpty ? nil : $0 }
+        ProcessEnvironment[name].flatMap { $0.isEmpty ? nil : $0 }
     }
 }
 
@@ -107,7 +107,7 @@ package enum SocketPath {
     ///   - runtimeFolder: The parent of the users' default runtime directories.
     ///   - temporaryFolder: The prefix of the users' temporary directories.
     package static func user(
-        runtimeDirectory: String? = UnixIO.Environment["XDG_RUNTIME_DIR"], userID: UInt32 = CurrentProcess.userID,
+        runtimeDirectory: String? = ProcessEnvironment["XDG_RUNTIME_DIR"], userID: UInt32 = CurrentProcess.userID,
         runtimeFolder: String = "/run/user", temporaryFolder: String = "/tmp/issued"
     ) -> String {
         // The XDG specification requires ignoring relative paths, and that the directory belongs to the user. After
@@ -134,7 +134,7 @@ package enum SocketPath {
 
     /// Returns the paths to try, in order. Empty if `ISSUED_SOCKET` is set to an empty string.
     package static func search() -> [String] {
-        search(override: UnixIO.Environment["ISSUED_SOCKET"], userSocket: user())
+        search(override: ProcessEnvironment["ISSUED_SOCKET"], userSocket: user())
     }
 
     /// Returns the paths to try, in order.

@@ -105,7 +105,7 @@ public struct PresenterTexts: Hashable, Sendable {
     }()
 
     private static let storage = Mutex(
-        PresenterTexts.forLanguage(of: ["LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG"].map { UnixIO.Environment[$0] }))
+        PresenterTexts.forLanguage(of: ["LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG"].map { ProcessEnvironment[$0] }))
 
     /// The texts in use. Initially those for the language of the environment.
     public static var current: PresenterTexts {

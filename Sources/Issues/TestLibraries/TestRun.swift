@@ -32,7 +32,8 @@ enum TestRun {
         // The caller of a setuid program must not be able to prevent it from reporting.
         guard !CurrentProcess.isPrivileged, TestingTypes.loaded != nil || XCTestLibrary.isLoaded else { return false }
         return isAnnounced(
-            executable: CurrentProcess.executable, arguments: CommandLine.arguments, variable: { Environment[$0] })
+            executable: CurrentProcess.executable, arguments: CommandLine.arguments,
+            variable: { ProcessEnvironment[$0] })
     }()
 
     /// Returns whether a process was started as a test run.

@@ -243,16 +243,16 @@ struct ConfigurationReadingTests {
     func privateFolder() throws {
         let folder = try ConfigurationFolder()
         let path = "\(folder.path)/a/b"
-        try PrivateFolder.prepare(path)
-        try PrivateFolder.prepare(path)
+        try DaemonFolder.prepare(path)
+        try DaemonFolder.prepare(path)
         let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
         #expect(mode == 0o700)
 
-        #expect(throws: (any Error).self) { try PrivateFolder.prepare(path, userID: 4321) }
+        #expect(throws: (any Error).self) { try DaemonFolder.prepare(path, userID: 4321) }
         try FileManager.default.createSymbolicLink(atPath: "\(folder.path)/link", withDestinationPath: path)
-        #expect(throws: (any Error).self) { try PrivateFolder.prepare("\(folder.path)/link") }
+        #expect(throws: (any Error).self) { try DaemonFolder.prepare("\(folder.path)/link") }
         try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path)
-        #expect(throws: (any Error).self) { try PrivateFolder.prepare(path) }
+        #expect(throws: (any Error).self) { try DaemonFolder.prepare(path) }
     }
 
     @Test("The printed configuration is read as the same configuration")

@@ -106,14 +106,14 @@ struct InheritedSocketsTests {
     @Test("The variables are removed from the environment")
     func unset() throws {
         for name in ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "WATCHDOG_USEC", "WATCHDOG_PID", "NOTIFY_SOCKET"] {
-            try Environment.set(name, to: "1")
+            try ProcessEnvironment.set(name, to: "1")
         }
         let sockets = try InheritedSockets.takeFromEnvironment()
         #expect(sockets.count == 0)
         #expect(Watchdog.takeIntervalFromEnvironment() == nil)
         #expect(!ServiceNotification.takeFromEnvironment().hasServiceManager)
         for name in ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "WATCHDOG_USEC", "WATCHDOG_PID", "NOTIFY_SOCKET"] {
-            #expect(Environment[name] == nil)
+            #expect(ProcessEnvironment[name] == nil)
         }
     }
 }
