@@ -392,8 +392,6 @@ package enum OutputFormat: Sendable {
 /// The daemon's methods as called by the commands, with failures as messages for the user.
 typealias Collector = BrowserSession<CommandFailure>
 
-typealias Answer = BrowserReply
-
 /// The properties of the terminal.
 package struct TerminalInfo: Equatable, Sendable {
     /// `true` if standard output is a terminal.

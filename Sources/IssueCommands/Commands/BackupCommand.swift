@@ -42,7 +42,7 @@ struct BackupCommand: Command {
 
     private func runInPlace(_ context: CommandContext) throws(CommandFailure) -> ExitCode {
         let collector = try context.collector()
-        let answer: Answer<BackupReply> = try collector.order(.backup, BackupParameters().json) {
+        let answer: BrowserReply<BackupReply> = try collector.order(.backup, BackupParameters().json) {
             printProgress($0, context)
         }
         context.publishProgress("")
@@ -55,7 +55,7 @@ struct BackupCommand: Command {
     }
 
     private func print(
-        _ answer: Answer<BackupReply>, _ path: String, _ context: CommandContext
+        _ answer: BrowserReply<BackupReply>, _ path: String, _ context: CommandContext
     ) throws(CommandFailure) -> ExitCode {
         switch context.format {
         case .human: try context.print("\(TerminalSanitizer.line(path)): \(Quantity.bytes(answer.value.bytesTotal))")

@@ -71,7 +71,7 @@ struct DeadLettersCommand: Command {
         ) { limit, after throws(CommandFailure) in
             let answer = try collector.deadLetters(
                 DeadLettersParameters(destination: destination, limit: limit, after: after))
-            return Paging.Page(
+            return Paging.ResultPage(
                 elements: answer.elements(of: "dead_letters"),
                 rows: answer.value.deadLetters.map { row($0, now: context.now) }, next: answer.value.next)
         }
@@ -99,7 +99,7 @@ struct DeadLettersCommand: Command {
         case .json: try context.print(json: answer.json)
         case .lines: for element in answer.elements(of: "dead_letters") { try context.print(json: element) }
         case .human:
-            var page = Page(painter: context.painter)
+            var page = TextPage(painter: context.painter)
             for letter in answer.value.deadLetters {
                 page.heading("\(letter.record) for \(letter.destination)")
                 page.fields([
@@ -120,7 +120,7 @@ struct DeadLettersCommand: Command {
     private func requeue(in context: CommandContext) throws(CommandFailure) -> ExitCode {
         let parameters = RequeueParameters(destination: destination, records: isAll ? nil : ids)
         let collector = try context.collector(notFound: noneOfThese)
-        let answer: Answer<RequeueReply> = try collector.order(.requeue, parameters.json) { reply in
+        let answer: BrowserReply<RequeueReply> = try collector.order(.requeue, parameters.json) { reply in
             context.publishProgress("\(Quantity.text(reply.count, "dead letter"))")
         }
         context.publishProgress("")

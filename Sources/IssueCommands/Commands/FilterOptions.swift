@@ -136,7 +136,7 @@ struct Paging {
     var member: String
 
     /// A page of results.
-    struct Page {
+    struct ResultPage {
         /// The results as the daemon sent them.
         var elements: [[UInt8]]
         /// The results as rows of a table.
@@ -146,7 +146,7 @@ struct Paging {
 
     func run(
         _ table: Table, empty: String, more: String,
-        fetch: (_ limit: Int, _ after: String?) throws(CommandFailure) -> Page
+        fetch: (_ limit: Int, _ after: String?) throws(CommandFailure) -> ResultPage
     ) throws(CommandFailure) {
         var table = table
         var shown: Int64 = 0

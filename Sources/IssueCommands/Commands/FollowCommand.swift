@@ -39,9 +39,9 @@ struct FollowCommand: Command {
         let word = Fitting.pad(severity.name, to: 8)
         let app = record.app?.name ?? stored.sender.command ?? "uid \(stored.sender.uid)"
         let body = TerminalSanitizer.line(" \(app): \(count > 1 ? "(\(count) times) " : "")\(record.message)")
-        guard let width = context.width else { return head + context.painter(word, Style(severity)) + body }
+        guard let width = context.width else { return head + context.painter(word, TextStyle(severity)) + body }
         let left = Fitting.cut(head + word, to: width)
         guard left == head + word else { return left }
-        return head + context.painter(word, Style(severity)) + Fitting.cut(body, to: width - DisplayWidth.of(left))
+        return head + context.painter(word, TextStyle(severity)) + Fitting.cut(body, to: width - DisplayWidth.of(left))
     }
 }

@@ -133,7 +133,7 @@ struct HistogramPage {
         return table.lines(
             reply.series.indices.map { index in
                 let series = reply.series[index]
-                let style = dimension == .severity ? Severity(name: series.key).map { Style($0) } : nil
+                let style = dimension == .severity ? Severity(name: series.key).map { TextStyle($0) } : nil
                 return [
                     Cell(series.key, style: style ?? .plain), Cell(numbers[index]),
                     Cell(Sparkline.text(Self.squeezed(series.counts, to: room))),

@@ -44,7 +44,7 @@ struct ListCommand: Command {
                 ListParameters(
                     filter: filter, order: paging.order, limit: limit, after: after,
                     sparkline: hasSparkline ? Self.buckets : nil))
-            return Paging.Page(
+            return Paging.ResultPage(
                 elements: answer.elements(of: "groups"),
                 rows: answer.value.groups.map { row($0, hasSparkline: hasSparkline, now: context.now) },
                 next: answer.value.next)
@@ -68,7 +68,7 @@ struct ListCommand: Command {
     private func row(_ group: IssueGroup, hasSparkline: Bool, now: Timestamp) -> [Cell] {
         var row = [
             Cell(group.id),
-            Cell(group.severity.name, style: Style(group.severity)),
+            Cell(group.severity.name, style: TextStyle(group.severity)),
             Cell(String(group.occurrences)),
             Cell(RelativeTime.text(group.lastSeen, now: now)),
             Cell(group.app ?? "-"),

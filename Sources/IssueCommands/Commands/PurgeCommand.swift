@@ -55,9 +55,9 @@ struct PurgeCommand: Command {
 
     private func purge(
         isDryRun: Bool, _ collector: Collector, _ context: CommandContext
-    ) throws(CommandFailure) -> Answer<PurgeReply> {
+    ) throws(CommandFailure) -> BrowserReply<PurgeReply> {
         let parameters = PurgeParameters(filter: filter, isDryRun: isDryRun ? true : nil)
-        let answer: Answer<PurgeReply> = try collector.order(.purge, parameters.json) { reply in
+        let answer: BrowserReply<PurgeReply> = try collector.order(.purge, parameters.json) { reply in
             context.publishProgress("\(Quantity.text(reply.count, "record"))")
         }
         context.publishProgress("")

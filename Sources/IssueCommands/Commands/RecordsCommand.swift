@@ -34,7 +34,7 @@ struct RecordsCommand: Command {
         ) { limit, after throws(CommandFailure) in
             let answer = try collector.records(
                 RecordsParameters(filter: filter, order: paging.order, limit: limit, after: after))
-            return Paging.Page(
+            return Paging.ResultPage(
                 elements: answer.elements(of: "records"),
                 rows: answer.value.records.map { row($0, now: context.now) },
                 next: answer.value.next)
@@ -56,7 +56,7 @@ struct RecordsCommand: Command {
         return [
             Cell(stored.id),
             Cell(RelativeTime.text(stored.receivedAt, now: now)),
-            record.severity.map { Cell($0.name, style: Style($0)) } ?? Cell("-"),
+            record.severity.map { Cell($0.name, style: TextStyle($0)) } ?? Cell("-"),
             Cell(String(record.count ?? 1)),
             Cell(record.app?.name ?? stored.sender.command ?? "-"),
             Cell(record.message),
@@ -80,7 +80,7 @@ struct ShowCommand: Command {
         let answer = try context.collector().show(id)
         switch context.format {
         case .human:
-            let page = RecordPage(answer.value, now: context.now, width: context.width, painter: context.painter)
+            let page = RecordDetails(answer.value, now: context.now, width: context.width, painter: context.painter)
             try context.print(page.lines)
         case .json, .lines: try context.print(json: answer.json)
         }

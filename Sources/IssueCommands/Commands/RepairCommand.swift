@@ -27,7 +27,9 @@ struct RepairCommand: Command {
 
     func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
         let notFound = parameters.file.map { "no database '\($0)' was moved aside: see issuectl repair --list" }
-        let answer: Answer<RepairReply> = try context.collector(notFound: notFound).order(.repair, parameters.json) {
+        let answer: BrowserReply<RepairReply> = try context.collector(notFound: notFound).order(
+            .repair, parameters.json
+        ) {
             reply in
             context.publishProgress("\(Quantity.text(reply.recovered, "record")) recovered")
         }

@@ -140,9 +140,9 @@ struct ReportSession {
         let sequence = nextNumber
         nextNumber += Int64(entries.count)
         if isSpooling { return try spool(entries, from: sequence, because: nil) }
-        let answer: Answer<ReportReply>
+        let answer: BrowserReply<ReportReply>
         do throws(CollectorConnectionError) {
-            answer = try Answer(try exchange(parameters(entries.map(\.json), from: sequence)))
+            answer = try BrowserReply(try exchange(parameters(entries.map(\.json), from: sequence)))
         } catch {
             guard how.spools, error.mayPass else { throw failure(error, entries) }
             isSpooling = true

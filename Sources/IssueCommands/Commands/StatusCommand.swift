@@ -44,7 +44,7 @@ struct StatusPage {
     }
 
     var lines: [String] {
-        var page = Page(painter: painter)
+        var page = TextPage(painter: painter)
         page.heading("issued \(status.version) on \(status.host)")
         let store = status.store
         page.fields([
@@ -92,7 +92,7 @@ struct StatusPage {
         return Quantity.bytes(bytes) + (store.freeBytes.map { ", \(Quantity.bytes($0)) free on the disk" } ?? "")
     }
 
-    private func show(_ destination: DestinationStatus, into page: inout Page) {
+    private func show(_ destination: DestinationStatus, into page: inout TextPage) {
         let isNamedAfterKind = destination.kind.lowercased() == destination.name.lowercased()
         page.heading("Destination \(destination.name)\(isNamedAfterKind ? "" : " (\(destination.kind))")")
         var traffic = Quantity.text(destination.requests, "request")
@@ -116,7 +116,7 @@ struct StatusPage {
         page.fields(fields, styles: ["State": style(of: destination.state), "Advice": .warning])
     }
 
-    private func style(of state: DestinationState) -> Style {
+    private func style(of state: DestinationState) -> TextStyle {
         switch state {
         case .idle, .sending: .plain
         case .waiting: .warning
@@ -124,7 +124,7 @@ struct StatusPage {
         }
     }
 
-    private func suppressions(into page: inout Page) {
+    private func suppressions(into page: inout TextPage) {
         guard !status.suppressions.isEmpty else { return }
         page.heading("Held back by limits")
         var table = Table(

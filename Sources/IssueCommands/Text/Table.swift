@@ -111,10 +111,10 @@ struct Column: Sendable {
 /// A cell of a table, already safe for the terminal.
 struct Cell: Equatable, Sendable {
     var text: String
-    var style: Style
+    var style: TextStyle
 
     /// Creates a cell. The text is made safe here, so that this cannot be forgotten.
-    init(_ text: String, style: Style = .plain) {
+    init(_ text: String, style: TextStyle = .plain) {
         self.text = TerminalSanitizer.line(text)
         self.style = style
     }
@@ -214,14 +214,14 @@ package enum DisplayWidth {
 struct Painter: Sendable {
     var isColored: Bool
 
-    func callAsFunction(_ text: String, _ style: Style) -> String {
+    func callAsFunction(_ text: String, _ style: TextStyle) -> String {
         guard isColored, !text.isEmpty, let parameters = style.parameters else { return text }
         return "\u{1B}[\(parameters)m\(text)\u{1B}[0m"
     }
 }
 
 /// The styles of text.
-enum Style: Sendable {
+enum TextStyle: Sendable {
     case plain
     case heading
     case faint

@@ -476,7 +476,7 @@ package struct ConnectionState: Equatable, Sendable {
 extension ConnectionState {
     /// The progress of a query: any call except `Report`.
     private enum QueryState: Equatable, Sendable {
-        enum Page: Equatable, Sendable {
+        enum PageState: Equatable, Sendable {
             case fetching
             /// The next page is fetched when the client has read the previous one.
             case unread
@@ -487,7 +487,7 @@ extension ConnectionState {
         /// Like `single`, for a job that may report its progress.
         case job
         /// Answered by several pages. The parameters name the next one.
-        case pages(RecordsParameters, Page)
+        case pages(RecordsParameters, PageState)
         /// New records after this row are sent as they are stored.
         case following(IssueFilter, row: RowID, ChangePollGate)
         case awaiting(AwaitParameters, until: MonotonicInstant, ChangePollGate)

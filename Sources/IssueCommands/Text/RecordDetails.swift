@@ -1,7 +1,7 @@
 import IssueProtocol
 
 /// A page of text with headed sections.
-struct Page {
+struct TextPage {
     private(set) var lines: [String] = []
     private let painter: Painter
 
@@ -15,7 +15,7 @@ struct Page {
     }
 
     /// Adds facts with aligned names. Facts without a value are omitted.
-    mutating func fields(_ fields: [(name: String, value: String?)], styles: [String: Style] = [:]) {
+    mutating func fields(_ fields: [(name: String, value: String?)], styles: [String: TextStyle] = [:]) {
         let present = fields.compactMap { field in field.value.map { (name: field.name, value: $0) } }
         let width = present.map { DisplayWidth.of($0.name) }.max() ?? 0
         for field in present {
@@ -50,7 +50,7 @@ enum PageTime {
 }
 
 /// The output of `show`. Nothing is cut, since the details are not shown anywhere else.
-struct RecordPage {
+struct RecordDetails {
     private let reply: ShowReply
     private let now: Timestamp
     private let width: Int?
@@ -64,7 +64,7 @@ struct RecordPage {
     }
 
     var lines: [String] {
-        var page = Page(painter: painter)
+        var page = TextPage(painter: painter)
         let record = reply.record?.record
         for line in TerminalSanitizer.lines(record?.message ?? reply.group.title) {
             page.add([painter(line, .heading)], indent: 0)
@@ -96,7 +96,7 @@ struct RecordPage {
         } else if let app = reply.group.app {
             text = " in \(app)"
         }
-        return painter(severity.name, Style(severity)) + TerminalSanitizer.line(text)
+        return painter(severity.name, TextStyle(severity)) + TerminalSanitizer.line(text)
     }
 
     private func fields(_ stored: StoredRecord) -> [(name: String, value: String?)] {
@@ -133,7 +133,7 @@ struct RecordPage {
         "\(sender.command.map { "\($0), " } ?? "")pid \(sender.pid), uid \(sender.uid), gid \(sender.gid)"
     }
 
-    private func group(into page: inout Page) {
+    private func group(into page: inout TextPage) {
         let group = reply.group
         var state = group.state.name
         if let until = group.mutedUntil, group.state == .muted { state += " until \(PageTime.full(until, now: now))" }
@@ -151,7 +151,7 @@ struct RecordPage {
         ])
     }
 
-    private func details(_ stored: StoredRecord, into page: inout Page) {
+    private func details(_ stored: StoredRecord, into page: inout TextPage) {
         let record = stored.record
         if let metadata = record.metadata, metadata != .object([]) {
             page.heading("Metadata")
@@ -175,7 +175,7 @@ struct RecordPage {
         }
     }
 
-    private func fates(into page: inout Page) {
+    private func fates(into page: inout TextPage) {
         guard !reply.fates.isEmpty else { return }
         page.heading("Fates")
         var table = Table(
