@@ -275,7 +275,7 @@ package final class Daemon {
         socketPath = path
         if let descriptor = try inherited.takeListener(named: "issued") {
             if let bound = descriptor.localUnixPath { socketPath = bound }
-            return ListenerMonitor(Listener(descriptor), path: socketPath, log: log)
+            return ListenerMonitor(ListeningSocket(descriptor), path: socketPath, log: log)
         }
         let mode = configuration.socket.mode
         let address: SocketAddress

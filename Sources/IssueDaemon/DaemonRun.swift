@@ -51,7 +51,7 @@ final class DaemonRun {
     /// - Throws: `StoreFailure` if the store can't be opened, or the error of a
     ///   thread or descriptor that can't be created.
     init(
-        _ configuration: Configuration, listener: Listener, suspicion: CorruptionCheck, storeLock: StoreLock,
+        _ configuration: Configuration, listener: ListeningSocket, suspicion: CorruptionCheck, storeLock: StoreLock,
         damaged: @escaping @Sendable () -> Void, log: Log
     ) throws {
         let path = configuration.store.path
@@ -104,7 +104,7 @@ final class DaemonRun {
         threads.append(
             try JoinableThread(name: "writer") {
                 writer.run(
-                    WriterService.Listener(
+                    WriterService.Callbacks(
                         stored: { outcomes in
                             socket.stored(outcomes)
                             alertLogger.committed()
@@ -149,7 +149,7 @@ final class DaemonRun {
                                     log.warning(.queryThreadsFailed, ["refused": "\(count)", "error": "\(error)"])
                                 }
                                 socket.answered(
-                                    Answer(
+                                    QueryAnswer(
                                         connection: job.connection, queryToken: job.queryToken,
                                         content: .refusal(.busy(retryAfter: .seconds(1)))))
                             }

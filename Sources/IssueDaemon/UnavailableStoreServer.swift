@@ -12,7 +12,7 @@ final class UnavailableStoreServer {
 
     private static let retryAfter: Duration = .seconds(1)
 
-    init(_ effective: EffectiveConfiguration, listener: Listener, reason: StoreFailure, log: Log) throws {
+    init(_ effective: EffectiveConfiguration, listener: ListeningSocket, reason: StoreFailure, log: Log) throws {
         let configuration = effective.configuration
         let board = StatusRegistry(path: configuration.store.path)
         board.update(reason)
@@ -34,14 +34,14 @@ final class UnavailableStoreServer {
                 return RecordBatch()
             },
             query: { job in
-                let content: Answer.Content =
+                let content: QueryAnswer.Content =
                     switch job.work {
                     case .status: .reply(QueryService.reply(board.statusWithoutStore(viewer: job.viewer)))
                     case .list, .records, .newest, .news, .show, .histogram, .fates, .deadLetters, .setState,
                         .destinations:
                         .refusal(answer)
                     }
-                socket.answered(Answer(connection: job.connection, queryToken: job.queryToken, content: content))
+                socket.answered(QueryAnswer(connection: job.connection, queryToken: job.queryToken, content: content))
             },
             withdraw: { _, _ in },
             repliesChanged: { _, _ in },
@@ -50,7 +50,7 @@ final class UnavailableStoreServer {
         thread = try JoinableThread(name: "socket") { socket.run(handlers) }
     }
 
-    func listen(at listener: Listener) {
+    func listen(at listener: ListeningSocket) {
         socket.listen(at: listener)
     }
 

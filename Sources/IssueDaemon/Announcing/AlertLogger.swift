@@ -8,7 +8,7 @@ import UnixIO
 /// Alerts above the limit are counted, and the counts are logged after a while.
 /// All records are in the store anyway.
 final class AlertLogger: Sendable {
-    private struct Inbox: Sendable {
+    private struct AlertQueue: Sendable {
         var limit: AlertRateLimiter
         /// The alerts of the commit in progress.
         var coming: [News] = []
@@ -41,7 +41,7 @@ final class AlertLogger: Sendable {
 
     private static let titleCharacters = 200
 
-    private let inbox: Monitor<Inbox>
+    private let queue: Monitor<AlertQueue>
     private let path: String
     private let snapshots: SnapshotGate
     private let log: Log
@@ -59,23 +59,23 @@ final class AlertLogger: Sendable {
         self.path = path
         self.snapshots = snapshots
         self.log = log
-        inbox = Monitor(Inbox(limit: AlertRateLimiter(timeout: timeout, at: Self.now)))
+        queue = Monitor(AlertQueue(limit: AlertRateLimiter(timeout: timeout, at: Self.now)))
     }
 
     /// Remembers the alerts of the commit in progress. They are logged after
     /// `committed()`.
     func came(_ news: [News]) {
-        inbox.withLock { $0.coming = news }
+        queue.withLock { $0.coming = news }
     }
 
     /// Logs the remembered alerts, because their commit has finished.
     func committed() {
-        if inbox.withLock({ $0.committed(at: Self.now) }) { inbox.signal() }
+        if queue.withLock({ $0.committed(at: Self.now) }) { queue.signal() }
     }
 
     func stop() {
-        inbox.withLock { $0.isStopping = true }
-        inbox.signal()
+        queue.withLock { $0.isStopping = true }
+        queue.signal()
     }
 
     /// Logs alerts until `stop()` is called, then the remaining ones, and
@@ -99,13 +99,13 @@ final class AlertLogger: Sendable {
 
     private func next() -> AlertBatch {
         while true {
-            let due = inbox.withLock { $0.limit.suppressedDue }
+            let due = queue.withLock { $0.limit.suppressedDue }
             let wait = due.map { Clock.monotonic.advanced(by: Self.now.duration(to: $0)) }
             // An alert may be suppressed meanwhile, whose count is due earlier
             // than the current deadline.
-            let batch = inbox.wait(deadline: wait.map { Clock.kernel($0) }) { inbox -> AlertBatch?? in
-                if let batch = inbox.take(at: Self.now) { return .some(batch) }
-                return inbox.limit.suppressedDue == due ? nil : .some(nil)
+            let batch = queue.wait(deadline: wait.map { Clock.kernel($0) }) { queue -> AlertBatch?? in
+                if let batch = queue.take(at: Self.now) { return .some(batch) }
+                return queue.limit.suppressedDue == due ? nil : .some(nil)
             }
             if let batch = batch ?? nil { return batch }
         }

@@ -6,7 +6,7 @@ package struct MisconfiguredDestination: Hashable, Sendable {
     package var name: String
     /// The name of its kind in `status`.
     package var kind: String
-    package var backlog: Backlog
+    package var backlog: InitialBacklog
 }
 
 /// The settings of the daemon, by section.

@@ -325,7 +325,7 @@ struct ConfigurationBuilder {
         configuration.destinations.append(destination)
     }
 
-    private mutating func addMisconfigured(_ section: Section, kind: String, _ backlog: Backlog) {
+    private mutating func addMisconfigured(_ section: Section, kind: String, _ backlog: InitialBacklog) {
         guard let name = section.destinationName else { return }
         configuration.misconfigured.append(MisconfiguredDestination(name: name, kind: kind, backlog: backlog))
     }

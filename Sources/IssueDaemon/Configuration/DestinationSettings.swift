@@ -62,7 +62,7 @@ package struct DestinationSettings: Hashable, Sendable {
     package var credential: String?
     package var caFile: String?
     package var proxy: String?
-    package var backlog = Backlog.new
+    package var backlog = InitialBacklog.new
     package var limits: LimitSettings
     package var forward: ForwardSettings
     /// The values of the keys that only this kind of destination has, by name.
@@ -101,7 +101,7 @@ package struct DestinationSettings: Hashable, Sendable {
 }
 
 /// The records that a new destination starts with.
-package enum Backlog: String, CaseIterable, Hashable, Sendable {
+package enum InitialBacklog: String, CaseIterable, Hashable, Sendable {
     /// Records that are stored after it was configured.
     case new
     /// All records in the store.

@@ -40,7 +40,7 @@ enum Introspection {
 
 /// Recognises the parameters of `Report` by their keys.
 struct ParameterTable: Sendable {
-    private struct Known {
+    private struct KnownParameter {
         var key: JSONKey
         var literal: JSONKeyLiteral
 
@@ -53,9 +53,9 @@ struct ParameterTable: Sendable {
         }
     }
 
-    private let records = Known("records")
-    private let producer = Known("producer")
-    private let sequence = Known("sequence")
+    private let records = KnownParameter("records")
+    private let producer = KnownParameter("producer")
+    private let sequence = KnownParameter("sequence")
 
     /// Advances past the next key and returns its parameter; nil at the end.
     /// Most clients write the parameters in the order of the interface

@@ -6,7 +6,7 @@ import UnixIO
 
 /// The listening socket, and the limits for new connections.
 struct Acceptor {
-    var listener: Listener
+    var listener: ListeningSocket
     var gate = AcceptState()
     var shares: ConnectionShares
     var reserve = DescriptorReserve()
@@ -15,7 +15,7 @@ struct Acceptor {
     var replacements = RepeatedEventCounter()
     private var lastID: UInt64 = 1
 
-    init(listener: Listener, limits: ConnectionShares.Limits) {
+    init(listener: ListeningSocket, limits: ConnectionShares.Limits) {
         self.listener = listener
         shares = ConnectionShares(limits: limits)
     }
@@ -189,7 +189,7 @@ extension SocketLoop {
 
     /// Continues with another listening socket, because the path no longer
     /// leads to the old one.
-    func change(to new: Listener) {
+    func change(to new: ListeningSocket) {
         guard phase == .running else { return }
         // Clients that have connected to the old socket are accepted first.
         accept()

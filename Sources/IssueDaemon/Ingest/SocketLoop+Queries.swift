@@ -174,7 +174,7 @@ extension SocketLoop {
 
     // MARK: Answers
 
-    func handle(_ answer: Answer) {
+    func handle(_ answer: QueryAnswer) {
         if let memory = answer.memory { schedule.arrivedReplies.append(memory) }
         // A withdrawn query may have been answered nevertheless.
         guard let connection = connections[answer.connection], connection.state.queryToken == answer.queryToken else {
@@ -274,7 +274,7 @@ extension SocketLoop {
     }
 }
 
-extension Answer.Content {
+extension QueryAnswer.Content {
     /// The kind of the answer, which determines what follows.
     fileprivate var kind: ConnectionState.QueryResult {
         switch self {

@@ -41,7 +41,7 @@ final class SocketLoop {
         var queued: [ClientConnection] = []
         /// The replies that arrived in this round. They count as unread at its
         /// end.
-        var arrivedReplies: [Answer.Memory] = []
+        var arrivedReplies: [QueryAnswer.Memory] = []
         var deadlines = DeadlineQueue<UInt64>()
     }
 

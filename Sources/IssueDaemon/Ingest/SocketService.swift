@@ -26,7 +26,7 @@ final class SocketService: Sendable {
 
     let inbox = Mutex(SocketInbox())
     let wakeUp: EventCounter
-    let listener: Listener
+    let listener: ListeningSocket
     let limits: SocketLimits
     let recordLimits: RecordLimits
     let access: Mutex<AccessPolicy>
@@ -34,7 +34,7 @@ final class SocketService: Sendable {
     let log: Log
 
     init(
-        listener: Listener, limits: SocketLimits, recordLimits: RecordLimits, access: AccessPolicy,
+        listener: ListeningSocket, limits: SocketLimits, recordLimits: RecordLimits, access: AccessPolicy,
         board: StatusRegistry,
         log: Log
     ) throws(Errno) {
@@ -67,7 +67,7 @@ final class SocketService: Sendable {
         enqueue { $0.refusals += refusals }
     }
 
-    func answered(_ answer: Answer) {
+    func answered(_ answer: QueryAnswer) {
         enqueue { $0.answers.append(answer) }
     }
 
@@ -76,7 +76,7 @@ final class SocketService: Sendable {
     }
 
     /// Continues with another listening socket.
-    func listen(at listener: Listener) {
+    func listen(at listener: ListeningSocket) {
         enqueue { $0.listener = listener }
     }
 
@@ -113,12 +113,12 @@ struct FlushCompletion: Sendable {
 struct SocketInbox: Sendable {
     var outcomes: [CallOutcome] = []
     var refusals: [Refusal] = []
-    var answers: [Answer] = []
+    var answers: [QueryAnswer] = []
     var flushed: [FlushCompletion] = []
     /// Heartbeat requests.
     var pulses: [Pulse] = []
     /// The listening socket to continue with.
-    var listener: Listener?
+    var listener: ListeningSocket?
     /// Whether queries wait because unread replies take all memory.
     var lacksReplyRoom = false
     var hasNewRecords = false
@@ -142,7 +142,7 @@ struct SocketInbox: Sendable {
 /// manager can only be created by the service manager, so the daemon just logs
 /// that.
 final class ListenerMonitor {
-    private(set) var listener: Listener
+    private(set) var listener: ListeningSocket
     /// `true` if the file is missing and creating it must be tried again.
     private(set) var isMissing = false
     private var hasReportedUnit = false
@@ -155,7 +155,7 @@ final class ListenerMonitor {
     private let log: Log
 
     /// Monitors an inherited socket.
-    init(_ listener: Listener, path: String, log: Log) {
+    init(_ listener: ListeningSocket, path: String, log: Log) {
         self.listener = listener
         self.path = path
         self.log = log
@@ -165,7 +165,7 @@ final class ListenerMonitor {
 
     /// Creates and monitors a socket.
     init(path: String, log: Log, make: @escaping () throws(Errno) -> FileDescriptor) throws(Errno) {
-        listener = Listener(try make())
+        listener = ListeningSocket(try make())
         self.path = path
         self.log = log
         self.make = make
@@ -182,7 +182,7 @@ final class ListenerMonitor {
 
     /// Checks whether the file is still there. Returns the new listener if it
     /// had to be created again, otherwise nil.
-    func checkSocketFile() -> Listener? {
+    func checkSocketFile() -> ListeningSocket? {
         watch?.clear()
         let found = try? FileSystem.status(of: path, followingLinks: false)
         guard let socketStatus, found?.inode != socketStatus.inode || found?.device != socketStatus.device else {
@@ -196,7 +196,7 @@ final class ListenerMonitor {
             return nil
         }
         do throws(Errno) {
-            listener = Listener(try make())
+            listener = ListeningSocket(try make())
             remember()
             isMissing = false
             log.warning(.socketRecreated, ["path": path])
@@ -219,7 +219,7 @@ final class ListenerMonitor {
 }
 
 /// A listening socket.
-final class Listener: Sendable {
+final class ListeningSocket: Sendable {
     let descriptor: FileDescriptor
 
     init(_ descriptor: consuming FileDescriptor) {

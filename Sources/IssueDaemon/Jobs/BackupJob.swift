@@ -17,7 +17,7 @@ struct BackupJob {
         passesDescriptor = parameters.descriptor == true
     }
 
-    func run(_ run: inout JobRun) throws -> Answer.Content {
+    func run(_ run: inout JobRun) throws -> QueryAnswer.Content {
         Self.removeUnfinished(of: run.path, run.log)
         let path = "\(run.folder)/\(run.fileName).\(Self.beginning)\(Clock.wall.text)"
         let began = Clock.monotonic

@@ -8,7 +8,7 @@ import UnixIO
 /// The writer thread does the writing for it, in small steps between commits. Some jobs end when their client
 /// disconnects (`Job.Work.endsWithClient`), all of them when the daemon stops.
 final class JobService: Sendable {
-    private struct Inbox: Sendable {
+    private struct JobQueue: Sendable {
         var jobs: [Job] = []
         var isStopping = false
         /// The connection whose job is running, and whether that job is to be
@@ -17,7 +17,7 @@ final class JobService: Sendable {
         var isWithdrawn = false
     }
 
-    private let inbox = Monitor(Inbox())
+    private let queue = Monitor(JobQueue())
     private let path: String
     private let writer: WriterService
     /// Called when a job has stored records that no sender reported.
@@ -37,12 +37,12 @@ final class JobService: Sendable {
     /// Enqueues a job. Returns `false` if too many are waiting or the service
     /// is stopping.
     func order(_ job: Job) -> Bool {
-        let isTaken = inbox.withLock { inbox in
-            guard !inbox.isStopping, inbox.jobs.count < Self.maxWaiting else { return false }
-            inbox.jobs.append(job)
+        let isTaken = queue.withLock { queue in
+            guard !queue.isStopping, queue.jobs.count < Self.maxWaiting else { return false }
+            queue.jobs.append(job)
             return true
         }
-        inbox.signal()
+        queue.signal()
         return isTaken
     }
 
@@ -54,63 +54,65 @@ final class JobService: Sendable {
     /// Gives up the jobs of a closed connection, except those that are
     /// completed without their client.
     func withdraw(_ connection: UInt64) {
-        inbox.withLock { inbox in
-            inbox.jobs.removeAll { $0.connection == connection && $0.work.endsWithClient }
-            if inbox.running == connection { inbox.isWithdrawn = true }
+        queue.withLock { queue in
+            queue.jobs.removeAll { $0.connection == connection && $0.work.endsWithClient }
+            if queue.running == connection { queue.isWithdrawn = true }
         }
     }
 
     /// Ends the thread. A running job is given up at its next step.
     func stop() {
-        inbox.withLock { $0.isStopping = true }
-        inbox.broadcast()
+        queue.withLock { $0.isStopping = true }
+        queue.broadcast()
     }
 
     /// Runs jobs until `stop()` is called.
     ///
     /// - Parameter damaged: Called when a job has found damage in the file.
-    func run(_ answered: @Sendable @escaping (Answer) -> Void, damaged: @Sendable (StoreFailure) -> Void) {
+    func run(_ answered: @Sendable @escaping (QueryAnswer) -> Void, damaged: @Sendable (StoreFailure) -> Void) {
         BackupJob.removeLeftovers(of: path, log)
         while let job = nextJob() {
-            let inbox = inbox
+            let queue = queue
             var run = JobRun(
                 path: path, writer: writer, log: log,
-                isStopping: { inbox.withLock { $0.isStopping || $0.isWithdrawn && job.work.endsWithClient } },
+                isStopping: { queue.withLock { $0.isStopping || $0.isWithdrawn && job.work.endsWithClient } },
                 tell: { reply in
                     guard job.wantsProgress else { return }
-                    answered(Answer(connection: job.connection, queryToken: job.queryToken, content: .progress(reply)))
+                    answered(
+                        QueryAnswer(connection: job.connection, queryToken: job.queryToken, content: .progress(reply)))
                 })
             let audit = job.requester.flatMap { requester in job.work.audit.map { ($0, requester) } }
             if let (audit, requester) = audit { log.began(audit.request, by: requester, audit.parameters) }
             var result = "done"
             do {
                 if let content = try answer(to: job.work, &run) {
-                    answered(Answer(connection: job.connection, queryToken: job.queryToken, content: content))
+                    answered(QueryAnswer(connection: job.connection, queryToken: job.queryToken, content: content))
                 }
             } catch {
                 if let damage = error as? StoreFailure, damage.isDamage { damaged(damage) }
                 let refusal = refusal(for: error)
                 result = error is JobRun.Stopped ? "given up" : "\(refusal)"
-                answered(Answer(connection: job.connection, queryToken: job.queryToken, content: .refusal(refusal)))
+                answered(
+                    QueryAnswer(connection: job.connection, queryToken: job.queryToken, content: .refusal(refusal)))
             }
             if let (audit, requester) = audit { log.ended(audit.request, by: requester, result: result) }
         }
     }
 
     private func nextJob() -> Job? {
-        let next: Job?? = inbox.wait { inbox in
-            inbox.running = nil
-            inbox.isWithdrawn = false
-            if inbox.isStopping { return .some(nil) }
-            guard !inbox.jobs.isEmpty else { return nil }
-            let job = inbox.jobs.removeFirst()
-            inbox.running = job.connection
+        let next: Job?? = queue.wait { queue in
+            queue.running = nil
+            queue.isWithdrawn = false
+            if queue.isStopping { return .some(nil) }
+            guard !queue.jobs.isEmpty else { return nil }
+            let job = queue.jobs.removeFirst()
+            queue.running = job.connection
             return .some(job)
         }
         return next ?? nil
     }
 
-    private func answer(to work: Job.Work, _ run: inout JobRun) throws -> Answer.Content? {
+    private func answer(to work: Job.Work, _ run: inout JobRun) throws -> QueryAnswer.Content? {
         switch work {
         case .backup(let parameters): return try BackupJob(parameters).run(&run)
         case .purge(let parameters): return .reply(QueryService.reply(try PurgeJob(parameters).run(&run)))

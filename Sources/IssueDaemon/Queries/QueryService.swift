@@ -74,7 +74,7 @@ final class QueryService: Sendable {
     ///   - lacksRoom: Called when queries wait because unread replies take all memory.
     ///   - damaged: Called when a query has found damage in the file.
     func run(
-        _ lane: QueryInbox.Lane, thread: Int, _ answered: @Sendable (Answer) -> Void,
+        _ lane: QueryInbox.Lane, thread: Int, _ answered: @Sendable (QueryAnswer) -> Void,
         lacksRoom: @Sendable () -> Void, damaged: @Sendable (StoreFailure) -> Void
     ) {
         // Opened for the first query, because a daemon that only receives
@@ -82,7 +82,7 @@ final class QueryService: Sendable {
         var reader: StoreReader?
         while let (job, payer) = next(lane, lacksRoom) {
             let began = MonotonicClock.now
-            var content: Answer.Content
+            var content: QueryAnswer.Content
             do {
                 let open = try reader ?? StoreReader(path: path, control: writer.snapshots.control(.query))
                 reader = open
@@ -104,9 +104,9 @@ final class QueryService: Sendable {
             let (bytes, time) = (content.byteCount, began.duration(to: MonotonicClock.now))
             if inbox.withLock({ $0.answered(payer, after: time, bytes: bytes) }) { inbox.broadcast() }
             answered(
-                Answer(
+                QueryAnswer(
                     connection: job.connection, queryToken: job.queryToken, content: content,
-                    memory: Answer.Memory(user: payer.user, bytes: bytes)))
+                    memory: QueryAnswer.Memory(user: payer.user, bytes: bytes)))
         }
     }
 
@@ -122,7 +122,7 @@ final class QueryService: Sendable {
         }
     }
 
-    private func answer(_ job: QueryJob, _ reader: StoreReader, _ thread: Int) throws -> Answer.Content {
+    private func answer(_ job: QueryJob, _ reader: StoreReader, _ thread: Int) throws -> QueryAnswer.Content {
         switch job.work {
         case .list(let parameters): return .reply(Self.reply(try list(parameters, job.viewer, reader)))
         case .records(let parameters, let more):
@@ -332,7 +332,7 @@ struct QueryInbox: Sendable {
     var waitingCount: Int { shared.waitingCount + privileged.waitingCount }
 
     /// The next action of a query thread.
-    enum NextAction: Sendable {
+    enum ThreadAction: Sendable {
         case answer(QueryJob, Payer)
         /// Ask for connections with unread replies to be closed, because their replies take all memory.
         case requestMemory
@@ -340,7 +340,7 @@ struct QueryInbox: Sendable {
     }
 
     /// Returns the next action of a thread, or nil if it waits.
-    mutating func nextAction(for lane: Lane) -> NextAction? {
+    mutating func nextAction(for lane: Lane) -> ThreadAction? {
         if isStopping { return .stop }
         if let next = take(for: lane) { return .answer(next.job, next.payer) }
         guard lacksRoom, !hasRequestedMemory else { return nil }
@@ -435,7 +435,7 @@ struct QueryJob: Sendable {
 }
 
 /// The answer to a query or job.
-struct Answer: Sendable {
+struct QueryAnswer: Sendable {
     enum Content: Sendable {
         /// A complete reply, including its terminating NUL.
         case reply([UInt8])
@@ -467,7 +467,7 @@ struct Answer: Sendable {
     var memory: Memory?
 }
 
-extension Answer.Content {
+extension QueryAnswer.Content {
     /// The size of the reply, in bytes.
     var byteCount: Int {
         switch self {

@@ -61,7 +61,7 @@ final class StatusService: Sendable {
     // MARK: Answering
 
     /// Answers queries until `stop()` is called.
-    func run(_ answered: @Sendable (Answer) -> Void) {
+    func run(_ answered: @Sendable (QueryAnswer) -> Void) {
         while let (jobs, number) = nextJobs() {
             let isFirst = state.withLock { $0.figures == nil }
             let deadline = MonotonicClock.now.advanced(by: isFirst ? Self.firstFiguresTimeout : Self.timeout)
@@ -70,7 +70,8 @@ final class StatusService: Sendable {
             guard let figures else {
                 let error = refusal ?? .busy(retryAfter: .seconds(1))
                 for job in jobs {
-                    answered(Answer(connection: job.connection, queryToken: job.queryToken, content: .refusal(error)))
+                    answered(
+                        QueryAnswer(connection: job.connection, queryToken: job.queryToken, content: .refusal(error)))
                 }
                 continue
             }
@@ -90,21 +91,21 @@ final class StatusService: Sendable {
 
     /// Operators are answered first. The status is computed once for all
     /// queries with the same rights.
-    private func answer(_ jobs: [QueryJob], from figures: StoreFigures, _ answered: @Sendable (Answer) -> Void) {
+    private func answer(_ jobs: [QueryJob], from figures: StoreFigures, _ answered: @Sendable (QueryAnswer) -> Void) {
         var known: [(viewer: Viewer, status: DaemonStatus, reply: [UInt8])] = []
         for job in jobs.filter(\.isPrivileged) + jobs.filter({ !$0.isPrivileged }) {
             let found = known.last { $0.viewer == job.viewer }
             let status = found?.status ?? board.status(figures.visible(to: job.viewer), viewer: job.viewer)
             let reply = found?.reply ?? QueryService.reply(status)
             if found == nil { known = Array(known.suffix(3)) + [(job.viewer, status, reply)] }
-            let content: Answer.Content
+            let content: QueryAnswer.Content
             if case .destinations(let name) = job.work {
                 let destinations = status.destinations.filter { name == nil || $0.name == name }
                 content = .reply(QueryService.reply(FlushReply(destinations: destinations)))
             } else {
                 content = .reply(reply)
             }
-            answered(Answer(connection: job.connection, queryToken: job.queryToken, content: content))
+            answered(QueryAnswer(connection: job.connection, queryToken: job.queryToken, content: content))
         }
     }
 

@@ -70,9 +70,9 @@ struct StoreOpening: Sendable {
     /// aside.
     ///
     /// If the disk can't be read at all, nothing is known about the file.
-    func verdict(on damage: StoreFailure) -> CorruptionCheck.Verdict {
+    func verdict(on damage: StoreFailure) -> CorruptionCheck.CheckResult {
         let verdict = suspicion.verdict(on: damage, at: path)
-        return verdict == .confirmed && damage.isUnreadable && !canCreateNewFile ? .untold : verdict
+        return verdict == .confirmed && damage.isUnreadable && !canCreateNewFile ? .inconclusive : verdict
     }
 
     /// Opens the file, with several attempts, because a read error of the disk
@@ -197,13 +197,13 @@ final class StoreLock: Sendable {
 /// then moved aside.
 final class CorruptionCheck: Sendable {
     /// The result of checking a file.
-    enum Verdict: Equatable {
+    enum CheckResult: Equatable {
         /// The file is damaged.
         case confirmed
         /// The file can be read completely.
         case healthy
         /// The file could not be read completely in time.
-        case untold
+        case inconclusive
     }
 
     /// When damage that was not caused by the disk was last ignored.
@@ -221,7 +221,7 @@ final class CorruptionCheck: Sendable {
         self.timeout = timeout
     }
 
-    func verdict(on damage: StoreFailure, at path: String) -> Verdict {
+    func verdict(on damage: StoreFailure, at path: String) -> CheckResult {
         let last = lastForgivenAt.withLock { $0 }
         if !damage.isUnreadable, let last, last.advanced(by: Self.memory) > MonotonicClock.now { return .confirmed }
         for attempt in 1...Self.attempts {
@@ -229,14 +229,14 @@ final class CorruptionCheck: Sendable {
             case .whole: return forgive(damage, .healthy)
             // The pages that were read stay in the page cache, so the next
             // check gets further.
-            case .untold: return forgive(damage, .untold)
+            case .inconclusive: return forgive(damage, .inconclusive)
             case .damaged: if attempt < Self.attempts { Self.rest() }
             }
         }
         return .confirmed
     }
 
-    private func forgive(_ damage: StoreFailure, _ verdict: Verdict) -> Verdict {
+    private func forgive(_ damage: StoreFailure, _ verdict: CheckResult) -> CheckResult {
         if !damage.isUnreadable { lastForgivenAt.withLock { $0 = MonotonicClock.now } }
         return verdict
     }

@@ -14,7 +14,7 @@ final class WriterRun {
     private let opening: StoreOpening
     private let log: Log
     private let writer: StoreWriter
-    private let listener: WriterService.Listener
+    private let callbacks: WriterService.Callbacks
     /// The identity of the file when it was opened.
     private let file: FileStatus?
 
@@ -35,13 +35,13 @@ final class WriterRun {
     private var relief: WALRelief
     private var upkeep: StoreMaintenance
 
-    init(_ service: WriterService, _ writer: StoreWriter, _ listener: WriterService.Listener) {
+    init(_ service: WriterService, _ writer: StoreWriter, _ callbacks: WriterService.Callbacks) {
         inbox = service.inbox
         gate = service.gate
         opening = service.opening
         log = service.log
         self.writer = writer
-        self.listener = listener
+        self.callbacks = callbacks
         file = opening.file
         backlog = FairQueue(
             userQuantum: WriterService.userQuantum, connectionQuantum: WriterService.connectionQuantum)
@@ -51,7 +51,8 @@ final class WriterRun {
             service.snapshots, usual: WALLimits(pageBytes: writer.pageBytes),
             duringBackup: WALLimits(pageBytes: writer.pageBytes, maxBytes: WALLimits.maxBytesDuringBackup), log: log)
         upkeep = StoreMaintenance(
-            folder: FileSystem.parentFolder(of: opening.path), at: Clock.monotonic, removed: listener.removed, log: log)
+            folder: FileSystem.parentFolder(of: opening.path), at: Clock.monotonic, removed: callbacks.removed, log: log
+        )
     }
 
     /// Stores what is submitted until the writer is stopped or the file is
@@ -150,9 +151,9 @@ final class WriterRun {
 
     private func commit(_ submissions: [Submission]) -> CommitEnd {
         var submissions = submissions
-        if !gates.isEmpty { listener.refused(refuseAfterGates(&submissions)) }
+        if !gates.isEmpty { callbacks.refused(refuseAfterGates(&submissions)) }
         do throws(StoreFailure) {
-            listener.stored(try writer.commit(submissions, wall: Clock.wall, monotonic: Clock.monotonic))
+            callbacks.stored(try writer.commit(submissions, wall: Clock.wall, monotonic: Clock.monotonic))
             return .stored
         } catch {
             var answer: CollectorError? = error == .noSpace ? .noSpace : .busy(retryAfter: .seconds(1))
@@ -179,14 +180,14 @@ final class WriterRun {
         switch end {
         case .stored:
             log.notice(.storeWritable)
-            listener.changed(nil)
+            callbacks.changed(nil)
         case .refused(let failure):
             if failure == .noSpace {
                 log.warning(.storeNoSpace)
             } else {
                 log.error(.storeWriteFailed, ["error": "\(failure)"])
             }
-            listener.changed(failure)
+            callbacks.changed(failure)
         case .damaged: break
         }
     }
@@ -198,7 +199,7 @@ final class WriterRun {
             log.error(.storeDamaged)
             opening.setAside(log: log)
         case .healthy: log.warning(.storeReopened, ["checked": "all of it"])
-        case .untold: log.warning(.storeReopened, ["checked": "in part"])
+        case .inconclusive: log.warning(.storeReopened, ["checked": "in part"])
         }
         abandon()
     }
@@ -208,7 +209,7 @@ final class WriterRun {
         isAbandoned = true
         // Reports are still refused with an answer until the socket has ended.
         inbox.withLock { $0.isClosed = true }
-        listener.damaged()
+        callbacks.damaged()
     }
 
     private func refuse(_ submissions: [Submission], _ error: CollectorError?) {
@@ -218,7 +219,7 @@ final class WriterRun {
                 refusals.append(refusal(of: call, submission.process.connection, error))
             }
         }
-        listener.refused(refusals)
+        callbacks.refused(refusals)
     }
 
     private func refusal(of call: ReportCall, _ connection: UInt64, _ error: CollectorError?) -> Refusal {

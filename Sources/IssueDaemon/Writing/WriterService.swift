@@ -10,7 +10,7 @@ import UnixIO
 /// throughput. If little arrives, a commit waits a moment for more.
 final class WriterService: Sendable {
     /// The callbacks of the writer. They are called on the writer thread.
-    struct Listener: Sendable {
+    struct Callbacks: Sendable {
         var stored: @Sendable ([CallOutcome]) -> Void
         var refused: @Sendable ([Refusal]) -> Void
         /// Reports can be stored again (nil), or no longer for the given reason.
@@ -152,10 +152,10 @@ final class WriterService: Sendable {
     /// Runs the writer until it is stopped or the file is damaged.
     ///
     /// - Parameters:
-    ///   - listener: The callbacks for the results of commits.
+    ///   - callbacks: The callbacks for the results of commits.
     ///   - started: Called once with the open store, or with the error that
     ///     prevented opening it.
-    func run(_ listener: Listener, started: (Result<StoreWriter, StoreFailure>) -> Void) {
+    func run(_ callbacks: Callbacks, started: (Result<StoreWriter, StoreFailure>) -> Void) {
         let writer: StoreWriter
         do throws(StoreFailure) {
             writer = try opening.open(log: log)
@@ -169,7 +169,7 @@ final class WriterService: Sendable {
             gate.open()
             snapshots.open()
         }
-        WriterRun(self, writer, listener).run()
+        WriterRun(self, writer, callbacks).run()
     }
 }
 

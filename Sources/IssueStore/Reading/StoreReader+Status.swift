@@ -288,7 +288,7 @@ package enum StoreCheck {
         /// Some pages are corrupt or unreadable.
         case damaged
         /// Inconclusive: the check was interrupted, or the machine lacks a resource that it needs.
-        case untold
+        case inconclusive
     }
 
     /// Checks all pages of a file.
@@ -309,7 +309,7 @@ package enum StoreCheck {
             let statement = try Statement("PRAGMA quick_check(1)", on: connection)
             return try statement.first { $0.text(0) } == "ok" ? .whole : .damaged
         } catch {
-            return error.isBusy || error.isOfTheMachine ? .untold : .damaged
+            return error.isBusy || error.isOfTheMachine ? .inconclusive : .damaged
         }
     }
 }

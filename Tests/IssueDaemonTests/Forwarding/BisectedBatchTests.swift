@@ -31,7 +31,7 @@ struct BisectedBatchTests {
                 opening: StoreOpening(path: path, limits: .withoutLimits, retention: RetentionSettings()), log: .silent)
             let writing = try JoinableThread(name: "writer") {
                 writer.run(
-                    WriterService.Listener(
+                    WriterService.Callbacks(
                         stored: { _ in }, refused: { _ in }, changed: { _ in }, damaged: {}, removed: {})
                 ) { _ in }
             }

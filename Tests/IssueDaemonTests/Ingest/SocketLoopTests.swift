@@ -30,7 +30,7 @@ struct SocketLoopTests {
         defer { try? FileManager.default.removeItem(at: folder) }
         let address = try SocketAddress.unix(folder.appending(path: "socket").path)
         let service = try SocketService(
-            listener: Listener(try Socket.listenUnix(at: address, mode: 0o600)), limits: SocketLimits(),
+            listener: ListeningSocket(try Socket.listenUnix(at: address, mode: 0o600)), limits: SocketLimits(),
             recordLimits: RecordLimits(), access: AccessPolicy(ownUser: 0, readers: [], operators: []),
             board: StatusRegistry(path: "/nowhere/issues.db"), log: .silent)
         let calls = Monitor(Calls(isHeld: holdsFirst))
@@ -96,7 +96,8 @@ struct SocketLoopTests {
             }
             // The client has disconnected, and the reply to its first query is on its way.
             let first = calls.withLock { $0.queries[0] }
-            service.answered(Answer(connection: first.connection, queryToken: first.queryToken, content: .reply([0])))
+            service.answered(
+                QueryAnswer(connection: first.connection, queryToken: first.queryToken, content: .reply([0])))
             calls.withLock { $0.isHeld = false }
             calls.broadcast()
             // The second one gets no reply, so it must be withdrawn.

@@ -60,7 +60,7 @@ struct CorruptionCheckTests {
         try withDatabase { path in
             try enlarge(path)
             let suspicion = CorruptionCheck(timeout: .zero)
-            for _ in 1...3 { #expect(suspicion.verdict(on: Self.unreadable, at: path) == .untold) }
+            for _ in 1...3 { #expect(suspicion.verdict(on: Self.unreadable, at: path) == .inconclusive) }
             #expect(CorruptionCheck().verdict(on: Self.unreadable, at: path) == .healthy)
         }
     }
@@ -71,7 +71,7 @@ struct CorruptionCheckTests {
         try withDatabase { path in
             try enlarge(path)
             let suspicion = CorruptionCheck(timeout: .zero)
-            #expect(suspicion.verdict(on: Self.damage, at: path) == .untold)
+            #expect(suspicion.verdict(on: Self.damage, at: path) == .inconclusive)
             #expect(suspicion.verdict(on: Self.damage, at: path) == .confirmed)
         }
     }
@@ -81,7 +81,7 @@ struct CorruptionCheckTests {
         try withDatabase { path in
             let other = try DatabaseConnection(path: path)
             try other.execute("BEGIN EXCLUSIVE")
-            #expect(CorruptionCheck(timeout: .zero).verdict(on: Self.unreadable, at: path) == .untold)
+            #expect(CorruptionCheck(timeout: .zero).verdict(on: Self.unreadable, at: path) == .inconclusive)
         }
     }
 }

@@ -24,7 +24,7 @@ struct WriterServiceTests {
         let (refused, damaged) = (Monitor(0), Monitor(false))
         let thread = try JoinableThread(name: "writer") {
             writer.run(
-                WriterService.Listener(
+                WriterService.Callbacks(
                     stored: { _ in },
                     refused: { refusals in
                         refused.withLock { $0 += refusals.count }
