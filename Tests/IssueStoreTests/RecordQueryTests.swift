@@ -175,13 +175,13 @@ struct RecordQueryTests {
             var ids: [String] = []
             for _ in 0..<30 {
                 try log.send(samples.records(1 + Int(samples.below(6))), to: writer, of: store)
-                let news = try reader.news(above: seen, filter, limit: 3, viewer: .user(1000))
+                let news = try reader.newRecords(above: seen, filter, limit: 3, viewer: .user(1000))
                 ids += news.records.map(\.id)
                 #expect(news.seen >= seen)
                 seen = news.seen
             }
             while true {
-                let news = try reader.news(above: seen, filter, limit: 3, viewer: .user(1000))
+                let news = try reader.newRecords(above: seen, filter, limit: 3, viewer: .user(1000))
                 ids += news.records.map(\.id)
                 guard news.seen > seen else { break }
                 seen = news.seen

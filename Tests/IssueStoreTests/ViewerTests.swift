@@ -35,7 +35,7 @@ struct ViewerTests {
                 var filter = IssueFilter()
                 filter.users = [1000]
                 #expect(try reader.groups(.of(filter), viewer: viewer).groups.isEmpty)
-                #expect(try reader.news(above: 0, filter, limit: 5, viewer: viewer).records.isEmpty)
+                #expect(try reader.newRecords(above: 0, filter, limit: 5, viewer: viewer).records.isEmpty)
                 let own = log.matching(IssueFilter(), viewer).count
                 let figures = try reader.figures(viewer: viewer)
                 #expect(figures.received == Int64(own))

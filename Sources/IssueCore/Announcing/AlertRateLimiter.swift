@@ -9,24 +9,24 @@ package struct AlertRateLimiter: Sendable {
     /// Two buckets, one for new groups and one for critical and regressed records.
     private struct Budget<Bucket: Sendable>: Sendable {
         private var new: Bucket
-        private var grave: Bucket
+        private var urgent: Bucket
 
         init(_ bucket: Bucket) {
             new = bucket
-            grave = bucket
+            urgent = bucket
         }
 
         subscript(reason: PriorityReason) -> Bucket {
             get {
                 switch reason {
                 case .firstOfGroup: new
-                case .critical, .regression: grave
+                case .critical, .regression: urgent
                 }
             }
             set {
                 switch reason {
                 case .firstOfGroup: new = newValue
-                case .critical, .regression: grave = newValue
+                case .critical, .regression: urgent = newValue
                 }
             }
         }
@@ -34,7 +34,7 @@ package struct AlertRateLimiter: Sendable {
 
     private struct User: Sendable {
         var budget: Budget<TokenBucket>
-        var untold: Int64 = 0
+        var suppressed: Int64 = 0
     }
 
     package static let ofUser = BucketLimit(burst: 10, refill: Rate(5, per: .seconds(60)))
@@ -51,7 +51,7 @@ package struct AlertRateLimiter: Sendable {
     private let timeout: Duration
     private var all: Budget<FairBucket>
     private var users: RecencyTable<UInt32, User>
-    private var untold = SuppressedAlerts()
+    private var suppressed = SuppressedAlerts()
     /// The time at which suppressed alerts must be reported; nil if there are none.
     package private(set) var suppressedDue: RecordLogInstant?
 
@@ -69,24 +69,24 @@ package struct AlertRateLimiter: Sendable {
 
     /// Returns `true` if an alert for the record is logged on its own. Otherwise the alert is
     /// counted.
-    package mutating func admits(_ news: News, at now: RecordLogInstant) -> Bool {
-        if !users.contains(news.uid) {
-            _ = users.insert(User(budget: Budget(TokenBucket(Self.ofUser, at: now))), for: news.uid)
+    package mutating func admits(_ record: PriorityRecord, at now: RecordLogInstant) -> Bool {
+        if !users.contains(record.uid) {
+            _ = users.insert(User(budget: Budget(TokenBucket(Self.ofUser, at: now))), for: record.uid)
         }
-        let isInBudget = all[news.reason].has(for: news.uid, at: now)
+        let isInBudget = all[record.reason].has(for: record.uid, at: now)
         let isAdmitted =
-            users.update(news.uid) { user in
-                guard isInBudget, user.budget[news.reason].has(at: now) else {
-                    user.untold = user.untold.clampedSum(1)
+            users.update(record.uid) { user in
+                guard isInBudget, user.budget[record.reason].has(at: now) else {
+                    user.suppressed = user.suppressed.clampedSum(1)
                     return false
                 }
-                user.budget[news.reason].take(at: now)
+                user.budget[record.reason].take(at: now)
                 return true
             } ?? false
         if isAdmitted {
-            all[news.reason].take(for: news.uid, at: now)
+            all[record.reason].take(for: record.uid, at: now)
         } else {
-            untold.add(news.reason)
+            suppressed.add(record.reason)
             suppressedDue = suppressedDue ?? now.advanced(by: timeout)
         }
         return isAdmitted
@@ -94,29 +94,29 @@ package struct AlertRateLimiter: Sendable {
 
     /// Returns the alerts suppressed since the last call, and resets the counters.
     package mutating func takeSuppressed() -> SuppressedAlerts {
-        var taken = untold
-        let loud = users.all.filter { $0.value.untold > 0 }.sorted {
-            ($1.value.untold, $0.key) < ($0.value.untold, $1.key)
+        var taken = suppressed
+        let noisy = users.all.filter { $0.value.suppressed > 0 }.sorted {
+            ($1.value.suppressed, $0.key) < ($0.value.suppressed, $1.key)
         }
-        taken.users = loud.prefix(SuppressedAlerts.maxUsers).map { .init(uid: $0.key, count: $0.value.untold) }
-        taken.otherUsers = loud.count - taken.users.count
-        users.updateAll { _, user in user.untold = 0 }
-        untold = SuppressedAlerts()
+        taken.users = noisy.prefix(SuppressedAlerts.maxUsers).map { .init(uid: $0.key, count: $0.value.suppressed) }
+        taken.otherUsers = noisy.count - taken.users.count
+        users.updateAll { _, user in user.suppressed = 0 }
+        suppressed = SuppressedAlerts()
         suppressedDue = nil
         return taken
     }
 }
 
 /// A record that operators are alerted to.
-package struct News: Equatable, Sendable {
+package struct PriorityRecord: Equatable, Sendable {
     /// The record's row id.
-    package var record: RowID
+    package var row: RowID
     package var reason: PriorityReason
     /// The user accountable for the sender.
     package var uid: UInt32
 
-    package init(record: RowID, reason: PriorityReason, uid: UInt32) {
-        self.record = record
+    package init(row: RowID, reason: PriorityReason, uid: UInt32) {
+        self.row = row
         self.reason = reason
         self.uid = uid
     }

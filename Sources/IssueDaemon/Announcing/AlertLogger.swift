@@ -11,23 +11,23 @@ final class AlertLogger: Sendable {
     private struct AlertQueue: Sendable {
         var limit: AlertRateLimiter
         /// The alerts of the commit in progress.
-        var coming: [News] = []
+        var coming: [PriorityRecord] = []
         /// The row ids of committed records that are to be logged.
         var rows: [RowID] = []
         var isStopping = false
 
         mutating func committed(at now: RecordLogInstant) -> Bool {
-            for news in coming where limit.admits(news, at: now) { rows.append(news.record) }
+            for record in coming where limit.admits(record, at: now) { rows.append(record.row) }
             coming = []
             return !rows.isEmpty || limit.suppressedDue != nil
         }
 
         /// Returns what to log now; nil if there is nothing.
         mutating func take(at now: RecordLogInstant) -> AlertBatch? {
-            if isStopping { return AlertBatch(rows: rows, untold: limit.takeSuppressed(), isLast: true) }
+            if isStopping { return AlertBatch(rows: rows, suppressed: limit.takeSuppressed(), isLast: true) }
             let isDue = limit.suppressedDue.map { $0 <= now } ?? false
             guard !rows.isEmpty || isDue else { return nil }
-            let batch = AlertBatch(rows: rows, untold: isDue ? limit.takeSuppressed() : SuppressedAlerts())
+            let batch = AlertBatch(rows: rows, suppressed: isDue ? limit.takeSuppressed() : SuppressedAlerts())
             rows = []
             return batch
         }
@@ -35,7 +35,7 @@ final class AlertLogger: Sendable {
 
     private struct AlertBatch: Sendable {
         var rows: [RowID]
-        var untold: SuppressedAlerts
+        var suppressed: SuppressedAlerts
         var isLast = false
     }
 
@@ -64,8 +64,8 @@ final class AlertLogger: Sendable {
 
     /// Remembers the alerts of the commit in progress. They are logged after
     /// `committed()`.
-    func came(_ news: [News]) {
-        queue.withLock { $0.coming = news }
+    func came(_ records: [PriorityRecord]) {
+        queue.withLock { $0.coming = records }
     }
 
     /// Logs the remembered alerts, because their commit has finished.
@@ -92,7 +92,7 @@ final class AlertLogger: Sendable {
                 guard let found = try? open.snapshot({ try open.record(row: row) }) else { continue }
                 for event in events(of: found, open) { write(found, event) }
             }
-            write(batch.untold)
+            write(batch.suppressed)
             if batch.isLast { return }
         }
     }
@@ -136,21 +136,22 @@ final class AlertLogger: Sendable {
             ])
     }
 
-    private func write(_ untold: SuppressedAlerts) {
-        guard !untold.isNothing else { return }
+    private func write(_ suppressed: SuppressedAlerts) {
+        guard !suppressed.isNothing else { return }
         log.log(
-            untold.isUrgent ? .warning : .notice, .issueSuppressedAlerts,
+            suppressed.isUrgent ? .warning : .notice, .issueSuppressedAlerts,
             [
-                "new": "\(untold.new)", "critical": "\(untold.critical)", "regressed": "\(untold.regressed)",
-                "most_of_uid": untold.users.first.map { "\($0.uid)" } ?? "", "users": Self.text(of: untold),
+                "new": "\(suppressed.new)", "critical": "\(suppressed.critical)",
+                "regressed": "\(suppressed.regressed)",
+                "most_of_uid": suppressed.users.first.map { "\($0.uid)" } ?? "", "users": Self.text(of: suppressed),
             ])
     }
 
     /// Lists the users and their numbers of suppressed alerts, such as
     /// `1001: 140, 1002: 3, 2 more`.
-    private static func text(of untold: SuppressedAlerts) -> String {
-        let users = untold.users.map { "\($0.uid): \($0.count)" }
-        return (users + (untold.otherUsers > 0 ? ["\(untold.otherUsers) more"] : [])).joined(separator: ", ")
+    private static func text(of suppressed: SuppressedAlerts) -> String {
+        let users = suppressed.users.map { "\($0.uid): \($0.count)" }
+        return (users + (suppressed.otherUsers > 0 ? ["\(suppressed.otherUsers) more"] : [])).joined(separator: ", ")
     }
 
     /// The monotonic clock as the rate limiter's clock.

@@ -131,7 +131,7 @@ final class QueryService: Sendable {
             return .page(reply.message, next: page.next)
         case .newest: return .news(nil, row: try reader.newest())
         case .news(let filter, let row):
-            let news = try reader.news(above: row, filter, limit: Self.maxRecords, viewer: job.viewer)
+            let news = try reader.newRecords(above: row, filter, limit: Self.maxRecords, viewer: job.viewer)
             guard !news.records.isEmpty else { return .news(nil, row: news.seen) }
             let reply = VarlinkReply(parameters: RecordsReply(records: news.records).json, continues: true)
             return .news(reply.message, row: news.seen)

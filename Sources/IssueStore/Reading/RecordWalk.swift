@@ -202,7 +202,7 @@ struct RecordWalk {
 
 extension StoreReader {
     /// The next records of a follower, and the row up to which it has then seen all records.
-    package struct News: Sendable {
+    package struct NewRecords: Sendable {
         package var records: [StoredRecord]
         package var seen: RowID
     }
@@ -211,13 +211,13 @@ extension StoreReader {
     ///
     /// - Parameter limit: The maximum number of records.
     /// - Throws: `QueryFailure` if the filter is invalid, or the error of the query.
-    package func news(above row: RowID, _ filter: IssueFilter, limit: Int, viewer: Viewer) throws -> News {
+    package func newRecords(above row: RowID, _ filter: IssueFilter, limit: Int, viewer: Viewer) throws -> NewRecords {
         let page = try records(
             RecordQuery(
                 filter: filter, isAscending: true, limit: limit, after: PageCursor(value: 0, row: row.rawValue).text),
             viewer: viewer)
         let last = try page.next.map { RowID(rawValue: try PageCursor($0).row) }
-        return News(records: page.records, seen: last ?? max(row, page.newest))
+        return NewRecords(records: page.records, seen: last ?? max(row, page.newest))
     }
 
     /// Returns the newest row, after which a new follower starts.

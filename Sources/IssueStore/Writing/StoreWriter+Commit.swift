@@ -86,13 +86,13 @@ extension StoreWriter {
             "The inserted rows do not have the ids that their receipts contain")
     }
 
-    private func insertPriority(_ priority: [News]) throws(SQLiteError) {
+    private func insertPriority(_ priority: [PriorityRecord]) throws(SQLiteError) {
         guard !memory.values.destinations.isEmpty else { return }
-        for news in priority {
+        for record in priority {
             try connection.withStatement("INSERT INTO express (record, reason) VALUES (?1, ?2)") {
                 statement throws(SQLiteError) in
-                statement.bind(news.record, at: 1)
-                statement.bind(news.reason.rawValue, at: 2)
+                statement.bind(record.row, at: 1)
+                statement.bind(record.reason.rawValue, at: 2)
                 try statement.run()
             }
         }
@@ -119,7 +119,7 @@ struct RecordCommit {
     let isImport: Bool
     let onCardinalityOverflow: ((CardinalityOverflow) -> Void)?
     var rows: RowBuffer
-    private(set) var priority: [News] = []
+    private(set) var priority: [PriorityRecord] = []
     /// `true` if the record that is being stored is the first one of its group.
     var isGroupNew = false
     /// The accounts of the records. Indices match `sums`.
@@ -267,7 +267,7 @@ struct RecordCommit {
         _ row: RowBuffer.Row, _ record: DecodedRecord, account: AccountID, _ reason: PriorityReason?, _ uid: UInt32,
         _ memory: inout WriterMemory
     ) {
-        if let reason { priority.append(News(record: rows.nextID, reason: reason, uid: uid)) }
+        if let reason { priority.append(PriorityRecord(row: rows.nextID, reason: reason, uid: uid)) }
         memory.open.append(
             series: row.series, receivedAt: rows.receivedAt, count: row.count,
             bytes: row.byteCount + StoreWriter.rowOverhead)

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Alerts for single records")
 struct AlertRateLimiterTests {
-    private typealias Event = (news: News, at: RecordLogInstant)
+    private typealias Event = (record: PriorityRecord, at: RecordLogInstant)
 
     private func events(_ traffic: inout SeededGenerator, count: Int, users: Int64) -> [Event] {
         var time: Int64 = 0
@@ -12,13 +12,13 @@ struct AlertRateLimiterTests {
             if traffic.happens(oneIn: 200) { time += traffic.number(below: 300_000) }
             let reason: PriorityReason = [.firstOfGroup, .critical, .regression][Int(traffic.number(below: 3))]
             let uid = UInt32(traffic.number(below: users))
-            return (News(record: record, reason: reason, uid: uid), RecordLogInstant(milliseconds: time))
+            return (PriorityRecord(row: record, reason: reason, uid: uid), RecordLogInstant(milliseconds: time))
         }
     }
 
     private func admitted(_ events: [Event]) -> Set<RowID> {
         var limit = AlertRateLimiter(at: RecordLogInstant(milliseconds: 0))
-        return Set(events.filter { limit.admits($0.news, at: $0.at) }.map(\.news.record))
+        return Set(events.filter { limit.admits($0.record, at: $0.at) }.map(\.record.row))
     }
 
     @Test("A user's alerts depend only on their own reports while at most four users are noisy", arguments: 0..<8)
@@ -28,8 +28,8 @@ struct AlertRateLimiterTests {
         let together = admitted(all)
         #expect(together.count < all.count)
         for uid in 0..<UInt32(AlertRateLimiter.noisyUsers) {
-            let own = all.filter { $0.news.uid == uid }
-            #expect(admitted(own) == together.intersection(own.map(\.news.record)))
+            let own = all.filter { $0.record.uid == uid }
+            #expect(admitted(own) == together.intersection(own.map(\.record.row)))
         }
     }
 
@@ -39,8 +39,8 @@ struct AlertRateLimiterTests {
         let all = events(&traffic, count: 4000, users: 40)
         let together = admitted(all)
         for isNew in [true, false] {
-            let ofKind = all.filter { ($0.news.reason == .firstOfGroup) == isNew }
-            #expect(admitted(ofKind) == together.intersection(ofKind.map(\.news.record)))
+            let ofKind = all.filter { ($0.record.reason == .firstOfGroup) == isNew }
+            #expect(admitted(ofKind) == together.intersection(ofKind.map(\.record.row)))
         }
     }
 
@@ -49,7 +49,7 @@ struct AlertRateLimiterTests {
         var traffic = SeededGenerator(seed: seed)
         let all = events(&traffic, count: 8000, users: 100_000)
         let together = admitted(all)
-        let times = all.filter { together.contains($0.news.record) && $0.news.reason == .firstOfGroup }.map(\.at)
+        let times = all.filter { together.contains($0.record.row) && $0.record.reason == .firstOfGroup }.map(\.at)
         let limit = AlertRateLimiter.totalLimit.burst + AlertRateLimiter.totalLimit.refill.count
         for (index, start) in times.enumerated() {
             let end = start.advanced(by: AlertRateLimiter.totalLimit.refill.period)
@@ -63,22 +63,24 @@ struct AlertRateLimiterTests {
         var limit = AlertRateLimiter(at: RecordLogInstant(milliseconds: 0))
         var waiting = SuppressedAlerts()
         var since: RecordLogInstant?
-        for (news, now) in events(&traffic, count: 4000, users: 12) {
+        for (record, now) in events(&traffic, count: 4000, users: 12) {
             if let due = limit.suppressedDue, due <= now {
-                var untold = limit.takeSuppressed()
+                var suppressed = limit.takeSuppressed()
                 #expect(since?.advanced(by: AlertRateLimiter.suppressedFor) == due)
-                #expect(untold.users.map(\.count).reduce(0, +) <= untold.new + untold.critical + untold.regressed)
-                #expect(!untold.users.isEmpty)
-                (untold.users, untold.otherUsers) = ([], 0)
-                #expect(untold == waiting)
+                #expect(
+                    suppressed.users.map(\.count).reduce(0, +) <= suppressed.new + suppressed.critical
+                        + suppressed.regressed)
+                #expect(!suppressed.users.isEmpty)
+                (suppressed.users, suppressed.otherUsers) = ([], 0)
+                #expect(suppressed == waiting)
                 let rest = limit.takeSuppressed()
                 #expect(rest.isNothing)
                 #expect(limit.suppressedDue == nil)
                 waiting = SuppressedAlerts()
                 since = nil
             }
-            if !limit.admits(news, at: now) {
-                waiting.add(news.reason)
+            if !limit.admits(record, at: now) {
+                waiting.add(record.reason)
                 since = since ?? now
             }
             #expect((limit.suppressedDue == nil) == waiting.isNothing)
@@ -90,22 +92,22 @@ struct AlertRateLimiterTests {
         let now = RecordLogInstant(milliseconds: 0)
         var limit = AlertRateLimiter(at: now)
         for record in 0..<30 as Range<Int64> {
-            _ = limit.admits(News(record: RowID(record), reason: .firstOfGroup, uid: 12_345), at: now)
+            _ = limit.admits(PriorityRecord(row: RowID(record), reason: .firstOfGroup, uid: 12_345), at: now)
         }
         for record in 0..<12 as Range<Int64> {
             for uid in 1000..<1007 as Range<UInt32> {
-                _ = limit.admits(News(record: RowID(record), reason: .critical, uid: uid), at: now)
+                _ = limit.admits(PriorityRecord(row: RowID(record), reason: .critical, uid: uid), at: now)
             }
         }
-        let untold = limit.takeSuppressed()
-        #expect(untold.users.first == .init(uid: 12_345, count: 30 - AlertRateLimiter.ofUser.burst))
-        #expect(untold.users.map(\.uid) == [12_345, 1000, 1001, 1002, 1003])
-        #expect(untold.otherUsers == 3)
-        #expect(untold.new == 30 - AlertRateLimiter.ofUser.burst)
-        #expect(untold.critical == 14)
-        #expect(untold.isUrgent)
+        let suppressed = limit.takeSuppressed()
+        #expect(suppressed.users.first == .init(uid: 12_345, count: 30 - AlertRateLimiter.ofUser.burst))
+        #expect(suppressed.users.map(\.uid) == [12_345, 1000, 1001, 1002, 1003])
+        #expect(suppressed.otherUsers == 3)
+        #expect(suppressed.new == 30 - AlertRateLimiter.ofUser.burst)
+        #expect(suppressed.critical == 14)
+        #expect(suppressed.isUrgent)
         for uid in 0..<10_000 as Range<UInt32> {
-            _ = limit.admits(News(record: 1, reason: .critical, uid: uid), at: now)
+            _ = limit.admits(PriorityRecord(row: 1, reason: .critical, uid: uid), at: now)
         }
         #expect(limit.userCount == AlertRateLimiter.maxUsers)
     }
@@ -119,14 +121,14 @@ struct AlertRateLimiterTests {
         for uid in 1001...1040 as ClosedRange<UInt32> {
             for _ in 0..<15 {
                 record = record + 1
-                _ = limit.admits(News(record: record, reason: .critical, uid: uid), at: now)
+                _ = limit.admits(PriorityRecord(row: record, reason: .critical, uid: uid), at: now)
             }
         }
-        let isUserAdmitted = limit.admits(News(record: 9998, reason: .critical, uid: 2000), at: now)
+        let isUserAdmitted = limit.admits(PriorityRecord(row: 9998, reason: .critical, uid: 2000), at: now)
         for uid in 1041...1300 as ClosedRange<UInt32> {
-            for _ in 0..<15 { _ = limit.admits(News(record: 1, reason: .critical, uid: uid), at: now) }
+            for _ in 0..<15 { _ = limit.admits(PriorityRecord(row: 1, reason: .critical, uid: uid), at: now) }
         }
-        let isRootAdmitted = limit.admits(News(record: 9999, reason: .critical, uid: 0), at: now)
+        let isRootAdmitted = limit.admits(PriorityRecord(row: 9999, reason: .critical, uid: 0), at: now)
         #expect(isUserAdmitted)
         #expect(isRootAdmitted)
     }

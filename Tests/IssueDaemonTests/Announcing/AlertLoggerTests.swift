@@ -28,16 +28,16 @@ struct AlertLoggerTests {
         return AlertLogger(path: "/nonexistent/issues.db", timeout: timeout, log: log)
     }
 
-    private func news(_ count: Int, _ reason: PriorityReason) -> [News] {
-        (0..<Int64(count)).map { News(record: RowID($0), reason: reason, uid: 12_345) }
+    private func records(_ count: Int, _ reason: PriorityReason) -> [PriorityRecord] {
+        (0..<Int64(count)).map { PriorityRecord(row: RowID($0), reason: reason, uid: 12_345) }
     }
 
     @Test("The number of suppressed alerts is logged after a while, even without further alerts")
-    func untold() throws {
+    func suppressed() throws {
         let lines = LineCollector()
         let alertLogger = alertLogger(timeout: .milliseconds(20), lines)
         let thread = try Thread.start(name: "announcer") { alertLogger.run() }
-        alertLogger.came(news(25, .firstOfGroup))
+        alertLogger.came(records(25, .firstOfGroup))
         alertLogger.committed()
         #expect(
             lines.first() == """
@@ -54,8 +54,8 @@ struct AlertLoggerTests {
     func end() throws {
         let lines = LineCollector()
         let alertLogger = alertLogger(timeout: .seconds(3600), lines)
-        alertLogger.came(news(100, .critical))
-        alertLogger.came(news(11, .critical))
+        alertLogger.came(records(100, .critical))
+        alertLogger.came(records(11, .critical))
         alertLogger.committed()
         alertLogger.stop()
         alertLogger.run()
