@@ -51,23 +51,23 @@ extension SearchFormat {
             // stored twice.
             return result(.ambiguous(.noAnswer), "the response does not list the items")
         }
-        let outcomes = items.map(Outcome.init)
-        if let busy = outcomes.first(where: \.isBusy) {
+        let results = items.map(ItemResult.init)
+        if let busy = results.first(where: \.isBusy) {
             // Documents that were stored are answered with 409 next time.
             return result(.again(.tooManyRequests, retryAfter: nil), busy.text)
         }
-        let refused = outcomes.indices.filter { outcomes[$0].isRefused }
+        let refused = results.indices.filter { results[$0].isRefused }
         guard let first = refused.first else {
-            let there = outcomes.count { $0.status == 409 }
+            let there = results.count { $0.status == 409 }
             let more = there > 0 ? ", \(there) of them stored before" : ""
             return result(.accepted, "\(DeliveryResult.count(lines)) accepted\(more)")
         }
         return result(
             .partial(PartialAnswer(successful: lines - refused.count, invalidLines: refused)),
-            "\(refused.count) of \(lines) rejected, \(outcomes[first].text)")
+            "\(refused.count) of \(lines) rejected, \(results[first].text)")
     }
 
-    private struct Outcome {
+    private struct ItemResult {
         var status: Int64
         /// The type of the error; nil if there is none, or if it is unknown here.
         var error: String?

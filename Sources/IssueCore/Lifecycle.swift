@@ -47,7 +47,7 @@ package struct Lifecycle: Equatable, Sendable {
         case none
     }
 
-    package enum StopAction: Equatable, Sendable {
+    package enum ShutdownAction: Equatable, Sendable {
         case perform(Stage)
         /// Do nothing: a shutdown is already in progress.
         case none
@@ -125,7 +125,7 @@ package struct Lifecycle: Equatable, Sendable {
     /// Handles a reason to shut down: a signal, a fatal error or idleness.
     ///
     /// - Returns: The action the caller must perform.
-    package mutating func stopRequested() -> StopAction {
+    package mutating func stopRequested() -> ShutdownAction {
         switch state {
         case .starting, .ready, .reloading:
             state = .draining(.stopAccepting)

@@ -115,7 +115,7 @@ struct SendingTests {
     }
 }
 
-extension SendGate.Verdict {
+extension SendGate.Decision {
     fileprivate var isSent: Bool {
         switch self {
         case .send: true

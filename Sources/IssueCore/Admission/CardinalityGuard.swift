@@ -42,22 +42,22 @@ package struct CardinalityGuard: Sendable {
         func times(_ factor: Int64) -> Limit { Limit(count: count.clampedProduct(factor), window: window) }
     }
 
-    private struct Tally: Sendable {
+    private struct WindowCount: Sendable {
         var window: Int64
         var count: Int64
     }
 
     private struct Account: Sendable {
-        var groups: Tally
-        var series: Tally
+        var groups: WindowCount
+        var series: WindowCount
     }
 
     private struct User: Sendable {
-        var applications = Tally(window: .min, count: 0)
-        var senders = Tally(window: .min, count: 0)
+        var applications = WindowCount(window: .min, count: 0)
+        var senders = WindowCount(window: .min, count: 0)
         /// New groups and series of all applications together.
-        var groups = Tally(window: .min, count: 0)
-        var series = Tally(window: .min, count: 0)
+        var groups = WindowCount(window: .min, count: 0)
+        var series = WindowCount(window: .min, count: 0)
     }
 
     /// The period over which a user's application names and sender kinds are counted.
@@ -107,7 +107,7 @@ package struct CardinalityGuard: Sendable {
     ) -> SeriesVerdict {
         var known =
             accounts.peek(account)
-            ?? Account(groups: Tally(window: .min, count: 0), series: Tally(window: .min, count: 0))
+            ?? Account(groups: WindowCount(window: .min, count: 0), series: WindowCount(window: .min, count: 0))
         var owner = users.peek(user) ?? User()
         let hasSeries = Self.isBelowLimit(known.series, owner.series, newSeries, at: now)
         let hasGroups = Self.isBelowLimit(known.groups, owner.groups, newGroups, at: now)
@@ -170,8 +170,8 @@ package struct CardinalityGuard: Sendable {
         account: AccountID, user: UInt32, newGroups groups: Int64, newSeries series: Int64, at now: RecordLogInstant
     ) {
         let known = Account(
-            groups: Tally(window: Self.window(of: newGroups, at: now), count: groups),
-            series: Tally(window: Self.window(of: newSeries, at: now), count: series))
+            groups: WindowCount(window: Self.window(of: newGroups, at: now), count: groups),
+            series: WindowCount(window: Self.window(of: newSeries, at: now), count: series))
         _ = accounts.insert(known, for: account)
         var owner = users.peek(user) ?? User()
         Self.count(&owner.groups, newGroups, at: now, by: groups)
@@ -183,29 +183,32 @@ package struct CardinalityGuard: Sendable {
     /// window.
     package mutating func restore(uid: UInt32, newApplications: Int64, at now: RecordLogInstant) {
         var user = users.peek(uid) ?? User()
-        user.applications = Tally(window: Self.window(of: applications, at: now), count: newApplications)
+        user.applications = WindowCount(window: Self.window(of: applications, at: now), count: newApplications)
         _ = users.insert(user, for: uid)
     }
 
     /// Restores the number of new kinds of sender of a user since the start of the current window.
     package mutating func restore(uid: UInt32, newSenders: Int64, at now: RecordLogInstant) {
         var user = users.peek(uid) ?? User()
-        user.senders = Tally(window: Self.window(of: senders, at: now), count: newSenders)
+        user.senders = WindowCount(window: Self.window(of: senders, at: now), count: newSenders)
         _ = users.insert(user, for: uid)
     }
 
     /// Returns whether neither the application nor its user has reached the limit.
-    private static func isBelowLimit(_ own: Tally, _ user: Tally, _ limit: Limit, at now: RecordLogInstant) -> Bool {
+    private static func isBelowLimit(_ own: WindowCount, _ user: WindowCount, _ limit: Limit, at now: RecordLogInstant)
+        -> Bool
+    {
         isBelowLimit(own, limit, at: now) && isBelowLimit(user, limit.times(applicationsAtOnce), at: now)
     }
 
-    private static func isBelowLimit(_ tally: Tally, _ limit: Limit, at now: RecordLogInstant) -> Bool {
+    private static func isBelowLimit(_ tally: WindowCount, _ limit: Limit, at now: RecordLogInstant) -> Bool {
         limit.count <= 0 || tally.window < window(of: limit, at: now) || tally.count < limit.count
     }
 
-    private static func count(_ tally: inout Tally, _ limit: Limit, at now: RecordLogInstant, by count: Int64 = 1) {
+    private static func count(_ tally: inout WindowCount, _ limit: Limit, at now: RecordLogInstant, by count: Int64 = 1)
+    {
         let present = window(of: limit, at: now)
-        if tally.window < present { tally = Tally(window: present, count: 0) }
+        if tally.window < present { tally = WindowCount(window: present, count: 0) }
         tally.count = tally.count.clampedSum(count)
     }
 

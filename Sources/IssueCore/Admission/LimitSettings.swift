@@ -13,9 +13,9 @@ package struct LimitSettings: Hashable, Sendable {
     package var newSeriesPerApplication = Rate(1000, per: .seconds(900))
     /// The maximum number of new application names of a user per day.
     package var applicationsPerUser: Int64 = 50
-    package var criticalReserve = Share(percent: 20)
-    package var summaryReserve = Share(percent: 10)
-    package var noveltyReserve = Share(percent: 20)
+    package var criticalReserve = Percentage(percent: 20)
+    package var summaryReserve = Percentage(percent: 10)
+    package var noveltyReserve = Percentage(percent: 20)
     package var summaryInterval: Duration = .seconds(60)
     package var summaryIntervalMax: Duration = .seconds(900)
     package var overrides: [ApplicationLimitOverride] = []
@@ -62,8 +62,8 @@ package struct LimitSettings: Hashable, Sendable {
     }
 
     var global: BucketLimit { BucketLimit(burst: globalBurst, refill: globalRefill) }
-    var applicationReserves: [BucketRole: Share] { [.critical: criticalReserve, .novelty: noveltyReserve] }
-    var globalReserves: [BucketRole: Share] {
+    var applicationReserves: [BucketRole: Percentage] { [.critical: criticalReserve, .novelty: noveltyReserve] }
+    var globalReserves: [BucketRole: Percentage] {
         [.critical: criticalReserve, .novelty: noveltyReserve, .summary: summaryReserve]
     }
 }

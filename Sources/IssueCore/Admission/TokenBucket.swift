@@ -109,9 +109,9 @@ package struct BucketLimit: Hashable, Sendable {
     /// The capacity, in tokens.
     package var burst: Int64
     package var refill: Rate
-    package var share: Share
+    package var share: Percentage
 
-    package init(burst: Int64, refill: Rate, share: Share = .whole) {
+    package init(burst: Int64, refill: Rate, share: Percentage = .whole) {
         self.burst = burst
         self.refill = refill
         self.share = share
@@ -184,17 +184,17 @@ struct SharedLimit: Equatable, Sendable {
     private var reserves: [BucketRole: FairBucket]
 
     init(
-        _ limit: BucketLimit, reserves shares: [BucketRole: Share], levels: [BucketRole: BucketRow],
+        _ limit: BucketLimit, reserves shares: [BucketRole: Percentage], levels: [BucketRole: BucketRow],
         at: RecordLogInstant
     ) {
-        func bucket(_ role: BucketRole, _ share: Share) -> FairBucket {
+        func bucket(_ role: BucketRole, _ share: Percentage) -> FairBucket {
             let part = BucketLimit(burst: limit.burst, refill: limit.refill, share: share)
             let row = levels[role]
             return FairBucket(part, level: row?.level, uses: row?.uses ?? [], at: row?.at ?? at)
         }
         let reserved = shares.filter { $0.value > .nothing }
         let rest = 100 - reserved.values.reduce(0) { $0 + $1.percent }
-        common = bucket(.common, Share(percent: max(1, rest)))
+        common = bucket(.common, Percentage(percent: max(1, rest)))
         self.reserves = Dictionary(uniqueKeysWithValues: reserved.map { ($0.key, bucket($0.key, $0.value)) })
     }
 
@@ -230,7 +230,7 @@ struct SharedLimit: Equatable, Sendable {
     }
 
     /// Returns the same levels under another limit.
-    func under(_ limit: BucketLimit, reserves: [BucketRole: Share], at now: RecordLogInstant) -> SharedLimit {
+    func under(_ limit: BucketLimit, reserves: [BucketRole: Percentage], at now: RecordLogInstant) -> SharedLimit {
         let rows = self.rows(account: nil, roles: Set(BucketRole.allCases))
         let levels = Dictionary(uniqueKeysWithValues: rows.map { ($0.key.role, $0) })
         return SharedLimit(limit, reserves: reserves, levels: levels, at: now)
@@ -238,7 +238,7 @@ struct SharedLimit: Equatable, Sendable {
 }
 
 /// A share in per cent, from 0 to 100.
-package struct Share: Hashable, Comparable, Sendable {
+package struct Percentage: Hashable, Comparable, Sendable {
     /// The share, in per cent.
     package let percent: Int64
 
@@ -246,8 +246,8 @@ package struct Share: Hashable, Comparable, Sendable {
         self.percent = min(max(percent, 0), 100)
     }
 
-    package static let whole = Share(percent: 100)
-    package static let nothing = Share(percent: 0)
+    package static let whole = Percentage(percent: 100)
+    package static let nothing = Percentage(percent: 0)
 
     package static func < (left: Self, right: Self) -> Bool {
         left.percent < right.percent

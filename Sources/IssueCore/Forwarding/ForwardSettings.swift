@@ -17,7 +17,7 @@ package struct ForwardSettings: Hashable, Sendable {
     package var retryFor: Duration = .seconds(7 * 86_400)
     /// The share of the send rate that old records may use, so that new records need not wait for
     /// them.
-    package var backlogShare = Share(percent: 80)
+    package var backlogShare = Percentage(percent: 80)
     /// The maximum number of bytes sent per UTC day, before compression.
     package var dailyBytes: Int64 = 500 << 20
     package var compression = true

@@ -6,7 +6,7 @@ import IssueProtocol
 /// decoding them.
 struct ObjectCache: Sendable {
     /// An object found in the cache.
-    struct Known {
+    struct CachedObject {
         var number: Int
         var byteCount: Int
         /// The number of its keys, including unknown ones.
@@ -33,12 +33,12 @@ struct ObjectCache: Sendable {
 
     /// Returns the object that starts at an index, or nil if it is not in the cache.
     @inline(__always)
-    func find(_ input: Span<UInt8>, at start: Int, _ container: RecordContainer) -> Known? {
+    func find(_ input: Span<UInt8>, at start: Int, _ container: RecordContainer) -> CachedObject? {
         let hash = hash(input, at: start, container)
         guard let run = table.find(input, at: start, hash: hash), run.tag & 1 == Self.tag(of: container) else {
             return nil
         }
-        return Known(number: run.number, byteCount: run.count, keys: Int(run.tag >> 1))
+        return CachedObject(number: run.number, byteCount: run.count, keys: Int(run.tag >> 1))
     }
 
     /// The fields of an object.

@@ -64,14 +64,14 @@ package struct AcceptState: Equatable, Sendable {
         if case .paused = state { state = .paused(until: now) }
     }
 
-    package enum DeadlineAction: Equatable, Sendable {
+    package enum ResumeAction: Equatable, Sendable {
         case none
         /// Watch the listening socket again, and accept what waits.
         case resume
     }
 
     /// Checks whether the pause is over.
-    package mutating func deadlineReached(at now: MonotonicInstant) -> DeadlineAction {
+    package mutating func deadlineReached(at now: MonotonicInstant) -> ResumeAction {
         guard case .paused(let until) = state, until <= now else { return .none }
         state = .retrying
         return .resume

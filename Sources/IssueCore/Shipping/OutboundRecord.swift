@@ -139,7 +139,7 @@ package struct FieldTypes: Equatable, Sendable {
         self.kinds = kinds
     }
 
-    package enum Verdict: Equatable, Sendable {
+    package enum TypeMatch: Equatable, Sendable {
         /// The value can be sent unchanged.
         case fits
         /// The field has another type, or there are too many fields. The value is sent as text
@@ -152,7 +152,7 @@ package struct FieldTypes: Equatable, Sendable {
     /// - Parameters:
     ///   - kind: The type of the value.
     ///   - path: The path of the field.
-    package mutating func record(_ kind: Kind, at path: String) -> Verdict {
+    package mutating func record(_ kind: Kind, at path: String) -> TypeMatch {
         if let known = kinds[path] {
             return known == kind || (known == .number && kind == .integer) ? .fits : .doesNotFit
         }

@@ -101,7 +101,7 @@ extension ValueForm where Value == Rate {
     }
 }
 
-extension ValueForm where Value == Share {
+extension ValueForm where Value == Percentage {
     static func share(_ bounds: ClosedRange<Int64>) -> Self {
         ValueForm(
             expected: "a share from \(bounds.lowerBound)% to \(bounds.upperBound)%",
@@ -110,7 +110,7 @@ extension ValueForm where Value == Share {
                 guard text.last == "%", !digits.isEmpty, digits.allSatisfy(\.isASCIIDigit),
                     let percent = Int64(digits), bounds ~= percent
                 else { return nil }
-                return Share(percent: percent)
+                return Percentage(percent: percent)
             }, text: { "\($0.percent)%" })
     }
 }

@@ -86,10 +86,10 @@ final class ReceiptState: Sendable {
         var path: String
     }
 
-    typealias Outcome = Result<Stored, DeliveryError>
+    typealias StoreResult = Result<Stored, DeliveryError>
 
     private struct State {
-        var outcome: Outcome?
+        var outcome: StoreResult?
         var waiting: [Int: CheckedContinuation<Stored, any Error>] = [:]
         var nextTicket = 0
         // Tickets of tasks that were cancelled before they began to wait.
@@ -99,10 +99,10 @@ final class ReceiptState: Sendable {
     private let state = Mutex(State())
 
     /// The outcome; nil while it is unknown.
-    var known: Outcome? { state.withLock { $0.outcome } }
+    var known: StoreResult? { state.withLock { $0.outcome } }
 
     /// Sets the outcome and resumes the waiting tasks. Only the first call has an effect.
-    func complete(_ outcome: Outcome) {
+    func complete(_ outcome: StoreResult) {
         let waiting = state.withLock { state -> [CheckedContinuation<Stored, any Error>] in
             guard state.outcome == nil else { return [] }
             state.outcome = outcome

@@ -81,7 +81,7 @@ enum ReportResult {
     /// - Parameters:
     ///   - index: The index of the record in the call.
     ///   - path: The socket of the daemon.
-    func outcome(at index: Int, path: String) -> ReceiptState.Outcome {
+    func outcome(at index: Int, path: String) -> ReceiptState.StoreResult {
         switch self {
         case .receipts(let receipts):
             switch receipts[index] {

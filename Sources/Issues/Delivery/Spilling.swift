@@ -359,13 +359,13 @@ package struct SpillSender: Sendable {
         deadline.map { min(timeout, max(.zero, MonotonicClock.now.duration(to: $0))) } ?? timeout
     }
 
-    private enum Outcome {
+    private enum SendResult {
         case delivered
         case never
         case later
     }
 
-    private func send(_ call: [UInt8], on connection: inout CollectorConnection) -> Outcome {
+    private func send(_ call: [UInt8], on connection: inout CollectorConnection) -> SendResult {
         for _ in 0..<Self.attempts {
             guard !isStopped(), let reply = try? connection.exchange(call, timeout: timeLeft(of: timeout)) else {
                 return .later

@@ -35,7 +35,7 @@ package final class SendGate: Sendable {
     package typealias BeforeSend = @Sendable (IssueReport) -> IssueReport?
 
     /// The decision about a report.
-    package enum Verdict: Sendable {
+    package enum Decision: Sendable {
         case send(IssueReport)
         case withheld
         case sampledOut
@@ -90,7 +90,7 @@ package final class SendGate: Sendable {
     /// - Returns: The decision, with the report to send.
     package func evaluate(
         _ report: IssueReport, isSampled: Bool, chance: @autoclosure () -> Double
-    ) -> Verdict {
+    ) -> Decision {
         if isSampled, report.level < level { return .withheld }
         let rules = rules.withLock { $0 }
         if isSampled, let rate = rules.sampling[report.level], chance() >= rate { return .sampledOut }

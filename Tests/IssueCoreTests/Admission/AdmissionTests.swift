@@ -195,7 +195,7 @@ struct AdmissionTests {
     @Test("Priority records use the reserved shares only, and a refused one changes nothing")
     func priority() {
         var settings = LimitSettings()
-        settings.criticalReserve = Share(percent: 1)
+        settings.criticalReserve = Percentage(percent: 1)
         settings.groupBurst = 0
         var admission = Admission(settings: settings)
 
