@@ -5,7 +5,7 @@ import SQLiteKit
 /// The rows of one commit, which SQLite reads directly from memory through a `BatchTable`.
 struct RowBuffer {
     /// One row of `records`. Its ranges refer to the buffer's text.
-    struct Row {
+    struct BufferedRecord {
         var series: SeriesID
         var process: ProcessRowID
         /// Milliseconds from the time it was received to the time it occurred (negative if it occurred before), or
@@ -45,7 +45,7 @@ struct RowBuffer {
     }
 
     @inline(__always)
-    mutating func append(_ row: Row) {
+    mutating func append(_ row: BufferedRecord) {
         cells.append(isEmpty ? .int64(firstID.rawValue) : .null)
         cells.append(.int64(row.series.rawValue))
         cells.append(.int64(row.process.rawValue))

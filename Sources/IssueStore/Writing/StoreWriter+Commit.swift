@@ -252,9 +252,9 @@ struct RecordCommit {
     @inline(__always)
     private mutating func row(
         of record: DecodedRecord, series: SeriesID, _ process: WriterMemory.ProcessEntry, _ bytes: Span<UInt8>
-    ) -> RowBuffer.Row {
+    ) -> RowBuffer.BufferedRecord {
         let time = rows.receivedAt
-        return RowBuffer.Row(
+        return RowBuffer.BufferedRecord(
             series: series, process: process.process, occurred: Self.difference(record.occurredAt, time),
             firstOccurred: Self.difference(record.firstOccurredAt, time), count: record.count,
             messageForm: record.messageForm, message: rows.take(record.message, from: bytes),
@@ -264,7 +264,8 @@ struct RecordCommit {
 
     @inline(__always)
     private mutating func append(
-        _ row: RowBuffer.Row, _ record: DecodedRecord, account: AccountID, _ reason: PriorityReason?, _ uid: UInt32,
+        _ row: RowBuffer.BufferedRecord, _ record: DecodedRecord, account: AccountID, _ reason: PriorityReason?,
+        _ uid: UInt32,
         _ memory: inout WriterMemory
     ) {
         if let reason { priority.append(PriorityRecord(row: rows.nextID, reason: reason, uid: uid)) }
