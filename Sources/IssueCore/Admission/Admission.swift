@@ -246,15 +246,15 @@ extension Admission {
     package mutating func evaluate(_ candidate: Candidate, at now: RecordLogInstant) -> AdmissionDecision {
         var claims = candidate.wasPriority ? [] : Self.reserves(for: candidate)
         claims.append(.common)
-        let (judgement, group) = decide(candidate, claims: claims, at: now)
+        let (decision, group) = decide(candidate, claims: claims, at: now)
         var counted = group
-        switch judgement {
+        switch decision {
         case .admit: admit(candidate, in: &counted)
         case .suppress(let reason): suppress(candidate, for: reason, in: &counted, at: now)
         case .withhold: break
         }
         store(counted, as: candidate.group)
-        return judgement
+        return decision
     }
 
     /// Decides whether a critical or new record may be sent before the backlog, and counts it if
@@ -269,18 +269,18 @@ extension Admission {
     ///   - now: The log time of the record.
     /// - Returns: The decision, or nil if the reserved shares are exhausted.
     package mutating func evaluatePriority(_ candidate: Candidate, at now: RecordLogInstant) -> AdmissionDecision? {
-        let (judgement, group) = decide(candidate, claims: Self.reserves(for: candidate), at: now)
+        let (decision, group) = decide(candidate, claims: Self.reserves(for: candidate), at: now)
         var counted = group
-        switch judgement {
+        switch decision {
         case .suppress:
             return nil
         case .admit:
             admit(candidate, in: &counted)
             store(counted, as: candidate.group)
-            return judgement
+            return decision
         case .withhold:
             store(counted, as: candidate.group)
-            return judgement
+            return decision
         }
     }
 

@@ -114,17 +114,17 @@ struct BatchProgress: Sendable {
     }
 
     /// Creates the progress of the batch that remains after some lines had an outcome.
-    init(_ rest: ForwardingBatch, of course: BatchProgress) {
-        let left = course.bisection.left
+    init(_ rest: ForwardingBatch, of current: BatchProgress) {
+        let left = current.bisection.left
         batch = rest
-        bisection = course.bisection
+        bisection = current.bisection
         bisection.removeFinished()
-        clock = course.clock
-        bisectingSince = course.bisectingSince
-        unacknowledged = course.unacknowledged.counted(among: left)
-        isConfirmed = course.isConfirmed
-        isBacklog = course.isBacklog
-        sentUpTo = LineSet([0..<course.sentUpTo]).counted(among: left).count
+        clock = current.clock
+        bisectingSince = current.bisectingSince
+        unacknowledged = current.unacknowledged.counted(among: left)
+        isConfirmed = current.isConfirmed
+        isBacklog = current.isBacklog
+        sentUpTo = LineSet([0..<current.sentUpTo]).counted(among: left).count
     }
 
     /// The outcome so far.
@@ -159,13 +159,13 @@ package struct LineSet: Equatable, Sendable {
     package var count: Int { ranges.reduce(0) { $0 + $1.count } }
 
     package func contains(_ line: Int) -> Bool {
-        let place = firstPosition { $0.upperBound > line }
-        return place < ranges.count && ranges[place].contains(line)
+        let index = firstPosition { $0.upperBound > line }
+        return index < ranges.count && ranges[index].contains(line)
     }
 
     package func contains(_ lines: Range<Int>) -> Bool {
-        let place = firstPosition { $0.upperBound >= lines.upperBound }
-        return place < ranges.count && ranges[place].lowerBound <= lines.lowerBound
+        let index = firstPosition { $0.upperBound >= lines.upperBound }
+        return index < ranges.count && ranges[index].lowerBound <= lines.lowerBound
     }
 
     /// Adds a range. Appending after all other ranges takes constant time.
@@ -194,16 +194,16 @@ package struct LineSet: Equatable, Sendable {
     package func counted(among left: LineSet) -> LineSet {
         var counted = LineSet()
         var before = 0
-        var place = 0
+        var index = 0
         for range in left.ranges {
-            while place < ranges.count, ranges[place].upperBound <= range.lowerBound { place += 1 }
-            while place < ranges.count, ranges[place].lowerBound < range.upperBound {
-                let common = range.clamped(to: ranges[place])
+            while index < ranges.count, ranges[index].upperBound <= range.lowerBound { index += 1 }
+            while index < ranges.count, ranges[index].lowerBound < range.upperBound {
+                let common = range.clamped(to: ranges[index])
                 let first = before + common.lowerBound - range.lowerBound
                 counted.insert(first..<first + common.count)
                 // The rest of a longer range is in the next range of `left`.
-                guard ranges[place].upperBound <= range.upperBound else { break }
-                place += 1
+                guard ranges[index].upperBound <= range.upperBound else { break }
+                index += 1
             }
             before += range.count
         }

@@ -92,7 +92,7 @@ package struct Bisection: Equatable, Sendable {
 
     /// Handles a response that accepts the whole part.
     package mutating func accepted() -> Step {
-        let part = land()
+        let part = takeInFlight()
         delivered.append(part.range)
         if let last = parts.indices.last, parts[last].otherHalf == part.range { parts[last].isKnownBad = true }
         return isDone ? .done : .proceed
@@ -100,7 +100,7 @@ package struct Bisection: Equatable, Sendable {
 
     /// Handles a response that refuses some lines of the part.
     package mutating func partiallyAccepted(_ answer: PartialAnswer) -> Step {
-        let part = land()
+        let part = takeInFlight()
         let length = part.range.count
         guard let successful = answer.successful, (0..<length).contains(successful) else {
             return repeatOnce(part)
@@ -121,7 +121,7 @@ package struct Bisection: Equatable, Sendable {
 
     /// Handles a response that says the part is too large for one request.
     package mutating func tooLarge() -> Step {
-        var part = land()
+        var part = takeInFlight()
         if part.range.count > 1 {
             parts.append(halve(part, isRefused: false))
             return .proceed
@@ -137,7 +137,7 @@ package struct Bisection: Equatable, Sendable {
 
     /// Puts the part back after a failed request, to be sent next.
     package mutating func requestFailed() {
-        parts.append(land())
+        parts.append(takeInFlight())
     }
 
     /// Gives up all lines without an outcome.
@@ -149,7 +149,7 @@ package struct Bisection: Equatable, Sendable {
         parts = []
     }
 
-    private mutating func land() -> Part {
+    private mutating func takeInFlight() -> Part {
         guard let part = inFlight else {
             preconditionFailure("A response arrived although no part is in flight")
         }
@@ -224,18 +224,18 @@ package struct Bisection: Equatable, Sendable {
         evidence.ended(delivered: deliveredCount, refused: refusedCount)
         repeated = repeated.counted(among: left)
         // The parts cover all remaining lines, so each one starts where the previous ones end.
-        var places: [Int: Int] = [:]
+        var indexes: [Int: Int] = [:]
         var end = 0
         for range in (parts + [inFlight].compactMap(\.self)).map(\.range).sorted(by: { $0.lowerBound < $1.lowerBound })
         {
-            places[range.lowerBound] = end
+            indexes[range.lowerBound] = end
             end += range.count
         }
         func moved(_ part: Part) -> Part {
-            guard let place = places[part.range.lowerBound] else {
+            guard let index = indexes[part.range.lowerBound] else {
                 preconditionFailure("A part is not among the remaining lines")
             }
-            var moved = Part(place..<place + part.range.count)
+            var moved = Part(index..<index + part.range.count)
             moved.wasRepeated = part.wasRepeated
             moved.isKnownBad = part.isKnownBad
             return moved
@@ -285,16 +285,16 @@ struct RefusalEvidence: Equatable, Sendable {
     ///   - refused: The number of refused lines that are still in the batch.
     func isSystemicFailure(delivered: Int, refused: Int) -> Bool {
         let refused = refused + self.refused
-        return refused > max(Bisection.maxDead, delivered + self.delivered, told)
+        return refused > max(Bisection.maxDead, delivered + self.delivered, statedRefusals)
     }
 
     func isMajorityAccepted(delivered: Int, refused: Int) -> Bool {
-        max(delivered + self.delivered, told) > max(refused + self.refused, maxTakenBack)
+        max(delivered + self.delivered, statedRefusals) > max(refused + self.refused, maxTakenBack)
     }
 
     /// The number of refused lines stated in the response for the largest part, if at least half of
     /// its lines were accepted; otherwise 0.
-    private var told: Int { largest.refused * 2 <= largest.count ? largest.refused : 0 }
+    private var statedRefusals: Int { largest.refused * 2 <= largest.count ? largest.refused : 0 }
 }
 
 /// A response that accepts some lines and refuses others (Logz.io's 400).

@@ -12,16 +12,16 @@ extension Forwarding {
         switch state {
         case .sending, .probing:
             lastAnswer = answer.summary
-            if answer.mayHaveArrivedTwice { course?.unacknowledged.insert(lastRange) }
+            if answer.mayHaveArrivedTwice { current?.unacknowledged.insert(lastRange) }
             if answer.verdict.isUnsent {
                 resent = sentBefore.resent
-                course?.sentUpTo = sentBefore.upTo
+                current?.sentUpTo = sentBefore.upTo
             }
             return act(on: answer.verdict, unit: unit, at: now)
         case .stopped:
             // The response arrived after the shutdown. The store still holds the batch, so nothing
             // is lost: the next start sends it again.
-            return .rest
+            return .none
         case .idle, .batching, .preparing, .waiting, .paused, .settling:
             preconditionFailure("A response arrived in a state without a request")
         }
@@ -30,40 +30,40 @@ extension Forwarding {
     private mutating func act(on verdict: DeliveryVerdict, unit: Double, at now: MonotonicInstant) -> AnswerAction {
         switch verdict {
         case .accepted, .unconfirmed:
-            if verdict == .unconfirmed { course?.isConfirmed = false }
+            if verdict == .unconfirmed { current?.isConfirmed = false }
             isAcceptingRecords = true
             destinationResponded()
             pacer.succeeded(at: now)
-            return go(on: course?.bisection.accepted(), at: now)
+            return go(on: current?.bisection.accepted(), at: now)
         case .partial(let answer):
             // A response without counters does not tell.
             if let successful = answer.successful { isAcceptingRecords = successful > 0 }
             destinationResponded()
-            let since = course?.bisectingSince ?? now
-            course?.bisectingSince = since
-            let step = course?.bisection.partiallyAccepted(answer)
+            let since = current?.bisectingSince ?? now
+            current?.bisectingSince = since
+            let step = current?.bisection.partiallyAccepted(answer)
             let isLong = since.duration(to: now) >= Self.bisectionTimeout
-            guard step == .proceed, isLong, course?.bisection.isMajorityAccepted == false else {
+            guard step == .proceed, isLong, current?.bisection.isMajorityAccepted == false else {
                 return go(on: step, at: now)
             }
-            course?.bisection.stop()
+            current?.bisection.stop()
             return go(on: .stop, at: now)
         case .tooLarge:
             destinationResponded()
             // A single line that is too large gives no information about batches.
-            if let batch = course?.batch, lastRange.count > 1 {
+            if let batch = current?.batch, lastRange.count > 1 {
                 size.lower(from: batch.bytes / batch.count * lastRange.count, at: now)
             }
-            return go(on: course?.bisection.tooLarge(), at: now)
+            return go(on: current?.bisection.tooLarge(), at: now)
         case .paused(let reason):
-            course?.bisection.requestFailed()
+            current?.bisection.requestFailed()
             return pause(reason, at: now)
         case .again(let failure, let retryAfter):
-            course?.bisection.requestFailed()
+            current?.bisection.requestFailed()
             return retry(failure, retryAfter: retryAfter, unit: unit, at: now)
         case .ambiguous(let failure):
-            course?.unacknowledged.insert(lastRange)
-            course?.bisection.requestFailed()
+            current?.unacknowledged.insert(lastRange)
+            current?.bisection.requestFailed()
             return retry(failure, retryAfter: nil, unit: unit, at: now)
         }
     }
@@ -72,8 +72,8 @@ extension Forwarding {
     private mutating func destinationResponded() {
         schedule.succeeded()
         breaker.succeeded(full: settings.batchRecords)
-        course?.clock = RetryStopwatch()
-        aside?.clock = RetryStopwatch()
+        current?.clock = RetryStopwatch()
+        preempted?.clock = RetryStopwatch()
         probeDelay = Self.firstProbeDelay
         failing = nil
     }
@@ -87,12 +87,12 @@ extension Forwarding {
             return pause(.manyLinesRefused, at: now)
         case .proceed:
             if isStopping { return end() }
-            if let course, course.requestsSinceStored >= Self.maxUnstoredRequests, course.bisection.isUnderWay,
-                course.bisection.isMajorityAccepted
+            if let current, current.requestsSinceStored >= Self.maxUnstoredRequests, current.bisection.isUnderWay,
+                current.bisection.isMajorityAccepted
             {
-                return settle(then: .goOn)
+                return settle(then: .sendNext)
             }
-            if canPreempt, case .overtake(let limit) = overtake(at: now) { return .overtake(limit) }
+            if canPreempt, case .preempt(let limit) = preempt(at: now) { return .preempt(limit) }
             return .send(nextShipment(at: now))
         case .cut(let line):
             return isStopping ? end() : .cut(line: line, thenSend: nextShipment(at: now))
@@ -105,55 +105,55 @@ extension Forwarding {
         isAcceptingRecords = false
         failing = failure
         preemptedPause = nil
-        course?.bisectingSince = nil
+        current?.bisectingSince = nil
     }
 
     private mutating func retry(
         _ failure: FailureClass, retryAfter: Duration?, unit: Double, at now: MonotonicInstant
     ) -> AnswerAction {
         markUnavailable(failing: failure)
-        course?.clock.run(at: now)
-        aside?.clock.run(at: now)
+        current?.clock.resume(at: now)
+        preempted?.clock.resume(at: now)
         breaker.failed(opens: failure.mayHaveTimedOut)
         if failure.slowsDown { pacer.slowedDown(at: now) }
         if isStopping { return end() }
-        if let clock = course?.clock, clock.spent(at: now) < settings.retryFor, isOver(aside, at: now) {
-            swap(&course, &aside)
+        if let clock = current?.clock, clock.spent(at: now) < settings.retryFor, isOver(preempted, at: now) {
+            swap(&current, &preempted)
         }
-        if isOver(course, at: now) {
-            course?.bisection.giveUp(.retriesExpired)
+        if isOver(current, at: now) {
+            current?.bisection.giveUp(.retriesExpired)
             return settle(then: .plan)
         }
         let isRequestedByDestination = retryAfter.map { $0 > .zero } ?? false
         let until = schedule.failed(failure, unit: unit, retryAfter: retryAfter, begun: begun, at: now)
         let wait = Wait.failure(failure, isRequestedByDestination: isRequestedByDestination)
-        course?.bisection.takeBack()
-        guard course?.bisection.isUnderWay == false else { return settle(then: .wait(until: until, wait)) }
+        current?.bisection.takeBack()
+        guard current?.bisection.isUnderWay == false else { return settle(then: .wait(until: until, wait)) }
         state = .waiting(until: until, wait)
         return .wait(until: until, progress(at: now))
     }
 
-    private func isOver(_ course: BatchProgress?, at now: MonotonicInstant) -> Bool {
-        course.map { $0.clock.spent(at: now) >= settings.retryFor } ?? false
+    private func isOver(_ current: BatchProgress?, at now: MonotonicInstant) -> Bool {
+        current.map { $0.clock.spent(at: now) >= settings.retryFor } ?? false
     }
 
     private mutating func pause(_ reason: PauseReason, at now: MonotonicInstant) -> AnswerAction {
         markUnavailable(failing: nil)
-        course?.clock.stand(at: now)
-        aside?.clock.stand(at: now)
+        current?.clock.pause(at: now)
+        preempted?.clock.pause(at: now)
         if isStopping { return end() }
         let until = now.advanced(by: probeDelay)
         probeDelay = min(probeDelay * 2, Self.maxProbeDelay)
-        course?.bisection.takeBack()
-        guard course?.bisection.isUnderWay == false else { return settle(then: .pause(reason, until: until)) }
+        current?.bisection.takeBack()
+        guard current?.bisection.isUnderWay == false else { return settle(then: .pause(reason, until: until)) }
         state = .paused(reason, until: until)
         return .pause(reason, until: until, progress(at: now))
     }
 
     private mutating func settle(then followUp: NextStep) -> AnswerAction {
-        guard let course else { preconditionFailure("A batch was settled that never began") }
+        guard let current else { preconditionFailure("A batch was settled that never began") }
         state = .settling(followUp)
-        return .settle(batch: course.batch.id, course.outcome)
+        return .settle(batch: current.batch.id, current.outcome)
     }
 
     private mutating func end() -> AnswerAction {

@@ -5,7 +5,7 @@ extension Forwarding {
     package func progress(at now: MonotonicInstant) -> RetryProgress {
         // A destination that was probed carefully must be treated so after a restart too.
         let attempts = breaker.isOpen ? max(schedule.attempts, CircuitBreaker.threshold) : schedule.attempts
-        return RetryProgress(attempts: attempts, spent: (aside ?? course)?.clock.spent(at: now) ?? .zero)
+        return RetryProgress(attempts: attempts, spent: (preempted ?? current)?.clock.spent(at: now) ?? .zero)
     }
 
     /// Returns the state of the pacer, to be stored.
@@ -14,7 +14,7 @@ extension Forwarding {
     /// The lines of each unfinished batch that may have arrived although no response confirmed it.
     package var unacknowledged: [BatchID: LineSet] {
         var unacknowledged: [BatchID: LineSet] = [:]
-        for one in [course, aside].compactMap(\.self) {
+        for one in [current, preempted].compactMap(\.self) {
             unacknowledged[one.batch.id] = one.unacknowledged
             unacknowledged[one.batch.id]?.formUnion(one.bisection.repeated)
         }
@@ -24,23 +24,23 @@ extension Forwarding {
     /// Returns the outcomes of the current batch so far if other lines have none yet, for storing
     /// them early. Nil if there are none.
     package mutating func takeUnstored() -> (batch: BatchID, outcome: BatchOutcome)? {
-        course?.bisection.takeBack()
-        guard let course, course.bisection.isUnderWay else { return nil }
-        return (course.batch.id, course.outcome)
+        current?.bisection.takeBack()
+        guard let current, current.bisection.isUnderWay else { return nil }
+        return (current.batch.id, current.outcome)
     }
 
     mutating func plan(at now: MonotonicInstant) -> NextAction {
         guard !isStopping else {
             state = .stopped
-            return .rest
+            return .none
         }
         switch planner.plan(pending, at: now) {
         case .nothing:
             state = .idle
             isFlushing = false
-            return .rest
+            return .none
         case .wait(let until):
-            return isFlushing ? build(at: now) : linger(until: until)
+            return isFlushing ? build(at: now) : waitForRecords(until: until)
         case .send:
             return build(at: now)
         }
@@ -62,10 +62,10 @@ extension Forwarding {
             return prepare(records, isBacklog: isBacklog, at: now)
         case .wait(let until):
             // Priority records need not wait until the pacer allows all the others.
-            guard priority > 0 else { return linger(until: until, isPaced: true) }
+            guard priority > 0 else { return waitForRecords(until: until, isPaced: true) }
             switch pacer.pace(of: priority, at: now) {
             case .now(let records): return prepare(records, isBacklog: false, at: now)
-            case .wait(let sooner): return linger(until: min(until, sooner), isPaced: true)
+            case .wait(let sooner): return waitForRecords(until: min(until, sooner), isPaced: true)
             }
         }
     }
@@ -76,7 +76,7 @@ extension Forwarding {
         return .build(BatchLimit(records: records, bytes: size.limit(at: now)))
     }
 
-    private mutating func linger(until: MonotonicInstant, isPaced: Bool = false) -> NextAction {
+    private mutating func waitForRecords(until: MonotonicInstant, isPaced: Bool = false) -> NextAction {
         state = .batching(until: until, isPaced: isPaced)
         return .wait(until: until)
     }
@@ -93,24 +93,24 @@ extension Forwarding {
     private mutating func shipment(
         atMost limit: Int?, rereadsCredential: Bool, becoming next: State, at now: MonotonicInstant
     ) -> Shipment {
-        guard let part = course?.bisection.next(atMost: limit), var course = course.take() else {
+        guard let part = current?.bisection.next(atMost: limit), var current = current.take() else {
             preconditionFailure("An unfinished batch had no lines left to send")
         }
         state = next
-        pacer.sent(part.range.count, isBacklog: course.isBacklog, at: now)
-        sentBefore = (resent, course.sentUpTo)
-        resent += Int64(max(0, min(part.range.upperBound, course.sentUpTo) - part.range.lowerBound))
+        pacer.sent(part.range.count, isBacklog: current.isBacklog, at: now)
+        sentBefore = (resent, current.sentUpTo)
+        resent += Int64(max(0, min(part.range.upperBound, current.sentUpTo) - part.range.lowerBound))
         requests += 1
-        course.sentUpTo = max(course.sentUpTo, part.range.upperBound)
-        course.requests += 1
-        course.requestsSinceStored += 1
+        current.sentUpTo = max(current.sentUpTo, part.range.upperBound)
+        current.requests += 1
+        current.requestsSinceStored += 1
         lastRange = part.range
         begun = now
         let isShort = breaker.isOpen && fullRequestStart.duration(to: now) < Self.fullTimeoutInterval
         if !isShort { fullRequestStart = now }
-        self.course = course
+        self.current = current
         return Shipment(
-            batch: course.batch.id, range: part.range, isCut: part.isCut, rereadsCredential: rereadsCredential,
+            batch: current.batch.id, range: part.range, isCut: part.isCut, rereadsCredential: rereadsCredential,
             timeLimit: isShort ? RetrySchedule.probeLimit : nil)
     }
 }
@@ -119,19 +119,19 @@ extension Forwarding {
 extension Forwarding {
     /// `true` if priority records wait that may be sent before the current batch.
     var canPreempt: Bool {
-        guard let course, aside == nil, !isStopping else { return false }
-        return !course.batch.isPriority && pending.priorityRecords > 0
+        guard let current, preempted == nil, !isStopping else { return false }
+        return !current.batch.isPriority && pending.priorityRecords > 0
     }
 
-    /// Sets the current batch aside and asks for a batch of priority records.
-    mutating func overtake(at now: MonotonicInstant) -> NextAction {
+    /// Preempts the current batch and asks for a batch of priority records.
+    mutating func preempt(at now: MonotonicInstant) -> NextAction {
         if case .paused(let reason, let until) = state { preemptedPause = (reason, until) }
-        aside = course
-        course = nil
+        preempted = current
+        current = nil
         state = .preparing
         isBuildingBacklog = false
         let records = min(settings.batchRecords, pending.priorityRecords)
-        return .overtake(BatchLimit(records: records, bytes: size.limit(at: now)))
+        return .preempt(BatchLimit(records: records, bytes: size.limit(at: now)))
     }
 
     /// Continues with the preempted batch.
@@ -139,13 +139,13 @@ extension Forwarding {
     /// - Parameter isAnswered: `true` if the other batch was finished, so the destination is
     ///   reachable and accepts the credential.
     mutating func resumePreempted(isAnswered: Bool, at now: MonotonicInstant) -> NextAction {
-        course = aside
-        aside = nil
+        current = preempted
+        preempted = nil
         let pause = preemptedPause
         preemptedPause = nil
         guard !isStopping else {
             state = .stopped
-            return .rest
+            return .none
         }
         // That other lines were accepted says nothing about these.
         guard let pause, !isAnswered || pause.reason == .manyLinesRefused else { return .send(nextShipment(at: now)) }
@@ -156,24 +156,24 @@ extension Forwarding {
 
     /// Retries the batch, after priority records if there are any.
     mutating func tryAgain(at now: MonotonicInstant) -> NextAction {
-        canPreempt ? overtake(at: now) : .send(nextShipment(at: now))
+        canPreempt ? preempt(at: now) : .send(nextShipment(at: now))
     }
 
     mutating func probeAgain(_ reason: PauseReason, at now: MonotonicInstant) -> NextAction {
-        if canPreempt { return overtake(at: now) }
+        if canPreempt { return preempt(at: now) }
         // The lines of only one of the batches may be the cause.
-        if reason == .manyLinesRefused, aside != nil { swap(&course, &aside) }
+        if reason == .manyLinesRefused, preempted != nil { swap(&current, &preempted) }
         return .send(probe(reason, at: now))
     }
 
     mutating func follow(_ followUp: NextStep, at now: MonotonicInstant) -> NextAction {
         guard !isStopping else {
             state = .stopped
-            return .rest
+            return .none
         }
         switch followUp {
         case .plan, .stop: preconditionFailure("A finished batch still has lines left")
-        case .goOn: return tryAgain(at: now)
+        case .sendNext: return tryAgain(at: now)
         case .wait(let until, let wait):
             state = .waiting(until: until, wait)
             return .wait(until: until)

@@ -34,7 +34,7 @@ package struct Forwarding: Sendable {
     /// The step after an outcome is stored.
     enum NextStep: Equatable {
         case plan
-        case goOn
+        case sendNext
         case wait(until: MonotonicInstant, Wait)
         case pause(PauseReason, until: MonotonicInstant)
         case stop
@@ -58,9 +58,9 @@ package struct Forwarding: Sendable {
     var state: State = .idle
     var pending: PendingCounts = .nothing
     /// Separate from the state, because its arrays would be copied at each change of the state.
-    var course: BatchProgress?
+    var current: BatchProgress?
     /// The preempted batch.
-    var aside: BatchProgress?
+    var preempted: BatchProgress?
     /// The pause in effect when the batch was preempted: its reason and its end.
     var preemptedPause: (reason: PauseReason, until: MonotonicInstant)?
     /// `true` if the batch being built is old and uses the backlog's share of the send rate.
@@ -119,10 +119,10 @@ package struct Forwarding: Sendable {
         unit: Double, at now: MonotonicInstant
     ) -> NextAction {
         precondition(state == .idle, "A batch was resumed by a forwarder that is already running")
-        course = BatchProgress(batch, spent: progress.spent)
+        current = BatchProgress(batch, spent: progress.spent)
         if let later {
-            aside = course
-            course = BatchProgress(later)
+            preempted = current
+            current = BatchProgress(later)
         }
         schedule = RetrySchedule(attempts: progress.attempts)
         breaker = CircuitBreaker(failures: progress.attempts)
@@ -136,8 +136,8 @@ package struct Forwarding: Sendable {
         self.pending = pending
         switch state {
         case .idle, .batching: return plan(at: now)
-        case .paused(.manyLinesRefused, _) where canPreempt: return overtake(at: now)
-        case .preparing, .sending, .waiting, .paused, .probing, .settling, .stopped: return .rest
+        case .paused(.manyLinesRefused, _) where canPreempt: return preempt(at: now)
+        case .preparing, .sending, .waiting, .paused, .probing, .settling, .stopped: return .none
         }
     }
 
@@ -145,21 +145,21 @@ package struct Forwarding: Sendable {
     package mutating func learned(_ pending: PendingCounts) { self.pending = pending }
 
     /// `true` if some parts of the batch have been sent and others have not.
-    package var isInParts: Bool { course.map { $0.requests > 0 && lastRange.count < $0.batch.count } ?? false }
+    package var isInParts: Bool { current.map { $0.requests > 0 && lastRange.count < $0.batch.count } ?? false }
 
     /// Handles the end of storing a batch, which is sent next.
     package mutating func batchStored(_ batch: ForwardingBatch, at now: MonotonicInstant) -> NextAction {
         switch state {
         case .preparing:
-            course = BatchProgress(batch, isBacklog: isBuildingBacklog)
+            current = BatchProgress(batch, isBacklog: isBuildingBacklog)
             guard !isStopping else {
                 state = .stopped
-                return .rest
+                return .none
             }
             return .send(preemptedPause.map { probe($0.reason, at: now) } ?? nextShipment(at: now))
         case .stopped:
             // It was stored while a shutdown timed out. The next start finds it.
-            return .rest
+            return .none
         case .idle, .batching, .sending, .waiting, .paused, .probing, .settling:
             preconditionFailure("A batch was stored in a state that did not ask for one")
         }
@@ -169,8 +169,8 @@ package struct Forwarding: Sendable {
     package mutating func nothingToSend(_ pending: PendingCounts, at now: MonotonicInstant) -> NextAction {
         self.pending = pending
         switch state {
-        case .preparing: return aside == nil ? plan(at: now) : resumePreempted(isAnswered: false, at: now)
-        case .stopped: return .rest
+        case .preparing: return preempted == nil ? plan(at: now) : resumePreempted(isAnswered: false, at: now)
+        case .stopped: return .none
         case .idle, .batching, .sending, .waiting, .paused, .probing, .settling:
             preconditionFailure("The log was scanned in a state that did not ask for it")
         }
@@ -190,13 +190,13 @@ package struct Forwarding: Sendable {
         self.pending = pending
         switch state {
         case .settling(let followUp):
-            course = rest.flatMap { rest in course.map { BatchProgress(rest, of: $0) } }
-            guard course != nil else {
-                return aside == nil ? plan(at: now) : resumePreempted(isAnswered: true, at: now)
+            current = rest.flatMap { rest in current.map { BatchProgress(rest, of: $0) } }
+            guard current != nil else {
+                return preempted == nil ? plan(at: now) : resumePreempted(isAnswered: true, at: now)
             }
             return follow(followUp, at: now)
         case .stopped:
-            return .rest
+            return .none
         case .idle, .batching, .preparing, .sending, .waiting, .paused, .probing:
             preconditionFailure("An outcome was stored in a state that did not ask for it")
         }
@@ -213,7 +213,7 @@ package struct Forwarding: Sendable {
             return until <= now ? probeAgain(reason, at: now) : .wait(until: until)
         case .idle, .preparing, .sending, .probing, .settling, .stopped:
             // The timer was set before another event changed the state.
-            return .rest
+            return .none
         }
     }
 
@@ -225,7 +225,7 @@ package struct Forwarding: Sendable {
             return plan(at: now)
         case .preparing, .sending, .settling:
             isFlushing = true
-            return .rest
+            return .none
         case .waiting(let until, .failure(_, isRequestedByDestination: true)):
             // The destination asked for this wait, so a user cannot shorten it.
             return .wait(until: until)
@@ -236,7 +236,7 @@ package struct Forwarding: Sendable {
             isFlushing = true
             return probeAgain(reason, at: now)
         case .probing, .stopped:
-            return .rest
+            return .none
         }
     }
 
@@ -246,7 +246,7 @@ package struct Forwarding: Sendable {
         case .paused(let reason, let until):
             return changed ? .send(probe(reason, at: now)) : .wait(until: until)
         case .idle, .batching, .preparing, .sending, .waiting, .probing, .settling, .stopped:
-            return .rest
+            return .none
         }
     }
 
@@ -305,10 +305,10 @@ extension Forwarding {
         /// `batchStored` or `nothingToSend`.
         case build(BatchLimit)
         /// Build a batch of priority records only. The current batch is preempted.
-        case overtake(BatchLimit)
+        case preempt(BatchLimit)
         case send(Shipment)
         case wait(until: MonotonicInstant)
-        case rest
+        case none
     }
 
     /// The action after a response.
@@ -316,7 +316,7 @@ extension Forwarding {
         /// Some or all lines of the batch have an outcome: store it, then call `settled`.
         case settle(batch: BatchID, BatchOutcome)
         /// Build a batch of priority records before the rest of this batch, as in `NextAction`.
-        case overtake(BatchLimit)
+        case preempt(BatchLimit)
         /// Send another part of the same batch.
         case send(Shipment)
         /// Truncate this line, which is too large, to the destination's limits and send it again.
@@ -329,7 +329,7 @@ extension Forwarding {
         /// Stop. The batch remains in the store and the next start sends it again.
         case stop
         /// Do nothing: the response arrived after the end.
-        case rest
+        case none
     }
 
     package enum StopAction: Equatable, Sendable {
@@ -356,7 +356,7 @@ extension Forwarding {
             view.reason = failing?.rawValue
         case .batching(let until, isPaced: true):
             view.wait("send_rate", until: until)
-        case .preparing, .sending, .settling(.plan), .settling(.goOn), .settling(.stop):
+        case .preparing, .sending, .settling(.plan), .settling(.sendNext), .settling(.stop):
             view.state = .sending
             if let failing { view.wait(failing.rawValue, until: nil) }
         case .waiting(let until, let wait), .settling(.wait(let until, let wait)):

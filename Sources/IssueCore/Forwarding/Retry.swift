@@ -70,11 +70,11 @@ struct RetryStopwatch: Equatable, Sendable {
         before + (runningSince.map { max(.zero, $0.duration(to: now)) } ?? .zero)
     }
 
-    mutating func run(at now: MonotonicInstant) {
+    mutating func resume(at now: MonotonicInstant) {
         runningSince = runningSince ?? now
     }
 
-    mutating func stand(at now: MonotonicInstant) {
+    mutating func pause(at now: MonotonicInstant) {
         before = spent(at: now)
         runningSince = nil
     }

@@ -301,11 +301,11 @@ package enum RoundRobinOrder {
     package static func order(_ users: [UInt32]) -> [Int] {
         var rounds: [[Int]] = []
         var counts: [UInt32: Int] = [:]
-        for (place, user) in users.enumerated() {
+        for (index, user) in users.enumerated() {
             let round = counts[user, default: 0]
             counts[user] = round + 1
             if round == rounds.count { rounds.append([]) }
-            rounds[round].append(place)
+            rounds[round].append(index)
         }
         return rounds.flatMap { round in
             round.filter { SystemUsers.contains(users[$0]) } + round.filter { !SystemUsers.contains(users[$0]) }

@@ -64,7 +64,7 @@ extension ForwardingLoop where Destination: ~Copyable {
         } catch StoreFailure.outdated {
             // Retention has removed records of the batch meanwhile.
             try reloadStateFromStore()
-            return batch == nil ? .build(walk.limit) : .overtake(walk.limit)
+            return batch == nil ? .build(walk.limit) : .preempt(walk.limit)
         }
         cursor = new.span?.upperBound ?? cursor
         priority = max(priority, new.priorityThrough ?? priority)
@@ -191,15 +191,15 @@ extension ForwardingLoop where Destination: ~Copyable {
 
     /// Stores a batch of priority records while the batch in flight can't be
     /// finished.
-    func buildOvertaking(_ limit: BatchLimit) throws -> Step {
+    func buildPreempting(_ limit: BatchLimit) throws -> Step {
         admission.dailyBytes = budget.today(at: Clock.wall)
-        let step = try buildPriority(limit, isOvertaking: true)
+        let step = try buildPriority(limit, isPreempting: true)
         return try step ?? self.step(machine.nothingToSend(try pending(), at: Clock.monotonic))
     }
 
-    private func buildPriority(_ limit: BatchLimit, isOvertaking: Bool = false) throws -> Step? {
+    private func buildPriority(_ limit: BatchLimit, isPreempting: Bool = false) throws -> Step? {
         // If everything fits into one batch, no order is needed.
-        guard try isOvertaking || reader.newest() - cursor > limit.records else { return nil }
+        guard try isPreempting || reader.newest() - cursor > limit.records else { return nil }
         var walk = OutboxScan(
             NewBatch(destination: service.destination.id, kind: .priority, at: Clock.wall), limit, shipper.prepare())
         var chosen: [(record: SentRecord, line: [UInt8], user: UInt32)] = []

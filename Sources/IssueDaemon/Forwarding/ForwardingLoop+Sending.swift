@@ -114,20 +114,20 @@ extension ForwardingLoop where Destination: ~Copyable {
         case .cut(let line, let shipment):
             if let whole = try allLines()[line], let shorter = shipper.cut(whole) { lines.replace(line, by: shorter) }
             return .send(shipment)
-        case .overtake(let limit): return .overtake(limit)
+        case .preempt(let limit): return .preempt(limit)
         case .wait(let until, let progress):
             state.progress = progress
             state.unacknowledged.merge(machine.unacknowledged) { $1 }
             try saveState()
             waitUntil(until)
-            return .rest
+            return .none
         case .pause(_, let until, let progress):
             state.progress = progress
             state.unacknowledged.merge(machine.unacknowledged) { $1 }
             try saveState()
             waitUntil(until)
             return step(machine.credentialReread(changed: shipper.rereadCredential(), at: now))
-        case .stop, .rest: return .rest
+        case .stop, .none: return .none
         }
     }
 

@@ -45,9 +45,9 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
     /// does not need stack.
     enum Step {
         case build(BatchLimit)
-        case overtake(BatchLimit)
+        case preempt(BatchLimit)
         case send(Forwarding.Shipment)
-        case rest
+        case none
     }
 
     init(
@@ -169,15 +169,15 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
     func step(_ action: Forwarding.NextAction) -> Step {
         switch action {
         case .build(let limit): return .build(limit)
-        case .overtake(let limit): return .overtake(limit)
+        case .preempt(let limit): return .preempt(limit)
         case .send(let shipment): return .send(shipment)
         case .wait(let until):
             deadline = until
-            return .rest
-        case .rest:
+            return .none
+        case .none:
             // The deadline stays, because a batch may wait for it while records
             // arrive. A deadline that is no longer needed does no harm.
-            return .rest
+            return .none
         }
     }
 
@@ -188,9 +188,9 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
             publishStatus()
             switch next {
             case .build(let limit): next = try build(limit)
-            case .overtake(let limit): next = try buildOvertaking(limit)
+            case .preempt(let limit): next = try buildPreempting(limit)
             case .send(let shipment): next = try send(shipment)
-            case .rest: return
+            case .none: return
             }
             // A stop must not wait for a backlog.
             if service.inbox.withLock({ $0.isStopping }) { return }

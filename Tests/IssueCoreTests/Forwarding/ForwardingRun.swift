@@ -116,13 +116,13 @@ struct ForwardingRun {
             case .build(let limit):
                 let isAhead = !priority.isEmpty && waiting.count > limit.records
                 next = store(isAhead ? limit.records : 0, isAhead ? 0 : limit.records)
-            case .overtake(let limit): next = store(limit.records, 0)
+            case .preempt(let limit): next = store(limit.records, 0)
             case .send(let shipment): next = send(shipment)
             case .wait(let until):
                 // In whole milliseconds, like all times here.
                 deadline = ((until.sinceBoot / .seconds(1) - 1000) * 1000 + 1e-4).rounded(.up) / 1000
                 return
-            case .rest: return
+            case .none: return
             }
         }
     }
@@ -205,9 +205,9 @@ struct ForwardingRun {
             }
             return forwarding.settled(pending, rest: rest, at: Self.at(now))
         case .send(let shipment), .cut(_, let shipment): return .send(shipment)
-        case .overtake(let limit): return .overtake(limit)
+        case .preempt(let limit): return .preempt(limit)
         case .wait(let until, _), .pause(_, let until, _): return .wait(until: until)
-        case .stop, .rest: return .rest
+        case .stop, .none: return .none
         }
     }
 }

@@ -18,7 +18,7 @@ struct ForwardingTests: ForwardingSteps {
         #expect(forwarding.recordsArrived(pending(3, since: 0), at: at(0)) == .wait(until: at(5)))
         #expect(forwarding.waited(at: at(5)) == .build(BatchLimit(records: 3, bytes: 1 << 20)))
         #expect(forwarding.batchStored(batch(1, 3), at: at(5)) == .send(.init(batch: 1, range: 0..<3)))
-        #expect(forwarding.recordsArrived(pending(1, since: 5), at: at(5)) == .rest)
+        #expect(forwarding.recordsArrived(pending(1, since: 5), at: at(5)) == .none)
         #expect(
             forwarding.answered(answer(.accepted), unit: 0, at: at(6))
                 == .settle(
@@ -60,7 +60,7 @@ struct ForwardingTests: ForwardingSteps {
         var forwarding = Forwarding(settings: ForwardSettings(), at: at(0))
         _ = forwarding.recordsArrived(pending(500, since: 0), at: at(0))
 
-        #expect(forwarding.nothingToSend(.nothing, at: at(0)) == .rest)
+        #expect(forwarding.nothingToSend(.nothing, at: at(0)) == .none)
         #expect(forwarding.view.state == .idle)
     }
 
@@ -188,7 +188,7 @@ struct ForwardingTests: ForwardingSteps {
         #expect(
             forwarding.credentialReread(changed: true, at: at(2))
                 == .send(.init(batch: 1, range: 0..<1, rereadsCredential: true)))
-        #expect(forwarding.credentialReread(changed: true, at: at(2)) == .rest)
+        #expect(forwarding.credentialReread(changed: true, at: at(2)) == .none)
     }
 
     @Test("After RetryFor= the remaining lines are given up; paused time does not count")
@@ -313,7 +313,7 @@ struct ForwardingTests: ForwardingSteps {
         _ = forwarding.answered(answer(.accepted), unit: 0, at: at(0))
         #expect(
             forwarding.settled(pending(1, since: 0), at: at(0)) == .build(BatchLimit(records: 1, bytes: 1 << 20)))
-        #expect(forwarding.nothingToSend(.nothing, at: at(0)) == .rest)
+        #expect(forwarding.nothingToSend(.nothing, at: at(0)) == .none)
         #expect(forwarding.recordsArrived(pending(1, since: 1), at: at(1)) == .wait(until: at(6)))
     }
 
@@ -336,7 +336,7 @@ struct ForwardingTests: ForwardingSteps {
     func stop() {
         var idle = Forwarding(settings: ForwardSettings(), at: at(0))
         #expect(idle.stopRequested() == .stop)
-        #expect(idle.recordsArrived(pending(500, since: 0), at: at(0)) == .rest)
+        #expect(idle.recordsArrived(pending(500, since: 0), at: at(0)) == .none)
 
         var busy = sending(3)
         #expect(busy.stopRequested() == .awaitAnswer)
@@ -344,7 +344,7 @@ struct ForwardingTests: ForwardingSteps {
             busy.answered(answer(.accepted), unit: 0, at: at(1))
                 == .settle(
                     batch: 1, BatchOutcome(delivered: [0..<3], dead: [], maybeDuplicate: false, requests: 1)))
-        #expect(busy.settled(pending(500, since: 0), at: at(1)) == .rest)
+        #expect(busy.settled(pending(500, since: 0), at: at(1)) == .none)
         #expect(busy.isStopped)
 
         var failing = sending(3)
@@ -354,7 +354,7 @@ struct ForwardingTests: ForwardingSteps {
         var preparing = Forwarding(settings: ForwardSettings(), at: at(0))
         _ = preparing.recordsArrived(pending(500, since: 0), at: at(0))
         #expect(preparing.stopRequested() == .awaitStore)
-        #expect(preparing.batchStored(batch(1, 3), at: at(1)) == .rest)
+        #expect(preparing.batchStored(batch(1, 3), at: at(1)) == .none)
         #expect(preparing.isStopped)
     }
 
@@ -363,7 +363,7 @@ struct ForwardingTests: ForwardingSteps {
         var forwarding = sending(3)
         forwarding.abandoned()
 
-        #expect(forwarding.answered(answer(.accepted), unit: 0, at: at(1)) == .rest)
-        #expect(forwarding.waited(at: at(1)) == .rest)
+        #expect(forwarding.answered(answer(.accepted), unit: 0, at: at(1)) == .none)
+        #expect(forwarding.waited(at: at(1)) == .none)
     }
 }

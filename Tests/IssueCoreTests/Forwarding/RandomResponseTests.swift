@@ -49,7 +49,7 @@ struct RandomResponseTests: ForwardingSteps {
                 case .wait(let until, _), .pause(_, let until, _):
                     guard let next = waited(.wait(until: until), &forwarding, &now) else { return }
                     shipment = next
-                case .overtake, .stop, .rest: return
+                case .preempt, .stop, .none: return
                 }
             }
             #expect((delivered + dead).sorted() == Array(0..<count))
@@ -69,7 +69,7 @@ struct RandomResponseTests: ForwardingSteps {
         case .wait(let until):
             now = max(now, until.sinceBoot / .seconds(1) - 1000)
             return waited(forwarding.waited(at: until), &forwarding, &now)
-        case .build, .overtake, .rest: return nil
+        case .build, .preempt, .none: return nil
         }
     }
 }
