@@ -6,13 +6,13 @@ extension ForwardingLoop where Destination: ~Copyable {
     private static var maxSummaries: Int { 100 }
 
     /// Moves the cursor past records that retention has removed.
-    private func catchUp() throws {
+    private func advancePastRetention() throws {
         cursor = max(cursor, try reader.destination(service.destination.id)?.cursor ?? cursor)
     }
 
     /// Returns the counts of records behind the cursor.
     func pending() throws -> PendingCounts {
-        try catchUp()
+        try advancePastRetention()
         let backlog = try reader.backlog(of: service.destination.id, after: cursor, priority: priority)
         let now = Clock.monotonic
         let wall = Clock.wall
@@ -31,30 +31,30 @@ extension ForwardingLoop where Destination: ~Copyable {
     /// Scans the record log, and stores a batch before it is sent.
     func build(_ limit: BatchLimit) throws -> Step {
         admission.dailyBytes = budget.today(at: Clock.wall)
-        try catchUp()
+        try advancePastRetention()
         if let step = try buildAhead(limit) { return step }
-        return try store(try walk(limit))
+        return try store(try scan(limit))
     }
 
     /// Builds a batch from the records behind the cursor, with summaries first.
-    func walk(_ limit: BatchLimit) throws -> OutboxScan {
-        var walk = OutboxScan(NewBatch(destination: service.destination.id, at: Clock.wall), limit, shipper.prepare())
+    func scan(_ limit: BatchLimit) throws -> OutboxScan {
+        var scan = OutboxScan(NewBatch(destination: service.destination.id, at: Clock.wall), limit, shipper.prepare())
         for id in try reader.unsentSummaries(of: service.destination.id, limit: min(limit.records, Self.maxSummaries)) {
             let line = try reader.line(ofSummary: id)
-            walk.batch.summaries.append(id)
-            walk.add(line, of: nil)
+            scan.batch.summaries.append(id)
+            scan.add(line, of: nil)
         }
         let first = cursor + 1
-        let position = try service.writer.readingRecordLog { try reader.snapshot { try scanOn(&walk) } }
-        if position >= first { walk.batch.span = first...position }
-        walk.batch.changes = admission.takeChanges()
-        walk.batch.fieldTypes = types.takeAdded()
-        return walk
+        let position = try service.writer.readingRecordLog { try reader.snapshot { try scanRows(&scan) } }
+        if position >= first { scan.batch.span = first...position }
+        scan.batch.changes = admission.takeChanges()
+        scan.batch.fieldTypes = types.takeAdded()
+        return scan
     }
 
-    func store(_ walk: OutboxScan) throws -> Step {
+    func store(_ scan: OutboxScan) throws -> Step {
         let now = Clock.monotonic
-        let new = walk.finished
+        let new = scan.finished
         if new.span == nil, new.lineCount == 0, new.changes.isEmpty {
             return step(machine.nothingToSend(try pending(), at: now))
         }
@@ -64,14 +64,14 @@ extension ForwardingLoop where Destination: ~Copyable {
         } catch StoreFailure.outdated {
             // Retention has removed records of the batch meanwhile.
             try reloadStateFromStore()
-            return batch == nil ? .build(walk.limit) : .preempt(walk.limit)
+            return batch == nil ? .build(scan.limit) : .preempt(scan.limit)
         }
         cursor = new.span?.upperBound ?? cursor
         priority = max(priority, new.priorityThrough ?? priority)
         if new.span != nil { fatesMoved() }
         guard new.lineCount > 0 else { return step(machine.nothingToSend(try pending(), at: now)) }
         if batch != nil { preempt() }
-        (batch, lines) = (stored, BatchLines(of: walk))
+        (batch, lines) = (stored, BatchLines(of: scan))
         return step(machine.batchStored(ForwardingBatch(of: stored, lines), at: now))
     }
 
@@ -120,7 +120,7 @@ extension ForwardingLoop where Destination: ~Copyable {
         guard let due = admission.nextSummaryDue else { return }
         let now = try logTime
         guard due <= now else { return }
-        try catchUp()
+        try advancePastRetention()
         guard cursor >= (try reader.newest()) else { return }
         let drafts = admission.dueSummaries(at: now)
         try storeSummaries(try summaries(of: drafts), admission.takeChanges())
@@ -179,14 +179,14 @@ extension ForwardingLoop where Destination: ~Copyable {
     func buildAhead(_ limit: BatchLimit) throws -> Step? {
         if let step = try buildPriority(limit) { return step }
         let again = try reader.requeued(for: service.destination.id, limit: limit.records)
-        var walk = OutboxScan(
+        var scan = OutboxScan(
             NewBatch(destination: service.destination.id, kind: .requeued, at: Clock.wall), limit, shipper.prepare())
-        for record in again where !walk.isFull {
+        for record in again where !scan.isFull {
             let candidate = record.candidate
             let occurrences = try admission.occurrences(of: candidate.group) ?? occurrences(of: candidate)
-            try add(candidate, suppressedBefore: 0, occurrences: occurrences, to: &walk)
+            try add(candidate, suppressedBefore: 0, occurrences: occurrences, to: &scan)
         }
-        return walk.lineCount == 0 ? nil : try store(walk)
+        return scan.lineCount == 0 ? nil : try store(scan)
     }
 
     /// Stores a batch of priority records while the batch in flight can't be
@@ -200,7 +200,7 @@ extension ForwardingLoop where Destination: ~Copyable {
     private func buildPriority(_ limit: BatchLimit, isPreempting: Bool = false) throws -> Step? {
         // If everything fits into one batch, no order is needed.
         guard try isPreempting || reader.newest() - cursor > limit.records else { return nil }
-        var walk = OutboxScan(
+        var scan = OutboxScan(
             NewBatch(destination: service.destination.id, kind: .priority, at: Clock.wall), limit, shipper.prepare())
         var chosen: [(record: SentRecord, line: [UInt8], user: UInt32)] = []
         var room = BatchBuilder(limit: limit)
@@ -219,31 +219,31 @@ extension ForwardingLoop where Destination: ~Copyable {
             // Users take turns, so that one user's many records do not delay
             // the others.
             let order = RoundRobinOrder.order(records.map(\.candidate.user))
-            let judged = try order.prefix { place in
+            let evaluated = try order.prefix { index in
                 guard !room.isFull else { return false }
-                guard let (record, line) = try evaluatePriority(records[place]) else { return true }
-                chosen.append((record, line, records[place].candidate.user))
-                admission.dailyBytes.charge(line.count + 1, to: records[place].candidate.user)
+                guard let (record, line) = try evaluatePriority(records[index]) else { return true }
+                chosen.append((record, line, records[index].candidate.user))
+                admission.dailyBytes.charge(line.count + 1, to: records[index].candidate.user)
                 room.add(bytes: line.count + 1)
                 return true
             }
             // Records from the first one that was not evaluated are evaluated
             // again next time, except those that were chosen.
-            let left = order[judged.count...].map { records[$0].candidate.record }.min()
+            let left = order[evaluated.count...].map { records[$0].candidate.record }.min()
             above = left.map { $0 - 1 } ?? (records.count < Self.priorityPortion ? max(last, newest) : last)
         }
         guard above > max(cursor, priority) || !chosen.isEmpty else { return nil }
-        walk.batch.priorityThrough = above
+        scan.batch.priorityThrough = above
         for (record, line, user) in chosen.sorted(by: { $0.record.row < $1.record.row }) {
-            walk.batch.sent.append(record)
-            walk.add(line, of: user)
+            scan.batch.sent.append(record)
+            scan.add(line, of: user)
         }
-        walk.batch.changes = admission.takeChanges()
-        walk.batch.fieldTypes = types.takeAdded()
-        guard walk.lineCount == 0 else { return try store(walk) }
+        scan.batch.changes = admission.takeChanges()
+        scan.batch.fieldTypes = types.takeAdded()
+        guard scan.lineCount == 0 else { return try store(scan) }
         // None was admitted. This is stored, so that they are not evaluated
         // again, and the scan is next.
-        let refused = walk.finished
+        let refused = scan.finished
         _ = try service.writer.perform { try $0.store(refused) }
         priority = max(priority, refused.priorityThrough ?? priority)
         return nil
@@ -266,14 +266,14 @@ extension ForwardingLoop where Destination: ~Copyable {
     }
 
     private func add(
-        _ candidate: Candidate, suppressedBefore: Int64, occurrences: Int64, to walk: inout OutboxScan
+        _ candidate: Candidate, suppressedBefore: Int64, occurrences: Int64, to scan: inout OutboxScan
     ) throws {
         let sent = SentRecord(
             row: candidate.record, account: candidate.account, count: candidate.count,
             suppressedBefore: suppressedBefore, occurrences: occurrences)
         guard let line = try line(of: sent) else { return }
-        walk.batch.sent.append(sent)
-        walk.add(line, of: candidate.user)
+        scan.batch.sent.append(sent)
+        scan.add(line, of: candidate.user)
     }
 
     private func occurrences(of candidate: Candidate) throws -> Int64 {
@@ -350,9 +350,9 @@ struct BatchLines {
         self.whole = whole
     }
 
-    init(of walk: OutboxScan) {
-        self.init(count: walk.lineCount, bytes: walk.lineBytes, whole: walk.body)
-        users = walk.users
+    init(of scan: OutboxScan) {
+        self.init(count: scan.lineCount, bytes: scan.lineBytes, whole: scan.body)
+        users = scan.users
     }
 
     /// Creates an empty value that adds lines to `body`.

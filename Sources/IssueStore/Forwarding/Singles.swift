@@ -150,7 +150,7 @@ extension StoreReader {
             var known: [SeriesID: SeriesInfo] = [:]
             var clock: (offset: Int64, end: RowID)?
             return try steps.compactMap { step in
-                let facts = try known[step.series] ?? facts(ofSeries: step.series)
+                let facts = try known[step.series] ?? info(ofSeries: step.series)
                 known[step.series] = facts
                 if clock.map({ $0.end < step.row }) ?? true { clock = try offset(after: step.row - 1) }
                 return facts?.record(step, offset: clock?.offset ?? 0)

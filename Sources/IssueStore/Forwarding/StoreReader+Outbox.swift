@@ -87,7 +87,7 @@ extension StoreReader {
             let stretch = try stretch(after: cursor, limit: limit)
             var known: [SeriesID: SeriesInfo] = [:]
             return try stretch.steps.compactMap { step in
-                let facts = try known[step.series] ?? facts(ofSeries: step.series)
+                let facts = try known[step.series] ?? info(ofSeries: step.series)
                 known[step.series] = facts
                 return facts?.record(step, offset: stretch.offset)
             }
@@ -115,7 +115,7 @@ extension StoreReader {
     /// Returns a record as the scan would read it, or nil if it is gone.
     func walked(row: RowID) throws -> OutboxRecord? {
         guard let step = try steps(above: row - 1, through: row, limit: 1).first else { return nil }
-        return try facts(ofSeries: step.series)?.record(step, offset: try offset(after: row - 1).offset)
+        return try info(ofSeries: step.series)?.record(step, offset: try offset(after: row - 1).offset)
     }
 
     func steps(above start: RowID, through end: RowID, limit: Int) throws -> [ScanRow] {
@@ -141,7 +141,7 @@ extension StoreReader {
     /// Returns the attributes of a series that a scan needs, or nil if a corrupt database has lost them.
     ///
     /// - Throws: The error of the query.
-    package func facts(ofSeries id: SeriesID) throws -> SeriesInfo? {
+    package func info(ofSeries id: SeriesID) throws -> SeriesInfo? {
         try snapshot {
             var facts = try connection.withStatement(
                 """

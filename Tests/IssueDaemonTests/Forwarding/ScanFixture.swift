@@ -98,11 +98,11 @@ final class ScanFixture {
 
     /// Scans to the end of the record log in portions, some of them with a new
     /// forwarding loop.
-    func walk(_ limit: BatchLimit) throws -> Decisions {
+    func scan(_ limit: BatchLimit) throws -> Decisions {
         var decisions = Decisions()
         var loop = try forwarder()
         while true {
-            let batch = try loop.walk(limit).finished
+            let batch = try loop.scan(limit).finished
             guard batch.span != nil || batch.lineCount > 0 else { return decisions }
             decisions.add(batch)
             let stored = try writer.store(batch)

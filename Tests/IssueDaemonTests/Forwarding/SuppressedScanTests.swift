@@ -75,7 +75,7 @@ struct SuppressedScanTests {
             try sendAhead(fixture)
 
             let (wanted, limiter) = try fixture.judged()
-            let decisions = try fixture.walk(BatchLimit(records: 40, bytes: 1 << 20))
+            let decisions = try fixture.scan(BatchLimit(records: 40, bytes: 1 << 20))
             #expect(decisions.sent == wanted.sent)
             #expect(decisions.withheld == wanted.withheld)
             #expect(decisions.held == wanted.held)

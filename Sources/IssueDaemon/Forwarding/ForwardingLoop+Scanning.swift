@@ -6,78 +6,80 @@ extension ForwardingLoop where Destination: ~Copyable {
     /// The number of rows after which a scan ends. It splits a flood of
     /// suppressed records into portions that are stored.
     private static var maxScanned: Int { 65_536 }
-    private static var stretch: Int { 2048 }
+    private static var pageRows: Int { 2048 }
 
     /// Scans from the cursor until the batch is full. Returns the last row that
     /// was scanned.
-    func scanOn(_ walk: inout OutboxScan) throws -> RowID {
-        var pass = ScanCursor(position: cursor, due: admission.nextSummaryDue)
-        while !walk.isFull, walk.walked < Self.maxScanned {
-            guard try scanPage(&pass, &walk) else { break }
+    func scanRows(_ scan: inout OutboxScan) throws -> RowID {
+        var position = ScanCursor(row: cursor, due: admission.nextSummaryDue)
+        while !scan.isFull, scan.scannedCount < Self.maxScanned {
+            guard try scanPage(&position, &scan) else { break }
             // The writer waits for this snapshot. What has been scanned so far
             // is a batch, too.
             if service.writer.snapshots.isClosed { break }
         }
-        count(pass.runs.end(), &walk)
-        for (reason, rows) in pass.runs.held { walk.batch.held[reason, default: []] += rows }
-        return pass.position
+        count(position.runs.end(), &scan)
+        for (reason, rows) in position.runs.held { scan.batch.held[reason, default: []] += rows }
+        return position.row
     }
 
     /// Scans the next page of rows. Returns `false` if there are no more rows.
-    private func scanPage(_ pass: inout ScanCursor, _ walk: inout OutboxScan) throws -> Bool {
-        let stretch = try reader.stretch(after: pass.position, limit: Self.stretch)
-        guard let lowest = stretch.steps.first?.row, let highest = stretch.steps.last?.row else { return false }
+    private func scanPage(_ position: inout ScanCursor, _ scan: inout OutboxScan) throws -> Bool {
+        let page = try reader.stretch(after: position.row, limit: Self.pageRows)
+        guard let lowest = page.steps.first?.row, let highest = page.steps.last?.row else { return false }
         let ahead = try reader.sentAhead(of: service.destination.id, in: lowest...highest, priority: priority)
-        for step in stretch.steps {
-            if walk.isFull { break }
-            let number = try pass.runs.number(of: step.series) { try reader.facts(ofSeries: step.series) }
-            let now = RecordLogInstant(milliseconds: step.receivedAt.milliseconds &+ stretch.offset)
-            pass.position = step.row
-            walk.walked += 1
-            if pass.due.map({ $0 > now }) ?? true, ahead.isUsual(step.row), pass.runs.take(step, number, at: now) {
+        for step in page.steps {
+            if scan.isFull { break }
+            let number = try position.runs.number(of: step.series) { try reader.info(ofSeries: step.series) }
+            let now = RecordLogInstant(milliseconds: step.receivedAt.milliseconds &+ page.offset)
+            position.row = step.row
+            scan.scannedCount += 1
+            if position.due.map({ $0 > now }) ?? true, ahead.isUsual(step.row),
+                position.runs.count(step, number, at: now)
+            {
                 continue
             }
-            try meet(step, number, ahead, offset: stretch.offset, &pass, &walk)
+            try evaluateRow(step, number, ahead, offset: page.offset, &position, &scan)
         }
         return true
     }
 
     /// Evaluates a record that no run suppresses.
-    private func meet(
-        _ step: ScanRow, _ number: Int, _ ahead: StoreReader.SentAhead, offset: Int64, _ pass: inout ScanCursor,
-        _ walk: inout OutboxScan
+    private func evaluateRow(
+        _ step: ScanRow, _ number: Int, _ ahead: StoreReader.SentAhead, offset: Int64, _ position: inout ScanCursor,
+        _ scan: inout OutboxScan
     ) throws {
-        guard let facts = pass.runs.facts(number) else { return }
+        guard let series = position.runs.info(at: number) else { return }
         if ahead.gone.contains(step.row) {
-            walk.batch.gone += 1
+            scan.batch.gone += 1
             return
         }
-        var record = facts.record(step, offset: offset)
-        let isDue = pass.due.map { $0 <= record.at } ?? false
+        var record = series.record(step, offset: offset)
+        let isDue = position.due.map { $0 <= record.at } ?? false
         if isDue {
-            count(pass.runs.end(), &walk)
+            count(position.runs.end(), &scan)
             // The next record of each series must open its window again, so
             // that its summary is on time.
-            pass.runs.forget()
-            walk.batch.newSummaries += try summaries(of: admission.dueSummaries(at: record.at))
+            position.runs.forget()
+            scan.batch.newSummaries += try summaries(of: admission.dueSummaries(at: record.at))
         }
         record.candidate.wasPriority = ahead.refused.contains(step.row)
-        count(pass.runs.end(ofGroup: facts.group), &walk)
-        let isAdmitted = try judge(record, number, &pass.runs, &walk)
+        count(position.runs.end(ofGroup: series.group), &scan)
+        let isAdmitted = try evaluate(record, number, &position.runs, &scan)
         // Admitting a record opens no window.
-        if !isAdmitted || isDue { pass.due = admission.nextSummaryDue }
+        if !isAdmitted || isDue { position.due = admission.nextSummaryDue }
     }
 
-    private func count(_ runs: [SuppressedRun], _ walk: inout OutboxScan) {
+    private func count(_ runs: [SuppressedRun], _ scan: inout OutboxScan) {
         for run in runs {
             admission.count(run)
-            walk.summarise(run)
+            scan.summarise(run)
         }
     }
 
     /// Evaluates a record. Returns `true` if it is admitted.
-    private func judge(
-        _ record: OutboxRecord, _ number: Int, _ runs: inout SuppressedRuns, _ walk: inout OutboxScan
+    private func evaluate(
+        _ record: OutboxRecord, _ number: Int, _ runs: inout SuppressedRuns, _ scan: inout OutboxScan
     ) throws -> Bool {
         let candidate = record.candidate
         try recall(candidate)
@@ -87,22 +89,22 @@ extension ForwardingLoop where Destination: ~Copyable {
                 row: candidate.record, account: candidate.account, count: candidate.count, suppressedBefore: before,
                 occurrences: occurrences)
             if let line = try line(of: sent) {
-                walk.batch.sent.append(sent)
-                walk.add(line, of: candidate.user)
+                scan.batch.sent.append(sent)
+                scan.add(line, of: candidate.user)
                 // Charged even if the request fails later, since the following
                 // records of this batch depend on it.
                 admission.dailyBytes.charge(line.count + 1, to: candidate.user)
             } else {
-                walk.withhold(candidate)
+                scan.withhold(candidate)
             }
             runs.admitted(inGroup: candidate.group)
             return true
         case .suppress(let reason):
-            walk.summarise(candidate, reason)
+            scan.summarise(candidate, reason)
             runs.begin(admission.run(after: candidate, heldFor: reason, at: record.at), number)
             return false
         case .withhold:
-            walk.withhold(candidate)
+            scan.withhold(candidate)
             return false
         }
     }
@@ -111,7 +113,7 @@ extension ForwardingLoop where Destination: ~Copyable {
 /// The result of one scan of the record log so far.
 struct OutboxScan {
     var batch: NewBatch
-    var walked = 0
+    var scannedCount = 0
     /// The body of the request, built from the lines. The lines themselves are
     /// not kept.
     let body: any PreparedBody
@@ -175,7 +177,7 @@ struct OutboxScan {
 /// The position of a scan in the record log.
 struct ScanCursor {
     /// The last row that was scanned.
-    var position: RowID
+    var row: RowID
     /// The runs of records that are suppressed without evaluating each one.
     var runs = SuppressedRuns()
     /// The time at which the next window closes.
@@ -186,7 +188,7 @@ struct ScanCursor {
 struct SuppressedRuns {
     /// The values that are read for each record. They are stored separately so
     /// that the lookup is cheap.
-    private struct Known {
+    private struct SeriesEntry {
         var firstOfGroup: RowID
         var regression: RowID
         /// Each record up to this row must be evaluated.
@@ -194,12 +196,12 @@ struct SuppressedRuns {
         /// The end of the run; nil if there is none.
         var until: RecordLogInstant?
         /// The index of the run's reason in `SuppressionReason.allCases`.
-        var place = 0
+        var reasonIndex = 0
     }
 
     private var numbers = IDInterner<SeriesID>()
-    private var facts: [SeriesInfo?] = []
-    private var known: [Known] = []
+    private var info: [SeriesInfo?] = []
+    private var entries: [SeriesEntry] = []
     private var runs: [SuppressedRun?] = []
     /// The indices of each group's series.
     private var series: [GroupID: [Int]] = [:]
@@ -212,11 +214,11 @@ struct SuppressedRuns {
     /// one.
     mutating func number(of id: SeriesID, or find: () throws -> SeriesInfo?) rethrows -> Int {
         let number = numbers.number(of: id)
-        if number == known.count {
+        if number == entries.count {
             let found = try find()
-            facts.append(found)
-            known.append(
-                Known(
+            info.append(found)
+            entries.append(
+                SeriesEntry(
                     firstOfGroup: found?.firstOfGroup ?? 0, regression: found?.regression ?? 0,
                     mutedThrough: found?.mutes.last ?? .min))
             runs.append(nil)
@@ -225,31 +227,31 @@ struct SuppressedRuns {
         return number
     }
 
-    func facts(_ number: Int) -> SeriesInfo? { facts[number] }
+    func info(at number: Int) -> SeriesInfo? { info[number] }
 
     /// Counts a record as suppressed by its series' run. Returns `false` if it
     /// must be evaluated instead.
     @inline(__always)
-    mutating func take(_ step: ScanRow, _ number: Int, at now: RecordLogInstant) -> Bool {
-        guard let until = known[number].until, now < until, known[number].firstOfGroup != step.row,
-            known[number].regression != step.row, known[number].mutedThrough < step.row
+    mutating func count(_ step: ScanRow, _ number: Int, at now: RecordLogInstant) -> Bool {
+        guard let until = entries[number].until, now < until, entries[number].firstOfGroup != step.row,
+            entries[number].regression != step.row, entries[number].mutedThrough < step.row
         else { return false }
         runs[number]?.add(step.row, count: step.count, at: now)
-        rows[known[number].place].append(step.row)
+        rows[entries[number].reasonIndex].append(step.row)
         return true
     }
 
     mutating func begin(_ run: SuppressedRun?, _ number: Int) {
         runs[number] = run
-        known[number].until = run?.until
-        known[number].place = run?.reasonIndex ?? 0
+        entries[number].until = run?.until
+        entries[number].reasonIndex = run?.reasonIndex ?? 0
         if let run, run.endsWithAdmission { shared.append(number) }
     }
 
     /// Returns the runs of a group, or of all groups, that contain records.
     /// They continue empty.
     mutating func end(ofGroup group: GroupID? = nil) -> [SuppressedRun] {
-        let numbers = group.map { series[$0] ?? [] } ?? Array(known.indices)
+        let numbers = group.map { series[$0] ?? [] } ?? Array(entries.indices)
         var ended: [SuppressedRun] = []
         for number in numbers {
             guard let run = runs[number], run.records > 0 else { continue }
@@ -261,14 +263,14 @@ struct SuppressedRuns {
 
     /// Ends all runs, so that the next record of each series is evaluated.
     mutating func forget() {
-        for number in known.indices { known[number].until = nil }
+        for number in entries.indices { entries[number].until = nil }
         shared.removeAll(keepingCapacity: true)
     }
 
     /// Ends the runs that may change because a record of a group was admitted.
     mutating func admitted(inGroup group: GroupID) {
-        for number in shared { known[number].until = nil }
-        for number in series[group] ?? [] { known[number].until = nil }
+        for number in shared { entries[number].until = nil }
+        for number in series[group] ?? [] { entries[number].until = nil }
         shared.removeAll(keepingCapacity: true)
     }
 
