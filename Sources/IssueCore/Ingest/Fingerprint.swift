@@ -102,11 +102,11 @@ package enum MessageTemplate {
         var plain = start
         while let token = reader.next() {
             switch token {
-            case .control(let place):
-                template.append(bytes, from: plain, to: place)
+            case .control(let index):
+                template.append(bytes, from: plain, to: index)
                 template.append(UInt8(ascii: " "))
                 isWhole = true
-                plain = place + 1
+                plain = index + 1
             case .part(let placeholder, let first, let last):
                 template.append(bytes, from: plain, to: first)
                 template.append(placeholder.rawValue)

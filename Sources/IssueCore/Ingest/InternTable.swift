@@ -44,9 +44,9 @@ struct InternTable: Sendable {
     @inline(__always)
     func find(_ input: Span<UInt8>, at start: Int, hash: UInt64) -> Run? {
         guard !slots.isEmpty else { return nil }
-        var place = firstPosition(hash)
+        var index = firstPosition(hash)
         for _ in 0..<Self.maxProbes {
-            let slot = slots[place]
+            let slot = slots[index]
             guard slot.number > 0 else { return nil }
             let count = Int(slot.bytes.count)
             if slot.hash == hash, start &+ count <= input.count,
@@ -54,7 +54,7 @@ struct InternTable: Sendable {
             {
                 return Run(number: Int(slot.number) &- 1, count: count, tag: slot.tag)
             }
-            place = next(place)
+            index = next(index)
         }
         return nil
     }
@@ -106,7 +106,7 @@ struct InternTable: Sendable {
             bytes.store(words: nothing.span, at: range.upper)
         }
         ranges.append(range)
-        place(Slot(hash: hash, bytes: range, number: UInt32(ranges.count), tag: tag))
+        insert(Slot(hash: hash, bytes: range, number: UInt32(ranges.count), tag: tag))
         return ranges.count - 1
     }
 
@@ -129,18 +129,18 @@ struct InternTable: Sendable {
     private func firstPosition(_ hash: UInt64) -> Int { Int(truncatingIfNeeded: hash) & (slots.count &- 1) }
 
     @inline(__always)
-    private func next(_ place: Int) -> Int { (place &+ 1) & (slots.count &- 1) }
+    private func next(_ index: Int) -> Int { (index &+ 1) & (slots.count &- 1) }
 
-    private mutating func place(_ slot: Slot) {
-        var place = firstPosition(slot.hash)
-        for _ in 1..<Self.maxProbes where slots[place].number > 0 { place = next(place) }
-        slots[place] = slot
+    private mutating func insert(_ slot: Slot) {
+        var index = firstPosition(slot.hash)
+        for _ in 1..<Self.maxProbes where slots[index].number > 0 { index = next(index) }
+        slots[index] = slot
     }
 
     private mutating func grow() {
         let before = slots
         slots = [Slot](repeating: Slot(), count: max(64, 2 * before.count))
-        for slot in before where slot.number > 0 { place(slot) }
+        for slot in before where slot.number > 0 { insert(slot) }
     }
 }
 
@@ -161,21 +161,21 @@ package struct IDInterner<ID: Identifier> {
     /// Returns the number of an id, which is added if it is new.
     @inlinable
     package mutating func number(of id: ID) -> Int {
-        var place = place(of: id)
+        var index = firstIndex(of: id)
         while true {
-            let number = Int(table[place])
+            let number = Int(table[index])
             if number == 0 { break }
             if ids[number &- 1] == id { return number &- 1 }
-            place = (place &+ 1) & (table.count &- 1)
+            index = (index &+ 1) & (table.count &- 1)
         }
         ids.append(id)
-        table[place] = UInt32(ids.count)
+        table[index] = UInt32(ids.count)
         if 2 * ids.count > table.count { grow() }
         return ids.count - 1
     }
 
     @inlinable @inline(__always)
-    func place(of id: ID) -> Int {
+    func firstIndex(of id: ID) -> Int {
         let mixed = UInt64(bitPattern: id.rawValue) &* 0x9E37_79B9_7F4A_7C15
         return Int(truncatingIfNeeded: mixed >> 32) & (table.count &- 1)
     }
@@ -184,9 +184,9 @@ package struct IDInterner<ID: Identifier> {
     mutating func grow() {
         table = [UInt32](repeating: 0, count: 4 * table.count)
         for (number, id) in ids.enumerated() {
-            var place = place(of: id)
-            while table[place] != 0 { place = (place + 1) & (table.count - 1) }
-            table[place] = UInt32(number + 1)
+            var index = firstIndex(of: id)
+            while table[index] != 0 { index = (index + 1) & (table.count - 1) }
+            table[index] = UInt32(number + 1)
         }
     }
 }

@@ -56,12 +56,12 @@ struct ObjectCache: Sendable {
     ///   - range: The range of the object in `input`.
     ///   - container: The kind of the object.
     ///   - keys: The number of its keys, including unknown ones.
-    ///   - said: The fields of the object.
+    ///   - values: The fields of the object.
     mutating func remember(
-        _ input: Span<UInt8>, _ range: Range<Int>, _ container: RecordContainer, keys: Int, _ said: ObjectFields
+        _ input: Span<UInt8>, _ range: Range<Int>, _ container: RecordContainer, keys: Int, _ values: ObjectFields
     ) -> Int? {
         guard range.count <= Self.maxBytes else { return nil }
-        fields.append(said)
+        fields.append(values)
         return table.insert(
             input, from: range.lowerBound, to: range.upperBound,
             hash: hash(input, at: range.lowerBound, container),

@@ -53,10 +53,10 @@ package struct OpenRange: Sendable {
 
     @inline(__always)
     private mutating func note(_ series: SeriesID) {
-        let place = Int(truncatingIfNeeded: series.rawValue) & 0xFFFF
-        let bit: UInt64 = 1 << UInt64(place & 63)
-        if seriesBits[place >> 6] & bit == 0 {
-            seriesBits[place >> 6] |= bit
+        let bit = Int(truncatingIfNeeded: series.rawValue) & 0xFFFF
+        let mask: UInt64 = 1 << UInt64(bit & 63)
+        if seriesBits[bit >> 6] & mask == 0 {
+            seriesBits[bit >> 6] |= mask
             seriesEstimate &+= 1
         }
     }
@@ -120,8 +120,8 @@ package struct OpenRange: Sendable {
         postings.reserve(series: met.count, records: total)
         for slot in met.indices.sorted(by: { met[$0] < met[$1] }) {
             postings.begin(met[slot], after: firstID)
-            for place in next[slot]..<ends[slot] {
-                let index = records[place]
+            for position in next[slot]..<ends[slot] {
+                let index = records[position]
                 let entry = entries[Int(index)]
                 postings.add(
                     firstID + Int(index), at: entry.receivedAt, count: entry.count, bytes: Int64(entry.bytes))

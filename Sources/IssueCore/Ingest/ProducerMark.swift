@@ -33,10 +33,10 @@ package struct ProducerMark: Equatable, Sendable {
         }
 
         fileprivate func answer(to number: Int64) -> PastResult {
-            let place = number - sequence
-            let before = rejected.count { $0 < place }
-            return rejected.contains(place)
-                ? .rejected : .stored(row: RowID(rawValue: firstRow.rawValue &+ place &- Int64(before)))
+            let index = number - sequence
+            let before = rejected.count { $0 < index }
+            return rejected.contains(index)
+                ? .rejected : .stored(row: RowID(rawValue: firstRow.rawValue &+ index &- Int64(before)))
         }
     }
 
@@ -124,9 +124,9 @@ extension ProducerMark {
             Self.append(call.firstRow.rawValue &- expected.row, to: &bytes)
             Self.append(Int64(call.rejected.count), to: &bytes)
             var before: Int64 = 0
-            for place in call.rejected {
-                Self.append(place &- before, to: &bytes)
-                before = place
+            for index in call.rejected {
+                Self.append(index &- before, to: &bytes)
+                before = index
             }
             // A call usually continues the one before it, and then both differences are small.
             expected = (call.sequence &+ call.count, call.firstRow.rawValue &+ call.count &- Int64(call.rejected.count))

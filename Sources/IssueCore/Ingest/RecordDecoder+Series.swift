@@ -136,11 +136,11 @@ extension RecordDecoder {
         key.truncate(to: 0)
         key.appendRoom(SeriesKey.headerSize)
         var lengths = InlineArray<10, UInt32>(repeating: SeriesKey.absent)
-        for place in lengths.indices {
-            guard let text = fields.text(at: place) else { continue }
+        for index in lengths.indices {
+            guard let text = fields.text(at: index) else { continue }
             let start = key.count
             scanner.append(text, to: &key)
-            lengths[place] = UInt32(truncatingIfNeeded: key.count &- start)
+            lengths[index] = UInt32(truncatingIfNeeded: key.count &- start)
         }
         key.append(template)
         SeriesKey.store(
@@ -262,8 +262,8 @@ package struct SeriesDirectory: Sendable {
 
     /// Returns the key of a series.
     package func key(_ number: UInt32) -> [UInt8] {
-        let (piece, place) = Int(number).quotientAndRemainder(dividingBy: Self.pieceSize)
-        return piece < pieces.count ? pieces[piece][place] : tail[place]
+        let (piece, index) = Int(number).quotientAndRemainder(dividingBy: Self.pieceSize)
+        return piece < pieces.count ? pieces[piece][index] : tail[index]
     }
 }
 

@@ -22,8 +22,8 @@ struct RecordFields: Sendable {
 
     /// Resets all fields for the next record, in place.
     mutating func forgetAll() {
-        for place in texts.indices { texts[place] = ObjectFields.noText }
-        for place in integers.indices { integers[place] = 0 }
+        for index in texts.indices { texts[index] = ObjectFields.noText }
+        for index in integers.indices { integers[index] = 0 }
         integers[RecordMember.count.integerIndex] = 1
         severity = .error
         occurredAt = DecodedRecord.absent
@@ -41,8 +41,8 @@ struct RecordFields: Sendable {
     func text(_ member: RecordMember) -> JSONText? { text(at: member.textIndex) }
 
     @inline(__always)
-    func text(at place: Int) -> JSONText? {
-        let text = texts[place]
+    func text(at index: Int) -> JSONText? {
+        let text = texts[index]
         return text.start == 0 ? nil : text
     }
 
@@ -80,11 +80,11 @@ struct RecordFields: Sendable {
     /// be cached because a text has escapes.
     func object(_ container: RecordContainer, from start: Int) -> ObjectFields? {
         var object = ObjectFields()
-        let places = container.texts
-        for place in places {
-            guard let text = text(at: place) else { continue }
+        let indexes = container.texts
+        for index in indexes {
+            guard let text = text(at: index) else { continue }
             guard !text.hasEscapes else { return nil }
-            object.texts[place - places.lowerBound] = JSONText(
+            object.texts[index - indexes.lowerBound] = JSONText(
                 start: text.start - start, end: text.end - start, hasEscapes: false)
         }
         for (index, member) in container.integers.enumerated() { object.integers[index] = integer(member) }
@@ -96,9 +96,9 @@ struct RecordFields: Sendable {
     @inline(__always)
     mutating func take(_ object: borrowing ObjectFields, _ container: RecordContainer, from start: Int) {
         let first = container.texts.lowerBound
-        for place in container.texts {
-            let text = object.texts[place &- first]
-            texts[place] =
+        for index in container.texts {
+            let text = object.texts[index &- first]
+            texts[index] =
                 text.start == 0
                 ? text : JSONText(start: text.start &+ start, end: text.end &+ start, hasEscapes: false)
         }
@@ -286,9 +286,9 @@ struct RecordMemberTable: Sendable {
         while let slot = slots[index] {
             if slot.key == key {
                 guard slot.container == container else { return nil }
-                let place = Int(slot.member.rawValue)
-                followers[last] = Follower(member: slot.member, container: container, literal: literals[place])
-                last = place
+                let index = Int(slot.member.rawValue)
+                followers[last] = Follower(member: slot.member, container: container, literal: literals[index])
+                last = index
                 return slot.member
             }
             index = Self.next(index)
@@ -432,7 +432,7 @@ struct TimeReader: Sendable {
         guard digits & 0xF0F0_F0F0_F0F0_F0F0 == 0, (digits &+ 0x0006_0606_0006_0600) & 0xF0F0_F0F0_F0F0_F0F0 == 0 else {
             return nil
         }
-        func digit(_ place: UInt64) -> Int64 { Int64(truncatingIfNeeded: digits >> (8 * place) & 0xF) }
+        func digit(_ index: UInt64) -> Int64 { Int64(truncatingIfNeeded: digits >> (8 * index) & 0xF) }
         let second = digit(1) * 10 + digit(2)
         guard second < 60 else { return nil }
         return second * 1000 + digit(4) * 100 + digit(5) * 10 + digit(6)

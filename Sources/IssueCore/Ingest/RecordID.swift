@@ -50,9 +50,9 @@ package struct RecordID: Hashable, Sendable {
         let start = output.count
         output.appendRoom(16)
         // All digits at once, the first one in the lowest byte.
-        for place in 0..<count {
-            let digit = UInt64(digit(number >> UInt64(5 * (count - 1 - place)) & 31))
-            words[place >> 3] |= digit << UInt64(8 * (place & 7))
+        for index in 0..<count {
+            let digit = UInt64(digit(number >> UInt64(5 * (count - 1 - index)) & 31))
+            words[index >> 3] |= digit << UInt64(8 * (index & 7))
         }
         output.store(words: words.span, at: start)
         output.truncate(to: start + count)

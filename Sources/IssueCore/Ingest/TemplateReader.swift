@@ -135,18 +135,18 @@ struct TemplateReader: ~Escapable {
         return .part(.path, from: first, to: position)
     }
 
-    /// Returns a UUID, or a hexadecimal number of at least eight digits that contains both figures
+    /// Returns a UUID, or a hexadecimal number of at least eight digits that contains both digitCount
     /// and letters.
     private mutating func uuidOrHexadecimal(from first: Int, to index: Int) -> Token? {
         guard first == start || !isWordByte(first - 1) else { return nil }
         guard index &- first >= 8 else { return nil }
-        var figures = 0
-        for place in first..<index where bytes[place] <= UInt8(ascii: "9") { figures += 1 }
+        var digitCount = 0
+        for position in first..<index where bytes[position] <= UInt8(ascii: "9") { digitCount += 1 }
         if index - first == 8, let last = uuidEnd(from: first) {
             position = last
             return .part(.uuid, from: first, to: last)
         }
-        guard figures > 0, figures < index - first, index == end || !isWordByte(index) else {
+        guard digitCount > 0, digitCount < index - first, index == end || !isWordByte(index) else {
             return nil
         }
         position = index
@@ -228,7 +228,7 @@ extension TemplateReader {
     }
 
     /// Returns an IPv6 address, possibly with a zone, or a hardware address: groups of hexadecimal
-    /// digits separated by colons. Times of day and names with two colons but without figures are
+    /// digits separated by colons. Times of day and names with two colons but without digitCount are
     /// excluded.
     mutating func hardwareOrIPv6(from first: Int) -> Token? {
         guard first == start || !isWordByte(first - 1) && bytes[first - 1] != UInt8(ascii: ":"),

@@ -168,11 +168,11 @@ extension StoreWriter {
 
 extension RecordCommit {
     /// Returns how a record that is about to be stored affects the triage state of its group. Stores the new state.
-    func effect(of place: SeriesLocation, _ memory: inout WriterMemory) throws(SQLiteError) -> TriageState.Effect {
+    func effect(of location: SeriesLocation, _ memory: inout WriterMemory) throws(SQLiteError) -> TriageState.Effect {
         let triage = TriageTable(connection: connection)
-        guard let found = try memory.caches.triage.subject(ofSeries: place.series, in: triage) else { return .none }
+        guard let found = try memory.caches.triage.subject(ofSeries: location.series, in: triage) else { return .none }
         // An overflow series has no version of its own.
-        let version = place.original.map { ApplicationVersion(name: $0.app.version, build: $0.app.build) }
+        let version = location.original.map { ApplicationVersion(name: $0.app.version, build: $0.app.build) }
         var standing = try memory.caches.triage.standing(ofGroup: found.group, in: triage)
         let row = rows.nextID
         let effect = standing.reported(by: version ?? found.version, at: time.wall)

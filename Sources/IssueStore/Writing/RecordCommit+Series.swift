@@ -25,7 +25,7 @@ extension RecordCommit {
     }
 
     /// Returns the location of a record whose series is cached.
-    func place(of record: DecodedRecord, _ submission: Submission, _ entry: SeriesTable.Entry) -> SeriesLocation {
+    func location(of record: DecodedRecord, _ submission: Submission, _ entry: SeriesTable.Entry) -> SeriesLocation {
         SeriesLocation(
             series: entry.id, account: entry.account, isWatched: entry.isWatched,
             original: entry.isOverflow ? description(of: record, submission) : nil)
@@ -66,18 +66,18 @@ extension RecordCommit {
                 at: time.log)
         switch verdict {
         case .allow:
-            let place = try insert(description, key, account, group, fingerprint, process)
+            let location = try insert(description, key, account, group, fingerprint, process)
             memory.caches.series.insert(
                 record.series,
                 SeriesTable.Entry(
-                    sender: process.sender, id: place.series, account: account.id, isWatched: place.isWatched))
-            return place
+                    sender: process.sender, id: location.series, account: account.id, isWatched: location.isWatched))
+            return location
         case .overflowSeries:
             onCardinalityOverflow?(CardinalityOverflow(uid: sender.uid, kind: .variants))
-            return try place(description, of: record, in: group, fingerprint, account, process, &memory)
+            return try overflowLocation(of: description, record, in: group, fingerprint, account, process, &memory)
         case .overflowGroup:
             onCardinalityOverflow?(CardinalityOverflow(uid: sender.uid, kind: .issues))
-            return try place(description, of: record, in: nil, "overflow", account, process, &memory)
+            return try overflowLocation(of: description, record, in: nil, "overflow", account, process, &memory)
         }
     }
 
@@ -86,14 +86,14 @@ extension RecordCommit {
     /// It contains only the attributes that decide how a record is forwarded. It has none that a sender could vary to
     /// create more series.
     private func overflow(
-        of description: SeriesDescription, _ account: Account, _ fingerprint: String, _ words: StaticString
+        of description: SeriesDescription, _ account: Account, _ fingerprint: String, _ title: StaticString
     ) -> SeriesDescription {
         var overflow = SeriesDescription()
         overflow.severity = description.severity
         overflow.isReportable = description.isReportable
         overflow.app.name = description.app.name == account.name.app ? account.name.app : nil
         overflow.fingerprint = fingerprint
-        overflow.template = Array("\(words)".utf8)
+        overflow.template = Array("\(title)".utf8)
         return overflow
     }
 
@@ -102,8 +102,8 @@ extension RecordCommit {
     /// - Parameters:
     ///   - group: The group that has too many series; nil if the application has too many groups.
     ///   - fingerprint: The fingerprint of the group, or of the application's overflow group.
-    private mutating func place(
-        _ original: SeriesDescription, of record: DecodedRecord, in group: KnownGroup?, _ fingerprint: String,
+    private mutating func overflowLocation(
+        of original: SeriesDescription, _ record: DecodedRecord, in group: KnownGroup?, _ fingerprint: String,
         _ account: Account, _ process: WriterMemory.ProcessEntry, _ memory: inout WriterMemory
     ) throws(SQLiteError) -> SeriesLocation {
         let overflow = SeriesTable.Overflow(
@@ -113,22 +113,22 @@ extension RecordCommit {
         if let known = memory.caches.series.find(overflow) {
             entry = known
         } else {
-            let words: StaticString =
+            let title: StaticString =
                 group == nil
                 ? "too many issues of this application to store them separately"
                 : "too many variants of this issue to store them separately"
-            let description = self.overflow(of: original, account, fingerprint, words)
+            let description = self.overflow(of: original, account, fingerprint, title)
             let key = SeriesKey.encode(description)
-            let place: SeriesLocation
+            let location: SeriesLocation
             if let known = try stored(key, sender: process.sender) {
-                place = known
+                location = known
             } else {
                 let known =
                     if let group { group } else { try knownGroup(account: account.id, fingerprint: fingerprint) }
-                place = try insert(description, key, account, known, fingerprint, process)
+                location = try insert(description, key, account, known, fingerprint, process)
             }
             entry = SeriesTable.Entry(
-                sender: process.sender, id: place.series, account: place.account, isWatched: place.isWatched)
+                sender: process.sender, id: location.series, account: location.account, isWatched: location.isWatched)
             entry.isOverflow = true
         }
         memory.caches.series.insert(
@@ -331,11 +331,11 @@ struct SeriesTable {
     @inline(__always)
     func find(_ number: UInt32, sender: Int64) -> Entry? {
         guard number < first.count else { return nil }
-        var place = first[Int(number)]
-        while place > 0 {
-            let entry = entries[Int(place) &- 1]
+        var index = first[Int(number)]
+        while index > 0 {
+            let entry = entries[Int(index) &- 1]
             if entry.sender == sender { return entry }
-            place = entry.next
+            index = entry.next
         }
         return nil
     }

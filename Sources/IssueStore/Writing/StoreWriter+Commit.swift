@@ -227,26 +227,26 @@ struct RecordCommit {
         _ memory: inout WriterMemory
     ) throws(SQLiteError) {
         isGroupNew = false
-        let place: SeriesLocation
+        let location: SeriesLocation
         if let known = memory.caches.series.find(record.series, sender: process.sender) {
-            place = self.place(of: record, submission, known)
+            location = self.location(of: record, submission, known)
         } else {
-            place = try findSeries(of: record, submission, process, &memory)
+            location = try findSeries(of: record, submission, process, &memory)
         }
-        var row = row(of: record, series: place.series, process, submission.batch.bytes.span)
-        if place.original != nil || process.original != nil {
-            storeOriginal(place.original, process.original, of: record, submission.batch, in: &row)
+        var row = row(of: record, series: location.series, process, submission.batch.bytes.span)
+        if location.original != nil || process.original != nil {
+            storeOriginal(location.original, process.original, of: record, submission.batch, in: &row)
         }
         var reason: PriorityReason? =
             record.severity == .critical ? .critical : isGroupNew ? .firstOfGroup : nil
-        if place.isWatched, !isImport {
-            switch try effect(of: place, &memory) {
+        if location.isWatched, !isImport {
+            switch try effect(of: location, &memory) {
             case .none, .expiry: break
             case .silence: reason = nil
             case .regression: reason = .regression
             }
         }
-        append(row, record, account: place.account, reason, submission.process.accountableUser, &memory)
+        append(row, record, account: location.account, reason, submission.process.accountableUser, &memory)
     }
 
     @inline(__always)
