@@ -18,7 +18,7 @@ package final class Daemon {
     let signals: SignalReceiver
     let wakeUp: DaemonWakeUp
     var configuration: Configuration { effective.configuration }
-    let suspicion = CorruptionCheck()
+    let corruptionCheck = CorruptionCheck()
     let storeLock = StoreLock()
     var lifecycle = Lifecycle()
     /// The path of the socket. If the socket is inherited, the unit's path.
@@ -349,7 +349,7 @@ extension Daemon {
             do {
                 try prepareFolder()
                 let run = try DaemonRun(
-                    configuration, listener: socket.listener, suspicion: suspicion,
+                    configuration, listener: socket.listener, corruptionCheck: corruptionCheck,
                     storeLock: storeLock, damaged: { wakeUp.storeDamaged() },
                     log: log)
                 configurationTakesEffect(run.board)

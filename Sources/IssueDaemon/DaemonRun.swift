@@ -51,7 +51,8 @@ final class DaemonRun {
     /// - Throws: `StoreFailure` if the store can't be opened, or the error of a
     ///   thread or descriptor that can't be created.
     init(
-        _ configuration: Configuration, listener: ListeningSocket, suspicion: CorruptionCheck, storeLock: StoreLock,
+        _ configuration: Configuration, listener: ListeningSocket, corruptionCheck: CorruptionCheck,
+        storeLock: StoreLock,
         damaged: @escaping @Sendable () -> Void, log: Log
     ) throws {
         let path = configuration.store.path
@@ -60,7 +61,7 @@ final class DaemonRun {
         let board = StatusRegistry(path: path)
         let opening = StoreOpening(
             path: path, limits: configuration.limits, retention: configuration.store.retention,
-            suspicion: suspicion, lock: storeLock)
+            corruptionCheck: corruptionCheck, lock: storeLock)
         let writer = WriterService(opening: opening, log: log)
         let queries = QueryService(
             path: path, writer: writer, board: board, replies: SocketLimits(configuration.socket).replyBudget, log: log)
@@ -118,14 +119,14 @@ final class DaemonRun {
                 }
             })
         try started.wait { $0 }?.get()
-        let crowding = Mutex(OverflowWarningLimiter())
+        let warnings = Mutex(OverflowWarningLimiter())
         try writer.perform { writer in
             writer.onPriorityRecords = { alertLogger.came($0) }
-            writer.onCardinalityOverflow = { onCardinalityOverflow in
-                guard crowding.withLock({ $0.came(onCardinalityOverflow, at: Clock.monotonic) }) else { return }
+            writer.onCardinalityOverflow = { overflow in
+                guard warnings.withLock({ $0.came(overflow, at: Clock.monotonic) }) else { return }
                 log.warning(
                     .limitsTooManyNames,
-                    ["uid": "\(onCardinalityOverflow.uid)", "names": onCardinalityOverflow.kind.rawValue])
+                    ["uid": "\(overflow.uid)", "names": overflow.kind.rawValue])
             }
         }
         readers.append(try JoinableThread(name: "announcer") { alertLogger.run() })
@@ -215,7 +216,7 @@ final class DaemonRun {
         let wasWell = pulse.request()
         let pulse = pulse
         socket.enqueue { $0.pulses.append(pulse) }
-        writer.nudge { pulse.beat(.writer) }
+        writer.enqueue { pulse.beat(.writer) }
         return wasWell
     }
 

@@ -167,16 +167,16 @@ extension FileSystem {
     /// Copies a file. The target must not exist, and is removed if copying fails.
     ///
     /// - Parameter goOn: Called before each step; throws to cancel.
-    package static func copy(_ source: String, to target: String, goOn: () throws -> Void = {}) throws {
+    package static func copy(_ source: String, to target: String, checkCancellation: () throws -> Void = {}) throws {
         let from = try FileDescriptor.open(source)
         let to = try FileDescriptor.open(target, [.writeOnly, .create, .exclusive, .noFollow])
         do {
             var chunk: [UInt8] = []
-            try goOn()
+            try checkCancellation()
             while try from.read(appendingTo: &chunk, atMost: 1 << 20) > 0 {
                 try to.writeAll(chunk)
                 chunk.removeAll(keepingCapacity: true)
-                try goOn()
+                try checkCancellation()
             }
         } catch {
             try? remove(target)

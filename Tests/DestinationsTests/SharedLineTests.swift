@@ -56,7 +56,7 @@ import Testing
             record.fingerprint = whole.fingerprint
         }
 
-        var memo: CachedLine {
+        var cachedLine: CachedLine {
             get { kept.withLock { $0 } }
             set { kept.withLock { $0 = newValue } }
         }

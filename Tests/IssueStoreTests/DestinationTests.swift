@@ -215,7 +215,7 @@ struct DestinationTests {
             state.day = 20_000
             state.dayBytes = .max
             state.unacknowledged = [7: LineSet([0..<1, 5..<9]), 12: LineSet()]
-            state.told = "paused: unauthorised"
+            state.lastLoggedState = "paused: unauthorised"
             state.pace = SendPacer.Saved(factor: 0.5, level: -3.25, backlog: 2)
             state.pacedAt = Timestamp(milliseconds: 6)
             do {

@@ -23,8 +23,8 @@ extension LogzFormat {
         let (time, timeRepair) = stored.believedTime
 
         var line = LineWriter()
-        var memo = outbound.memory?.memo ?? CachedLine()
-        var shared = SharedParts(memo.parts)
+        var cached = outbound.memory?.cachedLine ?? CachedLine()
+        var shared = SharedParts(cached.parts)
         let moment = time.text
         line.put("@timestamp", moment)
         line.put(&shared) { line in
@@ -40,7 +40,7 @@ extension LogzFormat {
         line.put(&shared) { line in line.putEnvironment(outbound.stored.record.app) }
         line.put("reported_at", moment)
         line.put(&shared) { line in line.putMobile(outbound.stored.record.app) }
-        let metadata = putMetadata(of: outbound, into: &line, types: &types, &memo)
+        let metadata = putMetadata(of: outbound, into: &line, types: &types, &cached)
         line.put(&shared) { line in
             let record = outbound.stored.record
             line.put("severity", (record.severity ?? .error).name)
@@ -54,8 +54,8 @@ extension LogzFormat {
         line.put("uid", Int64(stored.sender.uid))
         line.put(&shared) { line in line.put("fingerprint", outbound.fingerprint) }
         // Cut fields are named at the end of the line. The next line would omit them if it copied these parts.
-        if !shared.written.isEmpty, line.truncated.names.isEmpty { memo.parts = shared.written }
-        outbound.memory?.memo = memo
+        if !shared.written.isEmpty, line.truncated.names.isEmpty { cached.parts = shared.written }
+        outbound.memory?.cachedLine = cached
         line.put("occurrences", outbound.occurrences)
         line.put("suppressed_before", outbound.suppressedBefore)
         line.putCauses(record.causes)
@@ -79,18 +79,18 @@ extension LogzFormat {
 
     /// Writes the metadata that fits, and returns the rest.
     private func putMetadata(
-        of outbound: OutboundRecord, into line: inout LineWriter, types: inout FieldTypes, _ memo: inout CachedLine
+        of outbound: OutboundRecord, into line: inout LineWriter, types: inout FieldTypes, _ cached: inout CachedLine
     ) -> (context: [JSONValue.Member], repairs: [String]) {
-        if memo.metadataName.isEmpty {
-            memo.metadataName =
+        if cached.metadataName.isEmpty {
+            cached.metadataName =
                 metadataKey ?? "\(Self.fieldName(of: outbound.stored.record.app?.platform)).metadata"
         }
-        let name = memo.metadataName
+        let name = cached.metadataName
         if let text = outbound.storedMetadata {
-            var plain = PlainMetadata(under: name, memo.fields)
+            var plain = PlainMetadata(under: name, cached.fields)
             if let json = plain.json(of: text, types) {
                 line.put(name, json: json)
-                memo.fields = plain.fields
+                cached.fields = plain.fields
                 return ([], [])
             }
         }

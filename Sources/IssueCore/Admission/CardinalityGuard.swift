@@ -259,13 +259,13 @@ package struct OverflowWarningLimiter: Sendable {
     package init() {}
 
     /// Records an overflow and returns `true` if it should be logged.
-    package mutating func came(_ crowding: CardinalityOverflow, at now: MonotonicInstant) -> Bool {
-        if let last = loggedAt[crowding], last.duration(to: now) < Self.interval { return false }
+    package mutating func came(_ overflow: CardinalityOverflow, at now: MonotonicInstant) -> Bool {
+        if let last = loggedAt[overflow], last.duration(to: now) < Self.interval { return false }
         if loggedAt.count >= Self.maxEntries {
             loggedAt = loggedAt.filter { $0.value.duration(to: now) < Self.interval }
         }
-        guard loggedAt.count < Self.maxEntries || loggedAt[crowding] != nil else { return false }
-        loggedAt[crowding] = now
+        guard loggedAt.count < Self.maxEntries || loggedAt[overflow] != nil else { return false }
+        loggedAt[overflow] = now
         return true
     }
 }

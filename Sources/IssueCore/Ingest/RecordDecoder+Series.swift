@@ -31,7 +31,7 @@ extension RecordDecoder {
             writeShortKey(scanner, source, app)
         else { return seriesByWholeKey(scanner) }
         if case .known(let number, _) = fields.source,
-            let met = memo.expected(shortKey.span, from: number, generation: series.generation)
+            let met = objectCache.expected(shortKey.span, from: number, generation: series.generation)
         {
             return met
         }
@@ -50,7 +50,7 @@ extension RecordDecoder {
             series.remember(number, short.span, hash: hash)
         }
         if case .known(let source, _) = fields.source {
-            memo.expect(number, for: short.span, from: source, generation: series.generation)
+            objectCache.expect(number, for: short.span, from: source, generation: series.generation)
         }
         return number
     }
@@ -91,7 +91,7 @@ extension RecordDecoder {
     private mutating func serial(of reading: ObjectReading) -> UInt64? {
         switch reading {
         case .absent: 0
-        case .known(let number, _): memo.serial(of: number)
+        case .known(let number, _): objectCache.serial(of: number)
         case .read: nil
         }
     }
@@ -129,7 +129,7 @@ extension RecordDecoder {
 
     private mutating func takeOver(_ reading: ObjectReading, _ container: RecordContainer) {
         guard case .known(let number, let start) = reading else { return }
-        fields.take(memo[number], container, from: start)
+        fields.take(objectCache[number], container, from: start)
     }
 
     private mutating func writeKey(_ scanner: borrowing JSONScanner) {

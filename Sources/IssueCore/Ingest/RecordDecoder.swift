@@ -14,7 +14,7 @@ package struct RecordDecoder: Sendable {
     let hash: WordHash
     var fields = RecordFields()
     var times = TimeReader()
-    var memo: ObjectCache
+    var objectCache: ObjectCache
     var series = SeriesKeyCache()
     /// The key of the record's series. Not part of a batch.
     var key = ByteBuffer()
@@ -32,7 +32,7 @@ package struct RecordDecoder: Sendable {
     package init(limits: RecordLimits, seed: UInt64) {
         self.limits = limits
         hash = WordHash(seed: seed)
-        memo = ObjectCache(seed: seed)
+        objectCache = ObjectCache(seed: seed)
     }
 
     /// Decodes the next record and adds it to a batch.
@@ -70,7 +70,7 @@ package struct RecordDecoder: Sendable {
     private mutating func read(_ scanner: inout JSONScanner, into batch: inout RecordBatch) throws(RecordRejection) {
         let first = scanner.position
         fields.forgetAll()
-        memo.makeRoom()
+        objectCache.makeRoom()
         if series.isFull {
             // Complete the batch first. Afterwards, the numbers of its series are no longer known.
             complete(&batch)
@@ -202,7 +202,7 @@ extension RecordDecoder {
                 case .source, .app:
                     let inner: RecordContainer = known == .source ? .source : .app
                     let start = scanner.position
-                    if let met = memo.find(scanner.bytes, at: start, inner),
+                    if let met = objectCache.find(scanner.bytes, at: start, inner),
                         scanner.passObject(met.byteCount, keys: met.keys)
                     {
                         fields.set(inner, .known(number: met.number, start: start))
@@ -230,7 +230,7 @@ extension RecordDecoder {
     ) {
         fields.set(container, .read)
         guard let read = fields.object(container, from: start),
-            let number = memo.remember(
+            let number = objectCache.remember(
                 scanner.bytes, start..<scanner.position, container, keys: scanner.keyCount - keysBefore, read)
         else { return }
         fields.set(container, .known(number: number, start: start))

@@ -89,7 +89,7 @@ package struct CachedLine: Sendable {
 /// A holder of the cached line parts of a series. One destination fills and uses it. It is
 /// discarded together with the cached series.
 package protocol LineCache: AnyObject, Sendable {
-    var memo: CachedLine { get set }
+    var cachedLine: CachedLine { get set }
 
     /// Adds the fields that the series has in common to a record.
     func complete(_ record: inout IssueRecord)

@@ -172,19 +172,19 @@ extension ForwardingLoop where Destination: ~Copyable {
         for line in outcome.dead where !left.contains(line.line) { dead[line.line] = try allLines()[line.line] }
         // The last reply may be about a rejected line, or about the lines that
         // were left after the rejected ones had been found.
-        let words = dead.isEmpty ? answer : refusal ?? answer
-        let taking = deliveredCount > left.count ? self.taking ?? "accepted, while others were rejected" : words
+        let rejection = dead.isEmpty ? answer : refusal ?? answer
+        let taking = deliveredCount > left.count ? self.taking ?? "accepted, while others were rejected" : rejection
         let attempts = state.batchAttempts
         if outcome.left.isEmpty { state.batchAttempts = 0 }
         if !dead.isEmpty {
             service.log.warning(
                 .destinationDeadLetters,
                 [
-                    "destination": service.destination.name, "count": "\(dead.count)", "answer": words,
+                    "destination": service.destination.name, "count": "\(dead.count)", "answer": rejection,
                 ])
         }
         var settlement = BatchSettlement(
-            batch: batch, outcome: outcome, attempts: attempts, answer: taking, refusal: words,
+            batch: batch, outcome: outcome, attempts: attempts, answer: taking, refusal: rejection,
             deadLines: dead, left: left, at: Clock.wall, state: state)
         settlement.unacknowledgedOfRest = unacknowledged[batch.id]?.counted(among: outcome.left) ?? LineSet()
         let (stored, id) = (settlement, service.destination.id)
@@ -233,9 +233,9 @@ extension ForwardingLoop where Destination: ~Copyable {
         let name = service.destination.name
         switch view.state {
         case .paused:
-            let told = "paused: \(view.reason ?? "")"
-            guard state.told != told else { return }
-            state.told = told
+            let logged = "paused: \(view.reason ?? "")"
+            guard state.lastLoggedState != logged else { return }
+            state.lastLoggedState = logged
             service.log.warning(
                 .destinationPaused,
                 [
@@ -245,8 +245,8 @@ extension ForwardingLoop where Destination: ~Copyable {
         case .waiting:
             // The reason may change with each attempt. Only the fact that the
             // destination is unavailable matters.
-            guard state.told != "away" else { return }
-            state.told = "away"
+            guard state.lastLoggedState != "away" else { return }
+            state.lastLoggedState = "away"
             let isReached = view.reason.flatMap { FailureClass(rawValue: $0) }?.isReached ?? true
             service.log.warning(
                 isReached
@@ -256,8 +256,8 @@ extension ForwardingLoop where Destination: ~Copyable {
                     "destination": name, "reason": view.reason ?? "", "answer": view.lastAnswer ?? "",
                 ])
         case .idle, .sending:
-            guard machine.isAcceptingRecords, state.told != nil else { return }
-            state.told = nil
+            guard machine.isAcceptingRecords, state.lastLoggedState != nil else { return }
+            state.lastLoggedState = nil
             service.log.notice(.destinationAvailable, ["destination": name])
         }
     }

@@ -60,7 +60,7 @@ struct BackupJob {
         try StoreCopy.mark(path)
         try FileDescriptor.open(path).synchronize()
         // The client may have left meanwhile.
-        try run.goOn()
+        try run.checkCancellation()
         return copy.total
     }
 

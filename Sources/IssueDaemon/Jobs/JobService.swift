@@ -241,7 +241,7 @@ struct JobRun {
     /// Reads in one snapshot, and retries if the snapshot was ended because the write-ahead log was too large.
     func reading<Value>(_ body: () throws -> Value) throws -> Value {
         for _ in 1..<Self.maxAttempts {
-            do { return try body() } catch StoreFailure.walTooLarge { try goOn() }
+            do { return try body() } catch StoreFailure.walTooLarge { try checkCancellation() }
         }
         return try body()
     }
@@ -249,7 +249,7 @@ struct JobRun {
     private static let maxAttempts = 20
 
     /// Called between two steps. Throws `Stopped` if the job must be given up.
-    func goOn() throws {
+    func checkCancellation() throws {
         guard !isStopping() else { throw Stopped() }
     }
 
@@ -272,7 +272,7 @@ struct JobRun {
     /// Called between two steps. Sends progress to the client now and then, and
     /// throws `Stopped` if the job must be given up.
     mutating func progress(_ reply: some JSONCodable) throws {
-        try goOn()
+        try checkCancellation()
         let now = Clock.monotonic
         if let reportedAt, reportedAt.duration(to: now) < Self.interval { return }
         reportedAt = now
@@ -292,28 +292,28 @@ struct Collection {
         let kept = try writer.perform { try $0.retentionStart(wall: Clock.wall, monotonic: Clock.monotonic) }
         let old = try writer.perform { try $0.newestExpiredRange(wall: Clock.wall, monotonic: Clock.monotonic) }
         var references = StoreReader.References()
-        while try run.reading({ try reader.read(&references) }) { try run.goOn() }
+        while try run.reading({ try reader.read(&references) }) { try run.checkCancellation() }
         let unreferenced = try run.reading { try reader.unreferenced(references, quietSince: old) }
         let edge = references.edge
         for some in Self.portions(unreferenced.series) {
             try writer.perform { try $0.collect(series: some, seenThrough: edge) }
-            try run.goOn()
+            try run.checkCancellation()
         }
         for some in Self.portions(unreferenced.processes) {
             try writer.perform { try $0.collect(processes: some, seenThrough: edge) }
-            try run.goOn()
+            try run.checkCancellation()
         }
-        while try writer.perform({ try $0.collectOwners() }) { try run.goOn() }
+        while try writer.perform({ try $0.collectOwners() }) { try run.checkCancellation() }
         if isErasing {
             try writer.perform { try $0.eraseNewestOwners(processes: unreferenced.processes, seenThrough: edge) }
-            while try writer.perform({ try $0.collectOwners() }) { try run.goOn() }
+            while try writer.perform({ try $0.collectOwners() }) { try run.checkCancellation() }
         }
         try collectCounts(run)
         try rollUpCounts(run)
         var number: Int64? = 0
         while let above = number {
             number = try writer.perform { try $0.collectSummaries(above: above, before: kept) }
-            try run.goOn()
+            try run.checkCancellation()
         }
     }
 
@@ -323,7 +323,7 @@ struct Collection {
         var minute: Int64? = 0
         while let from = minute {
             minute = try writer.perform { try $0.collectCounts(from: from) }
-            try run.goOn()
+            try run.checkCancellation()
         }
     }
 
@@ -335,7 +335,7 @@ struct Collection {
         var minute: Int64? = 0
         while let from = minute {
             minute = try writer.perform { try $0.rollUpCounts(from: from, before: time) }
-            try run.goOn()
+            try run.checkCancellation()
         }
     }
 

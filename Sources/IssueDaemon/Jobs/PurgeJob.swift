@@ -117,22 +117,22 @@ struct PurgeJob {
 
     /// Lists the places outside the database where erased records may be left.
     private func unreachable(_ erasure: Erasure, _ reader: StoreReader, _ run: JobRun) throws -> [String] {
-        var words: [String] = []
+        var remaining: [String] = []
         for name in try FileSystem.names(in: run.folder).sorted()
         where !name.hasSuffix("-wal") && !name.hasSuffix("-shm") {
             for (beginning, kind) in [
                 (BackupJob.beginning, "the backup"), ("damaged-", "the database that was set aside"),
                 ("repaired-", "the database that was set aside"),
             ] where name.hasPrefix("\(run.fileName).\(beginning)") {
-                words.append("\(kind) \(run.folder)/\(name)")
+                remaining.append("\(kind) \(run.folder)/\(name)")
             }
         }
         for (destination, count) in erasure.delivered.sorted(by: { $0.key < $1.key }) {
-            words.append("\(count) of them at the destination \(destination)")
+            remaining.append("\(count) of them at the destination \(destination)")
         }
         let orphans = try reader.orphanedDeadLetters()
-        if orphans > 0 { words.append("\(orphans) dead letters of records that retention has removed") }
-        return words
+        if orphans > 0 { remaining.append("\(orphans) dead letters of records that retention has removed") }
+        return remaining
     }
 }
 

@@ -95,7 +95,7 @@ struct RepairJob {
         defer { StoreFiles.remove(copy) }
         let log = (try? FileSystem.status(of: path + "-wal").size) ?? 0
         try run.requireSpace(for: try FileSystem.status(of: path).size + log)
-        try SchemaPages(makingStoreAt: copy).copy(path, to: copy, goOn: run.goOn)
+        try SchemaPages(makingStoreAt: copy).copy(path, to: copy, checkCancellation: run.checkCancellation)
         guard let store = try? QuarantinedStore(path: copy, original: path, randomBits: Randomness.uint64()) else {
             return nil
         }
@@ -115,7 +115,7 @@ struct RepairJob {
         while let (notes, next) = store.notes(above: last) {
             last = next
             try run.writer.perform { try $0.importSalvaged(notes) }
-            try run.goOn()
+            try run.checkCancellation()
         }
     }
 
@@ -195,8 +195,8 @@ struct SchemaPages {
     ///   - path: The path of the database.
     ///   - copy: The path of the copy.
     ///   - goOn: Called between two steps. Throws if copying must end.
-    func copy(_ path: String, to copy: String, goOn: () throws -> Void) throws {
-        try FileSystem.copy(path, to: copy, goOn: goOn)
+    func copy(_ path: String, to copy: String, checkCancellation: () throws -> Void) throws {
+        try FileSystem.copy(path, to: copy, checkCancellation: checkCancellation)
         var beginning = try Self.beginning(of: copy, atMost: pageBytes * (pages.map(\.number).max() ?? 1))
         for page in pages {
             let start = (page.number - 1) * pageBytes
@@ -205,7 +205,7 @@ struct SchemaPages {
         }
         try FileDescriptor.open(copy, .writeOnly).writeAll(beginning)
         if (try? FileSystem.status(of: path + "-wal")) != nil {
-            try FileSystem.copy(path + "-wal", to: copy + "-wal", goOn: goOn)
+            try FileSystem.copy(path + "-wal", to: copy + "-wal", checkCancellation: checkCancellation)
         }
     }
 }

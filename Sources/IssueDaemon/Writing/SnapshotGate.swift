@@ -156,7 +156,7 @@ final class SnapshotGate: Sendable {
 struct WALRelief {
     private let snapshots: SnapshotGate
     private let log: Log
-    private let usual: WALLimits
+    private let normal: WALLimits
     private let duringBackup: WALLimits
     /// When to try again after another program, or a full disk, has kept the WAL from being reset.
     private var retryAt: MonotonicInstant?
@@ -168,9 +168,9 @@ struct WALRelief {
     private static let retryInterval: Duration = .milliseconds(250)
     private static let reportInterval: Duration = .seconds(60)
 
-    init(_ snapshots: SnapshotGate, usual: WALLimits, duringBackup: WALLimits, log: Log) {
+    init(_ snapshots: SnapshotGate, normal: WALLimits, duringBackup: WALLimits, log: Log) {
         self.snapshots = snapshots
-        self.usual = usual
+        self.normal = normal
         self.duringBackup = duringBackup
         self.log = log
     }
@@ -186,7 +186,7 @@ struct WALRelief {
     ///     from the beginning.
     /// - Returns: Whether commits may continue.
     mutating func relieve(_ writer: StoreWriter, wantsCommit: Bool, _ checkpoint: () -> Void) -> Bool {
-        let limits = snapshots.isBackingUp ? duringBackup : usual
+        let limits = snapshots.isBackingUp ? duringBackup : normal
         writer.walFrameLimit = limits.frameLimit
         let pressure = limits.pressure(frames: writer.walPages)
         guard pressure > .none else {

@@ -12,7 +12,7 @@ struct StoreOpening: Sendable {
     var path: String
     var limits: LimitSettings
     var retention: RetentionSettings
-    var suspicion = CorruptionCheck()
+    var corruptionCheck = CorruptionCheck()
     var lock = StoreLock()
 
     /// The number of attempts to open a file before it is moved aside.
@@ -27,8 +27,8 @@ struct StoreOpening: Sendable {
             let writer = try openWithRetries()
             if isWALMissing { log.warning(.storeWALMissing) }
             return writer
-        } catch .foreign(let words) {
-            log.error(.storeForeign, ["error": words])
+        } catch .foreign(let message) {
+            log.error(.storeForeign, ["error": message])
         } catch {
             let isOfTheFile = error.isDamage && !error.isUnreadable
             guard error.isFixedByNewFile, isOfTheFile || canCreateNewFile else { throw error }
@@ -71,7 +71,7 @@ struct StoreOpening: Sendable {
     ///
     /// If the disk can't be read at all, nothing is known about the file.
     func verdict(on damage: StoreFailure) -> CorruptionCheck.CheckResult {
-        let verdict = suspicion.verdict(on: damage, at: path)
+        let verdict = corruptionCheck.verdict(on: damage, at: path)
         return verdict == .confirmed && damage.isUnreadable && !canCreateNewFile ? .inconclusive : verdict
     }
 
@@ -81,8 +81,8 @@ struct StoreOpening: Sendable {
         for _ in 1..<Self.attempts {
             do throws(StoreFailure) {
                 return try StoreWriter(settings(path))
-            } catch .foreign(let words) {
-                throw .foreign(words)
+            } catch .foreign(let message) {
+                throw .foreign(message)
             } catch {
                 guard error.isFixedByNewFile else { throw error }
                 CorruptionCheck.rest()

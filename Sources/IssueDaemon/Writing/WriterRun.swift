@@ -33,7 +33,7 @@ final class WriterRun {
     /// The error of the last checkpoint; nil if it has succeeded.
     private var checkpointFailure: StoreFailure?
     private var relief: WALRelief
-    private var upkeep: StoreMaintenance
+    private var maintenance: StoreMaintenance
 
     init(_ service: WriterService, _ writer: StoreWriter, _ callbacks: WriterService.Callbacks) {
         inbox = service.inbox
@@ -48,9 +48,9 @@ final class WriterRun {
         pace = CommitSizePolicy(bulk: WriterService.maxRecords, shared: WriterService.sharedRecords)
         checkpoints = CheckpointPolicy(pages: WriterService.walPages)
         relief = WALRelief(
-            service.snapshots, usual: WALLimits(pageBytes: writer.pageBytes),
+            service.snapshots, normal: WALLimits(pageBytes: writer.pageBytes),
             duringBackup: WALLimits(pageBytes: writer.pageBytes, maxBytes: WALLimits.maxBytesDuringBackup), log: log)
-        upkeep = StoreMaintenance(
+        maintenance = StoreMaintenance(
             folder: FileSystem.parentFolder(of: opening.path), at: Clock.monotonic, removed: callbacks.removed, log: log
         )
     }
@@ -105,7 +105,7 @@ final class WriterRun {
         case .stored: break
         case .refused(.noSpace):
             checkpoints.diskWasFull()
-            upkeep.diskWasFull(at: Clock.monotonic)
+            maintenance.diskWasFull(at: Clock.monotonic)
         case .refused: break
         case .damaged(let damage): setAside(damage)
         }
@@ -114,7 +114,7 @@ final class WriterRun {
     /// Waits for work or until the deadline, and takes what goes into one
     /// commit. Returns nil if the writer must end.
     private func nextWork() -> WriterInbox? {
-        if backlog.isEmpty { waitForWork(until: isAbandoned ? nil : upkeep.deadline(writer)) }
+        if backlog.isEmpty { waitForWork(until: isAbandoned ? nil : maintenance.deadline(writer)) }
         let isDone = backlog.isEmpty
         guard var work = inbox.withLock({ $0.take(isDone: isDone) }) else { return nil }
         let now = Clock.monotonic
@@ -269,10 +269,10 @@ final class WriterRun {
 
     private func performUpkeep(isIdle: Bool) {
         do throws(StoreFailure) {
-            try upkeep.step(writer, isIdle: isIdle, at: Clock.monotonic)
+            try maintenance.step(writer, isIdle: isIdle, at: Clock.monotonic)
         } catch {
             if error.isDamage { return setAside(error) }
-            if upkeep.failed(by: error, at: Clock.monotonic) {
+            if maintenance.failed(by: error, at: Clock.monotonic) {
                 log.warning(.storeMaintenanceFailed, ["error": "\(error)"])
             }
             if error == .noSpace { checkpoints.diskWasFull() }

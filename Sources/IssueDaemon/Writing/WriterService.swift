@@ -124,12 +124,12 @@ final class WriterService: Sendable {
         gate.enter()
         // The writer waits for the last reader to leave, and may have no other
         // work that wakes it.
-        defer { if gate.leave() { nudge {} } }
+        defer { if gate.leave() { enqueue {} } }
         return try body()
     }
 
     /// Enqueues `work` for the writer thread and returns immediately.
-    func nudge(_ work: @escaping @Sendable () -> Void) {
+    func enqueue(_ work: @escaping @Sendable () -> Void) {
         inbox.append(task: { _ in work() })
     }
 

@@ -204,7 +204,7 @@ package struct DestinationRow: Equatable, Sendable {
         /// batch is missing here, that may be any of its lines.
         package var unacknowledged: [BatchID: LineSet] = [:]
         /// The last logged state of the destination, or nil if it is healthy.
-        package var told: String?
+        package var lastLoggedState: String?
         /// The state of the send pacer, and when it was saved.
         package var pace: SendPacer.Saved?
         package var pacedAt: Timestamp?
@@ -242,7 +242,7 @@ extension DestinationRow.State {
             else { continue }
             dayUsers[user] = pair[1]
         }
-        told = value["told"]?.asString
+        lastLoggedState = value["told"]?.asString
         for entry in value["doubts"]?.asArray ?? [] {
             let numbers = entry.asArray?.compactMap(\.asInteger).map { Int(clamping: $0) } ?? []
             guard let batch = numbers.first else { continue }
@@ -283,7 +283,7 @@ extension DestinationRow.State {
                     }
                 }
             }
-            object.member("told", ifPresent: told)
+            object.member("told", ifPresent: lastLoggedState)
             if !unacknowledged.isEmpty {
                 object.key("doubts")
                 object.array { list in

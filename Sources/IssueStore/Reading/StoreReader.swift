@@ -188,7 +188,7 @@ final class SeriesRowCache: LineCache {
         """
 
     /// The cached line that a destination has prepared for this series.
-    var memo: CachedLine {
+    var cachedLine: CachedLine {
         get { kept.withLock { $0 } }
         set { kept.withLock { $0 = newValue } }
     }

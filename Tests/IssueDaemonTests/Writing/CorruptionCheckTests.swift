@@ -31,19 +31,19 @@ struct CorruptionCheckTests {
     @Test("It is reopened if it can be read a moment later, no matter how often the disk fails")
     func unreadablePages() throws {
         try withDatabase { path in
-            let suspicion = CorruptionCheck()
-            for _ in 1...5 { #expect(suspicion.verdict(on: Self.unreadable, at: path) == .healthy) }
-            #expect(suspicion.verdict(on: Self.damage, at: path) == .healthy)
-            #expect(suspicion.verdict(on: Self.unreadable, at: path) == .healthy)
+            let corruptionCheck = CorruptionCheck()
+            for _ in 1...5 { #expect(corruptionCheck.verdict(on: Self.unreadable, at: path) == .healthy) }
+            #expect(corruptionCheck.verdict(on: Self.damage, at: path) == .healthy)
+            #expect(corruptionCheck.verdict(on: Self.unreadable, at: path) == .healthy)
         }
     }
 
     @Test("It is moved aside after the second report that is not caused by the disk, even if it can be read")
     func hiddenDamage() throws {
         try withDatabase { path in
-            let suspicion = CorruptionCheck()
-            #expect(suspicion.verdict(on: Self.damage, at: path) == .healthy)
-            #expect(suspicion.verdict(on: Self.damage, at: path) == .confirmed)
+            let corruptionCheck = CorruptionCheck()
+            #expect(corruptionCheck.verdict(on: Self.damage, at: path) == .healthy)
+            #expect(corruptionCheck.verdict(on: Self.damage, at: path) == .confirmed)
         }
     }
 
@@ -59,8 +59,8 @@ struct CorruptionCheckTests {
     func tooLarge() throws {
         try withDatabase { path in
             try enlarge(path)
-            let suspicion = CorruptionCheck(timeout: .zero)
-            for _ in 1...3 { #expect(suspicion.verdict(on: Self.unreadable, at: path) == .inconclusive) }
+            let corruptionCheck = CorruptionCheck(timeout: .zero)
+            for _ in 1...3 { #expect(corruptionCheck.verdict(on: Self.unreadable, at: path) == .inconclusive) }
             #expect(CorruptionCheck().verdict(on: Self.unreadable, at: path) == .healthy)
         }
     }
@@ -70,9 +70,9 @@ struct CorruptionCheckTests {
     func damagedAndTooLarge() throws {
         try withDatabase { path in
             try enlarge(path)
-            let suspicion = CorruptionCheck(timeout: .zero)
-            #expect(suspicion.verdict(on: Self.damage, at: path) == .inconclusive)
-            #expect(suspicion.verdict(on: Self.damage, at: path) == .confirmed)
+            let corruptionCheck = CorruptionCheck(timeout: .zero)
+            #expect(corruptionCheck.verdict(on: Self.damage, at: path) == .inconclusive)
+            #expect(corruptionCheck.verdict(on: Self.damage, at: path) == .confirmed)
         }
     }
 

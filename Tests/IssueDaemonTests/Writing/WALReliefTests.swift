@@ -16,7 +16,7 @@ struct WALReliefTests {
 
     private func relief(_ gate: SnapshotGate, _ fixture: ScanFixture) -> WALRelief {
         WALRelief(
-            gate, usual: WALLimits(pageBytes: fixture.writer.pageBytes, maxBytes: Self.maxBytes),
+            gate, normal: WALLimits(pageBytes: fixture.writer.pageBytes, maxBytes: Self.maxBytes),
             duringBackup: WALLimits(pageBytes: fixture.writer.pageBytes, maxBytes: 2 * Self.maxBytes), log: .silent)
     }
 
