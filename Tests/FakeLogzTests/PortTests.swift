@@ -58,7 +58,7 @@ struct PortTests {
     }
 
     @Test("The 65th connection is closed")
-    func crowd() throws {
+    func manyConnections() throws {
         try listening { fake in
             let clients = try (0..<64).map { _ in try RawClient(port: fake.port) }
             try clients[63].post("{}")

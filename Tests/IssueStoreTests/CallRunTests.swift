@@ -69,15 +69,15 @@ struct CallRunTests {
 
     @Test("excludes calls that skip a number, have more records, come from another producer, or have rejected records")
     func unlike() throws {
-        let usual = calls([0, 1])
+        let first = calls([0, 1])
         let longer = SentCall([#"{"message":"a"}"#], producer: producer, sequence: 2)
-        let another = SentCall(usual[1].json, producer: ProducerID(high: 1, low: 3), sequence: 2)
-        let unnumbered = SentCall(usual[1].json)
+        let another = SentCall(first[1].json, producer: ProducerID(high: 1, low: 3), sequence: 2)
+        let unnumbered = SentCall(first[1].json)
         let rejected = SentCall([#"{"message":"a"}"#, "{}"], producer: producer, sequence: 2)
         for next in [calls([2])[0], longer, another, unnumbered, rejected] {
-            #expect(try joined([usual[0], next]).calls.count == 2)
+            #expect(try joined([first[0], next]).calls.count == 2)
         }
-        #expect(try joined(usual).calls.count == 1)
+        #expect(try joined(first).calls.count == 1)
         #expect(try joined([unnumbered, unnumbered]).calls.count == 1)
     }
 }

@@ -140,7 +140,7 @@ struct CommitTests {
                 record.metadata = ["x": .string(String(repeating: "x", count: 20_000))]
                 return record
             }
-            for process in [ReportingProcess.usual, .of(uid: 1002)] {
+            for process in [ReportingProcess.ordinary, .of(uid: 1002)] {
                 #expect(throws: StoreFailure.noSpace) { try store.store(big, from: process, to: writer) }
             }
             #expect(try dump(store) == before)

@@ -292,10 +292,10 @@ struct ErasingTests {
         for ending in ["", "-wal"] {
             guard let data = FileManager.default.contents(atPath: path + ending) else { continue }
             var from = data.startIndex
-            while let place = data.range(of: Data(sign.utf8), in: from..<data.endIndex) {
-                let text = data[place.lowerBound...].prefix { 0x21...0x7E ~= $0 && $0 != UInt8(ascii: "\"") }
+            while let match = data.range(of: Data(sign.utf8), in: from..<data.endIndex) {
+                let text = data[match.lowerBound...].prefix { 0x21...0x7E ~= $0 && $0 != UInt8(ascii: "\"") }
                 found.insert(String(decoding: text.prefix(60), as: UTF8.self))
-                from = place.upperBound
+                from = match.upperBound
             }
         }
         return found

@@ -61,8 +61,9 @@ struct FairRetentionTests {
             var expired: Int64 = 0
             var idleSteps = 0
             while try left().count > count {
-                let facts = try writer.retentionSnapshot(freeBytes: nil, wall: store.wall, monotonic: store.monotonic)
-                switch Retention(settings: writer.retention).next(facts) {
+                let snapshot = try writer.retentionSnapshot(
+                    freeBytes: nil, wall: store.wall, monotonic: store.monotonic)
+                switch Retention(settings: writer.retention).next(snapshot) {
                 case .forget(let range, _): expired += try forget(range)
                 case .thin(let holding, _):
                     var thinning = try writer.planThinning(of: holding.range, user: holding.user)
@@ -260,9 +261,9 @@ struct FairRetentionTests {
             try fixture.remember()
             store.settings.retention.maxSize = 0
             fixture.writer.reload(LimitSettings(), store.settings.retention)
-            let facts = try fixture.writer.retentionSnapshot(
+            let snapshot = try fixture.writer.retentionSnapshot(
                 freeBytes: nil, wall: store.wall, monotonic: store.monotonic)
-            guard case .thin(let holding, .size) = Retention(settings: store.settings.retention).next(facts) else {
+            guard case .thin(let holding, .size) = Retention(settings: store.settings.retention).next(snapshot) else {
                 Issue.record("no user has records to remove")
                 return
             }
@@ -370,9 +371,9 @@ struct FairRetentionTests {
             }
             try fixture.writer.closeOpenRange()
             try expectLeftAlone()
-            let facts = try fixture.writer.retentionSnapshot(
+            let snapshot = try fixture.writer.retentionSnapshot(
                 freeBytes: nil, wall: store.wall, monotonic: store.monotonic)
-            let oldest = try #require(facts.oldest)
+            let oldest = try #require(snapshot.oldest)
             while try !fixture.writer.forget(oldest).isDone {}
             while try fixture.writer.shrink(pages: 1) > 0 {}
             try expectLeftAlone()

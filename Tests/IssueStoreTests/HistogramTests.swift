@@ -88,10 +88,10 @@ struct HistogramTests {
             filter.severity = .error
             filter.since = store.wall.advanced(by: .seconds(-1000))
             filter.until = store.wall.advanced(by: .seconds(-100))
-            let grave = try histogram(store, filter, by: .total)
+            let severe = try histogram(store, filter, by: .total)
             #expect(
-                dictionary(grave.series)
-                    == (try scan(store, grave.frame, key: "'total'", where: "series.severity >= 3")))
+                dictionary(severe.series)
+                    == (try scan(store, severe.frame, key: "'total'", where: "series.severity >= 3")))
             let own = try histogram(store, by: .total, .user(7))
             #expect(
                 dictionary(own.series) == (try scan(store, own.frame, key: "'total'", where: "accounts.uid = 7")))
@@ -104,8 +104,8 @@ struct HistogramTests {
     func forgotten() throws {
         try filled { store, writer in
             let before = try histogram(store, by: .severity).series
-            let facts = try writer.retentionSnapshot(freeBytes: nil, wall: store.wall, monotonic: store.monotonic)
-            let oldest = try #require(facts.oldest)
+            let snapshot = try writer.retentionSnapshot(freeBytes: nil, wall: store.wall, monotonic: store.monotonic)
+            let oldest = try #require(snapshot.oldest)
             while try !writer.forget(oldest).isDone {}
             #expect(try store.shell().number("SELECT min(id) FROM records") > 1)
             #expect(try histogram(store, by: .severity).series == before)

@@ -153,10 +153,10 @@ struct LedgerAudit {
             stored[line] = Sum(records: row.int64(3), occurrences: row.int64(4))
         }
         return Set(stored.keys).union(sums.keys).compactMap { line in
-            let (said, counted) = (stored[line] ?? Sum(), sums[line] ?? Sum())
-            guard said != counted else { return nil }
+            let (recorded, counted) = (stored[line] ?? Sum(), sums[line] ?? Sum())
+            guard recorded != counted else { return nil }
             return "destination \(line.destination), account \(line.account), fate \(line.fate): "
-                + "the ledger says \(said), the records say \(counted)"
+                + "the ledger says \(recorded), the records say \(counted)"
         }
     }
 

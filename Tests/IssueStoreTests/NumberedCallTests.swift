@@ -12,7 +12,7 @@ struct NumberedCallTests {
     }
 
     private func send(
-        _ numbers: ClosedRange<Int>, as producer: ProducerID? = nil, from process: ReportingProcess = .usual,
+        _ numbers: ClosedRange<Int>, as producer: ProducerID? = nil, from process: ReportingProcess = .ordinary,
         to writer: StoreWriter, of store: TemporaryStore
     ) throws -> [RecordReceipt] {
         let call = SentCall(records(numbers), producer: producer ?? self.producer, sequence: Int64(numbers.lowerBound))

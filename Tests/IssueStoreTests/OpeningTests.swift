@@ -78,11 +78,11 @@ struct OpeningTests {
             try store.store([IssueRecord(message: "m")], to: store.writer())
             let version = Schema.migrator.newestVersion + 1
             try store.shell().setPragma("user_version", to: Int64(version))
-            guard case .foreign(let words) = failure({ _ = try store.writer() }) else {
+            guard case .foreign(let message) = failure({ _ = try store.writer() }) else {
                 Issue.record("a newer version was opened")
                 return
             }
-            #expect(words.contains("\(version)"))
+            #expect(message.contains("\(version)"))
             #expect(try store.shell().number("SELECT count(*) FROM records") == 1)
         }
     }

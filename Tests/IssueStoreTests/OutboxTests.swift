@@ -39,8 +39,8 @@ struct OutboxTests {
     func priority() throws {
         try TemporaryStore.with { store in
             let driver = try OutboxDriver(store, seed: 1)
-            let usual = try store.store((0..<3).map { _ in IssueRecord(message: "usual") }, to: driver.writer)
-            let grave = try store.store([IssueRecord(message: "usual", severity: .critical)], to: driver.writer)
+            let ordinary = try store.store((0..<3).map { _ in IssueRecord(message: "usual") }, to: driver.writer)
+            let critical = try store.store([IssueRecord(message: "usual", severity: .critical)], to: driver.writer)
             let found = try driver.reader.priority(for: 1, above: 1, limit: 10)
             #expect(found.map(\.candidate.record) == [4])
             let backlog = try driver.reader.backlog(of: driver.destination, after: 0, priority: 1)
@@ -57,10 +57,10 @@ struct OutboxTests {
             #expect(try driver.reader.unansweredBatch(of: driver.destination) == stored)
             #expect(try driver.row.priority == 4)
             #expect(try driver.row.cursor == 0)
-            #expect(try fate(grave[0], driver) == .pending)
+            #expect(try fate(critical[0], driver) == .pending)
             try driver.writer.settle(settlement(stored, store), destination: driver.destination)
-            #expect(try fate(grave[0], driver) == .delivered)
-            #expect(try fate(usual[0], driver) == .pending)
+            #expect(try fate(critical[0], driver) == .delivered)
+            #expect(try fate(ordinary[0], driver) == .pending)
             let ahead = try driver.reader.sentAhead(of: driver.destination, in: 1...4, priority: 4)
             #expect(ahead == StoreReader.SentAhead(gone: [4], refused: [1]))
             #expect(

@@ -175,16 +175,16 @@ struct RecordQueryTests {
             var ids: [String] = []
             for _ in 0..<30 {
                 try log.send(samples.records(1 + Int(samples.below(6))), to: writer, of: store)
-                let news = try reader.newRecords(above: seen, filter, limit: 3, viewer: .user(1000))
-                ids += news.records.map(\.id)
-                #expect(news.seen >= seen)
-                seen = news.seen
+                let new = try reader.newRecords(above: seen, filter, limit: 3, viewer: .user(1000))
+                ids += new.records.map(\.id)
+                #expect(new.seen >= seen)
+                seen = new.seen
             }
             while true {
-                let news = try reader.newRecords(above: seen, filter, limit: 3, viewer: .user(1000))
-                ids += news.records.map(\.id)
-                guard news.seen > seen else { break }
-                seen = news.seen
+                let new = try reader.newRecords(above: seen, filter, limit: 3, viewer: .user(1000))
+                ids += new.records.map(\.id)
+                guard new.seen > seen else { break }
+                seen = new.seen
             }
             #expect(ids == log.matching(filter, .everything).map(\.id))
         }

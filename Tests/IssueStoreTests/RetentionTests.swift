@@ -29,7 +29,7 @@ struct RetentionTests {
             reader = try store.reader()
         }
 
-        func facts() throws -> RetentionSnapshot {
+        func snapshot() throws -> RetentionSnapshot {
             try writer.retentionSnapshot(freeBytes: nil, wall: store.wall, monotonic: store.monotonic)
         }
 
@@ -39,7 +39,7 @@ struct RetentionTests {
             while gone.count < count {
                 let range: RetentionSnapshot.ClosedRange
                 let reason: Retention.Reason
-                switch Retention(settings: writer.retention).next(try facts()) {
+                switch Retention(settings: writer.retention).next(try snapshot()) {
                 case .forget(let oldest, let why): (range, reason) = (oldest, why)
                 case .thin(let holding, let why):
                     // With only one group, the range is removed as a whole.
@@ -92,9 +92,9 @@ struct RetentionTests {
                 let found = try reader.records(all, viewer: .everything).records.map(\.id)
                 #expect(found == rows, sourceLocation: sourceLocation)
                 all.filter.severity = .error
-                let grave = try reader.records(all, viewer: .everything).records.map(\.id)
+                let severe = try reader.records(all, viewer: .everything).records.map(\.id)
                 let expected = Set(log.matching(all.filter, .everything).filter { $0.row >= first }.map(\.id))
-                #expect(grave == rows.filter { expected.contains($0) }, sourceLocation: sourceLocation)
+                #expect(severe == rows.filter { expected.contains($0) }, sourceLocation: sourceLocation)
             }
             let groups = try reader.groups(.all, viewer: .everything).groups
             #expect(groups.map(\.records).reduce(0, +) == Int64(log.entries.count), sourceLocation: sourceLocation)
@@ -164,14 +164,14 @@ struct RetentionTests {
             var record = IssueRecord(message: "m")
             record.metadata = ["x": .string(long)]
             for _ in 0..<80 { try fixture.log.send([record], to: fixture.writer, of: store) }
-            let before = try fixture.facts().usedBytes
+            let before = try fixture.snapshot().usedBytes
             fixture.set { $0.maxSize = before - (600 << 10) }
             let gone = try fixture.retain()
             #expect(gone.map(\.reason) == [.size, .size])
             try fixture.expectSound(from: 41)
             while try fixture.writer.shrink(pages: 7) > 0 {}
             try fixture.writer.checkpoint()
-            let after = try fixture.facts()
+            let after = try fixture.snapshot()
             #expect(after.spareBytes == 0)
             #expect(after.usedBytes < before - (600 << 10))
             #expect(try store.shell().table("PRAGMA integrity_check", columns: 1) == [["ok"]])
@@ -184,7 +184,7 @@ struct RetentionTests {
             let fixture = try Fixture(store, calls: 4)
             fixture.set { $0.maxAge = .zero }
             #expect(try fixture.retain().count == 1)
-            #expect(try fixture.facts().oldest == nil)
+            #expect(try fixture.snapshot().oldest == nil)
             try fixture.expectSound(from: 21)
             let code = try fixture.reader.figures(viewer: .everything).store.id
             fixture.writer = try store.writer()
@@ -208,7 +208,8 @@ struct RetentionTests {
             let fixture = try Fixture(store)
             fixture.set { $0.maxAge = .seconds(22) }
             guard
-                case .forget(let range, .age) = Retention(settings: fixture.writer.retention).next(try fixture.facts())
+                case .forget(let range, .age) = Retention(settings: fixture.writer.retention).next(
+                    try fixture.snapshot())
             else {
                 Issue.record("nothing is old")
                 return
@@ -297,11 +298,11 @@ struct RetentionTests {
     func closesEarly() throws {
         try TemporaryStore.with { store in
             let fixture = try Fixture(store, calls: 1)
-            let since = try #require(try fixture.facts().openSince)
-            #expect(since.duration(to: try fixture.facts().now) == .zero)
+            let since = try #require(try fixture.snapshot().openSince)
+            #expect(since.duration(to: try fixture.snapshot().now) == .zero)
             try fixture.writer.closeOpenRange()
-            #expect(try fixture.facts().openSince == nil)
-            #expect(try fixture.facts().oldest?.lastID == 5)
+            #expect(try fixture.snapshot().openSince == nil)
+            #expect(try fixture.snapshot().oldest?.lastID == 5)
             try fixture.writer.closeOpenRange()
             var samples = SampleRecords(seed: 7)
             for _ in 0..<5 { try fixture.log.send(samples.records(5), to: fixture.writer, of: store) }
@@ -337,8 +338,8 @@ struct RetentionTests {
             samples.issues = 25
             let submission = try Submission(of: samples.records(1000))
             for _ in 0..<66 { try store.commit(submission, to: writer) }
-            let facts = try writer.retentionSnapshot(freeBytes: nil, wall: store.wall, monotonic: store.monotonic)
-            let range = try #require(facts.oldest)
+            let snapshot = try writer.retentionSnapshot(freeBytes: nil, wall: store.wall, monotonic: store.monotonic)
+            let range = try #require(snapshot.oldest)
             var longest = Duration.zero
             var isDone = false
             var steps = 0

@@ -149,7 +149,7 @@ struct SalvageTests {
     }
 
     @Test("Imports what is readable from a corrupt file and counts the rest", arguments: [0.65, 0.75])
-    func damaged(place: Double) throws {
+    func damaged(position: Double) throws {
         try TemporaryStore.with { store in
             do {
                 let writer = try store.writer()
@@ -161,7 +161,7 @@ struct SalvageTests {
             let file = try FileHandle(forUpdating: URL(filePath: old))
             let size = try file.seekToEnd()
             let pages = Int(size) / 8192
-            try file.seek(toOffset: UInt64(Double(pages) * place) * 8192)
+            try file.seek(toOffset: UInt64(Double(pages) * position) * 8192)
             try file.write(contentsOf: Data(repeating: 0x5A, count: 8192 * 4))
             try file.close()
 

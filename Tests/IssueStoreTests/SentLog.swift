@@ -18,7 +18,7 @@ struct SentLog {
 
     /// Commits records of a process as one call.
     mutating func send(
-        _ records: [IssueRecord], from process: ReportingProcess = .usual, to writer: StoreWriter,
+        _ records: [IssueRecord], from process: ReportingProcess = .ordinary, to writer: StoreWriter,
         of store: TemporaryStore
     ) throws {
         let ids = try store.store(records, from: process, to: writer)

@@ -20,7 +20,7 @@ struct SentCall {
 
 extension Submission {
     /// Decodes calls as the socket loop does.
-    init(_ calls: [SentCall], from process: ReportingProcess = .usual) throws {
+    init(_ calls: [SentCall], from process: ReportingProcess = .ordinary) throws {
         var decoder = RecordDecoder(limits: RecordLimits(), seed: 99)
         self.init(process: process, batch: RecordBatch(), calls: [])
         for (token, sent) in calls.enumerated() {
@@ -39,7 +39,7 @@ extension Submission {
         }
     }
 
-    init(of records: [IssueRecord], from process: ReportingProcess = .usual) throws {
+    init(of records: [IssueRecord], from process: ReportingProcess = .ordinary) throws {
         try self.init([SentCall(records)], from: process)
     }
 }

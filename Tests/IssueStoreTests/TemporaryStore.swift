@@ -49,7 +49,7 @@ final class TemporaryStore {
     /// Commits one call of records without numbers, and returns their ids.
     @discardableResult
     func store(
-        _ records: [IssueRecord], from process: ReportingProcess = .usual, to writer: StoreWriter
+        _ records: [IssueRecord], from process: ReportingProcess = .ordinary, to writer: StoreWriter
     ) throws -> [RecordID] {
         let outcomes = try commit(Submission(of: records, from: process), to: writer)
         return outcomes.flatMap(\.ids)
@@ -57,7 +57,7 @@ final class TemporaryStore {
 }
 
 extension ReportingProcess {
-    static let usual = ReportingProcess.of(uid: 1000)
+    static let ordinary = ReportingProcess.of(uid: 1000)
 
     static func of(uid: UInt32, connection: UInt64? = nil, command: String? = "shop", pid: Int32 = 77) -> Self {
         ReportingProcess(

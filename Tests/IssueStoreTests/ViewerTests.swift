@@ -132,13 +132,13 @@ struct ViewerTests {
             let writer = try store.writer()
             let id = try store.store([IssueRecord(message: "m")], to: writer)[0].text
             let reader = try store.reader()
-            #expect(try reader.isReporter(.usual, of: id))
-            var later = ReportingProcess.usual
+            #expect(try reader.isReporter(.ordinary, of: id))
+            var later = ReportingProcess.ordinary
             later.startTime += 1
             #expect(try !reader.isReporter(later, of: id))
             #expect(try !reader.isReporter(.of(uid: 1001), of: id))
             #expect(try !reader.isReporter(.of(uid: 1000, pid: 78), of: id))
-            #expect(try !reader.isReporter(.usual, of: "zzzzzzzzzzzz-1"))
+            #expect(try !reader.isReporter(.ordinary, of: "zzzzzzzzzzzz-1"))
         }
     }
 }

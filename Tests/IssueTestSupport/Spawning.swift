@@ -34,11 +34,11 @@ enum Spawning {
         unsafe posix_spawnattr_setflags(&attributes, Int16(flags))
 
         let variables = environment.map { "\($0.key)=\($0.value)" }
-        var words = unsafe ([program] + arguments).map { unsafe strdup($0) } + [nil]
+        var argumentList = unsafe ([program] + arguments).map { unsafe strdup($0) } + [nil]
         var settings = unsafe variables.map { unsafe strdup($0) } + [nil]
-        defer { unsafe (words + settings).forEach { unsafe free($0) } }
+        defer { unsafe (argumentList + settings).forEach { unsafe free($0) } }
         var pid: pid_t = 0
-        let code = unsafe posix_spawn(&pid, program, &actions, &attributes, &words, &settings)
+        let code = unsafe posix_spawn(&pid, program, &actions, &attributes, &argumentList, &settings)
         guard code == 0 else { throw Errno(rawValue: code) }
         return pid
     }

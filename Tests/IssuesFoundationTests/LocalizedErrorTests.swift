@@ -50,13 +50,13 @@ struct LocalizedErrorTests {
 
     @Test("The user message of a reportable error is added as metadata, unless it equals the message")
     func reportable() throws {
-        let keeper = CollectingSink()
-        withIssueReporters([keeper]) {
+        let sink = CollectingSink()
+        withIssueReporters([sink]) {
             reportIssue(OutOfStock())
             reportIssue(Silent())
         }
 
-        let reports = keeper.reports.withLock { $0 }
+        let reports = sink.reports.withLock { $0 }
         try #require(reports.count == 2)
         #expect(reports[0].metadata["localized_description"] == "This article is sold out.")
         #expect(reports[1].metadata["localized_description"] == nil)
@@ -64,10 +64,10 @@ struct LocalizedErrorTests {
 
     @Test("The texts of a localized error are metadata, and its message is the same in all languages")
     func facts() throws {
-        let keeper = CollectingSink()
-        withIssueReporters([keeper]) { reportIssue(Localized()) }
+        let sink = CollectingSink()
+        withIssueReporters([sink]) { reportIssue(Localized()) }
 
-        let report = try #require(keeper.first)
+        let report = try #require(sink.first)
         #expect(report.message == "Localized()")
         #expect(report.metadata["localized_description"] == "Die Kasse klemmt.")
         #expect(report.metadata["failure_reason"] == "Münze")

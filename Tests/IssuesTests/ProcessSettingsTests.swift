@@ -9,7 +9,7 @@ struct ProcessSettingsTests {
     }
 
     @Test("Without variables the defaults apply")
-    func usual() {
+    func defaults() {
         let settings = Self.settings(["ISSUED_LEVEL": "", "ISSUED_REPORTERS": ""])
         #expect(settings.level == .debug)
         #expect(settings.backtrace == .error)

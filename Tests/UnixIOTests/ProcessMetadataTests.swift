@@ -82,13 +82,13 @@ struct ProcessMetadataTests {
 
     @Test("The information about the current process is correct")
     func ourselves() throws {
-        let facts = try #require(try ProcessMetadata.read(pid: getpid()))
-        #expect(facts.pid == getpid())
-        #expect(facts.executable?.hasPrefix("/") == true)
-        #expect(facts.executable == CurrentProcess.executable)
-        #expect(!facts.command.isEmpty)
-        #expect(facts.startTime > 0)
-        #expect(try ProcessMetadata.read(pid: getpid()) == facts)
+        let metadata = try #require(try ProcessMetadata.read(pid: getpid()))
+        #expect(metadata.pid == getpid())
+        #expect(metadata.executable?.hasPrefix("/") == true)
+        #expect(metadata.executable == CurrentProcess.executable)
+        #expect(!metadata.command.isEmpty)
+        #expect(metadata.startTime > 0)
+        #expect(try ProcessMetadata.read(pid: getpid()) == metadata)
     }
 
     /// Creates a folder like `/proc` with one process in it.
@@ -104,14 +104,14 @@ struct ProcessMetadataTests {
         let folder = try ScratchFolder()
         let root = folder.file("proc")
         try makeProcess(at: root)
-        let facts = try #require(try ProcessMetadata.read(pid: 17, uid: geteuid(), root: root))
+        let metadata = try #require(try ProcessMetadata.read(pid: 17, uid: geteuid(), root: root))
         #expect(
-            facts
+            metadata
                 == ProcessMetadata(
                     pid: 17, command: "shop", executable: nil, unit: "shop.service", startTime: 4242))
         #expect(try ProcessMetadata.read(pid: 17, uid: geteuid() + 1, root: root) == nil)
         // A process that has changed its user since is recognized with the kernel's help.
-        #expect(try ProcessMetadata.read(pid: 17, uid: geteuid() + 1, root: root) { .same } == facts)
+        #expect(try ProcessMetadata.read(pid: 17, uid: geteuid() + 1, root: root) { .same } == metadata)
     }
 
     @Test("A process that ends while it is being read has no information, even if its pid is reused")

@@ -43,7 +43,7 @@ final class ControlledPort: Sendable {
     private let wake: EventCounter
     private let poller: Poller
     private let threadGroup = ThreadGroup()
-    private let keeper = ThreadGroup()
+    private let threads = ThreadGroup()
     private let handler: Handler
 
     init(port: UInt16, name: String, handler: @escaping Handler) throws(Errno) {
@@ -56,7 +56,7 @@ final class ControlledPort: Sendable {
         try poller.add(first.descriptor, token: 1, for: .read)
         // Not captured by the thread's closure, which would keep it open.
         state.withLock { $0.first = first }
-        try keeper.start(name: name) { [self] in keep() }
+        try threads.start(name: name) { [self] in keep() }
     }
 
     /// The number of accepted connections.
@@ -94,7 +94,7 @@ final class ControlledPort: Sendable {
     func end() {
         state.withLock { $0.wanted = .ended }
         wake.signal()
-        keeper.join()
+        threads.join()
         cutConnections()
         threadGroup.join()
     }
@@ -102,8 +102,8 @@ final class ControlledPort: Sendable {
     private func keep() {
         var listener = state.withLock { $0.first.take() }
         // The connections that keep the queue of a blackhole full.
-        var crowd: [OpenSocket] = []
-        defer { extendLifetime(crowd) }
+        var connections: [OpenSocket] = []
+        defer { extendLifetime(connections) }
         var mode = PortMode.open
         var events: [PollEvent] = []
 
@@ -115,7 +115,7 @@ final class ControlledPort: Sendable {
             if isCut { cutConnections() }
             if wanted != mode {
                 listener = nil
-                crowd = []
+                connections = []
                 switch wanted {
                 case .open:
                     listener = try? OpenSocket(Socket.listenLoopback(at: .ipv4Loopback(port: port)))
@@ -125,7 +125,7 @@ final class ControlledPort: Sendable {
                     mode = .closed
                 case .blackhole:
                     listener = try? OpenSocket(Socket.listenLoopback(at: .ipv4Loopback(port: port), backlog: 1))
-                    crowd = Self.fill(port)
+                    connections = Self.fill(port)
                     mode = .blackhole
                 case .ended:
                     mode = .ended
@@ -169,12 +169,12 @@ final class ControlledPort: Sendable {
 
     /// Connects until the accept queue is full, so that further connections get no reply at all.
     private static func fill(_ port: UInt16) -> [OpenSocket] {
-        var crowd: [OpenSocket] = []
-        while crowd.count < 16,
+        var connections: [OpenSocket] = []
+        while connections.count < 16,
             let socket = try? Socket.connect(to: .ipv4Loopback(port: port), timeout: .milliseconds(100))
         {
-            crowd.append(OpenSocket(socket))
+            connections.append(OpenSocket(socket))
         }
-        return crowd
+        return connections
     }
 }

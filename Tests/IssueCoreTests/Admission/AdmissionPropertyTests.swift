@@ -7,7 +7,7 @@ struct AdmissionPropertyTests {
     private struct OutboxScan {
         var admission: Admission
         var state: AdmissionState
-        var judgements: [AdmissionDecision] = []
+        var decisions: [AdmissionDecision] = []
         var drafts: [SummaryDraft] = []
 
         init(_ settings: LimitSettings, _ bounds: Admission.Bounds, from state: AdmissionState = AdmissionState()) {
@@ -27,7 +27,7 @@ struct AdmissionPropertyTests {
                     account: candidate.account, limits: admission.settings.defaultApplicationLimits,
                     buckets: state.buckets.filter { $0.key.account == candidate.account })
             }
-            judgements.append(admission.evaluate(candidate, at: now))
+            decisions.append(admission.evaluate(candidate, at: now))
         }
 
         mutating func save() {
@@ -67,13 +67,13 @@ struct AdmissionPropertyTests {
 
         var suppressed: [AccountID: Int64] = [:]
         var occurrences: [AccountID: Int64] = [:]
-        for ((candidate, _), judgement) in zip(log, walk.judgements) {
-            guard case .suppress = judgement else { continue }
+        for ((candidate, _), decision) in zip(log, walk.decisions) {
+            guard case .suppress = decision else { continue }
             suppressed[candidate.account, default: 0] += 1
             occurrences[candidate.account, default: 0] += candidate.count
         }
         let summaries = Dictionary(grouping: walk.drafts, by: \.account)
-        #expect(walk.judgements.count == log.count)
+        #expect(walk.decisions.count == log.count)
         #expect(suppressed.values.reduce(0, +) > 100)
         #expect(summaries.mapValues { $0.map(\.suppressedCount).reduce(0, +) } == suppressed)
         #expect(summaries.mapValues { $0.map(\.suppressedOccurrences).reduce(0, +) } == occurrences)
@@ -99,7 +99,7 @@ struct AdmissionPropertyTests {
             stopped.admission = Admission(settings: settings(seed), state: stopped.state, bounds: bounds)
         }
 
-        #expect(stopped.judgements == straight.judgements)
+        #expect(stopped.decisions == straight.decisions)
         #expect(stopped.drafts == straight.drafts)
         straight.save()
         stopped.save()
@@ -129,7 +129,7 @@ struct AdmissionPropertyTests {
             }
         }
 
-        #expect(walk.judgements == straight.judgements)
+        #expect(walk.decisions == straight.decisions)
         #expect(walk.drafts == straight.drafts)
     }
 
@@ -144,7 +144,7 @@ struct AdmissionPropertyTests {
             walk.walk(candidate, at: now)
             sent += walk.drafts.map(\.windowEnd.milliseconds)
             walk.drafts = []
-            if case .admit = walk.judgements[walk.judgements.count - 1] { sent.append(now.milliseconds) }
+            if case .admit = walk.decisions[walk.decisions.count - 1] { sent.append(now.milliseconds) }
         }
         sent.sort()
 
@@ -171,11 +171,11 @@ struct AdmissionPropertyTests {
         for second in 0..<1800 as Range<Int64> {
             let now = RecordLogInstant(milliseconds: second * 1000)
             summaries += admission.dueSummaries(at: now).count
-            for loud in 0..<50 as Range<Int64> {
+            for noisy in 0..<50 as Range<Int64> {
                 id += 1
                 _ = admission.evaluate(
                     Candidate(
-                        record: RowID(id), group: GroupID(loud), account: 1, user: 1001, severity: .error,
+                        record: RowID(id), group: GroupID(noisy), account: 1, user: 1001, severity: .error,
                         isFirstOfGroup: second == 0), at: now)
             }
             if second % 600 == 599 {

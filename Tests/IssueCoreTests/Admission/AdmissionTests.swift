@@ -19,12 +19,12 @@ struct AdmissionTests {
     func group() {
         var admission = Admission(settings: LimitSettings())
 
-        let judgements = (1...8).map { admission.evaluate(record($0, first: $0 == 1, count: 2), at: at(0)) }
+        let decisions = (1...8).map { admission.evaluate(record($0, first: $0 == 1, count: 2), at: at(0)) }
         let later = admission.evaluate(record(9), at: at(300))
 
         // The first record of a group does not use the group's bucket.
         #expect(
-            judgements == (1...6).map { .admit(suppressedBefore: 0, occurrences: 2 * $0) }
+            decisions == (1...6).map { .admit(suppressedBefore: 0, occurrences: 2 * $0) }
                 + [.suppress(.groupRate), .suppress(.groupRate)])
         #expect(later == .admit(suppressedBefore: 2, occurrences: 17))
     }
@@ -50,11 +50,11 @@ struct AdmissionTests {
         settings.groupBurst = 0
         var admission = Admission(settings: settings)
 
-        let loud = (1...200).map { admission.evaluate(record($0, group: $0), at: at(0)) }
+        let noisy = (1...200).map { admission.evaluate(record($0, group: $0), at: at(0)) }
         let neighbour = admission.evaluate(record(201, group: 201, account: 2, user: 1002), at: at(0))
 
         // 20 % are reserved for critical records and 20 % for new groups.
-        #expect(loud.count { $0 == .suppress(.applicationRate) } == 140)
+        #expect(noisy.count { $0 == .suppress(.applicationRate) } == 140)
         #expect(neighbour == .admit(suppressedBefore: 0, occurrences: 1))
     }
 

@@ -15,7 +15,7 @@ struct LimitsSimulation {
 
     private(set) var minutes = [Minute](repeating: Minute(), count: Self.length)
     /// The number of suppressed records without a summary at the end of the hour.
-    private(set) var untold: Int64 = 0
+    private(set) var suppressedAtEnd: Int64 = 0
 
     static let length = 60
 
@@ -29,7 +29,7 @@ struct LimitsSimulation {
             happen(at: second)
         }
         let last = Int64(Self.length * 60) - 1
-        untold = admission.closeAll(at: Self.instant(last)).reduce(0) { $0 + $1.suppressedCount }
+        suppressedAtEnd = admission.closeAll(at: Self.instant(last)).reduce(0) { $0 + $1.suppressedCount }
     }
 
     private mutating func happen(at second: Int64) {
@@ -59,13 +59,13 @@ struct LimitsSimulation {
     private mutating func evaluate(group: Int64, account: Int64, severity: Severity = .error, at second: Int64) {
         record = record + 1
         let minute = Int(second / 60)
-        let judgement = admission.evaluate(
+        let decision = admission.evaluate(
             Candidate(
                 record: record, group: GroupID(group), account: AccountID(account), user: 1000, severity: severity,
                 isFirstOfGroup: seen.insert(group).inserted), at: Self.instant(second))
         minutes[minute].received += 1
         if severity == .critical { minutes[minute].critical += 1 }
-        guard case .admit = judgement else { return }
+        guard case .admit = decision else { return }
         minutes[minute].whole += 1
         if severity == .critical { minutes[minute].wholeCritical += 1 }
     }

@@ -10,7 +10,7 @@ struct LimitsSimulationTests {
         let whole = minutes.reduce(0) { $0 + $1.whole }
         let summarized = minutes.reduce(0) { $0 + $1.summarized }
         #expect(received > 180_000)
-        #expect(whole + summarized + simulation.untold == received)
+        #expect(whole + summarized + simulation.suppressedAtEnd == received)
         #expect(minutes.allSatisfy { $0.wholeCritical == $0.critical })
         #expect(minutes.allSatisfy { $0.whole + $0.summaries <= 600 })
         // One issue 50 times a second for a quarter of an hour: five records at once, then one

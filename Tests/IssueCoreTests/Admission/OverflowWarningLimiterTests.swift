@@ -8,24 +8,24 @@ struct CrowdingNewsTests {
 
     @Test("are logged once per user and kind, and again after an hour")
     func once() {
-        var news = OverflowWarningLimiter()
+        var limiter = OverflowWarningLimiter()
         let issues = CardinalityOverflow(uid: 1, kind: .issues)
         let logged = [
-            news.came(issues, at: start), news.came(issues, at: start.advanced(by: .seconds(3599))),
-            news.came(CardinalityOverflow(uid: 2, kind: .issues), at: start),
-            news.came(CardinalityOverflow(uid: 1, kind: .senders), at: start),
-            news.came(issues, at: start.advanced(by: .seconds(3600))),
+            limiter.came(issues, at: start), limiter.came(issues, at: start.advanced(by: .seconds(3599))),
+            limiter.came(CardinalityOverflow(uid: 2, kind: .issues), at: start),
+            limiter.came(CardinalityOverflow(uid: 1, kind: .senders), at: start),
+            limiter.came(issues, at: start.advanced(by: .seconds(3600))),
         ]
         #expect(logged == [true, false, true, true, true])
     }
 
     @Test("are limited to about a thousand per hour for all users")
     func bounded() {
-        var news = OverflowWarningLimiter()
-        let logged = (0..<5000).count { news.came(CardinalityOverflow(uid: UInt32($0), kind: .senders), at: start) }
+        var limiter = OverflowWarningLimiter()
+        let logged = (0..<5000).count { limiter.came(CardinalityOverflow(uid: UInt32($0), kind: .senders), at: start) }
         #expect(logged == 1024)
-        let isToldLater = news.came(
+        let isLoggedLater = limiter.came(
             CardinalityOverflow(uid: 4999, kind: .senders), at: start.advanced(by: OverflowWarningLimiter.interval))
-        #expect(isToldLater)
+        #expect(isLoggedLater)
     }
 }

@@ -127,8 +127,8 @@ struct SummaryTests {
         var suppressed: Int64 = 0
         for group in 1...500 as ClosedRange<Int64> {
             for id in 0...3 as ClosedRange<Int64> {
-                let judgement = admission.evaluate(record(id, group: group, account: group), at: at(0))
-                if case .suppress = judgement { suppressed += 1 }
+                let decision = admission.evaluate(record(id, group: group, account: group), at: at(0))
+                if case .suppress = decision { suppressed += 1 }
             }
         }
 

@@ -12,7 +12,7 @@ struct HeldRunTests {
     private struct Runs {
         var admission: Admission
         var runs: [Series: SuppressedRun] = [:]
-        var judgements: [AdmissionDecision] = []
+        var decisions: [AdmissionDecision] = []
         var drafts: [SummaryDraft] = []
         var taken = 0
 
@@ -23,7 +23,7 @@ struct HeldRunTests {
             if isUsual, !isDue, let run = runs[series], now < run.until {
                 runs[series]?.add(candidate.record, count: candidate.count, at: now)
                 taken += 1
-                return judgements.append(.suppress(run.reason))
+                return decisions.append(.suppress(run.reason))
             }
             if isDue {
                 end { _ in true }
@@ -31,9 +31,9 @@ struct HeldRunTests {
                 drafts += admission.dueSummaries(at: now)
             }
             end { $0.group == candidate.group }
-            let judgement = admission.evaluate(candidate, at: now)
-            judgements.append(judgement)
-            switch judgement {
+            let decision = admission.evaluate(candidate, at: now)
+            decisions.append(decision)
+            switch decision {
             case .admit:
                 // The counted records stay counted. The run gets no further records.
                 end { $0.endsWithAdmission }
@@ -63,18 +63,18 @@ struct HeldRunTests {
         settings.globalRefill = Rate(seed % 4 == 0 ? 10 : 300, per: .seconds(60))
 
         var straight = Admission(settings: settings)
-        var judgements: [AdmissionDecision] = []
+        var decisions: [AdmissionDecision] = []
         var drafts: [SummaryDraft] = []
         var runs = Runs(admission: Admission(settings: settings))
         for (candidate, now) in log {
             drafts += straight.dueSummaries(at: now)
-            judgements.append(straight.evaluate(candidate, at: now))
+            decisions.append(straight.evaluate(candidate, at: now))
             runs.walk(candidate, at: now)
         }
         runs.end { _ in true }
         #expect(runs.taken > 300)
-        #expect(runs.judgements.map(\.reason) == judgements.map(\.reason))
-        #expect(runs.judgements.filter { $0.reason == nil } == judgements.filter { $0.reason == nil })
+        #expect(runs.decisions.map(\.reason) == decisions.map(\.reason))
+        #expect(runs.decisions.filter { $0.reason == nil } == decisions.filter { $0.reason == nil })
         #expect(runs.drafts == drafts)
         var (one, other) = (AdmissionState(), AdmissionState())
         one.apply(straight.takeChanges())

@@ -6,14 +6,14 @@ struct BisectionTests {
     private struct Destination {
         var poison: Set<Int> = []
         var huge: Set<Int> = []
-        var mostLines = Int.max
+        var maxLines = Int.max
         var tellsCounts = true
         var taken: [Int: Int] = [:]
         var requests = 0
 
         mutating func answer(_ part: Bisection.Part, of bisection: inout Bisection) -> Bisection.Step {
             requests += 1
-            if part.range.count > mostLines || (!huge.isDisjoint(with: part.range) && !part.isCut) {
+            if part.range.count > maxLines || (!huge.isDisjoint(with: part.range) && !part.isCut) {
                 return bisection.tooLarge()
             }
             let bad = poison.intersection(part.range)
@@ -34,12 +34,12 @@ struct BisectionTests {
 
     @Test("One bad line among five hundred is found at any position, within 2·log2(n) requests after the first")
     func onePoison() {
-        for place in 0..<500 {
-            var destination = Destination(poison: [place])
+        for line in 0..<500 {
+            var destination = Destination(poison: [line])
             var bisection = Bisection(count: 500)
 
             #expect(destination.run(&bisection) == .done)
-            #expect(bisection.dead == [.init(line: place, reason: .refused)])
+            #expect(bisection.dead == [.init(line: line, reason: .refused)])
             #expect(bisection.delivered.map(\.count).reduce(0, +) == 499)
             #expect(destination.requests - 1 <= 18)
             #expect(destination.taken.values.allSatisfy { $0 <= 10 })
@@ -54,7 +54,7 @@ struct BisectionTests {
         let (poisons, huges) = (traffic.number(below: 20), traffic.number(below: 4))
         for _ in 0..<poisons { destination.poison.insert(Int(traffic.number(below: Int64(count)))) }
         for _ in 0..<huges { destination.huge.insert(Int(traffic.number(below: Int64(count)))) }
-        destination.mostLines = traffic.happens(oneIn: 2) ? 40 : .max
+        destination.maxLines = traffic.happens(oneIn: 2) ? 40 : .max
         destination.tellsCounts = !traffic.happens(oneIn: 3)
         var bisection = Bisection(count: count)
 

@@ -326,10 +326,10 @@ struct ForwardingTests: ForwardingSteps {
         #expect(forwarding.view.state == .waiting)
         #expect(forwarding.view.reason == "send_rate")
         #expect(forwarding.view.nextAttempt == at(5.001))
-        var facts = pending(500, since: 0)
-        facts.priorityRecords = 2
-        facts.oldestPriority = at(0)
-        #expect(forwarding.recordsArrived(facts, at: at(1)) == .build(BatchLimit(records: 2, bytes: 1 << 20)))
+        var counts = pending(500, since: 0)
+        counts.priorityRecords = 2
+        counts.oldestPriority = at(0)
+        #expect(forwarding.recordsArrived(counts, at: at(1)) == .build(BatchLimit(records: 2, bytes: 1 << 20)))
     }
 
     @Test("A stop ends waits at once, but completes a request or a store operation in progress")

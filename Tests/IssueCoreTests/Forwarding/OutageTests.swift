@@ -23,8 +23,8 @@ struct OutageTests {
         run.run(until: 10)
         run.report(150)
         if restarts {
-            for place in 1...3 {
-                run.run(until: 10 + length * Double(place) / 4)
+            for quarter in 1...3 {
+                run.run(until: 10 + length * Double(quarter) / 4)
                 run.restart()
             }
         }

@@ -9,7 +9,7 @@ struct FingerprintTests {
         return Fingerprint.of(try #require(decoding.series(0)), app: app)
     }
 
-    private static let usual = """
+    private static let original = """
         {"message":"Timed out after 30 ms","domain":"shop.Error","code":7,
         "source":{"file_id":"Shop/Net/Load.swift","line":1,"column":2,"function":"load()","module":"Shop"},
         "app":{"name":"shop","version":"1.0","build":1,"environment":"test"},"severity":"error"}
@@ -20,7 +20,7 @@ struct FingerprintTests {
     @Test("is the value defined by rule 1 on every host")
     func isPinned() throws {
         #expect(Fingerprint.rule == 1)
-        #expect(try fingerprint(Self.usual) == "48d895654d2ba4d5")
+        #expect(try fingerprint(Self.original) == "48d895654d2ba4d5")
         #expect(try fingerprint(#"{"message":"m"}"#, app: "") == "45553271183fff8a")
         #expect(try fingerprint(#"{"message":"no value for \"x\" at /a/b on 1.2.3.4","code":0}"#) == "189bcb942156d9c2")
         #expect(Fingerprint.groupKey(uid: 1001, app: "shop", fingerprint: "0123456789abcdef") == 0x8775_8690_04f3_499f)
@@ -36,9 +36,9 @@ struct FingerprintTests {
             (#""severity""#, #""count":7,"severity""#), (#""severity""#, #""fingerprint":"","severity""#),
         ])
     func stays(part: String, other: String) throws {
-        let changed = Self.usual.replacing(part, with: other)
-        #expect(changed != Self.usual)
-        #expect(try fingerprint(changed) == fingerprint(Self.usual))
+        let changed = Self.original.replacing(part, with: other)
+        #expect(changed != Self.original)
+        #expect(try fingerprint(changed) == fingerprint(Self.original))
     }
 
     @Test(
@@ -49,14 +49,14 @@ struct FingerprintTests {
             (#""module":"Shop""#, #""module":"Other""#), (#""domain":"shop.Error","#, ""),
         ])
     func differs(part: String, other: String) throws {
-        let changed = Self.usual.replacing(part, with: other)
-        #expect(changed != Self.usual)
-        #expect(try fingerprint(changed) != fingerprint(Self.usual))
+        let changed = Self.original.replacing(part, with: other)
+        #expect(changed != Self.original)
+        #expect(try fingerprint(changed) != fingerprint(Self.original))
     }
 
     @Test("belongs to one application")
     func belongs() throws {
-        #expect(try fingerprint(Self.usual, app: "shop") != fingerprint(Self.usual, app: "other"))
+        #expect(try fingerprint(Self.original, app: "shop") != fingerprint(Self.original, app: "other"))
     }
 
     @Test("is the sender's own if it gave one")

@@ -21,7 +21,7 @@ struct RepeatedObjectsTests {
         #"{"file_id":"Sources/Shop/Cart.swift","line":12,"column":3,"function":"add(_:)","module":"Shop"}"#,
     ]
 
-    /// - Parameter oddEvery: One in this many sources differs from the usual one.
+    /// - Parameter oddEvery: One in this many sources differs from the common one.
     @Test("decodes to the same series in any position and order", arguments: [1, 4, 20])
     func same(oddEvery: Int) throws {
         var records: [String] = []
@@ -51,11 +51,11 @@ struct RepeatedObjectsTests {
             #"{"line":1,"later":[{"line":1},{"line":2}]}"#, #"{"line":1,"later":{"x":2}}"#,
         ])
     func beginning(source: String) throws {
-        // The usual source, often enough to be in the cache.
-        let usual = [String](repeating: #"{"message":"m","source":{"line":1,"later":{"x":2}},"code":1}"#, count: 20)
+        // The common source, often enough to be in the cache.
+        let common = [String](repeating: #"{"message":"m","source":{"line":1,"later":{"x":2}},"code":1}"#, count: 20)
         let plain = [String](repeating: #"{"message":"m","source":{"line":1},"code":1}"#, count: 20)
         let odd = #"{"message":"m","source":\#(source),"severity":"critical","code":2}"#
-        let decoding = try Decoding("[\((usual + plain + [odd, odd]).joined(separator: ","))]")
+        let decoding = try Decoding("[\((common + plain + [odd, odd]).joined(separator: ","))]")
         let alone = try Decoding("[\(odd)]")
         #expect(decoding.rejections.allSatisfy { $0 == nil })
         #expect(decoding.series(40) == alone.series(0))
@@ -77,13 +77,13 @@ struct RepeatedObjectsTests {
     @Test("is found among more objects than the cache holds")
     func many() throws {
         let records = (0..<30_000).map { index in
-            let place = index % 3 == 0 ? index : index % 1000
-            return #"{"message":"m","source":{"file_id":"Sources/Shop/Cart.swift","line":\#(place),"column":3}}"#
+            let line = index % 3 == 0 ? index : index % 1000
+            return #"{"message":"m","source":{"file_id":"Sources/Shop/Cart.swift","line":\#(line),"column":3}}"#
         }
         let decoding = try Decoding("[\(records.joined(separator: ","))]")
         for index in records.indices {
-            let place = index % 3 == 0 ? index : index % 1000
-            #expect(decoding.series(index)?.source.line == Int64(place))
+            let line = index % 3 == 0 ? index : index % 1000
+            #expect(decoding.series(index)?.source.line == Int64(line))
         }
     }
 }

@@ -32,16 +32,16 @@ struct SeriesNumberTests {
         // More than a directory holds, so that the batches change directories while they are being
         // filled.
         for number in 0..<36_000 {
-            let place = number % 7 % batches.count
+            let index = number % 7 % batches.count
             if number == 20_000 {
-                batches[place].clear()
-                domains[place] = []
+                batches[index].clear()
+                domains[index] = []
             }
             let domain = "d\(number % 5 == 0 ? number % 200 : number)"
             let json = Array(#"{"message":"m","domain":"\#(domain)","source":{"line":\#(number % 90)}}"#.utf8)
             var scanner = JSONScanner(json.span)
-            #expect(try decoder.decode(&scanner, into: &batches[place]) == nil)
-            domains[place].append(domain)
+            #expect(try decoder.decode(&scanner, into: &batches[index]) == nil)
+            domains[index].append(domain)
         }
         for (batch, domains) in zip(batches, domains) {
             let read = batch.records.map { SeriesKey.decode(batch.seriesKey(of: $0))?.domain }

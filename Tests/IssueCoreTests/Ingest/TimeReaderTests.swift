@@ -33,10 +33,10 @@ struct TimeReaderTests {
         var reader = TimeReader()
         let good = Array("2026-11-21T10:00:12.345Z".utf8)
         #expect(reader.milliseconds(good.span, from: 0, to: good.count) != nil)
-        for place in good.indices {
+        for index in good.indices {
             for byte in UInt8.min...UInt8.max {
                 var text = good
-                text[place] = byte
+                text[index] = byte
                 let expected = Timestamp(text.span, from: 0, to: text.count)?.milliseconds
                 #expect(reader.milliseconds(text.span, from: 0, to: text.count) == expected)
             }

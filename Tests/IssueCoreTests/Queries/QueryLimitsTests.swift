@@ -36,8 +36,8 @@ struct QueryLimitsTests {
         filter.text = Array(repeating: "a", count: 16).joined(separator: " \t")
         try QueryLimits.check(filter)
         filter.text = "a\u{0}" + (filter.text ?? "")
-        let words = QueryLimits.Excess(field: "text", reason: "at most 16 words are allowed, not 17")
-        #expect(throws: words) { try QueryLimits.check(filter) }
+        let excess = QueryLimits.Excess(field: "text", reason: "at most 16 words are allowed, not 17")
+        #expect(throws: excess) { try QueryLimits.check(filter) }
         filter.text = String(repeating: "é", count: 512)
         try QueryLimits.check(filter)
         filter.text = String(repeating: "é", count: 512) + "a"

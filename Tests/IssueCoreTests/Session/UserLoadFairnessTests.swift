@@ -50,18 +50,18 @@ struct UserLoadFairnessTests {
     @Test("wait no longer than it takes to answer what is in flight, and progress equally", arguments: 0..<4)
     func alike(seed: UInt64) {
         var traffic = SeededGenerator(seed: seed)
-        var crowd = ConnectionSimulation()
+        var simulation = ConnectionSimulation()
         for step in 0..<20_000 {
             // The first connections are always served first.
-            for connection in crowd.own.indices where traffic.happens(oneIn: Int64(1 + connection)) {
-                crowd.read(connection, at: step)
+            for connection in simulation.own.indices where traffic.happens(oneIn: Int64(1 + connection)) {
+                simulation.read(connection, at: step)
             }
-            for _ in 0..<(1 + Int(traffic.number(below: 2))) { crowd.answer() }
-            crowd.wake(at: step)
+            for _ in 0..<(1 + Int(traffic.number(below: 2))) { simulation.answer() }
+            simulation.wake(at: step)
         }
-        let stillWaiting = crowd.waitingSince.values.map { 20_000 - $0 }.max() ?? 0
-        #expect(max(crowd.longestWait, stillWaiting) < 200)
-        let (smallest, largest) = (crowd.answered.min() ?? 0, crowd.answered.max() ?? 0)
-        #expect(smallest > largest / 3, "\(crowd.answered)")
+        let stillWaiting = simulation.waitingSince.values.map { 20_000 - $0 }.max() ?? 0
+        #expect(max(simulation.longestWait, stillWaiting) < 200)
+        let (smallest, largest) = (simulation.answered.min() ?? 0, simulation.answered.max() ?? 0)
+        #expect(smallest > largest / 3, "\(simulation.answered)")
     }
 }

@@ -118,9 +118,9 @@ struct ValueTests {
             ("LogzIO", "Backlog", ["new", "all"], ["old"]),
         ])
     func keys(section: String, key: String, accepted: [String], refused: [String]) throws {
-        let facts = try #require(
+        let key = try #require(
             ConfigurationSection.named(section)?.keys(named: false).first { $0.name == key })
-        for text in accepted { #expect(facts.accepts(text), "\(text)") }
-        for text in refused { #expect(!facts.accepts(text), "\(text)") }
+        for text in accepted { #expect(key.accepts(text), "\(text)") }
+        for text in refused { #expect(!key.accepts(text), "\(text)") }
     }
 }

@@ -27,8 +27,8 @@ struct ReportReaderTests {
         let call = try reader.read(inside.span, token: 0, into: &batch)
         #expect(call.rejected.map(\.rejection.field) == ["metadata"])
         #expect(call.rejected.map(\.rejection.reason) == ["the record is nested deeper than 4"])
-        let usual = try reader.readFast(message.span, token: 0, into: &batch)
-        #expect(usual?.call.rejected == call.rejected)
+        let fast = try reader.readFast(message.span, token: 0, into: &batch)
+        #expect(fast?.call.rejected == call.rejected)
     }
 
     @Test("If records occur twice, only the last ones are read")
@@ -41,9 +41,9 @@ struct ReportReaderTests {
         #expect(call.rejected.map(\.index) == [0])
         #expect(batch.records.count == 1)
         var other = RecordBatch()
-        let usual = try reader.readFast(Self.message(parameters).span, token: 0, into: &other)
-        #expect(usual?.call.records == call.records)
-        #expect(usual?.call.rejected == call.rejected)
+        let fast = try reader.readFast(Self.message(parameters).span, token: 0, into: &other)
+        #expect(fast?.call.records == call.records)
+        #expect(fast?.call.rejected == call.rejected)
         #expect(other.bytes.count == batch.bytes.count)
     }
 

@@ -16,7 +16,7 @@ struct DamagedFileTests {
     /// Opens a file and uses it as a daemon does.
     ///
     /// Only corruption may be reported, and acknowledged records must be found.
-    private func use(_ store: TemporaryStore, _ place: String) {
+    private func use(_ store: TemporaryStore, _ context: String) {
         do throws(StoreFailure) {
             let writer: StoreWriter
             do throws(StoreFailure) {
@@ -24,15 +24,15 @@ struct DamagedFileTests {
             } catch  where error.isFixedByNewFile {
                 return
             }
-            try use(writer, of: store, place)
+            try use(writer, of: store, context)
         } catch .damaged, .foreign {
             // The daemon would quarantine it.
         } catch {
-            Issue.record("\(place): \(error)")
+            Issue.record("\(context): \(error)")
         }
     }
 
-    private func use(_ writer: StoreWriter, of store: TemporaryStore, _ place: String) throws(StoreFailure) {
+    private func use(_ writer: StoreWriter, of store: TemporaryStore, _ context: String) throws(StoreFailure) {
         do {
             _ = try writer.configure(StoreFixture.destinations, at: store.wall)
             let known = try store.store([IssueRecord(message: "Issue a took 1 ms")], to: writer)
@@ -41,11 +41,12 @@ struct DamagedFileTests {
             let new = try store.store([critical], from: .of(uid: 4000), to: writer)
             let reader = try store.reader()
             for id in known + new {
-                #expect(try reader.record(row: id.row)?.stored.id == id.text, "\(place)")
+                #expect(try reader.record(row: id.row)?.stored.id == id.text, "\(context)")
             }
             try ask(reader)
-            let facts = try writer.retentionSnapshot(freeBytes: 1 << 40, wall: store.wall, monotonic: store.monotonic)
-            if let range = facts.oldest {
+            let snapshot = try writer.retentionSnapshot(
+                freeBytes: 1 << 40, wall: store.wall, monotonic: store.monotonic)
+            if let range = snapshot.oldest {
                 while try !writer.forget(range).isDone {}
             }
             _ = try writer.shrink(pages: 8)
@@ -56,7 +57,7 @@ struct DamagedFileTests {
         } catch is QueryFailure {
             // The requested record or group no longer exists.
         } catch {
-            Issue.record("\(place): \(error)")
+            Issue.record("\(context): \(error)")
         }
     }
 
@@ -150,10 +151,10 @@ struct DamagedFileTests {
         var chance = SampleRecords(seed: 9)
         for round in 0..<Self.rounds {
             var damaged = files
-            let place = Int(chance.below(Int64(files.log.count)))
+            let offset = Int(chance.below(Int64(files.log.count)))
             switch round % 4 {
-            case 0: damaged.log = files.log.prefix(place)
-            case 1: damaged.log[place] ^= 1 << UInt8(chance.below(8))
+            case 0: damaged.log = files.log.prefix(offset)
+            case 1: damaged.log[offset] ^= 1 << UInt8(chance.below(8))
             case 2: damaged.log[Int(chance.below(32))] ^= 1 << UInt8(chance.below(8))
             default: damaged.log += Data((0..<9000).map { _ in UInt8(truncatingIfNeeded: chance.next()) })
             }

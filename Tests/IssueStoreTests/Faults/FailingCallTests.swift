@@ -24,7 +24,7 @@ struct FailingCallTests {
             while hit {
                 nth += Self.isLong || nth < 4 ? 1 : 4
                 let fault = FaultDisk.Fault.allCases[(nth + shift) % 3]
-                let place = "\(step), call \(nth), \(fault)"
+                let context = "\(step), call \(nth), \(fault)"
                 try fixture.prepare(step)
                 disk.fail(nth, with: fault, lasts: (nth + shift) / 3 % 2 == 1)
                 var failure: (any Error)?
@@ -33,18 +33,18 @@ struct FailingCallTests {
                 disk.stopFailing()
                 if let failure {
                     failures += 1
-                    #expect(hit, "\(place): \(failure)")
+                    #expect(hit, "\(context): \(failure)")
                     switch failure as? StoreFailure {
                     case .noSpace, .failed: break
-                    default: Issue.record("\(place): \(failure)")
+                    default: Issue.record("\(context): \(failure)")
                     }
                 }
                 if fixture.writer == nil { try fixture.open() }
                 let doubtful = fixture.doubtful
-                #expect(try fixture.obviousFaults() == [], "\(place)")
+                #expect(try fixture.obviousFaults() == [], "\(context)")
                 guard nth % (Self.isLong ? 8 : 16) == 0 || !hit else { continue }
-                #expect(try fixture.faults() == [], "\(place)")
-                try fixture.expectSound(image: disk.image(), or: doubtful, place)
+                #expect(try fixture.faults() == [], "\(context)")
+                try fixture.expectSound(image: disk.image(), or: doubtful, context)
             }
             #expect(failures > 0)
             try fixture.take(.restart)
@@ -58,7 +58,7 @@ struct FailingCallTests {
         var (nth, hit) = (0, true)
         while hit {
             nth += Self.isLong ? (nth < 20 ? 1 : 7) : nth < 4 ? 1 : 13
-            let place = "version \(version), call \(nth)"
+            let context = "version \(version), call \(nth)"
             try StoreFixture.with(seed: UInt64(nth)) { fixture, disk in
                 if version > 0 {
                     let steps = [Migration(Schema.log), Migration(Schema.forwarding)].prefix(version)
@@ -69,16 +69,16 @@ struct FailingCallTests {
                 do {
                     try fixture.open()
                 } catch {
-                    #expect(disk.failed > 0, "\(place): \(error)")
+                    #expect(disk.failed > 0, "\(context): \(error)")
                 }
                 hit = disk.failed > 0
                 disk.stopFailing()
-                try fixture.expectSound(image: disk.image(), or: nil, place)
+                try fixture.expectSound(image: disk.image(), or: nil, context)
                 fixture.close()
                 try fixture.open()
                 for _ in 0..<2 { try fixture.take(.report) }
                 let faults = try fixture.faults()
-                #expect(faults == [], "\(place)")
+                #expect(faults == [], "\(context)")
             }
         }
     }

@@ -47,14 +47,14 @@ struct PowerCutTests {
             for (number, step) in steps(count, fixture).enumerated() {
                 let before = fixture.model
                 try fixture.take(step)
-                let place = "seed \(seed), step \(number) (\(step))"
+                let context = "seed \(seed), step \(number) (\(step))"
                 let faults = try fixture.faults()
-                #expect(faults == [], "\(place)")
+                #expect(faults == [], "\(context)")
                 while looked < disk.images {
                     looked += 1
                     // The state before the step is valid, too.
                     try fixture.expectSound(
-                        image: disk.folder(ofImage: looked), or: before, "\(place), image \(looked)")
+                        image: disk.folder(ofImage: looked), or: before, "\(context), image \(looked)")
                 }
             }
             #expect(looked > 10)
@@ -70,21 +70,21 @@ struct PowerCutTests {
                 var step = StoreFixture.Step.report
                 while !disk.isCut {
                     step = steps(1, fixture)[0]
-                    // The facts of rows must be known before they are removed.
+                    // The series and times of rows must be known before they are removed.
                     if step == .forget, fixture.writer != nil { _ = try? fixture.faults() }
                     do { try fixture.take(step) } catch { break }
                 }
-                let place = "seed \(seed), round \(round), step \(step)"
-                #expect(disk.isCut, "\(place)")
+                let context = "seed \(seed), round \(round), step \(step)"
+                #expect(disk.isCut, "\(context)")
                 if let writer = fixture.writer {
-                    #expect(throws: StoreFailure.self, "\(place)") {
+                    #expect(throws: StoreFailure.self, "\(context)") {
                         try fixture.store.store([IssueRecord(message: "into the dark")], to: writer)
                     }
                 }
                 fixture.close()
                 disk.restart()
-                #expect(try fixture.recover() == [], "\(place)")
-                #expect(try fixture.faultsAfterContinuing() == [], "\(place), continuing")
+                #expect(try fixture.recover() == [], "\(context)")
+                #expect(try fixture.faultsAfterContinuing() == [], "\(context), continuing")
             }
         }
     }

@@ -105,8 +105,8 @@ final class StoreFixture {
             }
         case .forget:
             while model.lastRow - model.goneCount < 60 { try take(.report) }
-            // The facts of rows must be known before they are removed.
-            if model.facts.count < Int(model.lastRow) { #expect(try faults() == []) }
+            // The series and times of rows must be known before they are removed.
+            if model.rowInfo.count < Int(model.lastRow) { #expect(try faults() == []) }
         case .closeRange: try take(.report)
         case .shrink:
             // Records of one page each, so that removing them frees as many pages.
@@ -189,8 +189,8 @@ final class StoreFixture {
     }
 
     private func forget(_ writer: StoreWriter) throws {
-        let facts = try writer.retentionSnapshot(freeBytes: nil, wall: store.wall, monotonic: store.monotonic)
-        guard let range = facts.oldest, model.lastRow - range.lastID.rawValue > 20 else { return }
+        let snapshot = try writer.retentionSnapshot(freeBytes: nil, wall: store.wall, monotonic: store.monotonic)
+        guard let range = snapshot.oldest, model.lastRow - range.lastID.rawValue > 20 else { return }
         var after = model
         after.forgot(through: range.lastID)
         doubtful = after
@@ -203,7 +203,7 @@ final class StoreFixture {
     /// Checks the image that a power cut leaves. It must contain the fixture's model, or the model including the
     /// interrupted step, and the store must continue from there.
     func expectSound(
-        image folder: String, or doubtful: StoreModel?, _ place: String,
+        image folder: String, or doubtful: StoreModel?, _ context: String,
         sourceLocation: Testing.SourceLocation = #_sourceLocation
     ) throws {
         defer { try? FileManager.default.removeItem(atPath: folder) }
@@ -213,9 +213,9 @@ final class StoreFixture {
             (image.store.wall, image.store.monotonic) = (store.wall, store.monotonic)
             image.doubtful = doubtful
             let found = try image.recover()
-            #expect(found == [], "\(place), after a cut", sourceLocation: sourceLocation)
+            #expect(found == [], "\(context), after a cut", sourceLocation: sourceLocation)
             let later = try image.faultsAfterContinuing()
-            #expect(later == [], "\(place), continuing", sourceLocation: sourceLocation)
+            #expect(later == [], "\(context), continuing", sourceLocation: sourceLocation)
         }
     }
 

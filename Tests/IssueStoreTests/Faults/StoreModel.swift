@@ -32,7 +32,7 @@ struct StoreModel {
     }
 
     /// The values that the database assigned to a row. They must not change, and counts are computed from them.
-    struct Facts: Equatable {
+    struct RowInfo: Equatable {
         var series: Int64
         var receivedAt: Int64
     }
@@ -48,7 +48,7 @@ struct StoreModel {
     }
 
     var rows: [Row] = []
-    var facts: [Int64: Facts] = [:]
+    var rowInfo: [Int64: RowInfo] = [:]
     var cursors: [Int64: RowID] = [:]
     var unanswered: [Int64: Batch] = [:]
     /// The newest call of each producer.

@@ -15,9 +15,9 @@ struct StoreOracle {
         faults += try ledgerFaults(shell, model)
         faults += try outboxFaults(shell, reader, model)
         let gone = (0..<model.goneCount).compactMap { index -> RangeAudit.Gone? in
-            guard let facts = model.facts[index + 1] else { return nil }
+            guard let info = model.rowInfo[index + 1] else { return nil }
             return RangeAudit.Gone(
-                id: RowID(index + 1), series: facts.series, receivedAt: facts.receivedAt,
+                id: RowID(index + 1), series: info.series, receivedAt: info.receivedAt,
                 count: model.rows[Int(index)].count)
         }
         faults += try RangeAudit.faults(shell, gone: gone)
@@ -44,23 +44,23 @@ struct StoreOracle {
     ) throws -> [String] {
         let found = try Statement(
             composedSQL: "SELECT id, series, received_at FROM records ORDER BY id", on: shell
-        ).all { (id: $0.int64(0), facts: StoreModel.Facts(series: $0.int64(1), receivedAt: $0.int64(2))) }
+        ).all { (id: $0.int64(0), info: StoreModel.RowInfo(series: $0.int64(1), receivedAt: $0.int64(2))) }
         let expected = (model.goneCount + 1)..<(model.lastRow + 1)
         guard found.map(\.id) == Array(expected) else {
             let ids = found.map(\.id)
             return ["the rows are \(ids.first ?? 0)...\(ids.last ?? 0) (\(ids.count)), and should be \(expected)"]
         }
         var faults: [String] = []
-        for (id, facts) in found {
-            if let known = model.facts[id], known != facts {
-                faults.append("row \(id) has changed: \(known), \(facts)")
+        for (id, info) in found {
+            if let known = model.rowInfo[id], known != info {
+                faults.append("row \(id) has changed: \(known), \(info)")
             }
-            model.facts[id] = facts
+            model.rowInfo[id] = info
             let row = model.rows[Int(id - 1)]
             var sent = row.record
             sent.severity = sent.severity ?? .error
             sent.count = sent.count ?? 1
-            sent.occurredAt = sent.occurredAt ?? Timestamp(milliseconds: facts.receivedAt)
+            sent.occurredAt = sent.occurredAt ?? Timestamp(milliseconds: info.receivedAt)
             sent.reportable = sent.reportable ?? true
             let stored = try reader.record(row: RowID(id))?.stored
             if stored?.record != sent || stored?.sender != row.process.sender {
@@ -83,7 +83,7 @@ struct StoreOracle {
     // MARK: Fates
 
     private static func ledgerFaults(_ shell: DatabaseConnection, _ model: StoreModel) throws -> [String] {
-        var said: [StoreModel.Line: StoreModel.Sum] = [:]
+        var recorded: [StoreModel.Line: StoreModel.Sum] = [:]
         try Statement(
             composedSQL: """
                 SELECT destination, uid, app, fate, records, occurrences
@@ -91,12 +91,12 @@ struct StoreOracle {
                 """, on: shell
         ).forEach { row in
             let account = StoreModel.Account(uid: UInt32(clamping: row.int64(1)), app: row.text(2))
-            said[StoreModel.Line(destination: row.int64(0), account: account, fate: row.int64(3))] =
+            recorded[StoreModel.Line(destination: row.int64(0), account: account, fate: row.int64(3))] =
                 StoreModel.Sum(records: row.int64(4), occurrences: row.int64(5))
         }
         let counted = model.ledger
-        return Set(said.keys).union(counted.keys).filter { said[$0] != counted[$0] }.map {
-            "the ledger says \(String(describing: said[$0])) of \($0), "
+        return Set(recorded.keys).union(counted.keys).filter { recorded[$0] != counted[$0] }.map {
+            "the ledger says \(String(describing: recorded[$0])) of \($0), "
                 + "and it should be \(String(describing: counted[$0]))"
         }
     }

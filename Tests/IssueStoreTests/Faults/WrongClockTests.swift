@@ -21,7 +21,7 @@ struct WrongClockTests {
             try fixture.open()
             var newest = fixture.now
             for round in 0..<40 {
-                let place = "seed \(seed), round \(round)"
+                let context = "seed \(seed), round \(round)"
                 if fixture.below(2) == 0 {
                     let jump = Self.jumps[Int(fixture.below(Int64(Self.jumps.count)))]
                     fixture.store.wall = fixture.store.wall.advanced(by: .seconds(jump))
@@ -31,15 +31,15 @@ struct WrongClockTests {
                 case 1:
                     fixture.close()
                     disk.restart()
-                    #expect(try fixture.recover() == [], "\(place)")
+                    #expect(try fixture.recover() == [], "\(context)")
                 case 2: try fixture.take(.closeRange)
                 case 3: try fixture.take(.forget)
                 default: try fixture.take(fixture.below(2) == 0 ? .report : .reportNumbered)
                 }
-                #expect(try fixture.faults() == [], "\(place)")
+                #expect(try fixture.faults() == [], "\(context)")
                 // While the daemon is down there is only the wall clock, which is trusted for one day at most.
                 let now = fixture.now
-                #expect(newest.duration(to: now) <= RecordLogClock.maxGap + .seconds(200), "\(place)")
+                #expect(newest.duration(to: now) <= RecordLogClock.maxGap + .seconds(200), "\(context)")
                 newest = now
             }
             #expect(try fixture.faultsAfterContinuing() == [])
