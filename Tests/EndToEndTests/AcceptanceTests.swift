@@ -145,8 +145,9 @@ struct AcceptanceTests {
                 listener.accepted.filter { $0["event_kind"]?.asString == kind }
             }
             try await eventually("all records are sent or summarised", within: .seconds(60)) {
-                let told = lines("suppression_summary").compactMap { $0["suppressed_count"]?.asInteger }.reduce(0, +)
-                return told + Int64(lines("issue").count) == Int64(calls) * 1000
+                let suppressed = lines("suppression_summary").compactMap { $0["suppressed_count"]?.asInteger }.reduce(
+                    0, +)
+                return suppressed + Int64(lines("issue").count) == Int64(calls) * 1000
             }
             #expect(lines("issue").count <= 7)
             try await eventually("nothing is pending") { try client.destination().ledger.pending == 0 }

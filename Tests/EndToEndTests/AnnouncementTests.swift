@@ -5,11 +5,11 @@ import Testing
 @Suite("Announcements in the log", .daemonLog)
 struct AnnouncementTests {
     @Test("A new issue and a critical record are announced once each, and a flood of new issues is counted")
-    func told() async throws {
+    func announcements() async throws {
         try await DaemonFixture.with("[Limits]\nNewGroupsPerApplication=0") { daemon in
             let client = try RawClient(path: daemon.socket)
-            func lines(_ words: String) -> Int {
-                daemon.log.split(separator: words, omittingEmptySubsequences: false).count - 1
+            func lines(_ text: String) -> Int {
+                daemon.log.split(separator: text, omittingEmptySubsequences: false).count - 1
             }
             _ = try client.report((0..<5).map { _ in IssueRecord(message: "Broken", app: Application(name: "shop")) })
             try await eventually("it is announced") { lines("New issue reported") == 1 }
@@ -33,10 +33,10 @@ struct AnnouncementTests {
             let client = try RawClient(path: daemon.socket)
             for word in 0..<20 as Range<Int64> { _ = try client.report([IssueRecord(message: "x", code: word)]) }
             #expect(try client.status().store.groups == 6)
-            let words = "User reports too many different names; combining the rest"
-            try await eventually("it is logged") { daemon.log.contains(words) }
+            let message = "User reports too many different names; combining the rest"
+            try await eventually("it is logged") { daemon.log.contains(message) }
             _ = try daemon.terminate()
-            let lines = daemon.log.split(separator: "\n").filter { $0.contains(words) }
+            let lines = daemon.log.split(separator: "\n").filter { $0.contains(message) }
             #expect(lines.count == 1)
             #expect(lines.first?.contains("names=issues") == true)
         }

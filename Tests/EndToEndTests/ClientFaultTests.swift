@@ -10,19 +10,19 @@ import UnixIO
 @Suite("Faults of the client library's environment", .daemonLog)
 struct ClientFaultTests {
     private static func start(
-        _ words: [String], _ daemon: DaemonFixture, environment: [String: String] = [:], named name: String
+        _ arguments: [String], _ daemon: DaemonFixture, environment: [String: String] = [:], named name: String
     ) throws -> ChildProcess {
         try ChildProcess(
-            TestBinaries.path(of: "client-under-test"), words, in: daemon.folder, name: name,
+            TestBinaries.path(of: "client-under-test"), arguments, in: daemon.folder, name: name,
             environment: ["ISSUED_SOCKET": daemon.socket].merging(environment) { $1 })
     }
 
     /// Runs a program until it exits.
     @discardableResult
     private static func run(
-        _ words: [String], _ daemon: DaemonFixture, environment: [String: String] = [:], named name: String
+        _ arguments: [String], _ daemon: DaemonFixture, environment: [String: String] = [:], named name: String
     ) throws -> ChildProcess.End {
-        try start(words, daemon, environment: environment, named: name).end(within: .seconds(90))
+        try start(arguments, daemon, environment: environment, named: name).end(within: .seconds(90))
     }
 
     private static func messages(_ daemon: DaemonFixture) throws -> [String] {
@@ -68,19 +68,19 @@ struct ClientFaultTests {
         try await DaemonFixture.with { daemon in
             let end = try Self.run([way, "40", "present"], daemon, named: "present")
             #expect(end != .exit(0))
-            func said(_ name: String) throws -> Set<String> {
+            func messages(containing name: String) throws -> Set<String> {
                 Set(
                     try Self.messages(daemon).filter { $0.contains(name) }.map {
                         $0.replacing("Precondition failed: ", with: "")
                     })
             }
-            #expect(Set(Self.expected("present", 40)).subtracting(try said("present")).isEmpty)
+            #expect(Set(Self.expected("present", 40)).subtracting(try messages(containing: "present")).isEmpty)
             try daemon.kill()
             #expect(try Self.run([way, "40", "absent"], daemon, named: "absent") != .exit(0))
             try daemon.start()
             try Self.run(["return", "1", "next"], daemon, named: "next")
             try await eventually("the next run has sent it", within: .seconds(90)) { Self.leftovers(daemon).isEmpty }
-            #expect(Set(Self.expected("absent", 40)).subtracting(try said("absent")).isEmpty)
+            #expect(Set(Self.expected("absent", 40)).subtracting(try messages(containing: "absent")).isEmpty)
             #expect(try Self.messages(daemon).count == 81)
         }
     }
@@ -126,9 +126,9 @@ struct ClientFaultTests {
             #expect(Set(records.map(\.record.message)) == ["quiet error 1", "quiet critical 1"])
             #expect(records.allSatisfy { $0.record.backtrace.isEmpty })
 
-            let usual = try Self.start(["settings", "1", "usual"], daemon, named: "usual")
-            #expect(try usual.end(within: .seconds(60)) == .exit(0))
-            #expect(usual.errors.split(separator: "\n").count == 5)
+            let first = try Self.start(["settings", "1", "usual"], daemon, named: "usual")
+            #expect(try first.end(within: .seconds(60)) == .exit(0))
+            #expect(first.errors.split(separator: "\n").count == 5)
             let traced = try RawClient(path: daemon.socket).allRecords().filter { !$0.record.backtrace.isEmpty }
             #expect(Set(traced.map(\.record.message)) == ["usual error 1", "usual critical 1"])
             #expect(traced.allSatisfy { $0.record.backtrace.contains { $0.image == "client-under-test" } })

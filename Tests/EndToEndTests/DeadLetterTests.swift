@@ -64,8 +64,8 @@ struct DeadLetterTests {
             let reply: RequeueReply = try client.call(.requeue, RequeueParameters())
             #expect(reply.count >= 1)
             try await eventually("the summary has arrived") {
-                let told = listener.accepted.filter { $0["event_kind"] == "suppression_summary" }
-                return told.compactMap { $0["suppressed_count"]?.asInteger }.reduce(0, +) == 44
+                let summaries = listener.accepted.filter { $0["event_kind"] == "suppression_summary" }
+                return summaries.compactMap { $0["suppressed_count"]?.asInteger }.reduce(0, +) == 44
             }
             try await eventually("the records are summarised") { try client.destination().ledger.summarised == 44 }
             #expect(try client.show(ids[49]).fates.map(\.fate) == [.summarised])

@@ -7,8 +7,8 @@ import Testing
 
 @Suite("Issue states", .daemonLog)
 struct GroupStateTests {
-    private static func lines(_ words: String, of daemon: DaemonFixture) -> Int {
-        daemon.log.split(separator: words, omittingEmptySubsequences: false).count - 1
+    private static func lines(_ text: String, of daemon: DaemonFixture) -> Int {
+        daemon.log.split(separator: text, omittingEmptySubsequences: false).count - 1
     }
 
     private static let back = "Issue regressed"
@@ -52,8 +52,8 @@ struct GroupStateTests {
             let id = try #require(try await browser.list().elements.first).id
             #expect(try await browser.mute(id).state == .muted)
             try listener.down()
-            let grave = IssueRecord(message: "Broken", severity: .critical, app: Application(name: "shop"))
-            let silent = try client.report("Broken", "Broken") + (client.report([grave]).map { try $0.storedID })
+            let critical = IssueRecord(message: "Broken", severity: .critical, app: Application(name: "shop"))
+            let silent = try client.report("Broken", "Broken") + (client.report([critical]).map { try $0.storedID })
             #expect(try await browser.reopen(id).state == .open)
             heard += try client.report("Broken")
             try daemon.kill()
@@ -117,12 +117,12 @@ struct GroupStateTests {
     }
 
     @Test("A regression is sent before the backlog of an outage")
-    func overtakes() async throws {
+    func priority() async throws {
         let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
         defer { listener.stop() }
         try await DaemonFixture.with(.forwarding(to: listener, "BatchRecords=50\nConnectTimeout=1s")) { daemon in
             let client = try RawClient(path: daemon.socket)
-            func usual(_ count: Int) throws -> [String] {
+            func reportOrdinary(_ count: Int) throws -> [String] {
                 try client.report(
                     (0..<count).map { _ in IssueRecord(message: "The usual", app: Application(name: "shop")) }
                 ).map { try $0.storedID }
@@ -135,7 +135,7 @@ struct GroupStateTests {
             _ = try client.call(
                 .setState, SetStateParameters(group: id, state: .resolved), returning: SetStateReply.self)
             try listener.down()
-            ids += try usual(1000)
+            ids += try reportOrdinary(1000)
             try await eventually("the outage is detected") { try client.destination().state == .waiting }
             let back = try client.report("Broken")
             try listener.up()

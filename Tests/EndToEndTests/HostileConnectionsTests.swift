@@ -170,8 +170,8 @@ struct HostileConnectionsTests {
             // Running calls now return only the user's own records.
             _ = try root.report("Unseen")
             let own = try client.report("Own")
-            let news = try RecordsReply(json: try follower.reply(within: .seconds(20)).parameters)
-            #expect(news.records.map(\.id) == own)
+            let reply = try RecordsReply(json: try follower.reply(within: .seconds(20)).parameters)
+            #expect(reply.records.map(\.id) == own)
 
             try daemon.configure(operators)
             try daemon.reload()

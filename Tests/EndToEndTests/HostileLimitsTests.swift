@@ -42,8 +42,8 @@ struct HostileLimitsTests {
             _ = try victim.report([IssueRecord(message: "INTRUSION DETECTED", severity: .critical)])
             try await eventually("it is announced") { daemon.log.contains("INTRUSION DETECTED") }
             _ = try daemon.terminate()
-            let told = daemon.log.split(separator: "\n").filter { $0.contains("Critical issue reported") }
-            #expect(told.count < 20)
+            let alerts = daemon.log.split(separator: "\n").filter { $0.contains("Critical issue reported") }
+            #expect(alerts.count < 20)
         }
     }
 

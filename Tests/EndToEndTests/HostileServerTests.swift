@@ -103,10 +103,10 @@ struct HostileServerTests {
         #expect(program.errors.components(separatedBy: "is not trusted").count == 2, "\(program.errors)")
         #expect(other.heard == "")
 
-        let told = try ChildProcess(
+        let trusting = try ChildProcess(
             try TestBinaries.path(of: "client-under-test"), ["return", "2", "nothing secret"], in: other.folder,
-            name: "told", environment: named.merging(["ISSUED_SOCKET_USER": "4244"]) { $1 })
-        #expect(try told.end() == .exit(0))
+            name: "trusting", environment: named.merging(["ISSUED_SOCKET_USER": "4244"]) { $1 })
+        #expect(try trusting.end() == .exit(0))
         #expect(other.heard.contains("nothing secret"))
     }
 

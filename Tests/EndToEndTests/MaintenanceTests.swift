@@ -81,9 +81,9 @@ struct MaintenanceTests {
             #expect(try client.show(gone[0]).record?.id == gone[0])
 
             _ = try issuectl(["backup"], daemon)
-            let said = try issuectl(["purge", "--app", "private", "--yes"], daemon)
-            #expect(said.hasPrefix("1 record was erased.\n"))
-            #expect(said.contains("backup") && said.contains("1 of them at the destination"))
+            let output = try issuectl(["purge", "--app", "private", "--yes"], daemon)
+            #expect(output.hasPrefix("1 record was erased.\n"))
+            #expect(output.contains("backup") && output.contains("1 of them at the destination"))
             #expect(throws: (any Error).self) { try client.show(gone[0]) }
             #expect(try client.show(kept[0]).record?.id == kept[0])
             #expect(try client.groups().map(\.app) == ["shop"])
@@ -173,9 +173,9 @@ struct MaintenanceTests {
             try daemon.start()
             let client = try RawClient(path: daemon.socket)
             _ = try client.report("After")
-            let said = try issuectl(["repair"], daemon)
+            let output = try issuectl(["repair"], daemon)
             #expect(
-                said.hasPrefix("2,000 records recovered") || said.hasPrefix("2000 records recovered"), "\(said)")
+                output.hasPrefix("2,000 records recovered") || output.hasPrefix("2000 records recovered"), "\(output)")
             let found = try client.allRecords()
             #expect(found.count == 2001)
             #expect(Set(found.flatMap(\.repairs)).count == 2000)
@@ -206,8 +206,8 @@ struct MaintenanceTests {
             }
             let before = try names()
             #expect(before.count == 1)
-            let said = try issuectl(["repair"], daemon, ends: .exit(1))
-            #expect(said.hasPrefix("Nothing could be read from these; they are unchanged"), "\(said)")
+            let output = try issuectl(["repair"], daemon, ends: .exit(1))
+            #expect(output.hasPrefix("Nothing could be read from these; they are unchanged"), "\(output)")
             #expect(try names() == before)
             #expect(try RawClient(path: daemon.socket).status().store.faults.count == 1)
         }

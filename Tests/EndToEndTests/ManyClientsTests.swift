@@ -6,7 +6,7 @@ import UnixIO
 @Suite("Many and slow clients", .daemonLog)
 struct ManyClientsTests {
     @Test("1,024 concurrent connections get their receipts, and need little memory when idle")
-    func crowd() async throws {
+    func manyClients() async throws {
         try CurrentProcess.raiseOpenFileLimit()
         try await DaemonFixture.with { daemon in
             _ = try RawClient(path: daemon.socket).report("Before")

@@ -6,7 +6,7 @@ import Testing
 @Suite("Priority records", .daemonLog)
 struct PriorityTests {
     @Test("A critical record and a new issue are sent before the backlog of an outage, without duplicates")
-    func overtakes() async throws {
+    func priority() async throws {
         let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
         defer { listener.stop() }
         let settings = "BatchRecords=50\nConnectTimeout=1s"
@@ -23,18 +23,18 @@ struct PriorityTests {
             try listener.down()
             ids += try report(1000, "The usual")
             try await eventually("the outage is detected") { try client.destination().state == .waiting }
-            let grave = try report(1, "The usual", .critical) + report(1, "Never seen before")
-            ids += grave
+            let urgent = try report(1, "The usual", .critical) + report(1, "Never seen before")
+            ids += urgent
             try listener.up()
             try await eventually("all records have arrived", within: .seconds(60)) {
                 try client.destination().ledger.pending == 0
             }
             // One batch was stored during the outage, and is sent first.
-            let index = listener.accepted.compactMap(\.eventID).lastIndex { grave.contains($0) }
+            let index = listener.accepted.compactMap(\.eventID).lastIndex { urgent.contains($0) }
             #expect(try #require(index) < 150)
             #expect(listener.compare(with: ids).isMet, "\(listener.compare(with: ids))")
             #expect(listener.stats.duplicates == 0)
-            for id in grave { #expect(try client.show(id).fates.map(\.fate) == [.delivered]) }
+            for id in urgent { #expect(try client.show(id).fates.map(\.fate) == [.delivered]) }
             #expect(try client.destination().ledger.balances)
             #expect(try daemon.file.ledgerFaults == [])
         }

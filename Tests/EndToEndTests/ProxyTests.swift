@@ -128,8 +128,8 @@ struct ProxyTests {
             ["http_proxy": "http://user:secret@127.0.0.1:1"]
         } _: { _, _, daemon, client, address in
             _ = try client.report("Kept")
-            let words = "Could not connect to the proxy 127.0.0.1:1 for \(address): Connection refused"
-            try await eventually("the reason is shown") { try client.destination().lastAnswer == words }
+            let reason = "Could not connect to the proxy 127.0.0.1:1 for \(address): Connection refused"
+            try await eventually("the reason is shown") { try client.destination().lastAnswer == reason }
             #expect(!daemon.log.contains("secret"))
         }
     }

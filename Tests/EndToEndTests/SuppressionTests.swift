@@ -22,13 +22,14 @@ struct SuppressionTests {
                 listener.accepted.filter { $0["event_kind"]?.asString == kind }
             }
             try await eventually("all records are sent or summarised") {
-                let told = lines("suppression_summary").compactMap { $0["suppressed_count"]?.asInteger }.reduce(0, +)
-                return told + Int64(lines("issue").count) >= 1000
+                let suppressed = lines("suppression_summary").compactMap { $0["suppressed_count"]?.asInteger }.reduce(
+                    0, +)
+                return suppressed + Int64(lines("issue").count) >= 1000
             }
             let whole = lines("issue")
             #expect((1...6).contains(whole.count))
-            let told = lines("suppression_summary").compactMap { $0["suppressed_count"]?.asInteger }.reduce(0, +)
-            #expect(told + Int64(whole.count) == 1000)
+            let suppressed = lines("suppression_summary").compactMap { $0["suppressed_count"]?.asInteger }.reduce(0, +)
+            #expect(suppressed + Int64(whole.count) == 1000)
             #expect(lines("suppression_summary").allSatisfy { $0["suppression_reason"] == "group_rate" })
 
             try await eventually("nothing is pending") { try client.destination().ledger.pending == 0 }

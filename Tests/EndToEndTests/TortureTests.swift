@@ -74,8 +74,8 @@ struct TortureTests {
     @Test("Repeated read errors of a page do not cause a sound database to be moved aside")
     func pagesNotGiven() async throws {
         try await besiege { tortureRun in
-            func lines(_ words: String) -> Int {
-                tortureRun.daemon.log.split(separator: "\n").count { $0.contains(words) }
+            func lines(_ text: String) -> Int {
+                tortureRun.daemon.log.split(separator: "\n").count { $0.contains(text) }
             }
             // A new store would contradict the oracle, too.
             for number in 1...30 where lines("reopening it") < 3 {
@@ -116,12 +116,12 @@ struct TortureTests {
     @Test("The oracle detects a single missing row, even after retention has removed others")
     func oracle() async throws {
         try await besiege(checksDestination: false) { tortureRun in
-            let said = try tortureRun.hideRow(.ofOpenRange)
-            #expect(said.contains("were seen"))
+            let fault = try tortureRun.hideRow(.ofOpenRange)
+            #expect(fault.contains("were seen"))
         }
         try await besiege(maxSize: "20M", checksDestination: false) { tortureRun in
-            let said = try tortureRun.hideRow(.ofThinnedRange)
-            #expect(said.contains("claims"))
+            let fault = try tortureRun.hideRow(.ofThinnedRange)
+            #expect(fault.contains("claims"))
         }
     }
 

@@ -33,10 +33,10 @@ extension TortureRun {
     package func kill(at point: Int, _ name: String) throws {
         let trigger = trigger(of: name)
         let fills = trigger == .fillingRanges || trigger == .idle || trigger == .shrinkingStore
-        let usual = daemon.configuration
+        let original = daemon.configuration
         try round("SIGKILL \(name)", fillingRanges: fills) {
             let isReached = try reach(point, trigger)
-            if trigger == .shrinkingStore { try daemon.configure(usual) }
+            if trigger == .shrinkingStore { try daemon.configure(original) }
             try daemon.start()
             return isReached
         }

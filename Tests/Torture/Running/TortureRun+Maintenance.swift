@@ -58,7 +58,7 @@ extension TortureRun {
 
     /// Quarantines a store and imports it into the new one, while the daemon is killed.
     package func repair() throws {
-        let usual = daemon.configuration
+        let original = daemon.configuration
         try round("Set aside, and repaired") {
             load(for: 50...200)
             try settleAndInspect()
@@ -67,7 +67,7 @@ extension TortureRun {
             try DatabaseFile(daemon.database, writable: true).execute("PRAGMA user_version = 9999")
             try forgetStore()
             // Nothing of it may be removed before it was read.
-            var large = usual
+            var large = original
             large.text.replace(/MaxSize=\w+/, with: "MaxSize=1G")
             try daemon.configure(large)
             try daemon.start()
@@ -92,7 +92,7 @@ extension TortureRun {
                 throw GuaranteeViolation(description: "\(old) records were quarantined, \(new) imported.")
             }
             try daemon.terminate()
-            try daemon.configure(usual)
+            try daemon.configure(original)
             try daemon.start()
             for name in try FileManager.default.contentsOfDirectory(atPath: daemon.folder["state"])
             where name.contains(".repaired-") {

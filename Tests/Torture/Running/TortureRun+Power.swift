@@ -18,14 +18,14 @@ extension TortureRun {
     ///
     /// - Parameter disk: The library that turns the daemon's folder into a disk.
     package func cutPower(_ cut: Cut, disk: String) throws {
-        let usual = daemon.configuration
+        let original = daemon.configuration
         let fills = Bool.random(using: &generator)
         try round("Power cut, \(cut == .moment ? "at any moment" : "at calls (\(cut.rawValue))")", fillingRanges: fills)
         {
             try pool.settle()
             try inspection.inspect()
             try daemon.terminate()
-            try daemon.configure(configuration(usual, cut, disk))
+            try daemon.configure(configuration(original, cut, disk))
             pool.report(fillingRanges: fills)
             try daemon.launch()
             if cut == .moment {
@@ -41,16 +41,16 @@ extension TortureRun {
             _ = try daemon.end()
             // Before retention removes records that were not read.
             try inspection.inspect(isQuiet: false)
-            try daemon.configure(usual)
+            try daemon.configure(original)
             try daemon.start()
             return hasEnded || cut == .moment
         }
     }
 
-    private func configuration(_ usual: DaemonConfiguration, _ cut: Cut, _ disk: String) -> DaemonConfiguration {
-        var configuration = usual
+    private func configuration(_ original: DaemonConfiguration, _ cut: Cut, _ disk: String) -> DaemonConfiguration {
+        var configuration = original
         configuration.text.replace(/MaxSize=\w+/, with: "MaxSize=1G")
-        let faults = usual.environment["LD_PRELOAD"] ?? ""
+        let faults = original.environment["LD_PRELOAD"] ?? ""
         configuration.environment["LD_PRELOAD"] = "\(disk) \(faults)"
         configuration.environment["FAULTVFS_FOLDER"] = daemon.folder["state"]
         configuration.environment["FAULTVFS_SEED"] = "\(generator.next() >> 1)"
