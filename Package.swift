@@ -6,6 +6,7 @@ let package = Package(
     products: [
         .library(name: "Issues", targets: ["Issues"]),
         .library(name: "IssueBrowsing", targets: ["IssueBrowsing"]),
+        .library(name: "IssuesPresenting", targets: ["IssuesPresenting"]),
         .library(name: "IssuesFoundation", targets: ["IssuesFoundation"]),
         .executable(name: "issued", targets: ["issued"]),
         .executable(name: "issuectl", targets: ["issuectl"]),
@@ -22,15 +23,17 @@ let package = Package(
         // Layer 1: decisions, and mechanism without our domain.
         .target(name: "IssueCore", dependencies: ["IssueProtocol"]),
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
-        .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
-        .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
+        // The modules CCurl and CZlib.
+        .systemLibrary(
+            name: "CTransfer", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev", "zlib1g-dev"])]),
         .target(name: "SQLiteKit", dependencies: ["CSQLite"]),
-        .target(name: "HTTPTransfer", dependencies: ["CCurl", "CZlib"]),
+        .target(name: "HTTPTransfer", dependencies: ["CTransfer"]),
 
         // Layer 2: adapters to the socket, the disk and the destinations.
         .target(name: "Issues", dependencies: ["IssueWire", "UnixIO"]),
         .target(name: "IssueBrowsing", dependencies: ["Issues", "IssueProtocol", "UnixIO"]),
-        .target(name: "IssuesFoundation", dependencies: ["Issues"]),
+        .target(name: "IssuesPresenting", dependencies: ["Issues", "IssueWire", "UnixIO"]),
+        .target(name: "IssuesFoundation", dependencies: ["Issues", "IssuesPresenting"]),
         .target(name: "IssueStore", dependencies: ["SQLiteKit", "IssueCore", "IssueProtocol"]),
         .target(name: "Destinations", dependencies: ["HTTPTransfer", "IssueCore", "IssueProtocol", "UnixIO"]),
 
@@ -47,7 +50,7 @@ let package = Package(
         .executableTarget(name: "issuectl", dependencies: ["IssueCommands"]),
 
         // Tests, one target for each target above, and what they share.
-        .target(name: "FakeLogz", dependencies: ["IssueProtocol", "UnixIO", "CZlib"], path: "Tests/FakeLogz"),
+        .target(name: "FakeLogz", dependencies: ["IssueProtocol", "UnixIO", "CTransfer"], path: "Tests/FakeLogz"),
         .executableTarget(name: "fake-logz", dependencies: ["FakeLogz"], path: "Tests/fake-logz"),
         .target(
             name: "IssueTestSupport",
@@ -70,7 +73,9 @@ let package = Package(
         .testTarget(name: "HTTPTransferTests", dependencies: ["HTTPTransfer", "UnixIO"]),
         .testTarget(
             name: "IssuesTests", dependencies: ["Issues", "IssueTestSupport", "IssueProtocol", "UnixIO"]),
-        .testTarget(name: "IssuesFoundationTests", dependencies: ["IssuesFoundation", "Issues"]),
+        .testTarget(name: "IssuesPresentingTests", dependencies: ["IssuesPresenting", "Issues"]),
+        .testTarget(
+            name: "IssuesFoundationTests", dependencies: ["IssuesFoundation", "IssuesPresenting", "Issues"]),
         .target(name: "FaultVFS", dependencies: ["CSQLite"], path: "Tests/FaultVFS"),
         .testTarget(
             name: "IssueStoreTests",

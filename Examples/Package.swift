@@ -14,7 +14,9 @@ let package = Package(
             swiftSettings: [.treatAllWarnings(as: .error)]),
         .executableTarget(
             name: "tally",
-            dependencies: [.product(name: "Issues", package: "issued")],
+            dependencies: [
+                .product(name: "Issues", package: "issued"), .product(name: "IssuesPresenting", package: "issued"),
+            ],
             swiftSettings: [.treatAllWarnings(as: .error)]),
         .target(
             name: "LogHandling",

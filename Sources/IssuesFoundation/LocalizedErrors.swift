@@ -1,5 +1,6 @@
 public import Foundation
 public import Issues
+public import IssuesPresenting
 
 // The loader runs this before `main`, so that an application only has to link this product.
 @section(".init_array") @used

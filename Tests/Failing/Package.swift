@@ -10,7 +10,11 @@ let package = Package(
         .package(name: "issued", path: "../..")
     ],
     targets: [
-        .executableTarget(name: "mishaps", dependencies: [.product(name: "Issues", package: "issued")]),
+        .executableTarget(
+            name: "mishaps",
+            dependencies: [
+                .product(name: "Issues", package: "issued"), .product(name: "IssuesPresenting", package: "issued"),
+            ]),
         .executableTarget(name: "links-testing", dependencies: [.product(name: "Issues", package: "issued")]),
         .executableTarget(name: "links-xctest", dependencies: [.product(name: "Issues", package: "issued")]),
         .testTarget(name: "FailingSwiftTesting", dependencies: [.product(name: "Issues", package: "issued")]),

@@ -1,6 +1,7 @@
 import Foundation
 import Issues
 import IssuesFoundation
+import IssuesPresenting
 import Synchronization
 import Testing
 

@@ -23,6 +23,12 @@ private struct Mirrored: ReportableError {
     var underlyingErrors: [any Error] { [Mirrored()] }
 }
 
+private struct Failed: ReportableError {
+    var message: String
+    var cause: (any Error)?
+    var underlyingErrors: [any Error] { [cause].compactMap(\.self) }
+}
+
 /// Has two causes with two causes each, and so on.
 private struct Tree: ReportableError {
     var name = "t"
@@ -51,7 +57,8 @@ struct CauseTests {
 
     @Test("The causes of an error that reads the same as its parent are included")
     func same() {
-        let error = Problem("Save failed.", cause: Problem("Save failed.", cause: Problem("Disk full", code: 28)))
+        let error = Failed(
+            message: "Save failed.", cause: Failed(message: "Save failed.", cause: Failed(message: "Disk full")))
         #expect(IssueReport(error).causes.map(\.message) == ["Disk full"])
     }
 

@@ -1,5 +1,6 @@
 import Glibc
 import Issues
+import IssuesPresenting
 
 /// Prints the word count of a file. If the file can't be read, asks the user what to do.
 @main

@@ -289,9 +289,13 @@ enum ExitHook {
 }
 
 /// Sends or saves buffered reports when the process is about to end on purpose.
-enum ShutdownFlush {
-    /// Flushes the buffer for up to `timeout`, and saves what was not sent for the next run.
-    static func run(timeout: Duration = .seconds(1), stopsAtFirstFailure: Bool = false) {
+package enum ShutdownFlush {
+    /// Flushes the buffer, and saves what was not sent for the next run.
+    ///
+    /// - Parameters:
+    ///   - timeout: The maximum time to wait.
+    ///   - stopsAtFirstFailure: Whether to give up at the first failed attempt to connect.
+    package static func run(timeout: Duration = .seconds(1), stopsAtFirstFailure: Bool = false) {
         guard let delivery = Delivery.existing else { return }
         let deadline = MonotonicClock.now.advanced(by: timeout)
         guard delivery.flush(timeout: timeout, stopsAtFirstFailure: stopsAtFirstFailure) else {

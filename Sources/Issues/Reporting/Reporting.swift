@@ -45,21 +45,21 @@ enum Reporting {
     }
 
     private static func propagate(_ report: IssueReport, _ responders: ResponderChain) -> ReportOutcome {
-        var propagating = PropagatingReport(report: report)
+        var report = report
         var chain = responders
         while let (responder, outside) = chain.first {
             chain = outside
             // An issue that a responder reports goes to the responders outside of it.
             let scope = ReportingScope.changed { $0.responders = outside }
-            let response = ReportingScope.$box.withValue(scope) { responder.respond(propagating) }
+            let response = ReportingScope.$box.withValue(scope) { responder.respond(report) }
             switch response {
             case .handled: return .handled
             case .discarded: return .discarded
             case .notHandled: break
-            case .replaced(let error): propagating.report.replaceError(by: error)
+            case .replaced(let error): report.replaceError(by: error)
             }
         }
-        propagating.notifyReporters()
+        notifyReporters(report)
         return .unhandled
     }
 

@@ -1,5 +1,3 @@
-internal import IssueWire
-
 /// A handler that an error passes between the place that reports it and the reporters.
 ///
 /// ```swift
@@ -15,10 +13,10 @@ internal import IssueWire
 /// responder reports goes only to the responders outside of it. An error that a responder
 /// throws replaces the error that it was given.
 public struct ErrorResponder: Sendable {
-    let respond: @Sendable (PropagatingReport) -> Response
+    let respond: @Sendable (IssueReport) -> Response
 
     /// The outcome of a responder.
-    enum Response {
+    package enum Response {
         case handled
         /// Handled. If the error is a failed assertion, it does not trap either.
         case discarded
@@ -26,7 +24,10 @@ public struct ErrorResponder: Sendable {
         case replaced(any Error)
     }
 
-    init(respond: @escaping @Sendable (PropagatingReport) -> Response) {
+    /// Creates a responder.
+    ///
+    /// - Parameter respond: Receives the report on the reporting thread and returns the outcome.
+    package init(respond: @escaping @Sendable (IssueReport) -> Response) {
         self.respond = respond
     }
 
@@ -35,7 +36,7 @@ public struct ErrorResponder: Sendable {
         of type: Failure.Type, respond: @escaping @Sendable (Failure) throws -> Response
     ) {
         self.init { report in
-            guard let error = report.error as? Failure else { return .notHandled }
+            guard let error = report.propagatingError as? Failure else { return .notHandled }
             do {
                 return try respond(error)
             } catch {
@@ -48,7 +49,7 @@ public struct ErrorResponder: Sendable {
     init(respondToError respond: @escaping @Sendable (any Error) throws -> Response) {
         self.init { report in
             do {
-                return try respond(report.error)
+                return try respond(report.propagatingError)
             } catch {
                 return .replaced(error)
             }
@@ -274,31 +275,6 @@ extension ErrorResponder {
 }
 
 extension ErrorResponder {
-    /// Creates a responder that shows errors to the user and runs the option that the user chooses.
-    ///
-    /// The error is sent to the reporters first. An error without a message for users is not
-    /// handled. An error whose recovery is ``Recovery/terminate`` ends the process after it was
-    /// shown; the responders inside of this one have already run by then.
-    ///
-    /// - Parameter presenter: Shows the error and returns the chosen option.
-    /// - Returns: The responder.
-    public static func present(on presenter: any Presenter) -> Self {
-        Self { report in
-            guard let prompt = Prompt(report.error) else { return .notHandled }
-            report.notifyReporters()
-            presenter.choose(prompt).handler()
-            if case .terminate? = (report.error as? any ReportableError)?.recovery {
-                ShutdownFlush.run()
-                Swift.fatalError(
-                    TerminalSanitizer.line(report.report.message), file: report.report.site.filePath,
-                    line: report.report.site.line)
-            }
-            return .handled
-        }
-    }
-}
-
-extension ErrorResponder {
     /// A responder that drops every error without reporting it.
     ///
     /// A failed ``Reported`` assertion that is dropped does not trap either; preconditions and
@@ -315,11 +291,11 @@ extension ErrorResponder {
     /// trap, but still handles them.
     public static var trapUnhandled: Self {
         Self { report in
-            guard report.report.error != nil || report.report.level >= .error else { return .notHandled }
+            guard report.error != nil || report.level >= .error else { return .notHandled }
             report.notifyReporters()
             if FailedAssertion.traps { ShutdownFlush.run() }
-            let site = report.report.site
-            Swift.assertionFailure("Unhandled error: \(report.report.message)", file: site.filePath, line: site.line)
+            Swift.assertionFailure(
+                "Unhandled error: \(report.message)", file: report.site.filePath, line: report.site.line)
             return .handled
         }
     }
@@ -330,7 +306,7 @@ extension ErrorResponder {
     /// - Returns: The responder.
     public static func log(_ write: @escaping @Sendable (String) -> Void) -> Self {
         Self { report in
-            write(StandardErrorLine.text(report.report))
+            write(StandardErrorLine.text(report))
             return .notHandled
         }
     }

@@ -101,16 +101,13 @@ public enum ErrorHandling: Hashable, Sendable {
     case notHandled
 }
 
-/// A report that is passed from responder to responder.
-struct PropagatingReport: Sendable {
-    var report: IssueReport
-
+extension IssueReport {
     /// The error that responders receive. A message without an error is wrapped in an ``IssueMessage``.
-    var error: any Error { report.error ?? IssueMessage(report.message) }
+    package var propagatingError: any Error { error ?? IssueMessage(message) }
 
     /// Sends the report to the reporters now, before the responders outside have received it.
-    func notifyReporters() {
-        Reporting.notifyReporters(report)
+    package func notifyReporters() {
+        Reporting.notifyReporters(self)
     }
 }
 

@@ -1,5 +1,6 @@
 import Glibc
 import Issues
+import IssuesPresenting
 
 /// Errors for which the user is asked to choose a recovery.
 enum Healing {

@@ -1,4 +1,5 @@
 internal import Issues
+internal import IssuesPresenting
 internal import Synchronization
 
 /// A presenter with predefined choices.

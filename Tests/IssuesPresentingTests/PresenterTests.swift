@@ -1,28 +1,32 @@
 import Issues
+import IssuesPresenting
 import Synchronization
 import Testing
 
-private struct Bare: ReportableError {}
+private struct Bare: PresentableError {}
 
 private struct Own: ReportableError {
-    static var domain: String { "shop.payment" }
-    var code: Int { 402 }
     var message: String { "card 17 refused" }
-    var userInfo: IssueMetadata { ["card": 17, "try": "own"] }
-    var isReportable: Bool { false }
     var underlyingErrors: [any Error] { [Bare()] }
 }
 
-@Suite("Errors for developers and users", .serialized)
+/// A sink that stores the reports that it receives.
+private final class Collector: IssueSink {
+    private let stored = Mutex<[String]>([])
+
+    var messages: [String] { stored.withLock { $0 } }
+
+    func receive(_ report: IssueReport) {
+        stored.withLock { $0.append(report.message) }
+    }
+}
+
+@Suite("Errors for users", .serialized)
 struct PresenterTests {
-    @Test("Every requirement of a reportable error has a default")
+    @Test("Every requirement of a presentable error has a default")
     func defaults() {
         let error = Bare()
-        #expect(Bare.domain.hasSuffix("Bare"))
-        #expect(error.code == 0)
-        #expect(error.message == "Bare()")
-        #expect(error.userInfo.isEmpty && error.underlyingErrors.isEmpty && error.userMessage == nil)
-        #expect(error.isReportable)
+        #expect(error.userMessage == nil)
         #expect(error.source == .internalInconsistency)
         #expect(error.title == error.source.title)
         guard case .acknowledge = error.recovery else {
@@ -31,21 +35,18 @@ struct PresenterTests {
         }
     }
 
-    @Test("A report contains all properties of a reportable error; metadata of scopes and calls takes precedence")
-    func reported() {
-        let collector = Collector()
-        withIssueReporters([collector]) {
-            withIssueMetadata(["try": "scope", "scope": 1]) {
-                reportIssue(Own(), "Paying", metadata: ["scope": 2])
-            }
+    @Test("A reportable error with a user message is shown, with the heading of an internal inconsistency")
+    func reportable() {
+        struct Told: ReportableError {
+            var userMessage: String? { "Try again tomorrow." }
         }
-        let report = collector.reports.first
-        #expect(report?.message == "Paying: card 17 refused")
-        #expect(report?.domain == "shop.payment")
-        #expect(report?.code == 402)
-        #expect(report?.isReportable == false)
-        #expect(report?.metadata == ["card": 17, "try": "scope", "scope": 2])
-        #expect(report?.causes.map(\.message) == ["Bare()"])
+        let presenter = ScriptedPresenter()
+        withIssueReporters([]) {
+            withErrorResponders(.present(on: presenter)) { reportIssue(Told()) }
+        }
+        #expect(presenter.prompts.map(\.message) == ["Try again tomorrow."])
+        #expect(presenter.prompts.map(\.title) == [ErrorSource.internalInconsistency.title])
+        #expect(presenter.prompts.map(\.options.count) == [1])
     }
 
     @Test("The reporters run first, then the user is asked, then the chosen option runs")

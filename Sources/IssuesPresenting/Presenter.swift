@@ -1,4 +1,5 @@
 internal import IssueWire
+public import Issues
 internal import Synchronization
 internal import UnixIO
 
@@ -46,8 +47,9 @@ public struct Prompt: Sendable {
         let texts = PresenterTexts.current
         let reportable = error as? any ReportableError
         guard let message = reportable?.userMessage ?? FoundationReader.current?.userMessage(error) else { return nil }
-        let title = reportable?.title ?? texts.unknownError
-        switch reportable?.recovery ?? .acknowledge {
+        let presentable = error as? any PresentableError
+        let title = presentable?.title ?? (reportable == nil ? texts.unknownError : texts.internalInconsistency)
+        switch presentable?.recovery ?? .acknowledge {
         case .acknowledge: self.init(title: title, message: message, HealingOption(texts.okay) {})
         case .terminate:
             self.init(title: title, message: message, HealingOption(texts.terminate, style: .destructive) {})
@@ -167,4 +169,29 @@ public struct TerminalPresenter: Presenter {
 extension Presenter where Self == TerminalPresenter {
     /// A presenter that asks on the terminal that the process was started from.
     public static var terminal: Self { Self() }
+}
+
+extension ErrorResponder {
+    /// Creates a responder that shows errors to the user and runs the option that the user chooses.
+    ///
+    /// The error is sent to the reporters first. An error without a message for users is not
+    /// handled. An error whose recovery is ``Recovery/terminate`` ends the process after it was
+    /// shown; the responders inside of this one have already run by then.
+    ///
+    /// - Parameter presenter: Shows the error and returns the chosen option.
+    /// - Returns: The responder.
+    public static func present(on presenter: any Presenter) -> Self {
+        Self { report in
+            let error = report.propagatingError
+            guard let prompt = Prompt(error) else { return .notHandled }
+            report.notifyReporters()
+            presenter.choose(prompt).handler()
+            if case .terminate? = (error as? any PresentableError)?.recovery {
+                ShutdownFlush.run()
+                Swift.fatalError(
+                    TerminalSanitizer.line(report.message), file: report.site.filePath, line: report.site.line)
+            }
+            return .handled
+        }
+    }
 }

@@ -1,0 +1,169 @@
+public import Issues
+
+/// An error that is shown to users with a heading and ways to recover from it.
+///
+/// Only an error with a `userMessage` is shown. Every requirement has a default.
+public protocol PresentableError: ReportableError {
+    /// The origin of the error. Defaults to ``ErrorSource/internalInconsistency``.
+    var source: ErrorSource { get }
+    /// The heading that users see. Defaults to the heading of `source`.
+    var title: String { get }
+    /// The ways for users to recover from the error. Defaults to ``Recovery/acknowledge``.
+    var recovery: Recovery { get }
+}
+
+extension PresentableError {
+    /// The default, ``ErrorSource/internalInconsistency``.
+    public var source: ErrorSource { .internalInconsistency }
+    /// The heading of `source`.
+    public var title: String { source.title }
+    /// The default, ``Recovery/acknowledge``.
+    public var recovery: Recovery { .acknowledge }
+}
+
+/// A general-purpose error that needs no type of its own.
+///
+/// ```swift
+/// throw Problem(
+///     "Could not reach the server.", source: .externalSystemUnavailable,
+///     recovery: .heal(.retry { reload() }, .cancel))
+/// ```
+public struct Problem: PresentableError, CustomStringConvertible {
+    /// The message that users see.
+    public var userMessage: String?
+    /// The origin of the error.
+    public var source: ErrorSource
+    /// The heading that users see.
+    public var title: String
+    /// A description for developers.
+    public var message: String
+    /// The number of the error.
+    public var code: Int
+    /// Metadata for the report.
+    public var userInfo: IssueMetadata
+    /// Whether the daemon may forward the error.
+    public var isReportable: Bool
+    /// The errors that caused this one.
+    public var underlyingErrors: [any Error]
+    /// The ways for users to recover from the error.
+    public var recovery: Recovery
+
+    /// Creates an error that is shown to users.
+    ///
+    /// - Parameters:
+    ///   - userMessage: The message that users see.
+    ///   - source: The origin of the error.
+    ///   - title: The heading that users see. Nil uses the heading of `source`.
+    ///   - message: A description for developers. Nil uses `userMessage`.
+    ///   - code: The number of the error.
+    ///   - userInfo: Metadata for the report.
+    ///   - isReportable: Whether the daemon may forward the error.
+    ///   - cause: The error that caused this one. Nil for none.
+    ///   - recovery: The ways for users to recover from the error.
+    public init(
+        _ userMessage: String, source: ErrorSource = .internalInconsistency, title: String? = nil,
+        message: String? = nil, code: Int = 0, userInfo: IssueMetadata = [:], isReportable: Bool = true,
+        cause: (any Error)? = nil, recovery: Recovery = .acknowledge
+    ) {
+        self.userMessage = userMessage
+        self.source = source
+        self.title = title ?? source.title
+        self.message = message ?? userMessage
+        self.code = code
+        self.userInfo = userInfo
+        self.isReportable = isReportable
+        underlyingErrors = [cause].compactMap(\.self)
+        self.recovery = recovery
+    }
+
+    /// The description for developers.
+    public var description: String { message }
+}
+
+/// The ways for users to recover from an error.
+public enum Recovery: Sendable {
+    /// The user can only acknowledge the error.
+    case acknowledge
+    /// The user cannot recover. The program ends after the error is shown.
+    case terminate
+    /// The user chooses an option. There is at least one.
+    case heal(HealingOption, [HealingOption])
+
+    /// Creates a recovery from a list of options.
+    ///
+    /// - Parameters:
+    ///   - first: The first option.
+    ///   - others: Further options.
+    /// - Returns: The recovery `heal` with these options.
+    public static func heal(_ first: HealingOption, _ others: HealingOption...) -> Recovery {
+        .heal(first, others)
+    }
+}
+
+/// An option that a user can choose to recover from an error.
+public struct HealingOption: Sendable {
+    /// The appearance of an option.
+    public enum Style: String, CaseIterable, Hashable, Codable, Sendable {
+        /// An ordinary option.
+        case normal
+        /// The recommended option.
+        case recommended
+        /// An option that destroys something.
+        case destructive
+    }
+
+    /// The text of the option's button.
+    public var title: String
+    /// The appearance of the option.
+    public var style: Style
+    /// The action of the option.
+    public var handler: @Sendable () -> Void
+
+    /// Creates an option.
+    ///
+    /// - Parameters:
+    ///   - title: The text of the option's button.
+    ///   - style: The appearance of the option.
+    ///   - handler: The action. Runs on the thread that reports the error.
+    public init(_ title: String, style: Style = .normal, handler: @escaping @Sendable () -> Void) {
+        self.title = title
+        self.style = style
+        self.handler = handler
+    }
+
+    /// An option that does nothing, with the text ``PresenterTexts/cancel``.
+    public static var cancel: HealingOption {
+        HealingOption(PresenterTexts.current.cancel) {}
+    }
+
+    /// Creates a recommended option to try again, with the text ``PresenterTexts/retry``.
+    ///
+    /// - Parameter handler: The action. Runs on the thread that reports the error.
+    /// - Returns: The option.
+    public static func retry(_ handler: @escaping @Sendable () -> Void) -> HealingOption {
+        HealingOption(PresenterTexts.current.retry, style: .recommended, handler: handler)
+    }
+}
+
+/// The origin of an error.
+public enum ErrorSource: String, CaseIterable, Hashable, Codable, Sendable {
+    /// The user entered something invalid.
+    case invalidUserInput
+    /// The program is in a state that it should never be in.
+    case internalInconsistency
+    /// Something that the program depends on is unavailable.
+    case externalSystemUnavailable
+    /// Something that the program depends on behaved incorrectly.
+    case externalSystemBehavedUnexpectedly
+
+    /// The heading that users see, in the language of ``PresenterTexts/current``.
+    public var title: String {
+        let texts = PresenterTexts.current
+        return switch self {
+        case .invalidUserInput: texts.invalidUserInput
+        case .internalInconsistency: texts.internalInconsistency
+        case .externalSystemUnavailable: texts.externalSystemUnavailable
+        case .externalSystemBehavedUnexpectedly: texts.externalSystemBehavedUnexpectedly
+        }
+    }
+}
