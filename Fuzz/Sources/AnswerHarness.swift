@@ -12,7 +12,8 @@ enum AnswerHarness {
         let times: [Int64] = [0, 1_795_255_200_123, 253_402_300_799_999, -62_167_219_200_000]
         for time in times {
             let answer = LogzFormat.result(
-                of: sample.response, lines: 3, from: SampleAnswer.origin, at: Timestamp(milliseconds: time))
+                of: sample.response, lines: 3, from: SampleAnswer.origin,
+                at: IssueTimestamp(millisecondsSince1970: time))
             sample.check(answer)
             if case .partial(let partial) = answer.verdict {
                 require(

@@ -148,8 +148,12 @@ final class FilterHarness {
     ) -> (least: [String: Int64], most: [String: Int64]) {
         var wide = filter
         let minute: Int64 = 60_000
-        wide.since = filter.since.map { Timestamp(milliseconds: $0.milliseconds / minute * minute) }
-        wide.until = filter.until.map { Timestamp(milliseconds: $0.milliseconds / minute * minute + minute - 1) }
+        wide.since = filter.since.map {
+            IssueTimestamp(millisecondsSince1970: $0.millisecondsSince1970 / minute * minute)
+        }
+        wide.until = filter.until.map {
+            IssueTimestamp(millisecondsSince1970: $0.millisecondsSince1970 / minute * minute + minute - 1)
+        }
         func count(_ filter: IssueFilter) -> [String: Int64] {
             Dictionary(grouping: matching.filter { $0.isWithin(filter) }, by: \.group).mapValues { Int64($0.count) }
         }
@@ -166,7 +170,7 @@ final class FilterHarness {
     private let writer: StoreWriter
     let reader: StoreReader
     private var rows: [Row] = []
-    let end: Timestamp
+    let end: IssueTimestamp
 
     struct Row {
         var entry: SampleStore.Entry
@@ -230,7 +234,7 @@ final class FilterHarness {
                 && holds(filter.apps, record.app?.name ?? SampleStore.command)
                 && holds(filter.versions, record.app?.version)
                 && holds(filter.environments, record.app?.environment)
-                && (record.severity ?? .error).rawValue >= (filter.severity ?? .debug).rawValue
+                && (record.severity ?? .error) >= (filter.severity ?? .debug)
                 && holds(filter.domains, record.domain) && holds(filter.codes, record.code)
                 && (filter.files?.contains { file == $0 || file.hasSuffix("/" + $0) } ?? true)
                 && holds(filter.groups, row.group) && holds(filter.users, row.entry.uid)

@@ -33,7 +33,7 @@ enum LineHarness {
     }
 
     private static func outbound(_ record: IssueRecord) -> OutboundRecord {
-        let received = Timestamp(milliseconds: 1_795_255_200_123)
+        let received = IssueTimestamp(millisecondsSince1970: 1_795_255_200_123)
         let sender = Sender(uid: 1001, gid: 1001, pid: 4711, command: record.app?.network, unit: record.domain)
         return OutboundRecord(
             stored: StoredRecord(

@@ -38,8 +38,8 @@ struct RecordComparison {
     }
 
     private func checkNumbers(_ record: IssueRecord) {
-        let occurredAt = record.occurredAt?.milliseconds ?? DecodedRecord.absent
-        let firstOccurredAt = record.firstOccurredAt?.milliseconds ?? DecodedRecord.absent
+        let occurredAt = record.occurredAt?.millisecondsSince1970 ?? DecodedRecord.absent
+        let firstOccurredAt = record.firstOccurredAt?.millisecondsSince1970 ?? DecodedRecord.absent
         require(decoded.occurredAt == occurredAt, "occurred_at is \(decoded.occurredAt) instead of \(occurredAt)")
         require(
             decoded.firstOccurredAt == firstOccurredAt,

@@ -19,7 +19,7 @@ enum SampleStore {
         var id: String
         var uid: UInt32
         var record: IssueRecord
-        var receivedAt: Timestamp
+        var receivedAt: IssueTimestamp
     }
 
     static let command = "shop"
@@ -61,14 +61,14 @@ enum SampleStore {
         return entries
     }
 
-    static let start = Timestamp(milliseconds: 1_790_000_000_000)
+    static let start = IssueTimestamp(millisecondsSince1970: 1_790_000_000_000)
 
     private static func record(_ number: Int64) -> IssueRecord {
         let issue = number * 7 % 11
         var record = IssueRecord(message: "Order \(number) of a.b/c\(issue) timed out")
         if issue % 3 == 0 { record.message = "Disk \"d\(issue)\" is full" }
         if number % 40 == 0 { record.message = "\u{1}whole \(number)" }
-        record.severity = Severity(rawValue: UInt8(issue % 5))
+        record.severity = IssueLevel(rank: UInt8(issue % 5))
         record.domain = issue == 7 ? nil : "com.d\(issue % 3)"
         record.code = issue % 2 == 0 ? issue : nil
         record.count = number % 5 == 0 ? 3 : nil

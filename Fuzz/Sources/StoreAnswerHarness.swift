@@ -25,7 +25,7 @@ enum StoreAnswerHarness {
         let sample = SampleAnswer(input, headers: ["Retry-After", "X-ClickHouse-Exception-Code"])
         let answer = Format.result(
             of: sample.response, lines: lines, from: SampleAnswer.origin,
-            at: Timestamp(milliseconds: 1_795_255_200_123))
+            at: IssueTimestamp(millisecondsSince1970: 1_795_255_200_123))
         sample.check(answer)
         guard case .partial(let partial) = answer.verdict else { return }
         require(

@@ -57,9 +57,9 @@ enum StoredHarness {
     }
 
     private static func checkTime(_ bytes: [UInt8]) {
-        guard let time = Timestamp(bytes.span, from: 0, to: bytes.count) else { return }
-        require(time.text.utf8.count == 24, "\(time.text) does not have 24 bytes")
-        require(Timestamp(time.text) == time, "\(bytes.shown) became \(time.text)")
+        guard let time = IssueTimestamp(bytes.span, from: 0, to: bytes.count) else { return }
+        require(time.description.utf8.count == 24, "\(time.description) does not have 24 bytes")
+        require(IssueTimestamp(time.description) == time, "\(bytes.shown) became \(time.description)")
     }
 
     private static func checkProducer(_ text: String) {

@@ -135,12 +135,12 @@ extension ClickHouseFormat {
     }
 
     /// The times as whole seconds, for sorting and selecting, and additionally in milliseconds.
-    private static func times(_ time: Timestamp, received: Timestamp) -> [JSONValue.Member] {
+    private static func times(_ time: IssueTimestamp, received: IssueTimestamp) -> [JSONValue.Member] {
         // The type of the column is an unsigned 32-bit integer.
-        let seconds = min(max(time.milliseconds / 1000, 0), Int64(UInt32.max))
+        let seconds = min(max(time.millisecondsSince1970 / 1000, 0), Int64(UInt32.max))
         return [
-            .init("time", .integer(seconds)), .init("time_ms", .integer(time.milliseconds)),
-            .init("received_ms", .integer(received.milliseconds)),
+            .init("time", .integer(seconds)), .init("time_ms", .integer(time.millisecondsSince1970)),
+            .init("received_ms", .integer(received.millisecondsSince1970)),
         ]
     }
 

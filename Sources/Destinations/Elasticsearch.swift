@@ -117,8 +117,8 @@ extension SearchFormat {
     package func line(of outbound: OutboundRecord, types: inout FieldTypes) -> [UInt8] {
         let stored = outbound.stored
         var members: [JSONValue.Member] = [
-            .init("@timestamp", .string(stored.believedTime.time.text)),
-            .init("received_at", .string(stored.receivedAt.text)),
+            .init("@timestamp", .string(stored.believedTime.time.description)),
+            .init("received_at", .string(stored.receivedAt.description)),
         ]
         members += RecordColumns.members(of: outbound)
         if !stored.record.causes.isEmpty { members.append(.init("causes", RecordColumns.causes(of: stored.record))) }
@@ -128,9 +128,10 @@ extension SearchFormat {
 
     package func line(of summary: OutboundSummary) -> [UInt8] {
         let times: [JSONValue.Member] = [
-            .init("@timestamp", .string(summary.windowEnd.text)),
-            .init("window_start", .string(summary.windowStart.text)),
-            .init("first_seen", .string(summary.firstSeen.text)), .init("last_seen", .string(summary.lastSeen.text)),
+            .init("@timestamp", .string(summary.windowEnd.description)),
+            .init("window_start", .string(summary.windowStart.description)),
+            .init("first_seen", .string(summary.firstSeen.description)),
+            .init("last_seen", .string(summary.lastSeen.description)),
         ]
         return document(times + RecordColumns.members(of: summary), id: summary.eventID)
     }

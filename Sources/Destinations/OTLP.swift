@@ -91,9 +91,9 @@ extension OTLPFormat {
 
     package func line(of summary: OutboundSummary) -> [UInt8] {
         var attributes: [(String, JSONValue)] = [
-            ("event.id", .string(summary.eventID)), ("issue.window_start", .string(summary.windowStart.text)),
-            ("issue.first_seen", .string(summary.firstSeen.text)),
-            ("issue.last_seen", .string(summary.lastSeen.text)),
+            ("event.id", .string(summary.eventID)), ("issue.window_start", .string(summary.windowStart.description)),
+            ("issue.first_seen", .string(summary.firstSeen.description)),
+            ("issue.last_seen", .string(summary.lastSeen.description)),
         ]
         for member in RecordColumns.members(of: summary) where !Self.elsewhere.contains(member.key) {
             attributes.append(("issue.\(member.key)", member.value))
@@ -110,8 +110,9 @@ extension OTLPFormat {
     ]
 
     private static func resourceLogs(
-        app: String, version: String?, environment: String?, host: String, time: Timestamp, observed: Timestamp,
-        severity: Severity, body: String, attributes: [(String, JSONValue)]
+        app: String, version: String?, environment: String?, host: String, time: IssueTimestamp,
+        observed: IssueTimestamp,
+        severity: IssueLevel, body: String, attributes: [(String, JSONValue)]
     ) -> [UInt8] {
         var resource: [(String, JSONValue)] = [("service.name", .string(app)), ("host.name", .string(host))]
         if let version { resource.append(("service.version", .string(version))) }
@@ -132,10 +133,10 @@ extension OTLPFormat {
         ]).json
     }
 
-    private static func nanoseconds(_ time: Timestamp) -> String { "\(max(0, time.milliseconds))000000" }
+    private static func nanoseconds(_ time: IssueTimestamp) -> String { "\(max(0, time.millisecondsSince1970))000000" }
 
     /// Returns the lowest number of each range in the specification's table.
-    private static func number(of severity: Severity) -> Int64 {
+    private static func number(of severity: IssueLevel) -> Int64 {
         switch severity {
         case .debug: 5
         case .info: 9

@@ -15,11 +15,11 @@ extension IssueBrowser {
         /// A one-line description of what went wrong.
         public var title: String { wire.title }
         /// The highest level of its records.
-        public var level: IssueLevel { IssueLevel(wire.severity) }
+        public var level: IssueLevel { wire.severity }
         /// The state that a user has set.
         public var state: State { State(wire.state) }
         /// The time at which muting ends. Nil if it does not end at a time.
-        public var mutedUntil: IssueTimestamp? { wire.mutedUntil.map { IssueTimestamp($0) } }
+        public var mutedUntil: IssueTimestamp? { wire.mutedUntil }
         /// Whether the issue was resolved and has occurred again.
         public var hasRegressed: Bool { wire.regressed }
         /// The name of the application. Nil if it sent none.
@@ -47,9 +47,9 @@ extension IssueBrowser {
         /// The number of occurrences, including those that were only counted.
         public var occurrences: Int { Int(clamping: wire.occurrences) }
         /// The time of the first occurrence.
-        public var firstSeen: IssueTimestamp { IssueTimestamp(wire.firstSeen) }
+        public var firstSeen: IssueTimestamp { wire.firstSeen }
         /// The time of the last occurrence.
-        public var lastSeen: IssueTimestamp { IssueTimestamp(wire.lastSeen) }
+        public var lastSeen: IssueTimestamp { wire.lastSeen }
         /// The version of the application at the first occurrence. Nil if unknown.
         public var firstVersion: String? { wire.firstVersion }
         /// The version of the application at the last occurrence. Nil if unknown.
@@ -140,7 +140,7 @@ extension IssueBrowser {
     ) async throws -> Group {
         try await setState(
             SetStateParameters(
-                group: group, state: .muted, until: end?.wire, untilNewerVersion: isUntilNewerVersion ? true : nil))
+                group: group, state: .muted, until: end, untilNewerVersion: isUntilNewerVersion ? true : nil))
     }
 
     /// Reopens a resolved or muted issue.
@@ -196,7 +196,7 @@ extension IssueBrowser {
         /// - Parameter index: The index of the bucket, from 0.
         /// - Returns: The time at which the bucket starts.
         public func start(ofBucket index: Int) -> IssueTimestamp {
-            IssueTimestamp(start.wire.advanced(by: bucket * index))
+            start.advanced(by: bucket * index)
         }
 
         /// The counts for one level, application or group.
@@ -231,7 +231,7 @@ extension IssueBrowser {
                     + "between the filter's since and until or in the last 24 hours (\(reason)).")
         }
         return Histogram(
-            start: IssueTimestamp(reply.start), bucket: bucket,
+            start: reply.start, bucket: bucket,
             series: reply.series.map { series in
                 Histogram.Series(key: series.key, counts: series.counts.map { Int(clamping: $0) })
             })

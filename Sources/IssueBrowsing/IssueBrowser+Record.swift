@@ -17,7 +17,7 @@ extension IssueBrowser {
         /// A description of what went wrong.
         public var message: String { wire.record.message }
         /// The level.
-        public var level: IssueLevel { wire.record.severity.map { IssueLevel($0) } ?? .error }
+        public var level: IssueLevel { wire.record.severity ?? .error }
         /// The domain of the error. Nil if it has none.
         public var domain: String? { wire.record.domain }
         /// The code of the error. Nil if it has none.
@@ -25,11 +25,11 @@ extension IssueBrowser {
         /// The number of occurrences that the record represents.
         public var count: Int { Int(clamping: wire.record.count ?? 1) }
         /// The time of the first occurrence. Nil unless ``count`` is above 1 and the sender sent the time.
-        public var firstOccurredAt: IssueTimestamp? { wire.record.firstOccurredAt.map { IssueTimestamp($0) } }
+        public var firstOccurredAt: IssueTimestamp? { wire.record.firstOccurredAt }
         /// The time of the last occurrence.
-        public var occurredAt: IssueTimestamp { IssueTimestamp(wire.record.occurredAt ?? wire.receivedAt) }
+        public var occurredAt: IssueTimestamp { wire.record.occurredAt ?? wire.receivedAt }
         /// The time at which the daemon received the record.
-        public var receivedAt: IssueTimestamp { IssueTimestamp(wire.receivedAt) }
+        public var receivedAt: IssueTimestamp { wire.receivedAt }
         /// The file ID of the source file. Nil if unknown.
         public var fileID: String? { wire.record.source?.fileID }
         /// The line in the source file. Nil if unknown.
@@ -172,7 +172,7 @@ extension IssueBrowser {
         /// The number of attempts to send it.
         public var attempts: Int { Int(clamping: wire.attempts) }
         /// The time at which it was given up.
-        public var timestamp: IssueTimestamp { IssueTimestamp(wire.at) }
+        public var timestamp: IssueTimestamp { wire.at }
         /// The text that was to be sent. Nil unless the query asked for it.
         public var line: String? { wire.line }
     }

@@ -15,7 +15,7 @@ extension IssueBrowser {
         /// The name of the host.
         public var host: String { wire.host }
         /// The time at which the daemon started.
-        public var startedAt: IssueTimestamp { IssueTimestamp(wire.startedAt) }
+        public var startedAt: IssueTimestamp { wire.startedAt }
         /// The number of records that the daemon has received.
         public var received: Int { Int(clamping: wire.received) }
         /// The number of records that were rejected since the start, because they were invalid or too large. 0 if the
@@ -40,7 +40,7 @@ extension IssueBrowser {
         public var freeBytes: Int? { wire.store.freeBytes.map { Int(clamping: $0) } }
         /// The time at which the oldest stored record was received. Nil if there is none, or the caller may not see all
         /// records.
-        public var oldest: IssueTimestamp? { wire.store.oldest.map { IssueTimestamp($0) } }
+        public var oldest: IssueTimestamp? { wire.store.oldest }
         /// Sentences that describe faults of the store.
         public var faults: [String] { wire.store.faults }
         /// The destinations.
@@ -87,13 +87,13 @@ extension IssueBrowser {
         /// The recommended action. Nil if there is none, or the caller may not see all records.
         public var advice: String? { wire.advice }
         /// The time of the next attempt. Nil unless the destination is waiting.
-        public var nextAttempt: IssueTimestamp? { wire.nextAttempt.map { IssueTimestamp($0) } }
+        public var nextAttempt: IssueTimestamp? { wire.nextAttempt }
         /// The destination's last response. Nil if there is none, or the caller may not see all records.
         public var lastAnswer: String? { wire.lastAnswer }
         /// The time of the last successful request. Nil if there was none.
-        public var lastSuccess: IssueTimestamp? { wire.lastSuccess.map { IssueTimestamp($0) } }
+        public var lastSuccess: IssueTimestamp? { wire.lastSuccess }
         /// The time at which the oldest pending record was reported. Nil if no record is pending.
-        public var oldestPending: IssueTimestamp? { wire.oldestPending.map { IssueTimestamp($0) } }
+        public var oldestPending: IssueTimestamp? { wire.oldestPending }
         /// The number of requests since the daemon started. 0 if the caller may not see all records.
         public var requests: Int { Int(clamping: wire.requests) }
         /// The number of records that were sent again since the daemon started.
@@ -147,7 +147,7 @@ extension IssueBrowser {
         /// The number of records that are held back.
         public var count: Int { Int(clamping: wire.count) }
         /// The time since which records are held back.
-        public var since: IssueTimestamp { IssueTimestamp(wire.since) }
+        public var since: IssueTimestamp { wire.since }
     }
 }
 

@@ -236,7 +236,7 @@ extension IssueBrowser {
             filter.apps = apps
             filter.versions = versions
             filter.environments = environments
-            filter.severity = level?.wire
+            filter.severity = level
             filter.domains = domains
             filter.codes = codes?.map { Int64($0) }
             filter.files = files
@@ -248,8 +248,8 @@ extension IssueBrowser {
             // An unknown name matches no record of this version.
             filter.fates = outcomes?.compactMap { Fate(name: $0.rawValue) }
             filter.destination = destination
-            filter.since = since?.wire
-            filter.until = until?.wire
+            filter.since = since
+            filter.until = until
             return filter
         }
     }

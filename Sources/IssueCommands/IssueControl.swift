@@ -16,7 +16,7 @@ package struct IssueControl {
     ]
 
     private let environment: (String) -> String?
-    private let now: Timestamp
+    private let now: IssueTimestamp
     private let terminal: TerminalInfo
     private let input: any CommandInput
     private let output: any CommandOutput
@@ -25,7 +25,7 @@ package struct IssueControl {
     private let reporting: ReportSurroundings
 
     package init(
-        environment: @escaping (String) -> String?, now: Timestamp, terminal: TerminalInfo,
+        environment: @escaping (String) -> String?, now: IssueTimestamp, terminal: TerminalInfo,
         input: any CommandInput, output: any CommandOutput,
         files: FileSaving, reporting: ReportSurroundings,
         connect: @escaping LinkFactory
@@ -155,7 +155,7 @@ extension IssueControl {
         let terminal = StandardStream.output
         let control = IssueControl(
             environment: { ProcessEnvironment[$0] },
-            now: Timestamp(milliseconds: WallClock.nowMilliseconds),
+            now: IssueTimestamp(millisecondsSince1970: WallClock.nowMilliseconds),
             terminal: TerminalInfo(isTerminal: terminal.isTerminal, columns: terminal.columns, rows: terminal.rows),
             input: StandardInput(), output: output,
             files: .process,
@@ -174,7 +174,7 @@ extension ReportSurroundings {
         let folder = SpillFolder.standard(application: SpillFolder.commandName)
         let start = MonotonicClock.now
         return ReportSurroundings(
-            now: { Timestamp(milliseconds: WallClock.nowMilliseconds) },
+            now: { IssueTimestamp(millisecondsSince1970: WallClock.nowMilliseconds) },
             elapsed: { start.duration(to: MonotonicClock.now) },
             sleep: { time in
                 let nothing = Monitor(())
@@ -203,7 +203,7 @@ protocol Command: Sendable, SendableMetatype {
     static var specification: CommandSpecification { get }
 
     /// Creates the command from its arguments. Relative times refer to `now`.
-    init(_ arguments: ParsedArguments, at now: Timestamp) throws(UsageError)
+    init(_ arguments: ParsedArguments, at now: IssueTimestamp) throws(UsageError)
 
     func run(in context: CommandContext) throws(CommandFailure) -> ExitCode
 }
@@ -211,7 +211,7 @@ protocol Command: Sendable, SendableMetatype {
 /// The environment of a command: everything except its arguments.
 struct CommandContext {
     var environment: (String) -> String?
-    var now: Timestamp
+    var now: IssueTimestamp
     var terminal: TerminalInfo
     var format: OutputFormat
     var painter: Painter

@@ -10,15 +10,15 @@ package struct RecordLogClock: Equatable, Sendable {
     /// The state to store so that the clock can continue after a restart.
     package struct State: Equatable, Sendable {
         package var log: RecordLogInstant
-        package var wall: Timestamp
+        package var wall: IssueTimestamp
 
-        package init(log: RecordLogInstant, wall: Timestamp) {
+        package init(log: RecordLogInstant, wall: IssueTimestamp) {
             self.log = log
             self.wall = wall
         }
 
         /// The difference between log time and wall time, in milliseconds.
-        package var offset: Int64 { log.milliseconds.clampedDifference(wall.milliseconds) }
+        package var offset: Int64 { log.milliseconds.clampedDifference(wall.millisecondsSince1970) }
     }
 
     /// The time of one commit.
@@ -26,11 +26,11 @@ package struct RecordLogClock: Equatable, Sendable {
         package var log: RecordLogInstant
         /// The wall time to store. It may be slightly ahead of the wall clock, so that it never
         /// goes backwards.
-        package var wall: Timestamp
+        package var wall: IssueTimestamp
         /// The offset of this and all following commits, in milliseconds; nil if it did not change.
         package var newOffset: Int64?
 
-        package init(log: RecordLogInstant, wall: Timestamp, newOffset: Int64?) {
+        package init(log: RecordLogInstant, wall: IssueTimestamp, newOffset: Int64?) {
             self.log = log
             self.wall = wall
             self.newOffset = newOffset
@@ -38,7 +38,7 @@ package struct RecordLogClock: Equatable, Sendable {
     }
 
     private struct Moment: Equatable {
-        var wall: Timestamp
+        var wall: IssueTimestamp
         var monotonic: MonotonicInstant
     }
 
@@ -62,18 +62,19 @@ package struct RecordLogClock: Equatable, Sendable {
     }
 
     /// Returns the time of a commit that is about to be made, and advances the clock to it.
-    package mutating func committed(wall: Timestamp, monotonic: MonotonicInstant) -> Reading {
+    package mutating func committed(wall: IssueTimestamp, monotonic: MonotonicInstant) -> Reading {
         let present = Moment(wall: wall, monotonic: monotonic)
         guard let previous = state else {
-            return begin(at: RecordLogInstant(milliseconds: wall.milliseconds), present, before: nil)
+            return begin(at: RecordLogInstant(milliseconds: wall.millisecondsSince1970), present, before: nil)
         }
         guard let anchor, let last else {
-            let gap = wall.milliseconds.clampedDifference(previous.wall.milliseconds)
+            let gap = wall.millisecondsSince1970.clampedDifference(previous.wall.millisecondsSince1970)
             let believed = min(max(gap, 0), Self.maxGap.wholeMilliseconds)
             return begin(at: previous.log.advanced(by: .milliseconds(believed)), present, before: previous)
         }
 
-        let wallElapsed = Duration.milliseconds(wall.milliseconds.clampedDifference(anchor.wall.milliseconds))
+        let wallElapsed = Duration.milliseconds(
+            wall.millisecondsSince1970.clampedDifference(anchor.wall.millisecondsSince1970))
         let drift = wallElapsed - anchor.monotonic.duration(to: monotonic)
         let elapsed = max(.zero, last.duration(to: monotonic))
         if drift > Self.tolerance || drift < .zero - Self.tolerance {
@@ -81,21 +82,21 @@ package struct RecordLogClock: Equatable, Sendable {
         }
 
         let held = max(wall, previous.wall)
-        let log = RecordLogInstant(milliseconds: held.milliseconds.clampedSum(previous.offset))
+        let log = RecordLogInstant(milliseconds: held.millisecondsSince1970.clampedSum(previous.offset))
         state = State(log: log, wall: held)
         self.last = max(last, monotonic)
         return Reading(log: log, wall: held, newOffset: nil)
     }
 
     /// Returns the current log time without advancing the clock, for timers.
-    package func now(wall: Timestamp, monotonic: MonotonicInstant) -> RecordLogInstant {
+    package func now(wall: IssueTimestamp, monotonic: MonotonicInstant) -> RecordLogInstant {
         var copy = self
         return copy.committed(wall: wall, monotonic: monotonic).log
     }
 
     /// Returns the wall time of a log time, using the current offset. For display only.
-    package func wallTime(of instant: RecordLogInstant) -> Timestamp {
-        Timestamp(milliseconds: instant.milliseconds.clampedDifference(state?.offset ?? 0))
+    package func wallTime(of instant: RecordLogInstant) -> IssueTimestamp {
+        IssueTimestamp(millisecondsSince1970: instant.milliseconds.clampedDifference(state?.offset ?? 0))
     }
 
     private mutating func begin(at log: RecordLogInstant, _ present: Moment, before previous: State?) -> Reading {

@@ -354,7 +354,7 @@ final class LazyThreads: Sendable {
 
 /// The clocks of this host.
 enum Clock {
-    static var wall: Timestamp { Timestamp(milliseconds: WallClock.nowMilliseconds) }
+    static var wall: IssueTimestamp { IssueTimestamp(millisecondsSince1970: WallClock.nowMilliseconds) }
     static var monotonic: MonotonicInstant { MonotonicInstant(sinceBoot: MonotonicClock.now.sinceBoot) }
 
     /// Converts an instant for functions that wait.

@@ -86,19 +86,19 @@ import Testing
         arguments: [0, 1, -1, 7 * 86_400_000, -7 * 86_400_000])
     func believedTime(distance: Int64) throws {
         var record = Samples.minimal
-        let claimed = Timestamp(milliseconds: moment.milliseconds + distance)
+        let claimed = IssueTimestamp(millisecondsSince1970: moment.millisecondsSince1970 + distance)
         record.own.record.occurredAt = claimed
         let value = try line(record)
-        #expect(value["@timestamp"] == .string(claimed.text))
+        #expect(value["@timestamp"] == .string(claimed.description))
         #expect(value["repairs"] == nil)
     }
 
     @Test("A claimed time beyond that is replaced and reported", arguments: [7 * 86_400_000 + 1, -7 * 86_400_000 - 1])
     func replacedTime(distance: Int64) throws {
         var record = Samples.minimal
-        record.own.record.occurredAt = Timestamp(milliseconds: moment.milliseconds + distance)
+        record.own.record.occurredAt = IssueTimestamp(millisecondsSince1970: moment.millisecondsSince1970 + distance)
         let value = try line(record)
-        #expect(value["@timestamp"] == .string(moment.text))
+        #expect(value["@timestamp"] == .string(moment.description))
         #expect(value["repairs"]?.asArray?.first?.asString?.contains("more than 7 days off") == true)
     }
 

@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct RetryAfterTests {
     /// Returns the wait for a 503 response with this header at ten past ten.
-    private func wait(_ value: String, at now: Timestamp = moment) -> Duration? {
+    private func wait(_ value: String, at now: IssueTimestamp = moment) -> Duration? {
         let response = HTTPResponse(status: 503, headers: ["Retry-After": value])
         let answer = LogzFormat.result(of: response, lines: 0, from: "h:1", at: now)
         guard case .again(.overloaded, let wait) = answer.verdict else { return nil }
@@ -34,7 +34,7 @@ import Testing
 
     @Test("A day of one digit may be preceded by a space")
     func shortDay() throws {
-        let now = try #require(Timestamp("2026-11-06T08:49:30Z"))
+        let now = try #require(IssueTimestamp("2026-11-06T08:49:30Z"))
         #expect(wait("Fri Nov  6 08:49:37 2026", at: now) == .seconds(7))
     }
 

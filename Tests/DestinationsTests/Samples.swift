@@ -2,7 +2,7 @@ import IssueCore
 import IssueProtocol
 
 /// 2026-11-21T10:00:00.123Z.
-let moment = Timestamp(milliseconds: 1_795_255_200_123)
+let moment = IssueTimestamp(millisecondsSince1970: 1_795_255_200_123)
 
 /// The records and summaries for the golden files, by file name.
 enum Samples {
@@ -26,7 +26,7 @@ enum Samples {
     static var full: OutboundRecord {
         let record = IssueRecord(
             message: "The page 7 could not be read", severity: .error, domain: "com.example.shop.DecodingError",
-            code: 4865, occurredAt: Timestamp(milliseconds: moment.milliseconds - 250), count: 1,
+            code: 4865, occurredAt: IssueTimestamp(millisecondsSince1970: moment.millisecondsSince1970 - 250), count: 1,
             source: SourceLocation(fileID: "Shop/Catalogue.swift", line: 42, column: 9, function: "load(page:)"),
             app: Application(
                 name: "shop", version: "2.0.0", build: 2500, environment: "production", platform: "linux",
@@ -92,7 +92,8 @@ enum Samples {
         app: "магазин")
 
     static let wrongClock = outbound(
-        IssueRecord(message: "m", severity: .info, occurredAt: Timestamp(milliseconds: 0)), repairs: ["first"])
+        IssueRecord(message: "m", severity: .info, occurredAt: IssueTimestamp(millisecondsSince1970: 0)),
+        repairs: ["first"])
 
     static let summary = OutboundSummary(
         eventID: "summary-logzio-7-group_rate-1", app: "checkout", host: "web-3", fingerprint: "9a41c07e55b2d310",

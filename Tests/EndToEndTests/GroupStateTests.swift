@@ -206,7 +206,7 @@ struct GroupStateTests {
             func refusal(_ parameters: SetStateParameters) throws -> CollectorError? {
                 try client.refusal(of: .setState, parameters)
             }
-            let past = Timestamp(milliseconds: 1_000_000_000_000)
+            let past = IssueTimestamp(millisecondsSince1970: 1_000_000_000_000)
             #expect(try refusal(.init(group: id, state: .muted, until: past)) == .invalidParameter("until"))
             #expect(
                 try refusal(.init(group: id, state: .open, untilNewerVersion: true))

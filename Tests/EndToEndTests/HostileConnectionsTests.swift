@@ -154,7 +154,7 @@ struct HostileConnectionsTests {
             // With `since`, it starts with existing records, so the first reply
             // shows that it has started.
             var filter = IssueFilter()
-            filter.since = Timestamp(milliseconds: 0)
+            filter.since = IssueTimestamp(millisecondsSince1970: 0)
             try follower.begin(.records, RecordsParameters(filter: filter, follow: true), more: true)
             #expect(try follower.reply(within: .seconds(20)).error == nil)
             #expect(try client.allRecords().map(\.id) == [secret])

@@ -8,7 +8,7 @@ import Testing
 struct HostileLimitsTests {
     private static let victim: UInt32 = 1202
 
-    private func records(_ count: Int, of app: String, _ severity: Severity, text: String = "") -> [IssueRecord] {
+    private func records(_ count: Int, of app: String, _ severity: IssueLevel, text: String = "") -> [IssueRecord] {
         (0..<count).map {
             IssueRecord(message: "Noise \(text)", severity: severity, code: Int64($0), app: Application(name: app))
         }

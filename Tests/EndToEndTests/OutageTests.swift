@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Outages of a destination", .daemonLog)
 struct OutageTests {
-    private func report(_ count: Int, as name: String, to client: RawClient, _ severity: Severity = .error) throws
+    private func report(_ count: Int, as name: String, to client: RawClient, _ severity: IssueLevel = .error) throws
         -> [String]
     {
         try client.report(

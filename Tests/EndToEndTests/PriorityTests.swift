@@ -13,7 +13,7 @@ struct PriorityTests {
         try await DaemonFixture.with(.forwarding(to: listener, settings)) { daemon in
             let client = try RawClient(path: daemon.socket)
             let app = Application(name: "shop")
-            func report(_ count: Int, _ message: String, _ severity: Severity = .error) throws -> [String] {
+            func report(_ count: Int, _ message: String, _ severity: IssueLevel = .error) throws -> [String] {
                 try client.report(
                     (0..<count).map { _ in IssueRecord(message: message, severity: severity, app: app) }
                 ).map { try $0.storedID }

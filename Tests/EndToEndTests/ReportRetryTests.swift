@@ -87,7 +87,7 @@ struct ReportRetryTests {
                 #expect(try child.end() == .exit(0), "\(child.errors)")
             }
             #expect(Self.kept(daemon).count == 2)
-            let before = Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1000))
+            let before = IssueTimestamp(millisecondsSince1970: Int64(Date().timeIntervalSince1970 * 1000))
             try daemon.start()
             let program = try ChildProcess(
                 try TestBinaries.path(of: "client-under-test"), ["return", "1", "program"], in: daemon.folder,
@@ -103,7 +103,7 @@ struct ReportRetryTests {
             let spooled = records.filter { $0.record.message != "program 1" }
             // They keep the time and process of the original report, though
             // that process has exited.
-            #expect(spooled.allSatisfy { ($0.record.occurredAt ?? .init(milliseconds: .max)) <= before })
+            #expect(spooled.allSatisfy { ($0.record.occurredAt ?? .init(millisecondsSince1970: .max)) <= before })
             #expect(spooled.allSatisfy { $0.record.app?.name?.isEmpty == false })
         }
     }

@@ -159,7 +159,7 @@ struct ReportingTests {
             _ = try client.report("before")
             let follower = try RawClient(path: daemon.socket)
             var filter = IssueFilter()
-            filter.since = Timestamp(milliseconds: 0)
+            filter.since = IssueTimestamp(millisecondsSince1970: 0)
             try follower.begin(.records, RecordsParameters(filter: filter, follow: true), more: true)
 
             let first = try RecordsReply(json: try follower.reply().parameters)

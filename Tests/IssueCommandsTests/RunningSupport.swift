@@ -27,7 +27,9 @@ final class ScriptedSurroundings {
 
     func surroundings(caller: String?, keeps: Bool) -> ReportSurroundings {
         ReportSurroundings(
-            now: { [self] in Timestamp(milliseconds: noon.milliseconds + time.components.seconds * 1000) },
+            now: { [self] in
+                IssueTimestamp(millisecondsSince1970: noon.millisecondsSince1970 + time.components.seconds * 1000)
+            },
             elapsed: { [self] in time },
             sleep: { [self] in time += $0 },
             makeProducer: { Self.producer }, caller: caller,
@@ -75,7 +77,7 @@ final class ScriptedInput: CommandInput {
     }
 }
 
-let noon = Timestamp("2026-11-21T12:00:00Z") ?? Timestamp(milliseconds: 0)
+let noon = IssueTimestamp("2026-11-21T12:00:00Z") ?? IssueTimestamp(millisecondsSince1970: 0)
 
 /// Runs `issuectl` at noon, on a terminal of the given width or in a pipe.
 func issuectl(

@@ -98,14 +98,14 @@ struct TextTests {
             (-20_000, "in 20 s"),
         ])
     func relativeTime(age: Int64, text: String) {
-        let moment = Timestamp(milliseconds: noon.milliseconds - age)
+        let moment = IssueTimestamp(millisecondsSince1970: noon.millisecondsSince1970 - age)
         #expect(RelativeTime.text(moment, now: noon) == text)
     }
 
     @Test("Extreme times do not overflow")
     func extremeTimes() {
-        #expect(RelativeTime.text(Timestamp(milliseconds: .min), now: noon) == "now")
-        #expect(RelativeTime.text(Timestamp(milliseconds: .max), now: noon).hasPrefix("in "))
+        #expect(RelativeTime.text(IssueTimestamp(millisecondsSince1970: .min), now: noon) == "now")
+        #expect(RelativeTime.text(IssueTimestamp(millisecondsSince1970: .max), now: noon).hasPrefix("in "))
     }
 
     @Test(
@@ -121,7 +121,7 @@ struct TextTests {
             ("1w", "2026-11-14T12:00:00.000Z"), ("30s", "2026-11-21T11:59:30.000Z"),
         ])
     func moments(text: String, expected: String) {
-        #expect(TimeExpression.moment(text, now: noon)?.text == expected)
+        #expect(TimeExpression.moment(text, now: noon)?.description == expected)
     }
 
     @Test(
@@ -150,10 +150,10 @@ struct TextTests {
     @Test(
         "The priorities of logger are accepted as severities",
         arguments: [
-            ("error", Severity.error), ("user.err", .error), ("daemon.crit", .critical), ("warn", .warning),
+            ("error", IssueLevel.error), ("user.err", .error), ("daemon.crit", .critical), ("warn", .warning),
             ("local0.notice", .info), ("EMERG", .critical), ("debug", .debug),
         ])
-    func severities(word: String, severity: Severity) {
+    func severities(word: String, severity: IssueLevel) {
         #expect(SeverityWord.severity(word) == severity)
     }
 

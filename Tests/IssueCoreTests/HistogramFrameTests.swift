@@ -4,31 +4,31 @@ import Testing
 
 @Suite("Histogram buckets")
 struct HistogramFrameTests {
-    private let now = Timestamp(milliseconds: 1_790_000_000_000)
+    private let now = IssueTimestamp(millisecondsSince1970: 1_790_000_000_000)
 
-    private func time(_ text: String) throws -> Timestamp { try #require(Timestamp(text)) }
+    private func time(_ text: String) throws -> IssueTimestamp { try #require(IssueTimestamp(text)) }
 
     @Test("Buckets start at full hours and at midnight and include the minutes in which the time range starts and ends")
     func whole() throws {
         let since = try time("2026-11-21T10:20:30.500Z")
         let until = try time("2026-11-21T12:00:00.000Z")
         let hours = (try HistogramFrame(bucket: .seconds(3600), since: since, until: until, now: now))
-        #expect(hours.start.text == "2026-11-21T10:00:00.000Z")
+        #expect(hours.start.description == "2026-11-21T10:00:00.000Z")
         #expect(hours.bucketCount == 3)
-        #expect(hours.times.lowerBound == (try time("2026-11-21T10:20:00Z")).milliseconds)
-        #expect(hours.times.upperBound == (try time("2026-11-21T12:00:59.999Z")).milliseconds)
+        #expect(hours.times.lowerBound == (try time("2026-11-21T10:20:00Z")).millisecondsSince1970)
+        #expect(hours.times.upperBound == (try time("2026-11-21T12:00:59.999Z")).millisecondsSince1970)
         #expect(hours.bucket(ofMinute: hours.minutes.lowerBound) == 0)
         #expect(hours.bucket(ofMinute: hours.minutes.upperBound) == 2)
         let days = (try HistogramFrame(bucket: .seconds(86_400), since: since, until: until, now: now))
-        #expect(days.start.text == "2026-11-21T00:00:00.000Z")
+        #expect(days.start.description == "2026-11-21T00:00:00.000Z")
         #expect(days.bucketCount == 1)
     }
 
     @Test("The default time range is the last 24 hours, and a range that ends before it starts is one minute")
     func usual() throws {
         let day = (try HistogramFrame(bucket: .seconds(3600), since: nil, until: nil, now: now))
-        #expect(day.times.contains(now.milliseconds))
-        #expect(day.times.contains(now.milliseconds - 86_400_000))
+        #expect(day.times.contains(now.millisecondsSince1970))
+        #expect(day.times.contains(now.millisecondsSince1970 - 86_400_000))
         #expect(day.bucketCount == 25)
         let turned = try HistogramFrame(
             bucket: .seconds(60), since: now, until: now.advanced(by: .seconds(-999)), now: now)
@@ -56,8 +56,8 @@ struct HistogramFrameTests {
                 + "at least 11 min")
         #expect(throws: excess) { try HistogramFrame(bucket: .seconds(60), since: week, until: nil, now: now) }
         #expect(try HistogramFrame(bucket: .seconds(660), since: week, until: nil, now: now).bucketCount <= 1000)
-        let ever = Timestamp(milliseconds: .min)
-        let never = Timestamp(milliseconds: .max)
+        let ever = IssueTimestamp(millisecondsSince1970: .min)
+        let never = IssueTimestamp(millisecondsSince1970: .max)
         #expect(throws: QueryLimits.Excess.self) {
             try HistogramFrame(bucket: .seconds(60), since: ever, until: never, now: now)
         }

@@ -5,8 +5,8 @@ import Testing
 struct RecordLogClockTests {
     private let start: Int64 = 1_800_000_000_000
 
-    private func wall(_ milliseconds: Int64) -> Timestamp {
-        Timestamp(milliseconds: start + milliseconds)
+    private func wall(_ milliseconds: Int64) -> IssueTimestamp {
+        IssueTimestamp(millisecondsSince1970: start + milliseconds)
     }
 
     private func monotonic(_ milliseconds: Int64) -> MonotonicInstant {
@@ -96,7 +96,7 @@ struct RecordLogClockTests {
         var wallTime: Int64 = 0
         var offset: Int64 = 0
         var last = RecordLogInstant(milliseconds: .min)
-        var lastWall: Timestamp?
+        var lastWall: IssueTimestamp?
 
         for _ in 0..<5000 {
             let elapsed = traffic.number(below: 3000)
@@ -114,7 +114,7 @@ struct RecordLogClockTests {
                 lastWall = nil
             }
             #expect(reading.log >= last)
-            #expect(reading.log.milliseconds == reading.wall.milliseconds + offset)
+            #expect(reading.log.milliseconds == reading.wall.millisecondsSince1970 + offset)
             if let lastWall { #expect(reading.wall >= lastWall) }
             (last, lastWall) = (reading.log, reading.wall)
         }

@@ -81,7 +81,7 @@ struct InterfaceConformanceTests {
 
     @Test("The enumerations have the same values as in the file")
     func choices() {
-        #expect(words(ofType: "Severity") == Severity.allCases.map(\.name))
+        #expect(words(ofType: "Severity") == IssueLevel.allCases.map(\.name))
         #expect(words(ofType: "State") == GroupState.allCases.map(\.name))
         #expect(words(ofType: "Fate") == Fate.allCases.map(\.name))
         #expect(words(ofType: "Dimension") == HistogramDimension.allCases.map(\.rawValue))

@@ -44,8 +44,8 @@ struct CommitTests {
     func keepsHostile() throws {
         let nasty = "'; DROP TABLE records; --\u{0}\u{1}\u{1F}%_\"\\🔥"
         var record = IssueRecord(message: nasty, severity: .critical, domain: nasty, code: .min, count: 1_000_000_000)
-        record.firstOccurredAt = Timestamp(milliseconds: -62_167_219_200_000)
-        record.occurredAt = Timestamp(milliseconds: 253_402_300_799_999)
+        record.firstOccurredAt = IssueTimestamp(millisecondsSince1970: -62_167_219_200_000)
+        record.occurredAt = IssueTimestamp(millisecondsSince1970: 253_402_300_799_999)
         record.source = SourceLocation(fileID: nasty, line: .max, column: -1, function: nasty, module: nasty)
         record.app = Application(
             name: nasty, version: nasty, build: 0, environment: nasty, platform: nasty, network: nasty,
@@ -217,7 +217,7 @@ extension StoreReader.GroupQuery {
 
     static func of(
         _ filter: IssueFilter, order: ResultOrder = .newest, limit: Int = 1000, after: String? = nil,
-        sparkline: Int? = nil, now: Timestamp = Timestamp(milliseconds: 1_790_000_000_000)
+        sparkline: Int? = nil, now: IssueTimestamp = IssueTimestamp(millisecondsSince1970: 1_790_000_000_000)
     ) -> Self {
         Self(filter: filter, order: order, limit: limit, after: after, sparkline: sparkline, now: now)
     }

@@ -208,7 +208,7 @@ struct DestinationTests {
             var state = DestinationRow.State()
             state.progress = RetryProgress(attempts: 7, spent: .milliseconds(123_456))
             state.lastAnswer = "500 \"oh\" \u{1} é"
-            state.lastSuccess = Timestamp(milliseconds: 5)
+            state.lastSuccess = IssueTimestamp(millisecondsSince1970: 5)
             state.requests = 1
             state.resent = 2
             state.maybeDuplicate = 3
@@ -217,7 +217,7 @@ struct DestinationTests {
             state.unacknowledged = [7: LineSet([0..<1, 5..<9]), 12: LineSet()]
             state.lastLoggedState = "paused: unauthorised"
             state.pace = SendPacer.Saved(factor: 0.5, level: -3.25, backlog: 2)
-            state.pacedAt = Timestamp(milliseconds: 6)
+            state.pacedAt = IssueTimestamp(millisecondsSince1970: 6)
             do {
                 let writer = try store.writer()
                 let row = try writer.configure([first], at: store.wall)[0]

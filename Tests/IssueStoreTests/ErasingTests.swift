@@ -52,11 +52,11 @@ struct ErasingTests {
     func filters() throws {
         let filters: [IssueFilter] = [
             filter { $0.users = [1001] }, filter { $0.apps = ["app1"] }, filter { $0.severity = .error },
-            filter { $0.since = Timestamp(milliseconds: 1_790_000_000_000 + 300_000) },
-            filter { $0.until = Timestamp(milliseconds: 1_790_000_000_000 + 300_000) },
+            filter { $0.since = IssueTimestamp(millisecondsSince1970: 1_790_000_000_000 + 300_000) },
+            filter { $0.until = IssueTimestamp(millisecondsSince1970: 1_790_000_000_000 + 300_000) },
             filter {
                 $0.domains = ["com.example.1"]
-                $0.since = Timestamp(milliseconds: 1_790_000_000_000 + 200_000)
+                $0.since = IssueTimestamp(millisecondsSince1970: 1_790_000_000_000 + 200_000)
             },
         ]
         for filter in filters {
@@ -120,7 +120,7 @@ struct ErasingTests {
                 for id in try store.store([IssueRecord(message: "a"), IssueRecord(message: "b")], to: writer) {
                     #expect(given.insert(id).inserted)
                 }
-                try purge(filter { $0.since = Timestamp(milliseconds: 0) }, store, writer)
+                try purge(filter { $0.since = IssueTimestamp(millisecondsSince1970: 0) }, store, writer)
                 #expect(try store.shell().number("SELECT count(*) FROM records") == 0)
                 #expect(writer.nextID == RowID(2 * round + 3))
                 try expectConsistentCounts(store)

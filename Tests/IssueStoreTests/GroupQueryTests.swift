@@ -34,8 +34,12 @@ struct GroupQueryTests {
                 let page = try reader.groups(.of(filter), viewer: viewer)
                 // In closed ranges, times are exact to the minute.
                 var wide = filter
-                wide.since = filter.since.map { Timestamp(milliseconds: $0.milliseconds / 60_000 * 60_000) }
-                wide.until = filter.until.map { Timestamp(milliseconds: $0.milliseconds / 60_000 * 60_000 + 59_999) }
+                wide.since = filter.since.map {
+                    IssueTimestamp(millisecondsSince1970: $0.millisecondsSince1970 / 60_000 * 60_000)
+                }
+                wide.until = filter.until.map {
+                    IssueTimestamp(millisecondsSince1970: $0.millisecondsSince1970 / 60_000 * 60_000 + 59_999)
+                }
                 let most = try recount(log.matching(wide, viewer), reader)
                 let least = try recount(log.matching(filter, viewer), reader)
                 #expect(page.groups.count >= least.count && page.groups.count <= most.count)

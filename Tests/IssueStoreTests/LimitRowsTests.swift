@@ -8,7 +8,7 @@ import Testing
 @Suite("The stored state of the limiter")
 struct LimitRowsTests {
     private func save(_ changes: AdmissionChanges, _ writer: StoreWriter, _ destination: Int64) throws {
-        try writer.store([], changes: changes, destination: destination, at: Timestamp(milliseconds: 0))
+        try writer.store([], changes: changes, destination: destination, at: IssueTimestamp(millisecondsSince1970: 0))
     }
 
     private func sorted(_ state: AdmissionState) -> AdmissionState {
@@ -100,7 +100,7 @@ struct LimitRowsTests {
             let state = try reader.admissionState(of: 1)
             #expect(!state.buckets.isEmpty && !state.groups.isEmpty && !state.windows.isEmpty)
             var restored = Admission(settings: LimitSettings(), state: state)
-            let at = RecordLogInstant(milliseconds: store.wall.milliseconds + 1000)
+            let at = RecordLogInstant(milliseconds: store.wall.millisecondsSince1970 + 1000)
             for number in 0..<200 {
                 let group = state.groups[number % state.groups.count]
                 let candidate = Candidate(

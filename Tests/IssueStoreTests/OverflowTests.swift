@@ -205,7 +205,7 @@ struct OverflowTests {
         try TemporaryStore.with { store in
             store.settings.limits = limited(groups: 3, series: 5, names: 2)
             // At the beginning of a window, so that the test stays within it.
-            store.wall = Timestamp(milliseconds: 1_790_000_000_000 / 86_400_000 * 86_400_000)
+            store.wall = IssueTimestamp(millisecondsSince1970: 1_790_000_000_000 / 86_400_000 * 86_400_000)
             for number in 0..<6 {
                 let writer = try store.writer()
                 try store.store([record("m \("abcdef".dropFirst(number).prefix(1))")], to: writer)

@@ -20,20 +20,20 @@ struct RecordQueryTests {
             filter { $0.codes = [4, 8, -1] }, filter { $0.files = ["File3.swift", "Module0/File0.swift"] },
             filter { $0.files = ["%", "File_.swift", "file3.swift", "ile3.swift"] }, filter { $0.users = [1001, 7] },
             filter { $0.units = ["shop.service"] }, filter { $0.units = ["other.service"] },
-            filter { $0.since = Timestamp(milliseconds: 1_790_000_700_000) },
-            filter { $0.until = Timestamp(milliseconds: 1_790_000_900_000) },
+            filter { $0.since = IssueTimestamp(millisecondsSince1970: 1_790_000_700_000) },
+            filter { $0.until = IssueTimestamp(millisecondsSince1970: 1_790_000_900_000) },
             filter {
-                $0.since = Timestamp(milliseconds: 1_790_000_400_000)
-                $0.until = Timestamp(milliseconds: 1_790_000_800_000)
+                $0.since = IssueTimestamp(millisecondsSince1970: 1_790_000_400_000)
+                $0.until = IssueTimestamp(millisecondsSince1970: 1_790_000_800_000)
                 $0.severity = .warning
             },
             filter {
-                $0.since = Timestamp(milliseconds: 1_790_000_400_000)
-                $0.until = Timestamp(milliseconds: 1_790_000_800_000)
+                $0.since = IssueTimestamp(millisecondsSince1970: 1_790_000_400_000)
+                $0.until = IssueTimestamp(millisecondsSince1970: 1_790_000_800_000)
             },
             filter {
-                $0.since = Timestamp(milliseconds: 2)
-                $0.until = Timestamp(milliseconds: 1)
+                $0.since = IssueTimestamp(millisecondsSince1970: 2)
+                $0.until = IssueTimestamp(millisecondsSince1970: 1)
             },
             filter {
                 $0.apps = ["app2"]

@@ -64,7 +64,7 @@ struct SalvageTests {
                 #expect(new.record == old.record)
                 #expect(new.sender == old.sender)
                 #expect(new.group == old.group)
-                #expect(new.repairs.contains { $0.contains(old.id) && $0.contains(old.receivedAt.text) })
+                #expect(new.repairs.contains { $0.contains(old.id) && $0.contains(old.receivedAt.description) })
             }
             // It is still known after a restart.
             #expect(try importSalvaged(old, into: store.writer(), of: store) == Result())

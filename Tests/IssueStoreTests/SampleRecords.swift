@@ -26,7 +26,7 @@ struct SampleRecords: RandomNumberGenerator {
         let issue = below(below(issues) + 1)
         var record = IssueRecord(
             message: "Issue \("abcdefghijklmnopqrstuvwxyz".dropFirst(Int(issue)).prefix(1)) took \(number) ms")
-        record.severity = Severity(rawValue: UInt8(issue % 5))
+        record.severity = IssueLevel(rank: UInt8(issue % 5))
         record.domain = "com.example.\(issue % 3)"
         record.code = issue % 2 == 0 ? issue : nil
         record.count = below(4) == 0 ? below(9) + 1 : nil
@@ -38,7 +38,9 @@ struct SampleRecords: RandomNumberGenerator {
         if below(20) == 0 { record.message = "\u{1}whole \(number)" }
         if below(30) == 0 { record.causes = [Cause(domain: "d", code: number, message: "beneath")] }
         if below(15) == 0 { record.reportable = false }
-        if below(5) == 0 { record.occurredAt = Timestamp(milliseconds: 1_700_000_000_000 + below(1_000_000_000)) }
+        if below(5) == 0 {
+            record.occurredAt = IssueTimestamp(millisecondsSince1970: 1_700_000_000_000 + below(1_000_000_000))
+        }
         return record
     }
 

@@ -9,7 +9,7 @@ struct SentLog {
         var id: String
         var process: ReportingProcess
         var record: IssueRecord
-        var receivedAt: Timestamp
+        var receivedAt: IssueTimestamp
 
         var app: String { record.app?.name ?? process.sender.command ?? "" }
     }
@@ -56,7 +56,7 @@ struct SentLog {
             }
             return holds(filter.apps, entry.app) && holds(filter.versions, record.app?.version)
                 && holds(filter.environments, record.app?.environment)
-                && (record.severity ?? .error).rawValue >= (filter.severity ?? .debug).rawValue
+                && (record.severity ?? .error) >= (filter.severity ?? .debug)
                 && holds(filter.domains, record.domain) && holds(filter.codes, record.code)
                 && (filter.files.map { $0.contains { file == $0 || file?.hasSuffix("/" + $0) == true } } ?? true)
                 && holds(filter.users, entry.process.sender.uid) && holds(filter.units, entry.process.sender.unit)

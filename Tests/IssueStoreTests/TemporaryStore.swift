@@ -8,7 +8,7 @@ import SQLiteKit
 final class TemporaryStore {
     let path: String
     var settings: StoreWriterSettings
-    var wall = Timestamp(milliseconds: 1_790_000_000_000)
+    var wall = IssueTimestamp(millisecondsSince1970: 1_790_000_000_000)
     var monotonic = MonotonicInstant(sinceBoot: .seconds(1000))
 
     init(path: String) {

@@ -18,8 +18,8 @@ struct ViewTests {
                 columns: 9)
             let expected: [[String?]] = groups.map { group in
                 [
-                    group.severity.name, "\(group.records)", "\(group.occurrences)", group.firstSeen.text,
-                    group.lastSeen.text, "\(group.uid)", group.app, group.title, group.fingerprint,
+                    group.severity.name, "\(group.records)", "\(group.occurrences)", group.firstSeen.description,
+                    group.lastSeen.description, "\(group.uid)", group.app, group.title, group.fingerprint,
                 ]
             }
             #expect(Set(rows) == Set(expected))

@@ -33,8 +33,8 @@ struct DescriptionTests {
 
     @Test("A fate is described by destination, outcome, attempts, time and response")
     func fates() {
-        let time = Timestamp(milliseconds: 0)
-        func text(_ fate: Fate, attempts: Int64, at: Timestamp? = nil, answer: String? = nil, twice: Bool = false)
+        let time = IssueTimestamp(millisecondsSince1970: 0)
+        func text(_ fate: Fate, attempts: Int64, at: IssueTimestamp? = nil, answer: String? = nil, twice: Bool = false)
             -> String
         {
             "\(IssueFate(DestinationFate(destination: "logzio", fate: fate, attempts: attempts, at: at, answer: answer, maybeDuplicate: twice)))"

@@ -41,7 +41,7 @@ final class FakeSession: Sendable {
             let isSettled = collector.waitsForFates(within: parameters?.timeout ?? .zero)
             let fate = DestinationFate(
                 destination: "LogzIO", fate: isSettled ? .delivered : .pending, attempts: 1,
-                at: Timestamp(milliseconds: 0), answer: "200", maybeDuplicate: false)
+                at: IssueTimestamp(millisecondsSince1970: 0), answer: "200", maybeDuplicate: false)
             return reply(AwaitReply(fates: [fate]))
         case .records? where call.more:
             return reply(RecordsReply(records: [], next: "1"), continues: true)

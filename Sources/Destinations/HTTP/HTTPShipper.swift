@@ -9,7 +9,7 @@ package struct HTTPShipper<Format: HTTPFormat>: Shipper, ~Copyable, Sendable {
 
     private let format: Format
     private let cancellation: HTTPCancellation?
-    private let now: @Sendable () -> Timestamp
+    private let now: @Sendable () -> IssueTimestamp
     private var credential: Credential
     private var client = HTTPClient()
 
@@ -20,7 +20,7 @@ package struct HTTPShipper<Format: HTTPFormat>: Shipper, ~Copyable, Sendable {
     ///   - now: Returns the time of the wall clock, for dates that the destination sends.
     package init(
         _ format: Format, credential: Credential, cancellation: HTTPCancellation? = nil,
-        now: @escaping @Sendable () -> Timestamp
+        now: @escaping @Sendable () -> IssueTimestamp
     ) {
         self.format = format
         self.credential = credential

@@ -14,7 +14,7 @@ extension HTTPFormat {
     ///   - origin: The host and port of the destination.
     ///   - now: The current time, for dates in `Retry-After`.
     package static func result(
-        of response: HTTPResponse, lines: Int, from origin: String, at now: Timestamp
+        of response: HTTPResponse, lines: Int, from origin: String, at now: IssueTimestamp
     ) -> DeliveryResult {
         var result =
             result(of: response, lines: lines)
@@ -28,7 +28,7 @@ extension DeliveryResult {
     /// Classifies a response by its status alone.
     ///
     /// A 413 (`tooLarge`) makes the forwarder send the lines in halves (`Bisection`).
-    fileprivate init(statusOf response: HTTPResponse, lines: Int, from origin: String, at now: Timestamp) {
+    fileprivate init(statusOf response: HTTPResponse, lines: Int, from origin: String, at now: IssueTimestamp) {
         let status = response.status
         let verdict = DeliveryVerdict(status: status, retryAfter: response.retryAfter(at: now))
         let text =
@@ -82,7 +82,7 @@ extension DeliveryVerdict {
 
 extension HTTPResponse {
     /// The wait in the `Retry-After` header; nil if there is none, or if it is invalid.
-    fileprivate func retryAfter(at now: Timestamp) -> Duration? {
+    fileprivate func retryAfter(at now: IssueTimestamp) -> Duration? {
         headers["Retry-After"].flatMap { RetryAfter.duration($0, at: now) }
     }
 }
@@ -110,16 +110,17 @@ package enum RetryAfter {
     private static let maxRetryAfter: Int64 = 365 * 86_400
 
     /// Returns the requested wait; nil if the value is invalid.
-    package static func duration(_ value: String, at now: Timestamp) -> Duration? {
+    package static func duration(_ value: String, at now: IssueTimestamp) -> Duration? {
         let text = value.split(separator: " ").joined(separator: " ")
         if !text.isEmpty, text.utf8.allSatisfy(isDigit) {
             return .seconds(min(Int64(text) ?? maxRetryAfter, maxRetryAfter))
         }
         guard let moment = moment(text, at: now) else { return nil }
-        return .milliseconds(min(max(0, moment.milliseconds - now.milliseconds), maxRetryAfter * 1000))
+        return .milliseconds(
+            min(max(0, moment.millisecondsSince1970 - now.millisecondsSince1970), maxRetryAfter * 1000))
     }
 
-    private static func moment(_ text: String, at now: Timestamp) -> Timestamp? {
+    private static func moment(_ text: String, at now: IssueTimestamp) -> IssueTimestamp? {
         let words = text.split(separator: " ")
         switch words.count {
         case 6 where words[5] == "GMT":
@@ -139,8 +140,8 @@ package enum RetryAfter {
     }
 
     /// Returns the century of a two-digit year. A year more than 50 years ahead is taken as past.
-    private static func century(of short: Int64, at now: Timestamp) -> Int64 {
-        let year = number(now.text.prefix(4)) ?? 2000
+    private static func century(of short: Int64, at now: IssueTimestamp) -> Int64 {
+        let year = number(now.description.prefix(4)) ?? 2000
         let century = year / 100 * 100
         return century + short > year + 50 ? century - 100 : century
     }
@@ -151,9 +152,9 @@ package enum RetryAfter {
 
     private static func moment(
         year: some StringProtocol, month: some StringProtocol, day: some StringProtocol, time: some StringProtocol
-    ) -> Timestamp? {
+    ) -> IssueTimestamp? {
         guard let month = months.firstIndex(where: { $0 == month }), let day = number(day) else { return nil }
-        return Timestamp("\(year)-\(padded(Int64(month + 1)))-\(padded(day))T\(time)Z")
+        return IssueTimestamp("\(year)-\(padded(Int64(month + 1)))-\(padded(day))T\(time)Z")
     }
 
     private static func padded(_ number: Int64) -> String { number < 10 ? "0\(number)" : "\(number)" }

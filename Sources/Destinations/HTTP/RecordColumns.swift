@@ -96,13 +96,14 @@ extension Frame {
 extension StoredRecord {
     /// The time of the record, and a sentence for the user if the sender's clock is implausible and the time of receipt
     /// is used instead.
-    package var believedTime: (time: Timestamp, repair: String?) {
+    package var believedTime: (time: IssueTimestamp, repair: String?) {
         guard let claimed = record.occurredAt else { return (receivedAt, nil) }
-        let (distance, overflow) = claimed.milliseconds.subtractingReportingOverflow(receivedAt.milliseconds)
+        let (distance, overflow) = claimed.millisecondsSince1970.subtractingReportingOverflow(
+            receivedAt.millisecondsSince1970)
         if !overflow, distance.magnitude <= Self.farthest { return (claimed, nil) }
         return (
             receivedAt,
-            "occurred_at is more than 7 days off (\(claimed.text)) and was replaced by the time of receipt"
+            "occurred_at is more than 7 days off (\(claimed.description)) and was replaced by the time of receipt"
         )
     }
 

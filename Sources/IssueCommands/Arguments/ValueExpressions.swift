@@ -43,7 +43,7 @@ package enum TimeExpression {
 
     /// Returns the time that a text denotes; nil if it is invalid. Days begin at midnight UTC, since all times are
     /// shown in UTC.
-    package static func moment(_ text: String, now: Timestamp) -> Timestamp? {
+    package static func moment(_ text: String, now: IssueTimestamp) -> IssueTimestamp? {
         let word = text.lowercased()
         switch word {
         case "now": return now
@@ -56,12 +56,13 @@ package enum TimeExpression {
             guard let last = word.last, last.isLetter else { return nil }
             return now.advanced(by: .zero - span)
         }
-        return Timestamp(text) ?? Timestamp(text + "T00:00:00Z") ?? Timestamp(text + "Z") ?? Timestamp(text + ":00Z")
+        return IssueTimestamp(text) ?? IssueTimestamp(text + "T00:00:00Z") ?? IssueTimestamp(text + "Z")
+            ?? IssueTimestamp(text + ":00Z")
     }
 
-    private static func midnight(of moment: Timestamp) -> Timestamp {
+    private static func midnight(of moment: IssueTimestamp) -> IssueTimestamp {
         let day: Int64 = 86_400_000
-        let rest = moment.milliseconds % day
-        return Timestamp(milliseconds: moment.milliseconds - (rest < 0 ? rest + day : rest))
+        let rest = moment.millisecondsSince1970 % day
+        return IssueTimestamp(millisecondsSince1970: moment.millisecondsSince1970 - (rest < 0 ? rest + day : rest))
     }
 }

@@ -17,7 +17,7 @@ struct BackupCommand: Command {
 
     private let file: String?
 
-    init(_ arguments: ParsedArguments, at now: Timestamp) throws(UsageError) {
+    init(_ arguments: ParsedArguments, at now: IssueTimestamp) throws(UsageError) {
         file = arguments.operands.first
     }
 
@@ -33,7 +33,7 @@ struct BackupCommand: Command {
             throw CommandFailure(
                 .refused, "the daemon returned no copy\(path): it may be older than issuectl (see issuectl status)")
         }
-        let path = try context.files.save(copy, file, "issues.db.backup-\(context.now.text)")
+        let path = try context.files.save(copy, file, "issues.db.backup-\(context.now.description)")
         answer.value.path = path
         answer.value.descriptor = nil
         answer.json = answer.value.json

@@ -32,7 +32,7 @@ struct DeadLettersCommand: Command {
     private let isAll: Bool
     private let limit: Int64?
 
-    init(_ arguments: ParsedArguments, at now: Timestamp) throws(UsageError) {
+    init(_ arguments: ParsedArguments, at now: IssueTimestamp) throws(UsageError) {
         let word = arguments.operands.first ?? Action.list.rawValue
         guard let action = Action(rawValue: word) else {
             let names = Action.allCases.map(\.rawValue)
@@ -82,7 +82,7 @@ struct DeadLettersCommand: Command {
         Column("ATTEMPTS", alignment: .right, expendability: 3), Column("REASON"), Column("ANSWER", minimum: 12),
     ]
 
-    private func row(_ letter: DeadLetter, now: Timestamp) -> [Cell] {
+    private func row(_ letter: DeadLetter, now: IssueTimestamp) -> [Cell] {
         [
             Cell(letter.record), Cell(letter.destination), Cell(RelativeTime.text(letter.at, now: now)),
             Cell(Quantity.text(letter.attempts)), Cell(letter.reason), Cell(letter.answer ?? "-"),

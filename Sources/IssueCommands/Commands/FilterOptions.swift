@@ -31,7 +31,7 @@ enum FilterOptions {
     static let ofRecords = all + [fate, destination]
     static let timeNote = "TIME is \(TimeExpression.forms). Days begin at midnight UTC."
 
-    static func filter(_ arguments: ParsedArguments, at now: Timestamp) throws(UsageError) -> IssueFilter? {
+    static func filter(_ arguments: ParsedArguments, at now: IssueTimestamp) throws(UsageError) -> IssueFilter? {
         var filter = IssueFilter()
         filter.apps = arguments.all(app)
         filter.versions = arguments.all(version)
@@ -56,8 +56,8 @@ enum FilterOptions {
     }
 
     private static func moment(
-        _ option: OptionSpecification, in arguments: ParsedArguments, at now: Timestamp
-    ) throws(UsageError) -> Timestamp? {
+        _ option: OptionSpecification, in arguments: ParsedArguments, at now: IssueTimestamp
+    ) throws(UsageError) -> IssueTimestamp? {
         guard let text = arguments[option] else { return nil }
         guard let moment = TimeExpression.moment(text, now: now) else {
             throw UsageError(text, of: option, expected: TimeExpression.forms)

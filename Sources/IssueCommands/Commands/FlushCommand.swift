@@ -17,7 +17,7 @@ struct FlushCommand: Command {
     private let destination: String?
     private let timeout: Duration
 
-    init(_ arguments: ParsedArguments, at now: Timestamp) throws(UsageError) {
+    init(_ arguments: ParsedArguments, at now: IssueTimestamp) throws(UsageError) {
         destination = arguments.operands.first
         guard let text = arguments[Self.timeout] else {
             timeout = .seconds(30)
@@ -59,7 +59,7 @@ struct FlushCommand: Command {
     }
 
     /// Records that arrived during the wait do not count.
-    private func isUnfinished(_ destination: DestinationStatus, startedAt: Timestamp) -> Bool {
+    private func isUnfinished(_ destination: DestinationStatus, startedAt: IssueTimestamp) -> Bool {
         destination.ledger.pending > 0 && destination.oldestPending.map { $0 <= startedAt } ?? true
     }
 

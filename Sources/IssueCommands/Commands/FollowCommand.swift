@@ -13,7 +13,7 @@ struct FollowCommand: Command {
 
     private var filter: IssueFilter
 
-    init(_ arguments: ParsedArguments, at now: Timestamp) throws(UsageError) {
+    init(_ arguments: ParsedArguments, at now: IssueTimestamp) throws(UsageError) {
         filter = try FilterOptions.filter(arguments, at: now) ?? IssueFilter()
         // Shows only new records by default.
         filter.since = filter.since ?? now

@@ -33,7 +33,7 @@ struct HistogramCommand: Command {
     private let bucket: Duration
     private let dimension: HistogramDimension
 
-    init(_ arguments: ParsedArguments, at now: Timestamp) throws(UsageError) {
+    init(_ arguments: ParsedArguments, at now: IssueTimestamp) throws(UsageError) {
         let filter = try FilterOptions.filter(arguments, at: now)
         self.filter = filter
         dimension =
@@ -65,10 +65,10 @@ struct HistogramCommand: Command {
     }
 
     /// Returns the smallest default bucket size with which all buckets fit on a screen.
-    private static func fitting(_ filter: IssueFilter?, at now: Timestamp) -> Duration {
+    private static func fitting(_ filter: IssueFilter?, at now: IssueTimestamp) -> Duration {
         let end = filter?.until ?? now
         let start = filter?.since ?? end.advanced(by: .seconds(-86_400))
-        let minutes = max(0, end.milliseconds - start.milliseconds) / 60_000
+        let minutes = max(0, end.millisecondsSince1970 - start.millisecondsSince1970) / 60_000
         let fitting = bucketMinutes.first { minutes / $0 <= maxBuckets } ?? (minutes / maxBuckets / 1440 + 1) * 1440
         return .seconds(60 * fitting)
     }
@@ -133,7 +133,7 @@ struct HistogramPage {
         return table.lines(
             reply.series.indices.map { index in
                 let series = reply.series[index]
-                let style = dimension == .severity ? Severity(name: series.key).map { TextStyle($0) } : nil
+                let style = dimension == .severity ? IssueLevel(name: series.key).map { TextStyle($0) } : nil
                 return [
                     Cell(series.key, style: style ?? .plain), Cell(numbers[index]),
                     Cell(Sparkline.text(Self.squeezed(series.counts, to: room))),
@@ -156,7 +156,7 @@ struct HistogramPage {
 
     /// Returns the date of a bucket, and its time unless buckets are whole days.
     private func time(ofBucket index: Int) -> String {
-        let text = reply.start.advanced(by: bucket * index).text
+        let text = reply.start.advanced(by: bucket * index).description
         let isDaily = bucket.wholeMilliseconds % 86_400_000 == 0
         let (day, time) = (text.prefix(10), text.dropFirst(11).prefix(5))
         return isDaily ? String(day) : "\(day) \(time)"

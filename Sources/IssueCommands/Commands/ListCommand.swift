@@ -25,7 +25,7 @@ struct ListCommand: Command {
     private let paging: PagingOptions
     private let wantsSparkline: Bool
 
-    init(_ arguments: ParsedArguments, at now: Timestamp) throws(UsageError) {
+    init(_ arguments: ParsedArguments, at now: IssueTimestamp) throws(UsageError) {
         filter = try FilterOptions.filter(arguments, at: now)
         paging = try PagingOptions(arguments)
         wantsSparkline = arguments.has(Self.sparkline)
@@ -65,7 +65,7 @@ struct ListCommand: Command {
         return columns + [Column("TITLE", minimum: 20)]
     }
 
-    private func row(_ group: IssueGroup, hasSparkline: Bool, now: Timestamp) -> [Cell] {
+    private func row(_ group: IssueGroup, hasSparkline: Bool, now: IssueTimestamp) -> [Cell] {
         var row = [
             Cell(group.id),
             Cell(group.severity.name, style: TextStyle(group.severity)),

@@ -21,7 +21,7 @@ struct PurgeCommand: Command {
     private let isDryRun: Bool
     private let isSure: Bool
 
-    init(_ arguments: ParsedArguments, at now: Timestamp) throws(UsageError) {
+    init(_ arguments: ParsedArguments, at now: IssueTimestamp) throws(UsageError) {
         guard let filter = try FilterOptions.filter(arguments, at: now) else {
             throw UsageError("a filter is required: without one, all records would be erased")
         }

@@ -20,7 +20,7 @@ struct RecordsCommand: Command {
     private let filter: IssueFilter?
     private let paging: PagingOptions
 
-    init(_ arguments: ParsedArguments, at now: Timestamp) throws(UsageError) {
+    init(_ arguments: ParsedArguments, at now: IssueTimestamp) throws(UsageError) {
         filter = try FilterOptions.filter(arguments, at: now)
         paging = try PagingOptions(arguments, orders: [.newest, .oldest])
     }
@@ -51,7 +51,7 @@ struct RecordsCommand: Command {
         Column("MESSAGE", minimum: 20),
     ]
 
-    private func row(_ stored: StoredRecord, now: Timestamp) -> [Cell] {
+    private func row(_ stored: StoredRecord, now: IssueTimestamp) -> [Cell] {
         let record = stored.record
         return [
             Cell(stored.id),
@@ -72,7 +72,7 @@ struct ShowCommand: Command {
 
     private let id: String
 
-    init(_ arguments: ParsedArguments, at now: Timestamp) throws(UsageError) {
+    init(_ arguments: ParsedArguments, at now: IssueTimestamp) throws(UsageError) {
         id = arguments.operands.first ?? ""
     }
 

@@ -20,7 +20,7 @@ struct RepairCommand: Command {
 
     private let parameters: RepairParameters
 
-    init(_ arguments: ParsedArguments, at now: Timestamp) throws(UsageError) {
+    init(_ arguments: ParsedArguments, at now: IssueTimestamp) throws(UsageError) {
         let name = arguments.operands.first.map { $0.split(separator: "/").last.map { String($0) } ?? $0 }
         parameters = RepairParameters(file: name, isDryRun: arguments.has(Self.list) ? true : nil)
     }

@@ -37,7 +37,7 @@ struct ReportCommand: Command {
     private let arguments: ParsedArguments
     private let timeout: Duration
 
-    init(_ arguments: ParsedArguments, at now: Timestamp) throws(UsageError) {
+    init(_ arguments: ParsedArguments, at now: IssueTimestamp) throws(UsageError) {
         self.arguments = arguments
         if arguments.has(Self.jsonLines), !arguments.operands.isEmpty {
             throw UsageError("--json-lines reads standard input and takes no MESSAGE")
@@ -278,13 +278,13 @@ package enum MetadataPair {
 
 /// Parses a severity as written by users and by `logger`.
 package enum SeverityWord {
-    static let forms = Severity.allCases.map(\.name)
+    static let forms = IssueLevel.allCases.map(\.name)
 
     /// Accepts the five severities, and those of syslog with or without a facility, so that scripts can use `issuectl`
     /// instead of `logger`.
-    package static func severity(_ text: String) -> Severity? {
+    package static func severity(_ text: String) -> IssueLevel? {
         let word = text.lowercased()
-        if let severity = Severity(name: word) { return severity }
+        if let severity = IssueLevel(name: word) { return severity }
         switch word.split(separator: ".", maxSplits: 1).last {
         case "emerg", "panic", "alert", "crit", "critical": return .critical
         case "err", "error": return .error

@@ -46,7 +46,7 @@ struct ReportSession {
     private struct Entry {
         var line: Int?
         var json: [UInt8]
-        var time: Timestamp
+        var time: IssueTimestamp
     }
 
     init(context: CommandContext, template: RecordTemplate, how: Manner) {
@@ -226,7 +226,7 @@ struct ReportSession {
                 value["occurred_at"]?.isNull ?? true
             else { return entry.json }
             let others = members.filter { $0.key != "occurred_at" }
-            return JSONValue.object(others + [.init("occurred_at", .string(entry.time.text))]).json
+            return JSONValue.object(others + [.init("occurred_at", .string(entry.time.description))]).json
         }
         let call = VarlinkCall(
             method: CollectorMethod.report.fullName, parameters: parameters(records, from: sequence))
@@ -318,7 +318,7 @@ struct ReportSession {
 /// The parts of the process that `report` needs besides input and output: clocks, names, and storage for unsent calls.
 package struct ReportSurroundings {
     /// Returns the wall clock time.
-    package var now: () -> Timestamp
+    package var now: () -> IssueTimestamp
     /// Returns the time of a monotonic clock.
     package var elapsed: () -> Duration
     package var sleep: (Duration) -> Void
@@ -334,7 +334,7 @@ package struct ReportSurroundings {
     package var sendSpooled: (_ socket: String?) -> Void
 
     package init(
-        now: @escaping () -> Timestamp, elapsed: @escaping () -> Duration, sleep: @escaping (Duration) -> Void,
+        now: @escaping () -> IssueTimestamp, elapsed: @escaping () -> Duration, sleep: @escaping (Duration) -> Void,
         makeProducer: @escaping () -> String, caller: String?,
         keep: @escaping (_ call: [UInt8], _ producer: String, _ sequence: Int64) -> String?,
         sendSpooled: @escaping (_ socket: String?) -> Void

@@ -18,7 +18,7 @@ struct ResolveCommand: Command {
 
     private let change: StateChange
 
-    init(_ arguments: ParsedArguments, at now: Timestamp) throws(UsageError) {
+    init(_ arguments: ParsedArguments, at now: IssueTimestamp) throws(UsageError) {
         change = StateChange(
             SetStateParameters(
                 group: arguments.operands.first ?? "", state: .resolved,
@@ -47,7 +47,7 @@ struct MuteCommand: Command {
 
     private let change: StateChange
 
-    init(_ arguments: ParsedArguments, at now: Timestamp) throws(UsageError) {
+    init(_ arguments: ParsedArguments, at now: IssueTimestamp) throws(UsageError) {
         change = StateChange(
             SetStateParameters(
                 group: arguments.operands.first ?? "", state: .muted, until: try Self.end(arguments, at: now),
@@ -58,7 +58,8 @@ struct MuteCommand: Command {
         try change.run(in: context)
     }
 
-    private static func end(_ arguments: ParsedArguments, at now: Timestamp) throws(UsageError) -> Timestamp? {
+    private static func end(_ arguments: ParsedArguments, at now: IssueTimestamp) throws(UsageError) -> IssueTimestamp?
+    {
         if let text = arguments[duration] {
             guard arguments[until] == nil else { throw UsageError("--for and --until cannot be used together") }
             guard let span = DurationExpression.duration(text), span > .zero else {
@@ -82,7 +83,7 @@ struct ReopenCommand: Command {
 
     private let change: StateChange
 
-    init(_ arguments: ParsedArguments, at now: Timestamp) throws(UsageError) {
+    init(_ arguments: ParsedArguments, at now: IssueTimestamp) throws(UsageError) {
         change = StateChange(SetStateParameters(group: arguments.operands.first ?? "", state: .open))
     }
 
@@ -112,7 +113,7 @@ struct StateChange {
     }
 
     /// A line such as `g7 is muted until 2026-11-22T00:00:00.000Z (in 12 h): No space left on /srv`.
-    private func line(_ group: IssueGroup, now: Timestamp) -> String {
+    private func line(_ group: IssueGroup, now: IssueTimestamp) -> String {
         var text = "\(group.id) is \(group.state.name)"
         if let until = group.mutedUntil { text += " until \(PageTime.full(until, now: now))" }
         if parameters.untilNewerVersion == true {

@@ -14,7 +14,7 @@ struct StatusCommand: Command {
         ],
         examples: ["issuectl status", "issuectl status --json"])
 
-    init(_ arguments: ParsedArguments, at now: Timestamp) throws(UsageError) {}
+    init(_ arguments: ParsedArguments, at now: IssueTimestamp) throws(UsageError) {}
 
     func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
         let answer = try context.collector().status()
@@ -32,11 +32,11 @@ struct StatusCommand: Command {
 /// The output of `status`.
 struct StatusPage {
     private let status: DaemonStatus
-    private let now: Timestamp
+    private let now: IssueTimestamp
     private let width: Int?
     private let painter: Painter
 
-    init(_ status: DaemonStatus, now: Timestamp, width: Int?, painter: Painter) {
+    init(_ status: DaemonStatus, now: IssueTimestamp, width: Int?, painter: Painter) {
         self.status = status
         self.now = now
         self.width = width
@@ -74,7 +74,7 @@ struct StatusPage {
     }
 
     private var uptime: String {
-        let milliseconds = max(0, now.milliseconds - status.startedAt.milliseconds)
+        let milliseconds = max(0, now.millisecondsSince1970 - status.startedAt.millisecondsSince1970)
         return RelativeTime.span(seconds: UInt64(milliseconds / 1000))
     }
 

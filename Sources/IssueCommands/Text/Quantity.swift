@@ -38,8 +38,9 @@ package enum Quantity {
 /// Formats times and time spans for tables.
 package enum RelativeTime {
     /// Returns a relative time such as `3 min ago`, `in 20 s` or `now`.
-    package static func text(_ moment: Timestamp, now: Timestamp) -> String {
-        let (difference, overflow) = now.milliseconds.subtractingReportingOverflow(moment.milliseconds)
+    package static func text(_ moment: IssueTimestamp, now: IssueTimestamp) -> String {
+        let (difference, overflow) = now.millisecondsSince1970.subtractingReportingOverflow(
+            moment.millisecondsSince1970)
         guard !overflow, difference.magnitude >= 1000 else { return "now" }
         let span = span(seconds: difference.magnitude / 1000)
         return difference > 0 ? "\(span) ago" : "in \(span)"

@@ -37,26 +37,26 @@ struct TextPage {
 /// Formats absolute times in UTC.
 enum PageTime {
     /// Returns a time such as `2026-11-21 10:00:00Z`.
-    static func second(_ moment: Timestamp) -> String {
-        let text = moment.text
+    static func second(_ moment: IssueTimestamp) -> String {
+        let text = moment.description
         guard let dot = text.firstIndex(of: "."), let letter = text.firstIndex(of: "T") else { return text }
         return "\(text[..<letter]) \(text[text.index(after: letter)..<dot])Z"
     }
 
     /// Returns a time such as `2026-11-21T10:00:00.123Z (3 min ago)`.
-    static func full(_ moment: Timestamp, now: Timestamp) -> String {
-        "\(moment.text) (\(RelativeTime.text(moment, now: now)))"
+    static func full(_ moment: IssueTimestamp, now: IssueTimestamp) -> String {
+        "\(moment.description) (\(RelativeTime.text(moment, now: now)))"
     }
 }
 
 /// The output of `show`. Nothing is cut, since the details are not shown anywhere else.
 struct RecordDetails {
     private let reply: ShowReply
-    private let now: Timestamp
+    private let now: IssueTimestamp
     private let width: Int?
     private let painter: Painter
 
-    init(_ reply: ShowReply, now: Timestamp, width: Int?, painter: Painter) {
+    init(_ reply: ShowReply, now: IssueTimestamp, width: Int?, painter: Painter) {
         self.reply = reply
         self.now = now
         self.width = width

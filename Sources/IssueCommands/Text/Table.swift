@@ -230,7 +230,7 @@ enum TextStyle: Sendable {
     case error
     case critical
 
-    init(_ severity: Severity) {
+    init(_ severity: IssueLevel) {
         switch severity {
         case .debug: self = .faint
         case .info: self = .notice

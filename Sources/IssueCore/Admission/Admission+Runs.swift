@@ -57,7 +57,7 @@ package struct SuppressedRun: Sendable {
     package let group: GroupID
     package let account: AccountID
     package let user: UInt32
-    package let severity: Severity
+    package let severity: IssueLevel
     package let reason: SuppressionReason
     /// The index of `reason` in `SuppressionReason.allCases`.
     package let reasonIndex: Int

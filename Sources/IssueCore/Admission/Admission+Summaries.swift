@@ -218,7 +218,7 @@ package struct SummaryDraft: Equatable, Sendable {
     package var lastSeen: RecordLogInstant
     /// The row ids of some suppressed records.
     package var samples: [RowID]
-    package var maxSeverity: Severity
+    package var maxSeverity: IssueLevel
     /// `true` if records were suppressed in the second half of the window, so the suppression is
     /// probably not over.
     package var stillSuppressing: Bool
@@ -232,7 +232,7 @@ package struct SummaryDraft: Equatable, Sendable {
         windowEnd: RecordLogInstant,
         suppressedCount: Int64, suppressedOccurrences: Int64, forwardedCount: Int64, occurrences: Int64,
         summarySequence: Int64, firstSeen: RecordLogInstant, lastSeen: RecordLogInstant, samples: [RowID],
-        maxSeverity: Severity, stillSuppressing: Bool, distinctGroups: Int64,
+        maxSeverity: IssueLevel, stillSuppressing: Bool, distinctGroups: Int64,
         stretches: [SummaryRange] = []
     ) {
         self.group = group
@@ -347,7 +347,7 @@ package struct WindowRow: Equatable, Sendable {
     /// The row ids of the first and the last record counted here; nil if none was. No other window
     /// counts a record of this group and reason between them.
     package var records: ClosedRange<RowID>?
-    package var maxSeverity: Severity = .debug
+    package var maxSeverity: IssueLevel = .debug
     /// The sequence number of the summary that will report the window.
     package var sequence: Int64
     /// `true` if the group was evicted from the table. The window is then reported at the next

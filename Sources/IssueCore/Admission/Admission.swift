@@ -444,7 +444,7 @@ package struct Candidate: Equatable, Sendable {
     package var account: AccountID
     /// The user accountable for the sender (`AccountableUsers`).
     package var user: UInt32
-    package var severity: Severity
+    package var severity: IssueLevel
     /// `true` for the first record of its group, and for a record that reopens a resolved group.
     package var isFirstOfGroup: Bool
     /// The number of occurrences. A coalesced record has more than one.
@@ -456,7 +456,7 @@ package struct Candidate: Equatable, Sendable {
     package var wasPriority: Bool
 
     package init(
-        record: RowID, group: GroupID, account: AccountID, user: UInt32, severity: Severity, isFirstOfGroup: Bool,
+        record: RowID, group: GroupID, account: AccountID, user: UInt32, severity: IssueLevel, isFirstOfGroup: Bool,
         count: Int64 = 1, isReportable: Bool = true, isMuted: Bool = false, wasPriority: Bool = false
     ) {
         self.record = record

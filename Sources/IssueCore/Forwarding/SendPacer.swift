@@ -203,7 +203,7 @@ package struct DailyBudget: Equatable, Sendable {
     ///   - count: The number of bytes sent.
     ///   - shares: The number of those bytes sent for each user.
     ///   - now: The wall time.
-    package mutating func sent(_ count: Int, for shares: [UInt32: Int] = [:], at now: Timestamp) {
+    package mutating func sent(_ count: Int, for shares: [UInt32: Int] = [:], at now: IssueTimestamp) {
         self = today(at: now)
         bytes = bytes.clampedSum(Int64(count))
         for (user, count) in shares.sorted(by: { $0.key < $1.key }) { charge(count, to: user) }
@@ -221,12 +221,12 @@ package struct DailyBudget: Equatable, Sendable {
     }
 
     /// Returns the number of bytes sent on the day of `now`.
-    package func bytes(at now: Timestamp) -> Int64 {
+    package func bytes(at now: IssueTimestamp) -> Int64 {
         Self.day(of: now) != day ? 0 : bytes
     }
 
     /// Returns the budget of the day of `now`. Nothing is used if that is another day.
-    package func today(at now: Timestamp) -> DailyBudget {
+    package func today(at now: IssueTimestamp) -> DailyBudget {
         let today = Self.day(of: now)
         // A day that differs in either direction: a clock that was once a year ahead must not block
         // the destination for a year.
@@ -255,8 +255,8 @@ package struct DailyBudget: Equatable, Sendable {
         return used < left.clampedProduct(Self.critical) ? .critical : .spent
     }
 
-    private static func day(of now: Timestamp) -> Int64 {
-        let (quotient, remainder) = now.milliseconds.quotientAndRemainder(dividingBy: day)
+    private static func day(of now: IssueTimestamp) -> Int64 {
+        let (quotient, remainder) = now.millisecondsSince1970.quotientAndRemainder(dividingBy: day)
         return remainder < 0 ? quotient - 1 : quotient
     }
 }

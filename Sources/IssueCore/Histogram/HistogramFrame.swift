@@ -26,7 +26,7 @@ package struct HistogramFrame: Equatable, Sendable {
     /// - Throws: `QueryLimits.Excess` if the width is not a number of whole minutes or there would
     ///   be too many buckets.
     package init(
-        bucket: Duration, since: Timestamp?, until: Timestamp?, now: Timestamp
+        bucket: Duration, since: IssueTimestamp?, until: IssueTimestamp?, now: IssueTimestamp
     ) throws(QueryLimits.Excess) {
         let (width, rest) = bucket.wholeMilliseconds.quotientAndRemainder(dividingBy: Self.millisecondsPerMinute)
         guard width > 0, rest == 0 else {
@@ -35,9 +35,9 @@ package struct HistogramFrame: Equatable, Sendable {
         }
         let end = until ?? now
         let start = since ?? end.advanced(by: .zero - Self.defaultSpan)
-        let first = max(0, start.milliseconds / Self.millisecondsPerMinute)
+        let first = max(0, start.millisecondsSince1970 / Self.millisecondsPerMinute)
         minutesPerBucket = width
-        minutes = first...max(first, end.milliseconds / Self.millisecondsPerMinute)
+        minutes = first...max(first, end.millisecondsSince1970 / Self.millisecondsPerMinute)
         let count = minutes.upperBound / width - minutes.lowerBound / width + 1
         guard count <= Self.maxBuckets else {
             let fitting = (minutes.upperBound - minutes.lowerBound) / Int64(Self.maxBuckets - 1) + 1
@@ -57,8 +57,8 @@ package struct HistogramFrame: Equatable, Sendable {
     package var bucketCount: Int { Int(minutes.upperBound / minutesPerBucket - first) + 1 }
 
     /// The start of the first bucket.
-    package var start: Timestamp {
-        Timestamp(milliseconds: first * minutesPerBucket * Self.millisecondsPerMinute)
+    package var start: IssueTimestamp {
+        IssueTimestamp(millisecondsSince1970: first * minutesPerBucket * Self.millisecondsPerMinute)
     }
 
     /// Returns the index of the bucket that contains a minute.

@@ -64,7 +64,7 @@ package struct DecodedRecord: Sendable {
     package var firstOccurredAt = Self.absent
     /// The number of occurrences.
     package var count: Int64 = 1
-    package var severity = Severity.error
+    package var severity = IssueLevel.error
     package var isReportable = true
 
     package static let absent = Int64.min

@@ -269,7 +269,7 @@ package struct SeriesDirectory: Sendable {
 
 /// The properties that all records of a series have in common.
 package struct SeriesDescription: Hashable, Sendable {
-    package var severity = Severity.error
+    package var severity = IssueLevel.error
     package var isReportable = true
     package var app = Application()
     package var domain: String?

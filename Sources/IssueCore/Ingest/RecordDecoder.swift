@@ -244,7 +244,7 @@ extension RecordDecoder {
         return count
     }
 
-    private mutating func severity(in scanner: inout JSONScanner) throws -> Severity {
+    private mutating func severity(in scanner: inout JSONScanner) throws -> IssueLevel {
         guard let severity = severities.severity(scanner.key(try scanner.text())) else {
             throw RecordRejection(
                 field: "severity", reason: "must be debug, info, warning, error or critical")
@@ -257,7 +257,7 @@ extension RecordDecoder {
         // No time needs an escape, but a sender may use one.
         let time =
             text.hasEscapes
-            ? Timestamp(scanner.string(text))?.milliseconds
+            ? IssueTimestamp(scanner.string(text))?.millisecondsSince1970
             : times.milliseconds(scanner.bytes, from: text.start, to: text.end)
         guard let time else {
             throw RecordRejection(

@@ -6,7 +6,7 @@ import IssueProtocol
 struct RecordFields: Sendable {
     private(set) var texts = InlineArray<11, JSONText>(repeating: ObjectFields.noText)
     private var integers = InlineArray<5, Int64>(repeating: 0)
-    var severity = Severity.error
+    var severity = IssueLevel.error
     var occurredAt = DecodedRecord.absent
     var firstOccurredAt = DecodedRecord.absent
     var metadata: Range<Int>?
@@ -390,12 +390,12 @@ struct NestedKeys: Sendable {
 
 /// The severity names of the wire format as keys, most frequent first.
 struct SeverityKeys: Sendable {
-    private let words = [Severity.error, .warning, .critical, .info, .debug].map {
+    private let words = [IssueLevel.error, .warning, .critical, .info, .debug].map {
         (key: JSONKey(text: $0.name), severity: $0)
     }
 
     @inline(__always)
-    func severity(_ key: JSONKey) -> Severity? {
+    func severity(_ key: JSONKey) -> IssueLevel? {
         for word in words where word.key == key { return word.severity }
         return nil
     }
@@ -412,13 +412,13 @@ struct TimeReader: Sendable {
     mutating func milliseconds(_ bytes: Span<UInt8>, from start: Int, to end: Int) -> Int64? {
         // The most common form: 2026-11-21T10:00:00.123Z.
         guard end - start == 24, let offset = Self.withinMinute(bytes.word(at: start + 16)) else {
-            return Timestamp(bytes, from: start, to: end)?.milliseconds
+            return IssueTimestamp(bytes, from: start, to: end)?.millisecondsSince1970
         }
         let written = (bytes.word(at: start), bytes.word(at: start + 8))
         if written != writtenMinute {
-            guard let time = Timestamp(bytes, from: start, to: end) else { return nil }
+            guard let time = IssueTimestamp(bytes, from: start, to: end) else { return nil }
             writtenMinute = written
-            minute = time.milliseconds - offset
+            minute = time.millisecondsSince1970 - offset
         }
         return minute + offset
     }

@@ -32,14 +32,14 @@ package enum SeriesKey {
     static let headerSize = 80
 
     @inline(__always)
-    static func head(_ flags: Flags, _ severity: Severity, template: Int) -> UInt64 {
-        UInt64(flags.rawValue) | UInt64(severity.rawValue) << 16 | UInt64(template) << 32
+    static func head(_ flags: Flags, _ severity: IssueLevel, template: Int) -> UInt64 {
+        UInt64(flags.rawValue) | UInt64(severity.rank) << 16 | UInt64(template) << 32
     }
 
     /// Writes the header that precedes the texts.
     @inline(__always)
     static func store(
-        _ flags: Flags, _ severity: Severity, code: Int64, build: Int64, line: Int64, column: Int64,
+        _ flags: Flags, _ severity: IssueLevel, code: Int64, build: Int64, line: Int64, column: Int64,
         lengths: InlineArray<10, UInt32>, template: Int, in output: inout ByteBuffer, at start: Int
     ) {
         var words = InlineArray<10, UInt64>(repeating: head(flags, severity, template: template))
@@ -90,7 +90,7 @@ package enum SeriesKey {
         let head = bytes.word(at: 0)
         let flags = Flags(rawValue: UInt16(truncatingIfNeeded: head))
         guard head >> 24 & 0xFF == 0, flags.isSubset(of: .all),
-            let severity = Severity(rawValue: UInt8(truncatingIfNeeded: head >> 16))
+            let severity = IssueLevel(rank: UInt8(truncatingIfNeeded: head >> 16))
         else { return nil }
         let (code, build) = (Int64(bitPattern: bytes.word(at: 8)), Int64(bitPattern: bytes.word(at: 16)))
         let (line, column) = (Int64(bitPattern: bytes.word(at: 24)), Int64(bitPattern: bytes.word(at: 32)))

@@ -70,12 +70,12 @@ package struct OutboundSummary: Equatable, Sendable {
     package var code: Int64?
     /// The application as the newest record of the group describes it, for the `mobile` object.
     package var application: Application
-    package var severity: Severity
+    package var severity: IssueLevel
     package var reason: SuppressionReason
-    package var windowStart: Timestamp
-    package var windowEnd: Timestamp
-    package var firstSeen: Timestamp
-    package var lastSeen: Timestamp
+    package var windowStart: IssueTimestamp
+    package var windowEnd: IssueTimestamp
+    package var firstSeen: IssueTimestamp
+    package var lastSeen: IssueTimestamp
     /// The number of suppressed records.
     package var suppressedCount: Int64
     /// The number of records sent in the same time.
@@ -91,8 +91,9 @@ package struct OutboundSummary: Equatable, Sendable {
 
     package init(
         eventID: String, app: String, host: String, fingerprint: String?, title: String, domain: String?, code: Int64?,
-        application: Application, severity: Severity, reason: SuppressionReason, windowStart: Timestamp,
-        windowEnd: Timestamp, firstSeen: Timestamp, lastSeen: Timestamp, suppressedCount: Int64, forwardedCount: Int64,
+        application: Application, severity: IssueLevel, reason: SuppressionReason, windowStart: IssueTimestamp,
+        windowEnd: IssueTimestamp, firstSeen: IssueTimestamp, lastSeen: IssueTimestamp, suppressedCount: Int64,
+        forwardedCount: Int64,
         occurrences: Int64, sequence: Int64, distinctGroups: Int64, sampleIDs: [String], stillSuppressing: Bool
     ) {
         self.eventID = eventID

@@ -16,14 +16,14 @@ package struct TriageState: Equatable, Sendable {
     }
 
     package private(set) var state: GroupState
-    package private(set) var mutedUntil: Timestamp?
+    package private(set) var mutedUntil: IssueTimestamp?
     /// The newest version of the application when the state was set; nil unless only a newer
     /// version reopens the group.
     package private(set) var knownVersion: ApplicationVersion?
     package private(set) var hasRegressed: Bool
 
     package init(
-        _ state: GroupState = .open, mutedUntil: Timestamp? = nil, knownVersion: ApplicationVersion? = nil,
+        _ state: GroupState = .open, mutedUntil: IssueTimestamp? = nil, knownVersion: ApplicationVersion? = nil,
         hasRegressed: Bool = false
     ) {
         self.state = state
@@ -37,7 +37,7 @@ package struct TriageState: Equatable, Sendable {
     /// - Parameters:
     ///   - version: The version of the application that reported it.
     ///   - now: The wall time.
-    package mutating func reported(by version: ApplicationVersion, at now: Timestamp) -> Effect {
+    package mutating func reported(by version: ApplicationVersion, at now: IssueTimestamp) -> Effect {
         switch state {
         case .open:
             return .none
@@ -54,7 +54,7 @@ package struct TriageState: Equatable, Sendable {
     }
 
     /// Opens the group if its mute period has ended, and returns `true` if it has.
-    package mutating func timePassed(to now: Timestamp) -> Bool {
+    package mutating func timePassed(to now: IssueTimestamp) -> Bool {
         guard state == .muted, let mutedUntil, mutedUntil <= now else { return false }
         self = TriageState()
         return true
@@ -63,7 +63,7 @@ package struct TriageState: Equatable, Sendable {
 
 extension SetStateParameters {
     /// Returns the name of a parameter that contradicts the others, or nil if they are consistent.
-    package func invalidParameter(at now: Timestamp) -> String? {
+    package func invalidParameter(at now: IssueTimestamp) -> String? {
         if let until {
             guard state == .muted, until > now else { return "until" }
         }

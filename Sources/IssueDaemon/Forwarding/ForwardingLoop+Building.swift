@@ -16,8 +16,8 @@ extension ForwardingLoop where Destination: ~Copyable {
         let backlog = try reader.backlog(of: service.destination.id, after: cursor, priority: priority)
         let now = Clock.monotonic
         let wall = Clock.wall
-        func instant(_ time: Timestamp?) -> MonotonicInstant? {
-            time.map { now.advanced(by: .milliseconds(min(0, $0.milliseconds - wall.milliseconds))) }
+        func instant(_ time: IssueTimestamp?) -> MonotonicInstant? {
+            time.map { now.advanced(by: .milliseconds(min(0, $0.millisecondsSince1970 - wall.millisecondsSince1970))) }
         }
         let records = Int(backlog.records + backlog.requeued + backlog.unsentSummaries)
         var oldest = instant(backlog.oldest) ?? (backlog.unsentSummaries > 0 ? now : nil)
@@ -110,7 +110,7 @@ extension ForwardingLoop where Destination: ~Copyable {
     /// the end of the record log, because it then closes windows itself.
     func summariesDue() throws -> MonotonicInstant? {
         guard let due = admission.nextSummaryDue, cursor >= (try reader.newest()) else { return nil }
-        let wait = due.milliseconds - (Clock.wall.milliseconds + (try reader.recordLogOffset()))
+        let wait = due.milliseconds - (Clock.wall.millisecondsSince1970 + (try reader.recordLogOffset()))
         return Clock.monotonic.advanced(by: .milliseconds(max(wait, 0)))
     }
 
@@ -136,7 +136,7 @@ extension ForwardingLoop where Destination: ~Copyable {
     }
 
     private var logTime: RecordLogInstant {
-        get throws { RecordLogInstant(milliseconds: Clock.wall.milliseconds + (try reader.recordLogOffset())) }
+        get throws { RecordLogInstant(milliseconds: Clock.wall.millisecondsSince1970 + (try reader.recordLogOffset())) }
     }
 
     private func storeSummaries(_ summaries: [StoreWriter.NewSummary], _ changes: AdmissionChanges) throws {
@@ -149,8 +149,8 @@ extension ForwardingLoop where Destination: ~Copyable {
         let offset = try reader.recordLogOffset()
         return try drafts.map { draft in
             let subject = try reader.subject(of: draft)
-            func wall(_ instant: RecordLogInstant) -> Timestamp {
-                Timestamp(milliseconds: instant.milliseconds - offset)
+            func wall(_ instant: RecordLogInstant) -> IssueTimestamp {
+                IssueTimestamp(millisecondsSince1970: instant.milliseconds - offset)
             }
             let summary = OutboundSummary(
                 eventID: SummaryID.text(of: draft, destination: service.destination.name, host: service.settings.host),
@@ -319,7 +319,8 @@ extension ForwardingLoop where Destination: ~Copyable {
         // A change of the wall clock must neither fill the bucket nor keep it
         // empty for years.
         let passed = min(
-            max(Duration.milliseconds(Clock.wall.milliseconds - at.milliseconds), .zero), Duration.seconds(86_400))
+            max(Duration.milliseconds(Clock.wall.millisecondsSince1970 - at.millisecondsSince1970), .zero),
+            Duration.seconds(86_400))
         return Forwarding(
             settings: settings, pacer: SendPacer(settings: settings, from: pace, after: passed, at: now), at: now)
     }

@@ -31,7 +31,7 @@ extension ForwardingLoop where Destination: ~Copyable {
         for step in page.steps {
             if scan.isFull { break }
             let number = try position.runs.number(of: step.series) { try reader.info(ofSeries: step.series) }
-            let now = RecordLogInstant(milliseconds: step.receivedAt.milliseconds &+ page.offset)
+            let now = RecordLogInstant(milliseconds: step.receivedAt.millisecondsSince1970 &+ page.offset)
             position.row = step.row
             scan.scannedCount += 1
             if position.due.map({ $0 > now }) ?? true, ahead.isUsual(step.row),

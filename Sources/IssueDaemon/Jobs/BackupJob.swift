@@ -19,7 +19,7 @@ struct BackupJob {
 
     func run(_ run: inout JobRun) throws -> QueryAnswer.Content {
         Self.removeUnfinished(of: run.path, run.log)
-        let path = "\(run.folder)/\(run.fileName).\(Self.beginning)\(Clock.wall.text)"
+        let path = "\(run.folder)/\(run.fileName).\(Self.beginning)\(Clock.wall.description)"
         let began = Clock.monotonic
         var reply: BackupReply
         var file: PassedFile?

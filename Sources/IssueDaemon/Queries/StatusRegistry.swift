@@ -49,7 +49,7 @@ final class StatusRegistry: Sendable {
     /// are.
     private struct Obstacle: Sendable {
         var failure: StoreFailure
-        var since: Timestamp
+        var since: IssueTimestamp
     }
 
     private let state = Mutex(State())
@@ -151,7 +151,7 @@ final class StatusRegistry: Sendable {
     }
 
     private static func message(of obstacle: Obstacle) -> String {
-        "reports are refused since \(obstacle.since.text): \(obstacle.failure)"
+        "reports are refused since \(obstacle.since.description): \(obstacle.failure)"
     }
 
     /// The files that were moved aside, which stay next to the database until

@@ -68,7 +68,7 @@ struct StoreMaintenance {
         guard !isBusy else { return MonotonicInstant(sinceBoot: .zero) }
         guard let end = writer.nextMuteEnd else { return nextCheck }
         let wall = Clock.wall
-        let left = end > wall ? end.milliseconds - wall.milliseconds : 0
+        let left = end > wall ? end.millisecondsSince1970 - wall.millisecondsSince1970 : 0
         return min(nextCheck, max(nextMuteCheck, Clock.monotonic.advanced(by: .milliseconds(left))))
     }
 

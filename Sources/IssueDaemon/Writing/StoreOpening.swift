@@ -101,7 +101,7 @@ struct StoreOpening: Sendable {
     /// Moves the file and its WAL aside. Programs that have them open continue
     /// with the moved files.
     func setAside(log: Log) {
-        let name = "\(path).damaged-\(Clock.wall.text)"
+        let name = "\(path).damaged-\(Clock.wall.description)"
         // The WAL gets a second name first. A WAL without its database would be
         // deleted when a new database is created, and a database without its
         // WAL is an older one. So a crash in between must not leave the WAL

@@ -182,10 +182,10 @@ extension HistogramParameters: JSONObjectCodable {
 /// The reply of `Histogram`: the start of the first bucket, and the counts.
 package struct HistogramReply: Equatable, Sendable {
     /// The start of the first bucket.
-    package var start: Timestamp
+    package var start: IssueTimestamp
     package var series: [HistogramSeries]
 
-    package init(start: Timestamp, series: [HistogramSeries]) {
+    package init(start: IssueTimestamp, series: [HistogramSeries]) {
         self.start = start
         self.series = series
     }

@@ -30,11 +30,11 @@ package struct SetStateParameters: Equatable, Sendable {
     package var group: String
     package var state: GroupState
     /// The end of a mute; nil if it has none.
-    package var until: Timestamp?
+    package var until: IssueTimestamp?
     /// `true` if only a newer version of the application ends the state.
     package var untilNewerVersion: Bool?
 
-    package init(group: String, state: GroupState, until: Timestamp? = nil, untilNewerVersion: Bool? = nil) {
+    package init(group: String, state: GroupState, until: IssueTimestamp? = nil, untilNewerVersion: Bool? = nil) {
         self.group = group
         self.state = state
         self.until = until

@@ -4,7 +4,7 @@ package import IssueWire
 package struct DaemonStatus: Equatable, Sendable {
     package var version: String
     package var host: String
-    package var startedAt: Timestamp
+    package var startedAt: IssueTimestamp
     /// The number of records received since the store was created.
     package var received: Int64
     /// The number of rejected records since the daemon started.
@@ -23,7 +23,7 @@ package struct DaemonStatus: Equatable, Sendable {
     package var otherSuppressions: Int64
 
     package init(
-        version: String, host: String, startedAt: Timestamp, received: Int64, rejected: Int64, duplicates: Int64,
+        version: String, host: String, startedAt: IssueTimestamp, received: Int64, rejected: Int64, duplicates: Int64,
         refused: Int64, connections: Int64?, store: StoreStatus, destinations: [DestinationStatus],
         suppressions: [Suppression], otherSuppressions: Int64 = 0
     ) {
@@ -72,14 +72,14 @@ package struct StoreStatus: Equatable, Sendable {
     /// The size of the store in bytes; nil if the caller may not see it.
     package var bytes: Int64?
     /// The time of the oldest record; nil if there are no records.
-    package var oldest: Timestamp?
+    package var oldest: IssueTimestamp?
     /// The free disk space in bytes; nil if it is unknown or the caller may not see it.
     package var freeBytes: Int64?
     /// A sentence for each current fault.
     package var faults: [String]
 
     package init(
-        id: String, records: Int64, groups: Int64, bytes: Int64?, oldest: Timestamp?, freeBytes: Int64?,
+        id: String, records: Int64, groups: Int64, bytes: Int64?, oldest: IssueTimestamp?, freeBytes: Int64?,
         faults: [String]
     ) {
         self.id = id

@@ -11,11 +11,11 @@ package struct DestinationStatus: Equatable, Sendable {
     package var advice: String?
     package var ledger: Ledger
     /// The time of the oldest pending record; nil if none is pending.
-    package var oldestPending: Timestamp?
+    package var oldestPending: IssueTimestamp?
     /// The time of the next attempt; nil if none is planned.
-    package var nextAttempt: Timestamp?
+    package var nextAttempt: IssueTimestamp?
     package var lastAnswer: String?
-    package var lastSuccess: Timestamp?
+    package var lastSuccess: IssueTimestamp?
     /// The number of requests so far.
     package var requests: Int64
     /// The number of lines that were sent again.
@@ -27,8 +27,8 @@ package struct DestinationStatus: Equatable, Sendable {
 
     package init(
         name: String, kind: String, state: DestinationState = .idle, reason: String? = nil, advice: String? = nil,
-        ledger: Ledger = Ledger(), oldestPending: Timestamp? = nil, nextAttempt: Timestamp? = nil,
-        lastAnswer: String? = nil, lastSuccess: Timestamp? = nil, requests: Int64 = 0, resent: Int64 = 0,
+        ledger: Ledger = Ledger(), oldestPending: IssueTimestamp? = nil, nextAttempt: IssueTimestamp? = nil,
+        lastAnswer: String? = nil, lastSuccess: IssueTimestamp? = nil, requests: Int64 = 0, resent: Int64 = 0,
         maybeDuplicate: Int64 = 0, bytesToday: Int64 = 0
     ) {
         self.name = name
@@ -141,12 +141,13 @@ package struct Suppression: Equatable, Sendable {
     /// The number of records held back.
     package var count: Int64
     /// The time since which records are held back.
-    package var since: Timestamp
+    package var since: IssueTimestamp
     /// The number of groups held back; nil from a daemon that lists each group separately.
     package var groups: Int64?
 
     package init(
-        destination: String, app: String?, group: String?, reason: SuppressionReason, count: Int64, since: Timestamp,
+        destination: String, app: String?, group: String?, reason: SuppressionReason, count: Int64,
+        since: IssueTimestamp,
         groups: Int64? = nil
     ) {
         self.destination = destination

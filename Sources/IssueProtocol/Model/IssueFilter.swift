@@ -8,7 +8,7 @@ package struct IssueFilter: Equatable, Sendable {
     package var versions: [String]?
     package var environments: [String]?
     /// The lowest matching severity.
-    package var severity: Severity?
+    package var severity: IssueLevel?
     package var domains: [String]?
     package var codes: [Int64]?
     package var files: [String]?
@@ -21,8 +21,8 @@ package struct IssueFilter: Equatable, Sendable {
     package var fates: [Fate]?
     /// The destination that `fates` refers to.
     package var destination: String?
-    package var since: Timestamp?
-    package var until: Timestamp?
+    package var since: IssueTimestamp?
+    package var until: IssueTimestamp?
 
     package init() {}
 }

@@ -4,10 +4,10 @@ package import IssueWire
 package struct IssueGroup: Equatable, Sendable {
     package var id: String
     package var title: String
-    package var severity: Severity
+    package var severity: IssueLevel
     package var state: GroupState
     /// The end of the mute; nil if it has none.
-    package var mutedUntil: Timestamp?
+    package var mutedUntil: IssueTimestamp?
     /// `true` if a record has reopened the group after it was resolved.
     package var regressed: Bool
     package var app: String?
@@ -21,8 +21,8 @@ package struct IssueGroup: Equatable, Sendable {
     package var records: Int64
     /// The number of occurrences that the records stand for.
     package var occurrences: Int64
-    package var firstSeen: Timestamp
-    package var lastSeen: Timestamp
+    package var firstSeen: IssueTimestamp
+    package var lastSeen: IssueTimestamp
     package var firstVersion: String?
     package var lastVersion: String?
     /// The id of the newest record; nil if it has been removed.
@@ -31,10 +31,10 @@ package struct IssueGroup: Equatable, Sendable {
     package var sparkline: [Int64]?
 
     package init(
-        id: String, title: String, severity: Severity, state: GroupState, mutedUntil: Timestamp? = nil,
+        id: String, title: String, severity: IssueLevel, state: GroupState, mutedUntil: IssueTimestamp? = nil,
         regressed: Bool = false, app: String?, uid: UInt32, fingerprint: String, domain: String? = nil,
         code: Int64? = nil, source: SourceLocation? = nil, records: Int64, occurrences: Int64,
-        firstSeen: Timestamp, lastSeen: Timestamp, firstVersion: String? = nil, lastVersion: String? = nil,
+        firstSeen: IssueTimestamp, lastSeen: IssueTimestamp, firstVersion: String? = nil, lastVersion: String? = nil,
         newest: String? = nil, sparkline: [Int64]? = nil
     ) {
         self.id = id

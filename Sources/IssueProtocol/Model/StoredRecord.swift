@@ -5,7 +5,7 @@ package struct StoredRecord: Equatable, Sendable {
     package var id: String
     /// The id of the record's group.
     package var group: String
-    package var receivedAt: Timestamp
+    package var receivedAt: IssueTimestamp
     package var sender: Sender
     /// A sentence for each change that the daemon made to the record, such as a repair or a cut.
     package var repairs: [String]
@@ -13,7 +13,7 @@ package struct StoredRecord: Equatable, Sendable {
     package var record: IssueRecord
 
     package init(
-        id: String, group: String, receivedAt: Timestamp, sender: Sender, repairs: [String], record: IssueRecord
+        id: String, group: String, receivedAt: IssueTimestamp, sender: Sender, repairs: [String], record: IssueRecord
     ) {
         self.id = id
         self.group = group
@@ -89,12 +89,12 @@ package struct DeadLetter: Equatable, Sendable {
     /// The number of attempts to send the record's batch or a part of it.
     package var attempts: Int64
     /// The time at which the daemon gave up.
-    package var at: Timestamp
+    package var at: IssueTimestamp
     /// The line that was to be sent; nil unless it was requested.
     package var line: String?
 
     package init(
-        record: String, destination: String, reason: String, answer: String? = nil, attempts: Int64, at: Timestamp,
+        record: String, destination: String, reason: String, answer: String? = nil, attempts: Int64, at: IssueTimestamp,
         line: String? = nil
     ) {
         self.record = record

@@ -283,7 +283,7 @@ extension StoreReader {
         if filter.since != nil || filter.until != nil {
             let at = try connection.withStatement("SELECT received_at FROM records WHERE id = ?1") { statement in
                 statement.bind(row, at: 1)
-                return try statement.first { Timestamp(milliseconds: $0.int64(0)) }
+                return try statement.first { IssueTimestamp(millisecondsSince1970: $0.int64(0)) }
             }
             guard let at, at >= filter.since ?? at, at <= filter.until ?? at else { return false }
         }

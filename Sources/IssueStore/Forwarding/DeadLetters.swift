@@ -45,7 +45,7 @@ extension ForwardingOutbox {
             statement.bind(reason.rawValue, at: 4)
             statement.bind(settlement.answer(to: reason), at: 5)
             statement.bind(settlement.attempts, at: 6)
-            statement.bind(settlement.at.milliseconds, at: 7)
+            statement.bind(settlement.at.millisecondsSince1970, at: 7)
             statement.bind(text: settlement.deadLines[line] ?? [], at: 8)
             statement.bind(summary, at: 9)
             try statement.run()
@@ -212,7 +212,7 @@ extension StoreReader {
                 entry: DeadLetter(
                     record: summary.map { Self.summaryPrefix + String($0) } ?? "", destination: row.text(3),
                     reason: row.text(4), answer: row.optionalText(5), attempts: row.int64(6),
-                    at: Timestamp(milliseconds: row.int64(7)), line: nil))
+                    at: IssueTimestamp(millisecondsSince1970: row.int64(7)), line: nil))
         }
     }
 

@@ -139,7 +139,7 @@ enum LimitRows {
             object.array { for sample in row.samples { $0.integer(sample.rawValue) } }
             object.member("first_id", ifPresent: row.records?.lowerBound.rawValue)
             object.member("last_id", ifPresent: row.records?.upperBound.rawValue)
-            object.member("severity", Int64(row.maxSeverity.rawValue))
+            object.member("severity", Int64(row.maxSeverity.rank))
             object.member("sequence", row.sequence)
             object.member("orphan", row.isGroupEvicted)
         }
@@ -165,7 +165,7 @@ enum LimitRows {
         if let first = value["first_id"]?.asInteger, let last = value["last_id"]?.asInteger, first <= last {
             row.records = RowID(rawValue: first)...RowID(rawValue: last)
         }
-        row.maxSeverity = value["severity"]?.asInteger.flatMap { Severity(rawValue: UInt8(clamping: $0)) } ?? .debug
+        row.maxSeverity = value["severity"]?.asInteger.flatMap { IssueLevel(rank: UInt8(clamping: $0)) } ?? .debug
         row.isGroupEvicted = value["orphan"]?.asBool ?? false
         return row
     }

@@ -150,7 +150,7 @@ struct ForwardingOutbox {
             statement.bind(first, at: 3)
             statement.bind(batch.span?.upperBound ?? rows.max() ?? first, at: 4)
             statement.bind(batch.lineCount == 0 ? 1 : 0, at: 5)
-            statement.bind(batch.at.milliseconds, at: 6)
+            statement.bind(batch.at.millisecondsSince1970, at: 6)
             statement.bind(blob: PostingList.encode(batch.sent.map(\.row), base: first), at: 7)
             statement.bind(blob: PostingList.encode(batch.withheld, base: first), at: 8)
             statement.bind(BatchManifest(batch).json, at: 9)
@@ -220,7 +220,7 @@ struct ForwardingOutbox {
         ) { statement throws(SQLiteError) in
             let first = try firstID(ofBatch: settlement.batch.id)
             statement.bind(settlement.batch.id, at: 1)
-            statement.bind(settlement.at.milliseconds, at: 2)
+            statement.bind(settlement.at.millisecondsSince1970, at: 2)
             statement.bind(settlement.attempts, at: 3)
             statement.bind(settlement.answer, at: 4)
             statement.bind(settlement.outcome.maybeDuplicate ? 1 : 0, at: 5)
@@ -314,9 +314,9 @@ package struct NewBatch: Sendable {
     package var changes = AdmissionChanges()
     /// The types of fields that this batch sends for the first time, keyed by their path.
     package var fieldTypes: [String: FieldTypes.Kind] = [:]
-    package var at: Timestamp
+    package var at: IssueTimestamp
 
-    package init(destination: Int64, kind: BatchKind = .walk, at: Timestamp) {
+    package init(destination: Int64, kind: BatchKind = .walk, at: IssueTimestamp) {
         self.destination = destination
         self.kind = kind
         self.at = at
@@ -345,7 +345,7 @@ package struct BatchSettlement: Sendable {
     package var deadLines: [Int: [UInt8]]
     /// Indices of lines that were not sent completely because their records were gone.
     package var left: Set<Int>
-    package var at: Timestamp
+    package var at: IssueTimestamp
     package var state: DestinationRow.State
 
     /// Lines of the remaining batch that may have been delivered, by their index there.
@@ -361,7 +361,7 @@ package struct BatchSettlement: Sendable {
 
     package init(
         batch: StoredBatch, outcome: BatchOutcome, attempts: Int64, answer: String?, refusal: String? = nil,
-        deadLines: [Int: [UInt8]], left: Set<Int> = [], at: Timestamp, state: DestinationRow.State
+        deadLines: [Int: [UInt8]], left: Set<Int> = [], at: IssueTimestamp, state: DestinationRow.State
     ) {
         self.batch = batch
         self.outcome = outcome

@@ -143,7 +143,8 @@ extension StoreReader {
                 statement.bind(limit, at: 3)
                 return try statement.all { step in
                     ScanRow(
-                        row: step.id(0), receivedAt: Timestamp(milliseconds: step.int64(1)), count: step.int64(2),
+                        row: step.id(0), receivedAt: IssueTimestamp(millisecondsSince1970: step.int64(1)),
+                        count: step.int64(2),
                         series: step.id(3))
                 }
             }

@@ -25,10 +25,10 @@ extension StoreReader {
         /// The number of ids after the cursor. It may include ids of records that are gone.
         package var records: Int64 = 0
         /// When the oldest of them was received, or nil if there is none.
-        package var oldest: Timestamp?
+        package var oldest: IssueTimestamp?
         package var priorityRecords: Int64 = 0
         /// When the oldest priority record among them was received, or nil if there is none.
-        package var oldestPriority: Timestamp?
+        package var oldestPriority: IssueTimestamp?
         /// Dead letters that wait to be sent again.
         package var requeued: Int64 = 0
         /// Summaries that wait to be sent.
@@ -70,10 +70,10 @@ extension StoreReader {
         }
     }
 
-    private func time(of sql: StaticString, after cursor: RowID) throws -> Timestamp? {
+    private func time(of sql: StaticString, after cursor: RowID) throws -> IssueTimestamp? {
         try connection.withStatement(sql) { statement in
             statement.bind(cursor, at: 1)
-            return try statement.first { Timestamp(milliseconds: $0.int64(0)) }
+            return try statement.first { IssueTimestamp(millisecondsSince1970: $0.int64(0)) }
         }
     }
 
@@ -131,7 +131,8 @@ extension StoreReader {
             try statement.forEach { row in
                 steps.append(
                     ScanRow(
-                        row: row.id(0), receivedAt: Timestamp(milliseconds: row.int64(1)), count: row.int64(2),
+                        row: row.id(0), receivedAt: IssueTimestamp(millisecondsSince1970: row.int64(1)),
+                        count: row.int64(2),
                         series: row.id(3)))
             }
             return steps
@@ -156,7 +157,7 @@ extension StoreReader {
                     SeriesInfo(
                         group: row.id(0), account: row.id(1),
                         user: users.owner(of: UInt32(clamping: row.int64(6))),
-                        severity: Severity(rawValue: UInt8(clamping: row.int64(2))) ?? .error,
+                        severity: IssueLevel(rank: UInt8(clamping: row.int64(2))) ?? .error,
                         isReportable: row.int64(3) != 0, firstOfGroup: row.id(4), regression: row.id(5),
                         mutes: MutedRows())
                 }
@@ -326,7 +327,7 @@ extension StoreReader {
 /// A record as the cursor reads it, without the attributes of its series.
 package struct ScanRow: Equatable, Sendable {
     package var row: RowID
-    package var receivedAt: Timestamp
+    package var receivedAt: IssueTimestamp
     /// The number of occurrences that the record represents.
     package var count: Int64
     package var series: SeriesID
@@ -343,7 +344,7 @@ package struct ScanPage: Equatable, Sendable {
 package struct OutboxRecord: Equatable, Sendable {
     package var candidate: Candidate
     package var at: RecordLogInstant
-    package var receivedAt: Timestamp
+    package var receivedAt: IssueTimestamp
 }
 
 /// A record that a batch sends, with the numbers that the ledger and its line need.
@@ -372,7 +373,7 @@ package struct SeriesInfo: Equatable, Sendable {
     package var account: AccountID
     /// The user who sent the records, or the user who is accountable for them.
     package var user: UInt32
-    package var severity: Severity
+    package var severity: IssueLevel
     package var isReportable: Bool
     /// The row of the first record of its group.
     package var firstOfGroup: RowID
@@ -391,6 +392,7 @@ package struct SeriesInfo: Equatable, Sendable {
                 isFirstOfGroup: step.row == firstOfGroup || step.row == regression, count: step.count,
                 isReportable: isReportable,
                 isMuted: mutes.contains(step.row)),
-            at: RecordLogInstant(milliseconds: step.receivedAt.milliseconds &+ offset), receivedAt: step.receivedAt)
+            at: RecordLogInstant(milliseconds: step.receivedAt.millisecondsSince1970 &+ offset),
+            receivedAt: step.receivedAt)
     }
 }

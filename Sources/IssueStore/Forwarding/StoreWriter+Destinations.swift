@@ -22,7 +22,7 @@ extension StoreWriter {
     /// - Returns: The rows of the destinations, in the order of `configured`.
     /// - Throws: `StoreFailure`; nothing has changed then.
     package func configure(
-        _ configured: [ConfiguredDestination], at now: Timestamp
+        _ configured: [ConfiguredDestination], at now: IssueTimestamp
     ) throws(StoreFailure) -> [DestinationRow] {
         // Counting a backlog may read the whole file, and none of these pages is needed again.
         try? connection.setPragma("cache_size", to: -1024)
@@ -44,7 +44,7 @@ extension ForwardingOutbox {
     typealias ConfiguredDestination = StoreWriter.ConfiguredDestination
 
     func configure(
-        _ configured: [ConfiguredDestination], at now: Timestamp, _ memory: inout WriterMemory
+        _ configured: [ConfiguredDestination], at now: IssueTimestamp, _ memory: inout WriterMemory
     ) throws(SQLiteError) -> [DestinationRow] {
         try rest(allBut: configured.map(\.name), lastID: memory.open.lastID)
         var rows: [DestinationRow] = []
@@ -93,14 +93,16 @@ extension ForwardingOutbox {
         return true
     }
 
-    private func add(_ destination: ConfiguredDestination, at now: Timestamp, _ open: OpenRange) throws(SQLiteError) {
+    private func add(_ destination: ConfiguredDestination, at now: IssueTimestamp, _ open: OpenRange)
+        throws(SQLiteError)
+    {
         let first: RowID = destination.takesBacklog ? 1 : open.nextID
         try connection.withStatement(
             "INSERT INTO destinations (name, kind, since, first_id, cursor) VALUES (?1, ?2, ?3, ?4, ?5)"
         ) { statement throws(SQLiteError) in
             statement.bind(destination.name, at: 1)
             statement.bind(destination.kind, at: 2)
-            statement.bind(now.milliseconds, at: 3)
+            statement.bind(now.millisecondsSince1970, at: 3)
             statement.bind(first, at: 4)
             statement.bind(first - 1, at: 5)
             try statement.run()
@@ -186,7 +188,7 @@ package struct DestinationRow: Equatable, Sendable {
         /// The number of attempts to send the current batch or parts of it.
         package var batchAttempts: Int64 = 0
         package var lastAnswer: String?
-        package var lastSuccess: Timestamp?
+        package var lastSuccess: IssueTimestamp?
         /// The number of requests sent.
         package var requests: Int64 = 0
         /// The number of lines sent more than once.
@@ -207,7 +209,7 @@ package struct DestinationRow: Equatable, Sendable {
         package var lastLoggedState: String?
         /// The state of the send pacer, and when it was saved.
         package var pace: SendPacer.Saved?
-        package var pacedAt: Timestamp?
+        package var pacedAt: IssueTimestamp?
 
         package init() {}
     }
@@ -229,7 +231,7 @@ extension DestinationRow.State {
         progress.spent = .milliseconds(value["spent"]?.asInteger ?? 0)
         batchAttempts = value["batch_attempts"]?.asInteger ?? 0
         lastAnswer = value["last_answer"]?.asString
-        lastSuccess = value["last_success"]?.asInteger.map { Timestamp(milliseconds: $0) }
+        lastSuccess = value["last_success"]?.asInteger.map { IssueTimestamp(millisecondsSince1970: $0) }
         requests = value["requests"]?.asInteger ?? 0
         resent = value["resent"]?.asInteger ?? 0
         maybeDuplicate = value["maybe_duplicate"]?.asInteger ?? 0
@@ -255,7 +257,7 @@ extension DestinationRow.State {
             let at = value["paced_at"]?.asInteger
         else { return }
         pace = SendPacer.Saved(factor: factor, level: level, backlog: value["pace_backlog"]?.asDouble ?? level)
-        pacedAt = Timestamp(milliseconds: at)
+        pacedAt = IssueTimestamp(millisecondsSince1970: at)
     }
 
     var json: String {
@@ -265,7 +267,7 @@ extension DestinationRow.State {
             object.member("spent", progress.spent.wholeMilliseconds)
             object.member("batch_attempts", batchAttempts)
             object.member("last_answer", ifPresent: lastAnswer)
-            object.member("last_success", ifPresent: lastSuccess?.milliseconds)
+            object.member("last_success", ifPresent: lastSuccess?.millisecondsSince1970)
             object.member("requests", requests)
             object.member("resent", resent)
             object.member("maybe_duplicate", maybeDuplicate)
@@ -305,7 +307,7 @@ extension DestinationRow.State {
                 object.raw("\(pace.level)")
                 object.key("pace_backlog")
                 object.raw("\(pace.backlog)")
-                object.member("paced_at", pacedAt.milliseconds)
+                object.member("paced_at", pacedAt.millisecondsSince1970)
             }
         }
         return writer.text

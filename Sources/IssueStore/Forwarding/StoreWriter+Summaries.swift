@@ -7,7 +7,7 @@ extension StoreWriter {
     ///
     /// - Throws: `StoreFailure`; nothing has changed then.
     package func store(
-        _ summaries: [NewSummary], changes: AdmissionChanges, destination: Int64, at now: Timestamp
+        _ summaries: [NewSummary], changes: AdmissionChanges, destination: Int64, at now: IssueTimestamp
     ) throws(StoreFailure) {
         try transaction { () throws(SQLiteError) in
             for summary in summaries { try outbox.insert(summary, destination, at: now) }
@@ -29,7 +29,7 @@ extension StoreWriter {
 }
 
 extension ForwardingOutbox {
-    func insert(_ summary: StoreWriter.NewSummary, _ destination: Int64, at now: Timestamp) throws(SQLiteError) {
+    func insert(_ summary: StoreWriter.NewSummary, _ destination: Int64, at now: IssueTimestamp) throws(SQLiteError) {
         try connection.withStatement(
             """
             INSERT INTO summaries (destination, "group", account, reason, sequence, state, at, records, occurrences,
@@ -42,7 +42,7 @@ extension ForwardingOutbox {
             statement.bind(summary.draft.account, at: 3)
             statement.bind(summary.draft.reason.rawValue, at: 4)
             statement.bind(summary.draft.summarySequence, at: 5)
-            statement.bind(now.milliseconds, at: 6)
+            statement.bind(now.millisecondsSince1970, at: 6)
             statement.bind(summary.draft.suppressedCount, at: 7)
             statement.bind(summary.draft.suppressedOccurrences, at: 8)
             statement.bind(text: summary.line, at: 9)

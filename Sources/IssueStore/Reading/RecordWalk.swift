@@ -34,7 +34,8 @@ struct RecordWalk {
     private var edge: RowID
 
     init(
-        series: [SeriesID]?, isAscending: Bool, from row: RowID?, since: Timestamp? = nil, until: Timestamp? = nil,
+        series: [SeriesID]?, isAscending: Bool, from row: RowID?, since: IssueTimestamp? = nil,
+        until: IssueTimestamp? = nil,
         on reader: StoreReader
     ) throws {
         self.series = series
@@ -165,7 +166,7 @@ struct RecordWalk {
     /// Returns the closed ranges with rows beyond the bound, oldest first, without those that are entirely outside the
     /// requested time.
     private static func closed(
-        beyond bound: RowID, isAscending: Bool, since: Timestamp?, until: Timestamp?, on reader: StoreReader
+        beyond bound: RowID, isAscending: Bool, since: IssueTimestamp?, until: IssueTimestamp?, on reader: StoreReader
     ) throws -> [Span] {
         try reader.connection.withStatement(
             """
@@ -175,8 +176,8 @@ struct RecordWalk {
         ) { statement in
             statement.bind(isAscending ? bound : RowID.min, at: 1)
             statement.bind(isAscending ? RowID.max : bound, at: 2)
-            statement.bind(since?.milliseconds ?? .min, at: 3)
-            statement.bind(until?.milliseconds ?? .max, at: 4)
+            statement.bind(since?.millisecondsSince1970 ?? .min, at: 3)
+            statement.bind(until?.millisecondsSince1970 ?? .max, at: 4)
             return try statement.all { Span(range: $0.int64(0), first: $0.id(1), last: $0.id(2)) }
         }
     }

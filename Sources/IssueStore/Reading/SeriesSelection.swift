@@ -46,7 +46,7 @@ struct SeriesSelection {
     init(_ filter: IssueFilter, viewer: Viewer) throws(QueryFailure) {
         do throws(QueryLimits.Excess) { try QueryLimits.check(filter) } catch { throw QueryFailure(error) }
         self.viewer = viewer
-        severity = filter.severity.map { Int64($0.rawValue) }
+        severity = filter.severity.map { Int64($0.rank) }
         var keys: [Int64]?
         if let groups = filter.groups {
             keys = []

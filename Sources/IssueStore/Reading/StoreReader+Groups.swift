@@ -19,10 +19,10 @@ extension StoreReader {
         package var after: String?
         /// The number of buckets of each sparkline, or nil for none.
         package var sparkline: Int?
-        package var now: Timestamp
+        package var now: IssueTimestamp
 
         package init(
-            filter: IssueFilter, order: ResultOrder, limit: Int, after: String?, sparkline: Int?, now: Timestamp
+            filter: IssueFilter, order: ResultOrder, limit: Int, after: String?, sparkline: Int?, now: IssueTimestamp
         ) {
             self.filter = filter
             self.order = order
@@ -119,8 +119,8 @@ extension StoreReader {
             """
         let statement = try Statement(composedSQL: sql, on: connection)
         selection.bind(to: statement)
-        statement.bind(query.filter.since?.milliseconds ?? 0, at: 14)
-        statement.bind(query.filter.until?.milliseconds ?? Int64.max, at: 15)
+        statement.bind(query.filter.since?.millisecondsSince1970 ?? 0, at: 14)
+        statement.bind(query.filter.until?.millisecondsSince1970 ?? Int64.max, at: 15)
         statement.bind(try lastClosedID(), at: 16)
         statement.bind(after?.value, at: 17)
         statement.bind(after?.row, at: 18)
@@ -146,14 +146,14 @@ extension StoreReader {
             return try statement.first { row in
                 IssueGroup(
                     id: GroupKey.text(key: row.int64(0)), title: row.text(1),
-                    severity: Severity(rawValue: UInt8(clamping: row.int64(2))) ?? .error,
+                    severity: IssueLevel(rank: UInt8(clamping: row.int64(2))) ?? .error,
                     state: GroupState(rawValue: UInt8(clamping: row.int64(3))) ?? .open,
-                    mutedUntil: row.optionalInt64(4).map { Timestamp(milliseconds: $0) },
+                    mutedUntil: row.optionalInt64(4).map { IssueTimestamp(millisecondsSince1970: $0) },
                     regressed: row.int64(5) != 0, app: row.text(6), uid: UInt32(clamping: row.int64(7)),
                     fingerprint: row.text(8), domain: row.optionalText(9), code: row.optionalInt64(10),
                     source: Self.source(row, from: 11), records: sum.records, occurrences: sum.occurrences,
-                    firstSeen: Timestamp(milliseconds: max(sum.firstAt, row.int64(17))),
-                    lastSeen: Timestamp(milliseconds: sum.lastAt), firstVersion: row.optionalText(15),
+                    firstSeen: IssueTimestamp(millisecondsSince1970: max(sum.firstAt, row.int64(17))),
+                    lastSeen: IssueTimestamp(millisecondsSince1970: sum.lastAt), firstVersion: row.optionalText(15),
                     lastVersion: row.optionalText(16))
             }
         }
@@ -221,7 +221,8 @@ extension StoreReader {
     ) throws {
         let end = query.filter.until ?? query.now
         let start = query.filter.since ?? end.advanced(by: .seconds(-86_400))
-        let width = max(1, (end.milliseconds - start.milliseconds + Int64(buckets) - 1) / Int64(buckets))
+        let width = max(
+            1, (end.millisecondsSince1970 - start.millisecondsSince1970 + Int64(buckets) - 1) / Int64(buckets))
         let places = Dictionary(rows.enumerated().map { ($0.element, $0.offset) }) { first, _ in first }
         for index in groups.indices { groups[index].sparkline = [Int64](repeating: 0, count: buckets) }
         var writer = JSONWriter()
@@ -242,9 +243,9 @@ extension StoreReader {
         let statement = try Statement(composedSQL: sql, on: connection)
         selection.bind(to: statement)
         statement.bind(writer.text, at: 14)
-        statement.bind(start.milliseconds, at: 15)
+        statement.bind(start.millisecondsSince1970, at: 15)
         statement.bind(width, at: 16)
-        statement.bind(end.milliseconds, at: 17)
+        statement.bind(end.millisecondsSince1970, at: 17)
         statement.bind(try lastClosedID(), at: 18)
         try statement.forEach { row in
             guard let index = places[row.id(0)] else { return }
@@ -289,7 +290,7 @@ extension StoreReader {
 
     private struct BatchRow {
         var state: Int64
-        var at: Timestamp
+        var at: IssueTimestamp
         var attempts: Int64
         var answer: String?
         var maybeDuplicate: Bool
@@ -299,7 +300,7 @@ extension StoreReader {
         init(_ row: borrowing Row) {
             let first = row.id(0, as: RowID.self)
             state = row.int64(1)
-            at = Timestamp(milliseconds: row.int64(2))
+            at = IssueTimestamp(millisecondsSince1970: row.int64(2))
             attempts = row.int64(3)
             answer = row.optionalText(4)
             maybeDuplicate = row.int64(5) != 0
@@ -393,7 +394,7 @@ extension StoreReader {
 extension DestinationFate {
     fileprivate mutating func takes(letter row: borrowing Row) {
         attempts = row.int64(0)
-        at = Timestamp(milliseconds: row.int64(1))
+        at = IssueTimestamp(millisecondsSince1970: row.int64(1))
         answer = row.optionalText(2)
     }
 }

@@ -83,7 +83,7 @@ extension StoreReader {
     private static func name(_ key: String, _ dimension: HistogramDimension) -> String {
         switch dimension {
         case .total, .app: key
-        case .severity: (UInt8(key).flatMap { Severity(rawValue: $0) } ?? .error).name
+        case .severity: (UInt8(key).flatMap { IssueLevel(rank: $0) } ?? .error).name
         case .group: GroupKey.text(key: Int64(key) ?? 0)
         }
     }

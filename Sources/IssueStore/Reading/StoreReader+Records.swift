@@ -159,7 +159,7 @@ struct RecordCells {
     var row: RowID
     var series: SeriesID
     var process: ProcessRowID
-    var receivedAt: Timestamp
+    var receivedAt: IssueTimestamp
     var occurred: Int64?
     var firstOccurred: Int64?
     var count: Int64
@@ -177,7 +177,7 @@ struct RecordCells {
         self.row = row.id(0)
         series = row.id(1)
         process = row.id(2)
-        receivedAt = Timestamp(milliseconds: row.int64(3))
+        receivedAt = IssueTimestamp(millisecondsSince1970: row.int64(3))
         occurred = row.optionalInt64(4)
         firstOccurred = row.optionalInt64(5)
         count = row.int64(6)
@@ -195,7 +195,7 @@ package struct RecordRow: Sendable {
     package var row: RowID
     package var group: GroupID
     package var account: AccountID
-    package var receivedAt: Timestamp
+    package var receivedAt: IssueTimestamp
     package var isFirstOfGroup: Bool
     package var fingerprint: String
     package var accountName: String
@@ -228,9 +228,9 @@ package struct RecordRow: Sendable {
         let isShared = !isWhole && details?["original"] == nil
         memory = isShared ? series : nil
         if !isShared { series.complete(&record) }
-        let received = cells.receivedAt.milliseconds
-        record.occurredAt = cells.occurred.map { Timestamp(milliseconds: received &+ $0) } ?? receivedAt
-        record.firstOccurredAt = cells.firstOccurred.map { Timestamp(milliseconds: received &+ $0) }
+        let received = cells.receivedAt.millisecondsSince1970
+        record.occurredAt = cells.occurred.map { IssueTimestamp(millisecondsSince1970: received &+ $0) } ?? receivedAt
+        record.firstOccurredAt = cells.firstOccurred.map { IssueTimestamp(millisecondsSince1970: received &+ $0) }
         if isWhole {
             record.metadata = cells.metadata.flatMap { try? JSONValue(json: $0) }
         } else {

@@ -30,7 +30,7 @@ extension StoreReader {
         package var kind: String
         package var ledger: Ledger
         /// Nil if no record is pending or if the viewer must not see it.
-        package var oldestPending: Timestamp?
+        package var oldestPending: IssueTimestamp?
     }
 
     /// Returns the figures that a viewer may see.
@@ -58,7 +58,7 @@ extension StoreReader {
         figures.code = String(try recordID(row: try newestRow()).text.prefix(12))
         figures.bytes = try connection.pragma("page_count") * connection.pragma("page_size")
         figures.oldest = try connection.withStatement("SELECT received_at FROM records ORDER BY id LIMIT 1") {
-            try $0.first { Timestamp(milliseconds: $0.int64(0)) }
+            try $0.first { IssueTimestamp(millisecondsSince1970: $0.int64(0)) }
         }
         figures.records = try recordCount(version: version)
         figures.faults = try ledgerFaults()
@@ -146,7 +146,7 @@ extension StoreReader {
         }
     }
 
-    private func oldestPending(_ destination: Int64, cursor: RowID) throws -> Timestamp? {
+    private func oldestPending(_ destination: Int64, cursor: RowID) throws -> IssueTimestamp? {
         try connection.withStatement(
             """
             SELECT received_at FROM records WHERE id >= min(
@@ -162,7 +162,7 @@ extension StoreReader {
         ) { statement in
             statement.bind(destination, at: 1)
             statement.bind(cursor, at: 2)
-            return try statement.first { Timestamp(milliseconds: $0.int64(0)) }
+            return try statement.first { IssueTimestamp(millisecondsSince1970: $0.int64(0)) }
         }
     }
 
@@ -195,7 +195,7 @@ extension StoreReader {
                 guard let value = try? JSONValue(json: row.text(5)),
                     let window = LimitRows.window(row.int64(4), value), window.suppressedCount > 0
                 else { return }
-                let since = Timestamp(milliseconds: window.start.milliseconds - offset)
+                let since = IssueTimestamp(millisecondsSince1970: window.start.milliseconds - offset)
                 let key = Key(
                     destination: row.text(0), user: row.int64(6), account: row.id(1), reason: window.key.reason)
                 guard var sum = sums[key] else {
@@ -225,13 +225,13 @@ package struct StoreFigures: Sendable {
         var name: String
         var kind: String
         var ledgers: [Int64: Ledger]
-        var oldestPending: Timestamp?
+        var oldestPending: IssueTimestamp?
     }
 
     var code = ""
     var records: Int64 = 0
     var bytes: Int64 = 0
-    var oldest: Timestamp?
+    var oldest: IssueTimestamp?
     var faults: [String] = []
     /// By user id, as are `received` and the ledgers.
     var groups: [Int64: Int64] = [:]

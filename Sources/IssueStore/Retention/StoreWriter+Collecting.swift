@@ -142,7 +142,7 @@ extension StoreWriter {
     ///   - time: Only summaries stored before this time are removed.
     /// - Returns: The id to continue from, or nil at the end.
     /// - Throws: `StoreFailure`; nothing was removed then.
-    package func collectSummaries(above number: Int64, before time: Timestamp) throws(StoreFailure) -> Int64? {
+    package func collectSummaries(above number: Int64, before time: IssueTimestamp) throws(StoreFailure) -> Int64? {
         try transaction { () throws(SQLiteError) in
             let some = try connection.withStatement(
                 "SELECT id, state, at FROM summaries WHERE id > ?1 ORDER BY id LIMIT ?2"
@@ -151,7 +151,7 @@ extension StoreWriter {
                 statement.bind(Self.maxSummariesPerTransaction, at: 2)
                 return try statement.all { (id: $0.int64(0), state: $0.int64(1), at: $0.int64(2)) }
             }
-            let old = some.filter { $0.at < time.milliseconds }
+            let old = some.filter { $0.at < time.millisecondsSince1970 }
             try removal.delete(
                 "DELETE FROM summaries WHERE id IN (SELECT value FROM json_each(?1)) AND id < (SELECT max(id) FROM summaries)",
                 old.filter { $0.state == 1 }.map(\.id))
@@ -212,14 +212,16 @@ extension StoreWriter {
     /// Returns the wall-clock time before which nothing is kept, according to the current clock offset.
     ///
     /// - Throws: `StoreFailure` if reading fails.
-    package func retentionStart(wall: Timestamp, monotonic: MonotonicInstant) throws(StoreFailure) -> Timestamp {
+    package func retentionStart(wall: IssueTimestamp, monotonic: MonotonicInstant) throws(StoreFailure)
+        -> IssueTimestamp
+    {
         do throws(SQLiteError) {
             let offset = try connection.withStatement("SELECT offset FROM clock ORDER BY first_id DESC LIMIT 1") {
                 statement throws(SQLiteError) in
                 try statement.first { $0.int64(0) } ?? 0
             }
             let moment = logTime(wall: wall, monotonic: monotonic).advanced(by: .zero - retention.maxAge)
-            return Timestamp(milliseconds: moment.milliseconds - offset)
+            return IssueTimestamp(millisecondsSince1970: moment.milliseconds - offset)
         } catch {
             throw StoreFailure(error)
         }
@@ -232,7 +234,7 @@ extension StoreWriter {
     /// received in the meantime would look too old.
     ///
     /// - Throws: `StoreFailure`; nothing has changed then.
-    package func newestExpiredRange(wall: Timestamp, monotonic: MonotonicInstant) throws(StoreFailure) -> Int64 {
+    package func newestExpiredRange(wall: IssueTimestamp, monotonic: MonotonicInstant) throws(StoreFailure) -> Int64 {
         let moment = logTime(wall: wall, monotonic: monotonic).advanced(by: .zero - retention.maxAge)
         return try transaction { () throws(SQLiteError) in
             let range = try connection.withStatement("SELECT coalesce(max(range), 0) FROM ages WHERE at < ?1") {
@@ -255,9 +257,9 @@ extension StoreWriter {
     ///   - time: Counts before this time are summed up, rounded down to a whole hour.
     /// - Returns: The minute to continue from, or nil at the end.
     /// - Throws: `StoreFailure`; nothing has changed then.
-    package func rollUpCounts(from minute: Int64, before time: Timestamp) throws(StoreFailure) -> Int64? {
+    package func rollUpCounts(from minute: Int64, before time: IssueTimestamp) throws(StoreFailure) -> Int64? {
         // Only whole hours, so that no hour is stored partly per minute.
-        let end = time.milliseconds / 3_600_000 * 60
+        let end = time.millisecondsSince1970 / 3_600_000 * 60
         return try transaction { () throws(SQLiteError) in
             let last = try connection.withStatement(
                 """

@@ -203,7 +203,7 @@ extension StoreWriter {
     ///   - monotonic: The current monotonic time.
     /// - Throws: `StoreFailure` if reading fails.
     package func retentionSnapshot(
-        freeBytes: Int64?, wall: Timestamp, monotonic: MonotonicInstant
+        freeBytes: Int64?, wall: IssueTimestamp, monotonic: MonotonicInstant
     ) throws(StoreFailure) -> RetentionSnapshot {
         do throws(SQLiteError) {
             let pageSize = try connection.pragma("page_size")

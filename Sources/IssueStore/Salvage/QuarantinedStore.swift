@@ -152,7 +152,7 @@ package final class QuarantinedStore {
                     rule: row.int64(3),
                     standing: TriageState(
                         GroupState(rawValue: UInt8(clamping: row.int64(4))) ?? .open,
-                        mutedUntil: row.optionalInt64(5).map { Timestamp(milliseconds: $0) },
+                        mutedUntil: row.optionalInt64(5).map { IssueTimestamp(millisecondsSince1970: $0) },
                         knownVersion: row.optionalText(6).map { ApplicationVersion(text: $0) },
                         hasRegressed: row.int64(7) != 0))
             }

@@ -107,7 +107,7 @@ extension StoreWriter {
     /// - Returns: The number of records that are new.
     /// - Throws: `StoreFailure`; nothing was stored then.
     package func importSalvaged(
-        _ submissions: [Submission], wall: Timestamp, monotonic: MonotonicInstant
+        _ submissions: [Submission], wall: IssueTimestamp, monotonic: MonotonicInstant
     ) throws(StoreFailure) -> Int64 {
         let outcomes = try commit(submissions, wall: wall, monotonic: monotonic, isImport: true)
         return outcomes.reduce(0) { $0 + $1.receipts.storedCount }

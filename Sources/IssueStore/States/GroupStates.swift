@@ -134,12 +134,12 @@ extension StoreWriter {
     /// Reopens groups whose mute ended by `now`, at most 256 per call, and updates `nextMuteEnd`.
     ///
     /// - Throws: `StoreFailure`; nothing has changed then.
-    package func endMutes(at now: Timestamp) throws(StoreFailure) {
+    package func endMutes(at now: IssueTimestamp) throws(StoreFailure) {
         try transaction { () throws(SQLiteError) in
             let ended = try connection.withStatement(
                 "SELECT id FROM groups WHERE muted_until <= ?1 ORDER BY muted_until LIMIT ?2"
             ) { statement throws(SQLiteError) in
-                statement.bind(now.milliseconds, at: 1)
+                statement.bind(now.millisecondsSince1970, at: 1)
                 statement.bind(Self.maxMutesPerTransaction, at: 2)
                 return try statement.all { $0.id(0, as: GroupID.self) }
             }
@@ -158,10 +158,10 @@ extension StoreWriter {
         return true
     }
 
-    static func nextMuteEnd(_ connection: DatabaseConnection) throws(SQLiteError) -> Timestamp? {
+    static func nextMuteEnd(_ connection: DatabaseConnection) throws(SQLiteError) -> IssueTimestamp? {
         try connection.withStatement("SELECT min(muted_until) FROM groups WHERE muted_until IS NOT NULL") {
             statement throws(SQLiteError) in
-            try statement.first { $0.optionalInt64(0).map { Timestamp(milliseconds: $0) } } ?? nil
+            try statement.first { $0.optionalInt64(0).map { IssueTimestamp(millisecondsSince1970: $0) } } ?? nil
         }
     }
 }
@@ -201,7 +201,7 @@ struct TriageTable {
             return try statement.first { row in
                 TriageState(
                     GroupState(rawValue: UInt8(clamping: row.int64(0))) ?? .open,
-                    mutedUntil: row.optionalInt64(1).map { Timestamp(milliseconds: $0) },
+                    mutedUntil: row.optionalInt64(1).map { IssueTimestamp(millisecondsSince1970: $0) },
                     knownVersion: row.optionalText(2).map { ApplicationVersion(text: $0) },
                     hasRegressed: row.int64(3) != 0)
             }
@@ -215,7 +215,7 @@ struct TriageTable {
         ) { statement throws(SQLiteError) in
             statement.bind(group, at: 1)
             statement.bind(Int64(standing.state.rawValue), at: 2)
-            statement.bind(standing.mutedUntil?.milliseconds, at: 3)
+            statement.bind(standing.mutedUntil?.millisecondsSince1970, at: 3)
             statement.bind(standing.knownVersion?.text, at: 4)
             statement.bind(standing.hasRegressed ? Int64(1) : 0, at: 5)
             try statement.run()

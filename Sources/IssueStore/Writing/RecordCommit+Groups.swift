@@ -117,7 +117,7 @@ extension RecordCommit {
             statement throws(SQLiteError) in
             statement.bind(Int64(name.uid), at: 1)
             statement.bind(name.app, at: 2)
-            statement.bind(time.wall.milliseconds, at: 3)
+            statement.bind(time.wall.millisecondsSince1970, at: 3)
             try statement.run()
         }
         let id = AccountID(rawValue: connection.lastInsertedRowID)
@@ -145,7 +145,7 @@ extension RecordCommit {
         _ series: SeriesDescription, _ account: Account, _ fingerprint: String
     ) throws(SQLiteError) -> GroupID {
         // Uses the account's name, not the claimed one: records that share an account's group share its key.
-        let (time, first) = (time.wall.milliseconds, rows.nextID)
+        let (time, first) = (time.wall.millisecondsSince1970, rows.nextID)
         let title = Self.title(of: series)
         let key = Fingerprint.groupKey(uid: account.name.uid, app: account.name.app, fingerprint: fingerprint)
         try connection.withStatement(
@@ -160,7 +160,7 @@ extension RecordCommit {
             statement.bind(Fingerprint.rule, at: 3)
             statement.bind(Int64(bitPattern: key), at: 4)
             statement.bind(title, at: 5)
-            statement.bind(Int64(series.severity.rawValue), at: 6)
+            statement.bind(Int64(series.severity.rank), at: 6)
             statement.bind(series.domain, at: 7)
             statement.bind(series.code, at: 8)
             statement.bind(series.source.fileID, at: 9)
@@ -189,7 +189,7 @@ extension RecordCommit {
             "UPDATE groups SET severity = max(severity, ?2), last_version = coalesce(?3, last_version) WHERE id = ?1"
         ) { statement throws(SQLiteError) in
             statement.bind(group, at: 1)
-            statement.bind(Int64(series.severity.rawValue), at: 2)
+            statement.bind(Int64(series.severity.rank), at: 2)
             statement.bind(series.app.version, at: 3)
             try statement.run()
         }
@@ -214,7 +214,7 @@ extension RecordCommit {
         memory.values.isGuardRestored = true
         let starts = memory.values.guardian.windowStarts(at: time.log)
         func wall(_ instant: RecordLogInstant) -> Int64 {
-            time.wall.advanced(by: time.log.duration(to: instant)).milliseconds
+            time.wall.advanced(by: time.log.duration(to: instant)).millisecondsSince1970
         }
         let made = try connection.withStatement(
             """

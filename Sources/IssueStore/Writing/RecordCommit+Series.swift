@@ -198,7 +198,7 @@ extension RecordCommit {
             statement.bind(process.sender, at: 3)
             statement.bind(Self.storedHash(key, sender: process.sender), at: 4)
             statement.bind(blob: key, at: 5)
-            statement.bind(Int64(description.severity.rawValue), at: 6)
+            statement.bind(Int64(description.severity.rank), at: 6)
             statement.bind(description.isReportable ? Int64(1) : 0, at: 7)
             statement.bind(description.app.name, at: 8)
             statement.bind(description.app.version, at: 9)
@@ -216,7 +216,7 @@ extension RecordCommit {
             statement.bind(description.source.module, at: 21)
             statement.bind(description.fingerprint, at: 22)
             statement.bind(text: description.template, at: 23)
-            statement.bind(time.wall.milliseconds, at: 24)
+            statement.bind(time.wall.millisecondsSince1970, at: 24)
             try statement.run()
         }
         return SeriesLocation(
@@ -283,7 +283,7 @@ struct SeriesTable {
     struct Overflow: Hashable {
         var account: AccountID
         var sender: Int64
-        var severity: Severity
+        var severity: IssueLevel
         var isReportable: Bool
         /// Whether the record itself names its application.
         var isNamed: Bool

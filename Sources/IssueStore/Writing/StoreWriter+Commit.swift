@@ -14,7 +14,7 @@ extension StoreWriter {
     /// - Returns: The outcomes of the calls, in order. A run of similar calls may share one outcome.
     /// - Throws: `StoreFailure` as `transaction` does.
     package func commit(
-        _ submissions: [Submission], wall: Timestamp, monotonic: MonotonicInstant
+        _ submissions: [Submission], wall: IssueTimestamp, monotonic: MonotonicInstant
     ) throws(StoreFailure) -> [CallOutcome] {
         try commit(submissions, wall: wall, monotonic: monotonic, isImport: false)
     }
@@ -24,7 +24,7 @@ extension StoreWriter {
     /// - Parameter isImport: `true` if the records come from a quarantined database. The cardinality guard admitted
     ///   them there, so it is bypassed. The records are not announced.
     func commit(
-        _ submissions: [Submission], wall: Timestamp, monotonic: MonotonicInstant, isImport: Bool
+        _ submissions: [Submission], wall: IssueTimestamp, monotonic: MonotonicInstant, isImport: Bool
     ) throws(StoreFailure) -> [CallOutcome] {
         try transaction(mayUseReserve: false) { () throws(SQLiteError) in
             try fill(submissions, wall: wall, monotonic: monotonic, isImport: isImport)
@@ -32,7 +32,7 @@ extension StoreWriter {
     }
 
     private func fill(
-        _ submissions: [Submission], wall: Timestamp, monotonic: MonotonicInstant, isImport: Bool
+        _ submissions: [Submission], wall: IssueTimestamp, monotonic: MonotonicInstant, isImport: Bool
     ) throws(SQLiteError) -> [CallOutcome] {
         let clockBefore = memory.values.clock
         let time = memory.values.clock.committed(wall: wall, monotonic: monotonic)
@@ -140,7 +140,7 @@ struct RecordCommit {
         self.onCardinalityOverflow = onCardinalityOverflow
         self.rows = rows
         self.rows.firstID = firstID
-        self.rows.receivedAt = time.wall.milliseconds
+        self.rows.receivedAt = time.wall.millisecondsSince1970
     }
 
     /// The account ids and what each has received.

@@ -115,10 +115,10 @@ package final class StoreWriter {
     package var retention: RetentionSettings { settings.retention }
 
     /// When the next mute with a time limit ends, or nil if there is none.
-    package var nextMuteEnd: Timestamp? { memory.values.nextMuteEnd }
+    package var nextMuteEnd: IssueTimestamp? { memory.values.nextMuteEnd }
 
     /// Returns the current time on the clock of the record log, for timers.
-    package func logTime(wall: Timestamp, monotonic: MonotonicInstant) -> RecordLogInstant {
+    package func logTime(wall: IssueTimestamp, monotonic: MonotonicInstant) -> RecordLogInstant {
         memory.values.clock.now(wall: wall, monotonic: monotonic)
     }
 
@@ -277,7 +277,7 @@ extension StoreWriter {
         ) { statement throws(SQLiteError) in try statement.first { $0.optionalInt64(0) } ?? nil }
         guard let offset, let log else { return nil }
         return RecordLogClock.State(
-            log: RecordLogInstant(milliseconds: log), wall: Timestamp(milliseconds: log &- offset))
+            log: RecordLogInstant(milliseconds: log), wall: IssueTimestamp(millisecondsSince1970: log &- offset))
     }
 
     static func storeIDs(_ connection: DatabaseConnection) throws(SQLiteError) -> [WriterMemory.StoreID] {
@@ -341,14 +341,14 @@ extension StoreWriter {
     static let rowOverhead = 32
 
     /// Gives a new store its own code before its first record.
-    func assignStoreCode(at wall: Timestamp) throws(SQLiteError) {
+    func assignStoreCode(at wall: IssueTimestamp) throws(SQLiteError) {
         guard memory.values.storeIDs.isEmpty else { return }
         let code = settings.randomBits() & RecordID.storeBits
         try connection.withStatement("INSERT INTO stores (first_id, code, since) VALUES (?1, ?2, ?3)") {
             statement throws(SQLiteError) in
             statement.bind(memory.open.nextID, at: 1)
             statement.bind(Int64(bitPattern: code), at: 2)
-            statement.bind(wall.milliseconds, at: 3)
+            statement.bind(wall.millisecondsSince1970, at: 3)
             try statement.run()
         }
         memory.values.storeIDs = [WriterMemory.StoreID(firstID: memory.open.nextID, code: code)]

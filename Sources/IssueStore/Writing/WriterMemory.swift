@@ -29,7 +29,7 @@ struct WriterMemory {
         /// The ids of the active destinations. All new records are queued for them.
         var destinations: [Int64]
         /// When the next mute with a time limit ends, or nil if there is none.
-        var nextMuteEnd: Timestamp?
+        var nextMuteEnd: IssueTimestamp?
         /// Its tables are copied by the first new series, sender or application of a commit.
         var guardian: CardinalityGuard
         /// `true` once the guard's counters include what was created before this start.

@@ -128,13 +128,13 @@ extension Bool: JSONCodable {
     package func write(to writer: inout JSONWriter) { writer.bool(self) }
 }
 
-extension Timestamp: JSONCodable {
+extension IssueTimestamp: JSONCodable {
     package init(from scanner: inout JSONScanner) throws(FieldError) {
-        let time: Timestamp?
+        let time: IssueTimestamp?
         do {
             let text = try scanner.text()
             // No form of a time needs an escape, but a writer may still use one.
-            time = text.hasEscapes ? Timestamp(scanner.string(text)) : scanner.timestamp(text)
+            time = text.hasEscapes ? IssueTimestamp(scanner.string(text)) : scanner.timestamp(text)
         } catch {
             throw FieldError(error, expected: "an RFC 3339 time")
         }
@@ -144,7 +144,7 @@ extension Timestamp: JSONCodable {
         self = time
     }
 
-    package func write(to writer: inout JSONWriter) { writer.string(text) }
+    package func write(to writer: inout JSONWriter) { writer.string(description) }
 }
 
 extension Duration: JSONCodable {
@@ -159,8 +159,8 @@ extension Duration: JSONCodable {
 }
 
 extension JSONScanner {
-    fileprivate func timestamp(_ text: JSONText) -> Timestamp? {
-        Timestamp(bytes, from: text.start, to: text.end)
+    fileprivate func timestamp(_ text: JSONText) -> IssueTimestamp? {
+        IssueTimestamp(bytes, from: text.start, to: text.end)
     }
 }
 
@@ -186,5 +186,5 @@ extension JSONStringEnum where Self: RawRepresentable<String> {
     package init?(name: String) { self.init(rawValue: name) }
 }
 
-extension Severity: JSONStringEnum {}
+extension IssueLevel: JSONStringEnum {}
 extension Fate: JSONStringEnum {}

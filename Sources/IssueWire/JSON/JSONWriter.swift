@@ -174,9 +174,9 @@ extension JSONWriter {
         bool(value)
     }
 
-    package mutating func member(_ key: String, _ value: Timestamp) {
+    package mutating func member(_ key: String, _ value: IssueTimestamp) {
         self.key(key)
-        string(value.text)
+        string(value.description)
     }
 
     package mutating func member(_ key: String, _ value: JSONValue) {
@@ -198,7 +198,7 @@ extension JSONWriter {
         if let value { member(key, value) }
     }
 
-    package mutating func member(_ key: String, ifPresent value: Timestamp?) {
+    package mutating func member(_ key: String, ifPresent value: IssueTimestamp?) {
         if let value { member(key, value) }
     }
 }

@@ -1,13 +1,13 @@
 /// A report of one occurrence, as sent by the client (`Record` on the wire).
 package struct IssueRecord: Equatable, Sendable {
     package var message: String
-    package var severity: Severity?
+    package var severity: IssueLevel?
     package var domain: String?
     package var code: Int64?
     /// The time of the last occurrence.
-    package var occurredAt: Timestamp?
+    package var occurredAt: IssueTimestamp?
     /// The time of the first occurrence, if the record stands for several.
-    package var firstOccurredAt: Timestamp?
+    package var firstOccurredAt: IssueTimestamp?
     /// The number of occurrences that the record stands for; nil for one.
     package var count: Int64?
     package var source: SourceLocation?
@@ -22,8 +22,8 @@ package struct IssueRecord: Equatable, Sendable {
     package var reportable: Bool?
 
     package init(
-        message: String, severity: Severity? = nil, domain: String? = nil, code: Int64? = nil,
-        occurredAt: Timestamp? = nil, firstOccurredAt: Timestamp? = nil, count: Int64? = nil,
+        message: String, severity: IssueLevel? = nil, domain: String? = nil, code: Int64? = nil,
+        occurredAt: IssueTimestamp? = nil, firstOccurredAt: IssueTimestamp? = nil, count: Int64? = nil,
         source: SourceLocation? = nil, app: Application? = nil, fingerprint: String? = nil,
         backtrace: [Frame] = [], causes: [Cause] = [], metadata: JSONValue? = nil, reportable: Bool? = nil
     ) {
@@ -266,35 +266,5 @@ extension SourceLocation: JSONObjectCodable {
         writer.member("function", ifPresent: function)
         writer.member("module", ifPresent: module)
         writer.closeObject()
-    }
-}
-
-/// The severity of a record.
-package enum Severity: UInt8, CaseIterable, Comparable, Hashable, Sendable {
-    case debug
-    case info
-    case warning
-    case error
-    case critical
-
-    /// The name of the severity on the wire and in tables.
-    package var name: String {
-        switch self {
-        case .debug: "debug"
-        case .info: "info"
-        case .warning: "warning"
-        case .error: "error"
-        case .critical: "critical"
-        }
-    }
-
-    /// Returns the severity with a name, or nil if no such severity exists.
-    package init?(name: String) {
-        guard let match = Self.allCases.first(where: { $0.name == name }) else { return nil }
-        self = match
-    }
-
-    package static func < (left: Self, right: Self) -> Bool {
-        left.rawValue < right.rawValue
     }
 }

@@ -98,14 +98,14 @@ package struct DestinationFate: Equatable, Sendable {
     /// The number of attempts to send the record's batch or a part of it.
     package var attempts: Int64
     /// The time at which the record got its fate; nil if it is pending.
-    package var at: Timestamp?
+    package var at: IssueTimestamp?
     /// The last answer of the destination about the record.
     package var answer: String?
     /// `true` if the destination may have received the record twice.
     package var maybeDuplicate: Bool
 
     package init(
-        destination: String, fate: Fate, attempts: Int64, at: Timestamp?, answer: String?, maybeDuplicate: Bool
+        destination: String, fate: Fate, attempts: Int64, at: IssueTimestamp?, answer: String?, maybeDuplicate: Bool
     ) {
         self.destination = destination
         self.fate = fate

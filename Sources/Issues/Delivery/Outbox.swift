@@ -272,7 +272,7 @@ package struct Outbox<Payload: Sendable>: Sendable {
     }
 
     private static func index(of level: IssueLevel) -> Int {
-        Int(level.wire.rawValue)
+        Int(level.rank)
     }
 }
 

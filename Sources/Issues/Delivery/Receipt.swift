@@ -199,7 +199,7 @@ public struct IssueFate: Hashable, Sendable {
         destination = fate.destination
         outcome = Outcome(rawValue: fate.fate.name)
         attempts = Int(clamping: fate.attempts)
-        timestamp = fate.at.map { IssueTimestamp($0) }
+        timestamp = fate.at
         answer = fate.answer
         maybeDuplicate = fate.maybeDuplicate
     }

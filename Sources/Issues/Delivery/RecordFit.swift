@@ -129,8 +129,8 @@ extension IssueReport {
         let frames = ImageMap.process.frames(of: addresses)
             .prefix(RecordFit.frames(beside: fitted, causes: causes.count))
         return IssueRecord(
-            message: message, severity: level.wire, domain: domain, code: code.map { Int64($0) },
-            occurredAt: (lastRepeat ?? timestamp).wire, firstOccurredAt: lastRepeat == nil ? nil : timestamp.wire,
+            message: message, severity: level, domain: domain, code: code.map { Int64($0) },
+            occurredAt: lastRepeat ?? timestamp, firstOccurredAt: lastRepeat == nil ? nil : timestamp,
             count: repeats > 0 ? Int64(repeats) + 1 : nil, source: site.wire, app: application.wire,
             backtrace: Array(frames), causes: causes.map(\.wire), metadata: fitted,
             reportable: isReportable ? nil : false)

@@ -45,7 +45,7 @@ struct MetadataEncoder: Encoder {
             // Seconds since 2001-01-01T00:00:00Z, Foundation's reference date.
             guard case .number(let text) = json, let seconds = Double(text) else { return nil }
             let milliseconds = (seconds * 1000).rounded() + 978_307_200_000
-            return Int64(exactly: milliseconds).map { .string(Timestamp(milliseconds: $0).text) }
+            return Int64(exactly: milliseconds).map { .string(IssueTimestamp(millisecondsSince1970: $0).description) }
         case "URL": return .string(String(describing: value))
         case "Decimal":
             let text = String(describing: value)

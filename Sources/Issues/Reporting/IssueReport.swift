@@ -283,56 +283,14 @@ extension IssueSite: CustomStringConvertible {
     }
 }
 
-/// A point in time of the wall clock, with millisecond precision.
-public struct IssueTimestamp: Hashable, Sendable, Comparable, CustomStringConvertible {
-    package var wire: Timestamp
-
-    /// Creates a point in time.
-    ///
-    /// - Parameter millisecondsSince1970: Milliseconds since 1970-01-01T00:00:00Z.
-    public init(millisecondsSince1970: Int64) {
-        wire = Timestamp(milliseconds: millisecondsSince1970)
-    }
-
-    package init(_ wire: Timestamp) {
-        self.wire = wire
-    }
-
+extension IssueTimestamp {
     /// The current time.
     public static var now: IssueTimestamp {
         IssueTimestamp(millisecondsSince1970: WallClock.nowMilliseconds)
     }
-
-    /// Milliseconds since 1970-01-01T00:00:00Z.
-    public var millisecondsSince1970: Int64 { wire.milliseconds }
-
-    /// The time in UTC in the format of RFC 3339, for example `2026-11-21T10:00:00.123Z`.
-    public var description: String { wire.text }
-
-    /// Returns whether a time is before another.
-    ///
-    /// - Parameters:
-    ///   - left: A time.
-    ///   - right: Another time.
-    /// - Returns: True if `left` is earlier than `right`.
-    public static func < (left: Self, right: Self) -> Bool {
-        left.wire < right.wire
-    }
 }
 
-/// The level of an issue, in the five steps of the daemon.
-public enum IssueLevel: String, Sendable, Hashable, Codable, CaseIterable, Comparable {
-    /// Useful only for debugging.
-    case debug
-    /// Informational; not a fault.
-    case info
-    /// A possible problem.
-    case warning
-    /// A failure.
-    case error
-    /// A failure that needs attention immediately.
-    case critical
-
+extension IssueLevel {
     /// Creates the level of a severity.
     ///
     /// - Parameter severity: The severity.
@@ -348,36 +306,6 @@ public enum IssueLevel: String, Sendable, Hashable, Codable, CaseIterable, Compa
         switch self {
         case .debug, .info, .warning: .warning
         case .error, .critical: .error
-        }
-    }
-
-    /// Returns whether a level is lower than another.
-    ///
-    /// - Parameters:
-    ///   - left: A level.
-    ///   - right: Another level.
-    /// - Returns: True if `left` is less severe than `right`.
-    public static func < (left: Self, right: Self) -> Bool {
-        left.wire < right.wire
-    }
-
-    package init(_ wire: Severity) {
-        switch wire {
-        case .debug: self = .debug
-        case .info: self = .info
-        case .warning: self = .warning
-        case .error: self = .error
-        case .critical: self = .critical
-        }
-    }
-
-    package var wire: Severity {
-        switch self {
-        case .debug: .debug
-        case .info: .info
-        case .warning: .warning
-        case .error: .error
-        case .critical: .critical
         }
     }
 }

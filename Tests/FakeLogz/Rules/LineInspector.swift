@@ -72,7 +72,7 @@ struct LineInspector: Sendable {
     private static func isTime(_ value: JSONValue) -> Bool {
         switch value {
         case .integer(let number): number >= 0
-        case .string(let text): Timestamp(text) != nil
+        case .string(let text): IssueTimestamp(text) != nil
         case .null, .bool, .number, .array, .object: false
         }
     }

@@ -6,7 +6,7 @@ struct AdmissionTests {
     private func at(_ seconds: Int64) -> RecordLogInstant { RecordLogInstant(milliseconds: 1_000_000 + seconds * 1000) }
 
     private func record(
-        _ record: Int64, group: Int64 = 1, account: Int64 = 1, severity: Severity = .error, first: Bool = false,
+        _ record: Int64, group: Int64 = 1, account: Int64 = 1, severity: IssueLevel = .error, first: Bool = false,
         count: Int64 = 1, user: UInt32 = 1001
     ) -> Candidate {
         Candidate(
@@ -120,7 +120,7 @@ struct AdmissionTests {
         var id: Int64 = 0
         for second in 0..<30 as Range<Int64> {
             for user in 1001...1060 as ClosedRange<UInt32> {
-                for severity in [.critical, .error, .error] as [Severity] {
+                for severity in [.critical, .error, .error] as [IssueLevel] {
                     id += 1
                     _ = admission.evaluate(
                         record(id, group: id, account: Int64(user), severity: severity, first: id % 3 == 0, user: user),

@@ -56,7 +56,7 @@ struct LimitsSimulation {
         }
     }
 
-    private mutating func evaluate(group: Int64, account: Int64, severity: Severity = .error, at second: Int64) {
+    private mutating func evaluate(group: Int64, account: Int64, severity: IssueLevel = .error, at second: Int64) {
         record = record + 1
         let minute = Int(second / 60)
         let decision = admission.evaluate(

@@ -5,7 +5,7 @@ import Testing
 struct HeldRunTests {
     private struct Series: Hashable {
         var group: GroupID
-        var severity: Severity
+        var severity: IssueLevel
     }
 
     /// Processes records like the forwarder, with a run for each series of a group.

@@ -3,7 +3,7 @@ import IssueProtocol
 import Testing
 
 struct DailyBudgetTests {
-    private static let midnight = Timestamp(milliseconds: 20_000 * 86_400_000)
+    private static let midnight = IssueTimestamp(millisecondsSince1970: 20_000 * 86_400_000)
 
     /// Sends records of a user until no more are allowed.
     private func exhaust(_ budget: inout DailyBudget, _ user: UInt32, by bytes: Int = 1000) -> Int64 {

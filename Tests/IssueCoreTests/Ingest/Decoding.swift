@@ -50,8 +50,8 @@ struct Decoding {
 
     private func bytes(_ range: ByteRange) -> [UInt8] { batch.bytes[range.lower..<range.upper] }
 
-    private static func time(_ milliseconds: Int64) -> Timestamp? {
-        milliseconds == DecodedRecord.absent ? nil : Timestamp(milliseconds: milliseconds)
+    private static func time(_ milliseconds: Int64) -> IssueTimestamp? {
+        milliseconds == DecodedRecord.absent ? nil : IssueTimestamp(millisecondsSince1970: milliseconds)
     }
 }
 

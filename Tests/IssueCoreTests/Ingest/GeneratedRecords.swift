@@ -10,7 +10,7 @@ struct GeneratedRecords {
 
     mutating func next() -> IssueRecord {
         var record = IssueRecord(message: GeneratedTexts.message(using: &traffic))
-        record.severity = maybe { Severity(rawValue: UInt8($0.number(below: 5))) }
+        record.severity = maybe { IssueLevel(rank: UInt8($0.number(below: 5))) }
         record.domain = text()
         record.code = integer()
         record.occurredAt = time()
@@ -59,8 +59,8 @@ struct GeneratedRecords {
         }
     }
 
-    private mutating func time() -> Timestamp? {
-        maybe { Timestamp(milliseconds: $0.number(below: 4_000_000_000_000) - 1_000_000_000_000) }
+    private mutating func time() -> IssueTimestamp? {
+        maybe { IssueTimestamp(millisecondsSince1970: $0.number(below: 4_000_000_000_000) - 1_000_000_000_000) }
     }
 
     private mutating func members(depth: Int) -> [JSONValue.Member] {

@@ -21,8 +21,8 @@ struct RecordDecoderTests {
         #expect(record.severity == .critical)
         #expect(record.domain == "shop.Error")
         #expect(record.code == 4865)
-        #expect(record.occurredAt?.text == "2026-11-21T10:00:00.123Z")
-        #expect(record.firstOccurredAt?.text == "2026-11-21T09:00:00.000Z")
+        #expect(record.occurredAt?.description == "2026-11-21T10:00:00.123Z")
+        #expect(record.firstOccurredAt?.description == "2026-11-21T09:00:00.000Z")
         #expect(
             record.source
                 == SourceLocation(
@@ -186,7 +186,7 @@ struct RecordDecoderTests {
         #expect(record.message == "a\n🔥/")
         #expect(record.source?.line == 5)
         #expect(record.severity == .warning)
-        #expect(record.occurredAt?.text == "2026-11-21T10:00:00.500Z")
+        #expect(record.occurredAt?.description == "2026-11-21T10:00:00.500Z")
         #expect(record.domain == "éé")
     }
 

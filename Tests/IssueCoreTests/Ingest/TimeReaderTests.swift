@@ -22,7 +22,7 @@ struct TimeReaderTests {
                 for text in [before, text] {
                     let bytes = Array("..\(text)..".utf8)
                     let read = reader.milliseconds(bytes.span, from: 2, to: bytes.count - 2)
-                    #expect(read == Timestamp(text)?.milliseconds, "\(text) after \(before)")
+                    #expect(read == IssueTimestamp(text)?.millisecondsSince1970, "\(text) after \(before)")
                 }
             }
         }
@@ -37,7 +37,7 @@ struct TimeReaderTests {
             for byte in UInt8.min...UInt8.max {
                 var text = good
                 text[index] = byte
-                let expected = Timestamp(text.span, from: 0, to: text.count)?.milliseconds
+                let expected = IssueTimestamp(text.span, from: 0, to: text.count)?.millisecondsSince1970
                 #expect(reader.milliseconds(text.span, from: 0, to: text.count) == expected)
             }
         }

@@ -366,7 +366,7 @@ struct ConnectionStateTests {
     func followsFrom() {
         #expect(asking(.following(IssueFilter())).1 == .run(.newest))
         var filter = IssueFilter()
-        filter.since = Timestamp(milliseconds: 5)
+        filter.since = IssueTimestamp(millisecondsSince1970: 5)
         #expect(asking(.following(filter)).1 == .run(.news(filter, row: 0)))
     }
 

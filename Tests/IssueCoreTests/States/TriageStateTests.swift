@@ -4,11 +4,11 @@ import Testing
 
 @Suite("The triage state of a group")
 struct GroupStandingTests {
-    private let noon = Timestamp(milliseconds: 1_790_000_000_000)
+    private let noon = IssueTimestamp(millisecondsSince1970: 1_790_000_000_000)
 
     /// Reports a record of each version and returns the effect of each.
     private func report(
-        _ state: inout TriageState, _ versions: String..., at now: Timestamp
+        _ state: inout TriageState, _ versions: String..., at now: IssueTimestamp
     ) -> [TriageState.Effect] {
         versions.map { state.reported(by: ApplicationVersion(text: $0), at: now) }
     }
@@ -54,7 +54,7 @@ struct GroupStandingTests {
     @Test("A mute without an end does not expire")
     func mutedForEver() {
         var state = TriageState(.muted)
-        let last = Timestamp(milliseconds: .max)
+        let last = IssueTimestamp(millisecondsSince1970: .max)
         let isOver = state.timePassed(to: last)
         #expect(!isOver)
         let effects = report(&state, "1", at: last)
@@ -76,7 +76,7 @@ struct GroupStandingTests {
 
     @Test("The parameter that contradicts the state is named")
     func sense() {
-        func invalid(_ state: GroupState, until: Timestamp? = nil, version: Bool? = nil) -> String? {
+        func invalid(_ state: GroupState, until: IssueTimestamp? = nil, version: Bool? = nil) -> String? {
             SetStateParameters(group: "g1", state: state, until: until, untilNewerVersion: version)
                 .invalidParameter(at: noon)
         }

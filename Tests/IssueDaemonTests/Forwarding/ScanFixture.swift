@@ -47,7 +47,7 @@ final class ScanFixture {
         settings.rangeRecords = 1000
         writer = try StoreWriter(settings)
         let configured = [StoreWriter.ConfiguredDestination(name: "d", kind: "silent", takesBacklog: true)]
-        destination = try writer.configure(configured, at: Timestamp(milliseconds: wall))[0]
+        destination = try writer.configure(configured, at: IssueTimestamp(millisecondsSince1970: wall))[0]
         reader = try StoreReader(path: path)
     }
 
@@ -75,7 +75,7 @@ final class ScanFixture {
         }
         submission.calls = [ReportCall(token: 1, records: 0..<records.count, rejected: [], numbering: nil)]
         _ = try writer.commit(
-            [submission], wall: Timestamp(milliseconds: wall),
+            [submission], wall: IssueTimestamp(millisecondsSince1970: wall),
             monotonic: MonotonicInstant(sinceBoot: .milliseconds(monotonic)))
     }
 
@@ -116,7 +116,8 @@ final class ScanFixture {
         try writer.settle(
             BatchSettlement(
                 batch: batch, outcome: outcome, attempts: 1, answer: "200", deadLines: [:],
-                at: Timestamp(milliseconds: wall), state: DestinationRow.State()), destination: destination.id)
+                at: IssueTimestamp(millisecondsSince1970: wall), state: DestinationRow.State()),
+            destination: destination.id)
     }
 
     /// The decisions that the limiter makes when it evaluates each record

@@ -47,7 +47,8 @@ struct SuppressedScanTests {
         // Any record can be a priority record here, also one that the limits
         // would suppress.
         try fixture.execute("INSERT OR IGNORE INTO express SELECT id, 1 FROM records WHERE id % 83 = 0")
-        var batch = NewBatch(destination: fixture.destination.id, kind: .priority, at: Timestamp(milliseconds: 1))
+        var batch = NewBatch(
+            destination: fixture.destination.id, kind: .priority, at: IssueTimestamp(millisecondsSince1970: 1))
         for record in try fixture.reader.priority(for: 0, above: 0, limit: 100) {
             batch.priorityThrough = record.candidate.record
             guard fixture.below(2) == 0 else { continue }

@@ -85,7 +85,7 @@ struct StoreOpeningTests {
             let log = Log(level: .notice, form: .plain) { line in lines.withLock { $0.append(line) } }
             let writer = try opening(path).open(log: log)
             #expect(writer.nextID == 1)
-            #expect(try writer.configure([], at: Timestamp(milliseconds: 1)).isEmpty)
+            #expect(try writer.configure([], at: IssueTimestamp(millisecondsSince1970: 1)).isEmpty)
             #expect(lines.withLock { $0.count { $0.contains("moving") && $0.contains("aside") } } == 1)
 
             let kept = try names(folder).filter { $0.contains(".damaged-") }

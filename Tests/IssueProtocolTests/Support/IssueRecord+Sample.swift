@@ -10,8 +10,8 @@ extension IssueRecord {
     /// A record with all members.
     static let full = IssueRecord(
         message: "Decoding failed: \"price\"\n", severity: .critical, domain: "com.example.shop", code: -4865,
-        occurredAt: Timestamp(milliseconds: 1_795_255_200_123),
-        firstOccurredAt: Timestamp(milliseconds: 1_795_255_100_000), count: 3,
+        occurredAt: IssueTimestamp(millisecondsSince1970: 1_795_255_200_123),
+        firstOccurredAt: IssueTimestamp(millisecondsSince1970: 1_795_255_100_000), count: 3,
         source: SourceLocation(
             fileID: "Shop/Catalogue.swift", line: 42, column: 9, function: "load(page:)", module: "Shop"),
         app: Application(

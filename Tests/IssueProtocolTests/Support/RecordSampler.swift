@@ -10,7 +10,7 @@ struct RecordSampler {
 
     mutating func record() -> IssueRecord {
         IssueRecord(
-            message: json.string(), severity: isThere ? json.chance.pick(Severity.allCases) : nil, domain: text(),
+            message: json.string(), severity: isThere ? json.chance.pick(IssueLevel.allCases) : nil, domain: text(),
             code: number(), occurredAt: moment(), firstOccurredAt: moment(), count: number(),
             source: isThere
                 ? SourceLocation(fileID: text(), line: number(), column: number(), function: text(), module: text())
@@ -44,9 +44,9 @@ struct RecordSampler {
         isThere ? json.chance.pick([0, -1, .max, .min, .random(in: 0...100_000, using: &json.chance)]) : nil
     }
 
-    private mutating func moment() -> Timestamp? {
+    private mutating func moment() -> IssueTimestamp? {
         guard isThere else { return nil }
         let named: ClosedRange<Int64> = -62_167_219_200_000...253_402_300_799_999
-        return Timestamp(milliseconds: .random(in: named, using: &json.chance))
+        return IssueTimestamp(millisecondsSince1970: .random(in: named, using: &json.chance))
     }
 }

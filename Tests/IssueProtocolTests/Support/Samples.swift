@@ -2,7 +2,7 @@ import IssueProtocol
 
 /// Model values with all members, and with only the required ones.
 enum Samples {
-    static let moment = Timestamp(milliseconds: 1_795_255_200_123)
+    static let moment = IssueTimestamp(millisecondsSince1970: 1_795_255_200_123)
 
     static let storedRecord = StoredRecord(
         id: "r-1", group: "g-1", receivedAt: moment,
@@ -11,7 +11,8 @@ enum Samples {
         repairs: ["the message was cut"], record: .full)
 
     static let minimalStoredRecord = StoredRecord(
-        id: "", group: "", receivedAt: Timestamp(milliseconds: 0), sender: Sender(uid: 0, gid: 0, pid: 0), repairs: [],
+        id: "", group: "", receivedAt: IssueTimestamp(millisecondsSince1970: 0), sender: Sender(uid: 0, gid: 0, pid: 0),
+        repairs: [],
         record: IssueRecord(message: ""))
 
     static let group = IssueGroup(
@@ -22,7 +23,8 @@ enum Samples {
 
     static let minimalGroup = IssueGroup(
         id: "g", title: "t", severity: .debug, state: .open, app: nil, uid: 0, fingerprint: "", records: 0,
-        occurrences: 0, firstSeen: Timestamp(milliseconds: 0), lastSeen: Timestamp(milliseconds: 0))
+        occurrences: 0, firstSeen: IssueTimestamp(millisecondsSince1970: 0),
+        lastSeen: IssueTimestamp(millisecondsSince1970: 0))
 
     static let fate = DestinationFate(
         destination: "logz", fate: .deadLettered, attempts: 3, at: moment, answer: "400", maybeDuplicate: true)

@@ -60,7 +60,7 @@ struct StoreOracle {
             var sent = row.record
             sent.severity = sent.severity ?? .error
             sent.count = sent.count ?? 1
-            sent.occurredAt = sent.occurredAt ?? Timestamp(milliseconds: info.receivedAt)
+            sent.occurredAt = sent.occurredAt ?? IssueTimestamp(millisecondsSince1970: info.receivedAt)
             sent.reportable = sent.reportable ?? true
             let stored = try reader.record(row: RowID(id))?.stored
             if stored?.record != sent || stored?.sender != row.process.sender {

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Triage states on disk")
 struct GroupStateTests {
-    private func record(_ message: String = "Broken", _ version: String? = "1.0", severity: Severity = .error)
+    private func record(_ message: String = "Broken", _ version: String? = "1.0", severity: IssueLevel = .error)
         -> IssueRecord
     {
         IssueRecord(message: message, severity: severity, app: Application(name: "shop", version: version))

@@ -14,7 +14,7 @@ package struct Payload: Sendable {
         "nothing at 0xdeadbeef", "a lost id 019aa3c5-6f00-7abc-8def-0123456789ab", "a host 10.0.7.12:8080 is away",
         "naïve Übermaß 漢字 🙂 42", "nothing", "a\ttab, a\nline and a \u{1} control", "100% of \\ and / and <n>",
     ]
-    private static let severities: [Severity] = [.debug, .info, .warning, .error, .error, .warning, .critical]
+    private static let severities: [IssueLevel] = [.debug, .info, .warning, .error, .error, .warning, .critical]
 
     /// Returns a record that the daemon accepts.
     package func record(reporter: Int, number: Int) -> IssueRecord {

@@ -33,7 +33,7 @@ struct ScannedSeries {
     /// Returns the difference between a record and its stored row, or nil if they agree.
     func difference(of row: ScannedRow, from record: IssueRecord) -> String? {
         if row.message != record.message { return "the message is “\(row.message)”, not “\(record.message)”" }
-        if severity != record.severity.map({ Int64($0.rawValue) }) { return "the severity is \(severity)" }
+        if severity != record.severity.map({ Int64($0.rank) }) { return "the severity is \(severity)" }
         if app != record.app?.name || version != record.app?.version { return "the application differs" }
         if domain != record.domain || code != record.code { return "domain or code differ" }
         if row.count != record.count ?? 1 { return "the count is \(row.count)" }

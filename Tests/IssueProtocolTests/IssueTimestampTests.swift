@@ -2,7 +2,7 @@ import Foundation
 import IssueProtocol
 import Testing
 
-@Suite("Timestamp")
+@Suite("IssueTimestamp")
 struct TimestampTests {
     @Test("A time is written and read as by Foundation", arguments: 0..<4)
     func oracle(seed: UInt64) throws {
@@ -10,12 +10,13 @@ struct TimestampTests {
         let style = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
         for _ in 0..<1000 {
             // Foundation's calendar is Julian before 1582.
-            let moment = Timestamp(milliseconds: .random(in: -12_000_000_000_000...253_402_300_799_999, using: &chance))
-            let date = Date(timeIntervalSince1970: Double(moment.milliseconds) / 1000)
+            let moment = IssueTimestamp(
+                millisecondsSince1970: .random(in: -12_000_000_000_000...253_402_300_799_999, using: &chance))
+            let date = Date(timeIntervalSince1970: Double(moment.millisecondsSince1970) / 1000)
 
-            #expect(Timestamp(moment.text) == moment)
-            let theirs = try style.parse(moment.text)
-            #expect(abs(theirs.timeIntervalSince(date)) < 0.0005, "\(moment.text)")
+            #expect(IssueTimestamp(moment.description) == moment)
+            let theirs = try style.parse(moment.description)
+            #expect(abs(theirs.timeIntervalSince(date)) < 0.0005, "\(moment.description)")
         }
     }
 
@@ -23,27 +24,31 @@ struct TimestampTests {
     func offsets(seed: UInt64) throws {
         var chance = SeededGenerator(seed: seed)
         for _ in 0..<500 {
-            let local = Timestamp(milliseconds: .random(in: 0...4_102_444_800_000, using: &chance))
+            let local = IssueTimestamp(millisecondsSince1970: .random(in: 0...4_102_444_800_000, using: &chance))
             let minutes = Int64.random(in: -1439...1439, using: &chance)
             let hour = String(abs(minutes) / 60 + 100).dropFirst()
             let minute = String(abs(minutes) % 60 + 100).dropFirst()
-            let text = local.text.dropLast() + (minutes < 0 ? "-" : "+") + hour + ":" + minute
+            let text = local.description.dropLast() + (minutes < 0 ? "-" : "+") + hour + ":" + minute
 
-            #expect(Timestamp(String(text))?.milliseconds == local.milliseconds - minutes * 60_000, "\(text)")
+            #expect(
+                IssueTimestamp(String(text))?.millisecondsSince1970 == local.millisecondsSince1970 - minutes * 60_000,
+                "\(text)")
         }
     }
 
     @Test("Consecutive days of four centuries are one day apart")
     func days() {
-        let first = Timestamp("1800-01-01T00:00:00Z")?.milliseconds ?? 0
+        let first = IssueTimestamp("1800-01-01T00:00:00Z")?.millisecondsSince1970 ?? 0
         for day in 0..<Int64(146_097) {
-            let text = Timestamp(milliseconds: first + day * 86_400_000).text
-            guard Timestamp(text)?.milliseconds == first + day * 86_400_000 else {
+            let text = IssueTimestamp(millisecondsSince1970: first + day * 86_400_000).description
+            guard IssueTimestamp(text)?.millisecondsSince1970 == first + day * 86_400_000 else {
                 Issue.record("\(text)")
                 return
             }
         }
-        #expect(Timestamp(milliseconds: first + 146_097 * 86_400_000).text == "2200-01-01T00:00:00.000Z")
+        #expect(
+            IssueTimestamp(millisecondsSince1970: first + 146_097 * 86_400_000).description
+                == "2200-01-01T00:00:00.000Z")
     }
 
     @Test(
@@ -64,7 +69,7 @@ struct TimestampTests {
             ("9999-12-31T23:59:59.999Z", 253_402_300_799_999),
         ] as [(String, Int64)])
     func accepted(text: String, milliseconds: Int64) {
-        #expect(Timestamp(text)?.milliseconds == milliseconds)
+        #expect(IssueTimestamp(text)?.millisecondsSince1970 == milliseconds)
     }
 
     @Test(
@@ -80,21 +85,23 @@ struct TimestampTests {
             "1970-01-01T00:00:00,5Z", "１９７０-01-01T00:00:00Z", "9999-12-31T23:59:59-00:01", "0000-01-01T00:00:00+00:01",
         ])
     func refused(text: String) {
-        #expect(Timestamp(text) == nil)
+        #expect(IssueTimestamp(text) == nil)
     }
 
     @Test("Every truncated time is rejected")
     func truncated() {
         let text = "2026-11-21T10:00:00.123+01:30"
-        for end in 0..<text.count { #expect(Timestamp(String(text.prefix(end))) == nil) }
+        for end in 0..<text.count { #expect(IssueTimestamp(String(text.prefix(end))) == nil) }
     }
 
     @Test("Extreme times are clamped when written, and never overflow")
     func extremes() {
-        #expect(Timestamp(milliseconds: .max).text == "9999-12-31T23:59:59.999Z")
-        #expect(Timestamp(milliseconds: .min).text == "0000-01-01T00:00:00.000Z")
-        #expect(Timestamp(milliseconds: 5).advanced(by: .seconds(Int64.max)).milliseconds == .max)
-        #expect(Timestamp(milliseconds: -5).advanced(by: .seconds(Int64.min)).milliseconds == .min)
-        #expect(Timestamp(milliseconds: 5).advanced(by: .milliseconds(-7)).milliseconds == -2)
+        #expect(IssueTimestamp(millisecondsSince1970: .max).description == "9999-12-31T23:59:59.999Z")
+        #expect(IssueTimestamp(millisecondsSince1970: .min).description == "0000-01-01T00:00:00.000Z")
+        #expect(
+            IssueTimestamp(millisecondsSince1970: 5).advanced(by: .seconds(Int64.max)).millisecondsSince1970 == .max)
+        #expect(
+            IssueTimestamp(millisecondsSince1970: -5).advanced(by: .seconds(Int64.min)).millisecondsSince1970 == .min)
+        #expect(IssueTimestamp(millisecondsSince1970: 5).advanced(by: .milliseconds(-7)).millisecondsSince1970 == -2)
     }
 }

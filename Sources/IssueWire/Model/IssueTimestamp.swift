@@ -1,35 +1,44 @@
-/// A point in time of the wall clock: milliseconds since 1970-01-01T00:00:00Z, without leap seconds.
-package struct Timestamp: Hashable, Comparable, Sendable {
-    package var milliseconds: Int64
+/// A point in time of the wall clock, with millisecond precision and without leap seconds.
+public struct IssueTimestamp: Hashable, Comparable, Sendable {
+    /// Milliseconds since 1970-01-01T00:00:00Z.
+    public var millisecondsSince1970: Int64
 
-    /// Creates a time from milliseconds since 1970-01-01T00:00:00Z.
-    package init(milliseconds: Int64) {
-        self.milliseconds = milliseconds
+    /// Creates a point in time.
+    ///
+    /// - Parameter millisecondsSince1970: Milliseconds since 1970-01-01T00:00:00Z.
+    public init(millisecondsSince1970: Int64) {
+        self.millisecondsSince1970 = millisecondsSince1970
     }
 
     /// 1970-01-01T00:00:00Z.
-    package static let epoch = Timestamp(milliseconds: 0)
+    package static let epoch = IssueTimestamp(millisecondsSince1970: 0)
 
-    package static func < (left: Self, right: Self) -> Bool {
-        left.milliseconds < right.milliseconds
+    /// Returns whether a time is before another.
+    ///
+    /// - Parameters:
+    ///   - left: A time.
+    ///   - right: Another time.
+    /// - Returns: True if `left` is earlier than `right`.
+    public static func < (left: Self, right: Self) -> Bool {
+        left.millisecondsSince1970 < right.millisecondsSince1970
     }
 
     /// Returns the time after `duration`, or before if it is negative. Saturates instead of overflowing.
-    package func advanced(by duration: Duration) -> Timestamp {
-        let (moment, overflow) = milliseconds.addingReportingOverflow(duration.wholeMilliseconds)
-        guard overflow else { return Timestamp(milliseconds: moment) }
-        return Timestamp(milliseconds: milliseconds < 0 ? .min : .max)
+    package func advanced(by duration: Duration) -> IssueTimestamp {
+        let (moment, overflow) = millisecondsSince1970.addingReportingOverflow(duration.wholeMilliseconds)
+        guard overflow else { return IssueTimestamp(millisecondsSince1970: moment) }
+        return IssueTimestamp(millisecondsSince1970: millisecondsSince1970 < 0 ? .min : .max)
     }
 }
 
-extension Timestamp {
+extension IssueTimestamp: CustomStringConvertible {
     /// The times that RFC 3339 can represent in UTC, with years of four digits.
     private static let nameable: ClosedRange<Int64> = -62_167_219_200_000...253_402_300_799_999
 
-    /// The time in RFC 3339 format, UTC with milliseconds: `2026-11-21T10:00:00.123Z`. Times outside the years 0 to
+    /// The time in UTC in the format of RFC 3339, for example `2026-11-21T10:00:00.123Z`. Times outside the years 0 to
     /// 9999 are clamped to this range.
-    package var text: String {
-        let milliseconds = min(max(milliseconds, Self.nameable.lowerBound), Self.nameable.upperBound)
+    public var description: String {
+        let milliseconds = min(max(millisecondsSince1970, Self.nameable.lowerBound), Self.nameable.upperBound)
         let day = Self.floorDivide(milliseconds, 86_400_000)
         let rest = milliseconds - day * 86_400_000
         let (year, month, dayOfMonth) = Self.civil(day: day)
@@ -114,7 +123,7 @@ extension Timestamp {
         let moment = seconds * 1000 + fraction
         // An offset can lead out of the years that can be written.
         guard Self.nameable.contains(moment) else { return nil }
-        self.init(milliseconds: moment)
+        self.init(millisecondsSince1970: moment)
     }
 
     // Days since 1970-01-01 in the proleptic Gregorian calendar, computed with eras of 400 years and with years that
