@@ -9,10 +9,19 @@ import UnixIO
 /// contains nothing that an application reported unless the line can't be
 /// understood without it.
 package struct Log: Sendable {
-    private let threshold: LogThreshold
+    private let priority: Priority
     private let form: LogForm
     private let write: @Sendable (String) -> Void
     private let journal: SocketAddress?
+
+    /// The lowest level that is written, shared by all copies of a log.
+    private final class Priority: Sendable {
+        let value: Atomic<UInt8>
+
+        init(_ level: LogLevel) {
+            value = Atomic(level.priority)
+        }
+    }
 
     /// Creates a log.
     ///
@@ -27,7 +36,7 @@ package struct Log: Sendable {
         write: @escaping @Sendable (String) -> Void = Log.writeToStandardError
     ) {
         self.journal = form == .journal ? try? SocketAddress.unix(journal) : nil
-        threshold = LogThreshold(level)
+        priority = Priority(level)
         self.form = form
         self.write = write
     }
@@ -45,12 +54,12 @@ package struct Log: Sendable {
     /// Changes the level for all copies of this log, so that a reload affects
     /// every service.
     package func setLevel(_ level: LogLevel) {
-        threshold.set(level)
+        priority.value.store(level.priority, ordering: .relaxed)
     }
 
     /// Returns whether lines of a level are written.
     package func isWritten(_ level: LogLevel) -> Bool {
-        threshold.admits(level)
+        level.priority <= priority.value.load(ordering: .relaxed)
     }
 
     /// Writes a line, unless its level is below the log's. The fields are
@@ -62,7 +71,8 @@ package struct Log: Sendable {
     package func log(
         _ level: LogLevel, _ event: LogEvent, _ fields: @autoclosure () -> KeyValuePairs<String, String> = [:]
     ) {
-        guard threshold.admits(level) else { return }
+        assert(LogEvent.all.contains(event), "Add \(event.id) to LogEvent.all")
+        guard isWritten(level) else { return }
         let fields = fields()
         if let journal, let entry = JournalEntry(event, level, fields),
             (try? Socket.sendDatagram(entry.bytes, to: journal)) != nil
@@ -121,23 +131,6 @@ package enum LogLevel: String, CaseIterable, Comparable, Hashable, Sendable {
     }
 }
 
-/// The lowest level that is written, shared by all copies of a log.
-final class LogThreshold: Sendable {
-    private let priority: Atomic<UInt8>
-
-    init(_ level: LogLevel) {
-        priority = Atomic(level.priority)
-    }
-
-    func set(_ level: LogLevel) {
-        priority.store(level.priority, ordering: .relaxed)
-    }
-
-    func admits(_ level: LogLevel) -> Bool {
-        level.priority <= priority.load(ordering: .relaxed)
-    }
-}
-
 /// The destination of the log (`Target=`).
 package enum LogTarget: String, CaseIterable, Hashable, Sendable {
     /// The journal if standard error leads there, otherwise plain lines.
@@ -152,23 +145,22 @@ package enum LogTarget: String, CaseIterable, Hashable, Sendable {
 /// process has given itself.
 extension Log {
     func began(_ request: String, by requester: Sender, _ parameters: String) {
-        notice(
-            .auditRequestStarted,
-            [
-                "request": request, "uid": "\(requester.uid)", "pid": "\(requester.pid)",
-                "command": requester.command ?? "", "parameters": parameters,
-            ])
+        audit(.auditRequestStarted, request, requester, "parameters", parameters)
     }
 
     /// Logs the end of a request.
     ///
     /// - Parameter result: `done`, or the reason for the failure.
     func ended(_ request: String, by requester: Sender, result: String) {
+        audit(.auditRequestFinished, request, requester, "result", result)
+    }
+
+    private func audit(_ event: LogEvent, _ request: String, _ requester: Sender, _ name: String, _ value: String) {
         notice(
-            .auditRequestFinished,
+            event,
             [
                 "request": request, "uid": "\(requester.uid)", "pid": "\(requester.pid)",
-                "command": requester.command ?? "", "result": result,
+                "command": requester.command ?? "", name: value,
             ])
     }
 }

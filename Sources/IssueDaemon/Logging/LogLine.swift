@@ -9,7 +9,7 @@ package enum LogLine {
     package static func text(
         _ level: LogLevel, _ event: LogEvent, _ fields: KeyValuePairs<String, String>, form: LogForm
     ) -> String {
-        let message = event.entry.message
+        let message = event.message
         var line =
             switch form {
             case .journal: "<\(level.priority)>\(message)"
@@ -17,7 +17,7 @@ package enum LogLine {
             case .bare: "\(message)"
             }
         for (name, value) in fields { line += " \(name)=\(quoted(value))" }
-        line += " id=\(event.rawValue)"
+        line += " id=\(event.id)"
         return form == .bare ? line : line + "\n"
     }
 
@@ -109,13 +109,13 @@ package struct JournalEntry {
 
     /// Creates the entry; returns nil if the event has no message id.
     package init?(_ event: LogEvent, _ level: LogLevel, _ fields: KeyValuePairs<String, String>) {
-        guard let messageID = event.entry.messageID else { return nil }
+        guard let messageID = event.messageID else { return nil }
         add("MESSAGE", LogLine.text(level, event, fields, form: .bare))
         add("PRIORITY", "\(level.priority)")
         add("SYSLOG_IDENTIFIER", "issued")
         add("MESSAGE_ID", messageID)
         for (name, value) in fields { add("ISSUED_\(name.uppercased())", value) }
-        add("ISSUED_ID", event.rawValue)
+        add("ISSUED_ID", event.id)
     }
 
     private mutating func add(_ name: String, _ value: String) {

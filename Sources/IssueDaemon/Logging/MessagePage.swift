@@ -17,7 +17,7 @@ package enum MessagePage {
 
     package static var text: String {
         let sections = areas.map { area, title in
-            let events = LogEvent.allCases.filter { $0.rawValue.hasPrefix("\(area).") }
+            let events = LogEvent.all.filter { $0.id.hasPrefix("\(area).") }
             return "### \(title)\n\n" + table(["id", "message"], events.map(row))
         }
         return """
@@ -40,7 +40,7 @@ package enum MessagePage {
             The errors in replies of the [socket interface](WireProtocol.md#errors), which `issuectl` and applications may
             get. If `issuectl` can't reach the daemon, see [Troubleshooting](Operations.md#troubleshooting).
 
-            \(table(["error"], errors.map(row)))
+            \(table(["error"], errors.flatMap { kinds in kinds.errors.map { row($0, kinds.meaning, kinds.action) } }))
             """
     }
 
@@ -51,70 +51,57 @@ package enum MessagePage {
     }
 
     private static func row(_ event: LogEvent) -> String {
-        let entry = event.entry
-        return "| `\(event.rawValue)` | \(entry.message) | \(entry.meaning) | \(entry.action ?? "Nothing.") |"
+        "| `\(event.id)` | \(event.message) | \(event.meaning) | \(event.action ?? "Nothing.") |"
     }
 
-    private static func row(_ error: CollectorError) -> String {
-        let (meaning, action) = explanation(of: error)
-        return "| `\(error.name)` | \(meaning) | \(action) |"
+    private static func row(_ error: CollectorError, _ meaning: String, _ action: String) -> String {
+        "| `\(error.name)` | \(meaning) | \(action) |"
     }
 
-    /// One of each error. The values are not shown.
-    private static let errors: [CollectorError] = [
-        .busy(retryAfter: .zero), .noSpace, .tooLarge(limit: 0), .invalidRecord(index: nil, field: nil, reason: ""),
-        .invalidFilter(field: "", reason: ""), .notFound(id: ""), .denied, .invalidParameter(""), .expectedMore,
-        .methodNotFound(""), .methodNotImplemented(""), .interfaceNotFound(""),
+    /// The errors that a client may get. Their values are not shown.
+    private static let errors: [(errors: [CollectorError], meaning: String, action: String)] = [
+        (
+            [.busy(retryAfter: .zero)],
+            "The daemon can't do this now: the database can't be opened or written, a query took too long, or "
+                + "there are too many connections.",
+            "Try again. If it persists, look at `issuectl status` and the log."
+        ),
+        (
+            [.noSpace], "The disk is full, and nothing of the call was stored.",
+            "Free space; see [When something goes wrong](Operations.md#when-something-goes-wrong)."
+        ),
+        (
+            [.tooLarge(limit: 0)], "A call is above a size limit, which `limit` names.",
+            "Send less at once. For reports, the limit is `MaxMessageSize=`."
+        ),
+        (
+            [.invalidRecord(index: nil, field: nil, reason: "")],
+            "A call contains no readable record; `reason` gives the cause.", "Fix the application that sent it."
+        ),
+        (
+            [.invalidFilter(field: "", reason: "")],
+            "A part of a filter is invalid, or exceeds a limit of queries; `field` names it.",
+            "Correct the filter, or narrow it down."
+        ),
+        (
+            [.notFound(id: "")], "No record, group or destination has this id, or it belongs to another user.",
+            "Check the id with `issuectl list`; ask as root or as a member of `Readers=` to see the records of all users."
+        ),
+        (
+            [.denied], "Only root, the daemon's user and the groups in `Operators=` may do this.",
+            "Run the command as one of them."
+        ),
+        (
+            [.invalidParameter("")], "A parameter of a call is missing or invalid; `parameter` names it.",
+            "If `issuectl` reports this, check that it and the daemon have the same version."
+        ),
+        (
+            [.expectedMore], "A call with `follow` was made without `more`.", "Fix the application that sent it."
+        ),
+        (
+            [.methodNotFound(""), .methodNotImplemented(""), .interfaceNotFound("")],
+            "This version of the daemon does not support the call.",
+            "Check that the daemon is not older than the application or `issuectl`."
+        ),
     ]
-
-    private static func explanation(of error: CollectorError) -> (meaning: String, action: String) {
-        switch error {
-        case .busy:
-            (
-                "The daemon can't do this now: the database can't be opened or written, a query took too long, or "
-                    + "there are too many connections.",
-                "Try again. If it persists, look at `issuectl status` and the log."
-            )
-        case .noSpace:
-            (
-                "The disk is full, and nothing of the call was stored.",
-                "Free space; see [When something goes wrong](Operations.md#when-something-goes-wrong)."
-            )
-        case .tooLarge:
-            (
-                "A call is above a size limit, which `limit` names.",
-                "Send less at once. For reports, the limit is `MaxMessageSize=`."
-            )
-        case .invalidRecord:
-            ("A call contains no readable record; `reason` gives the cause.", "Fix the application that sent it.")
-        case .invalidFilter:
-            (
-                "A part of a filter is invalid, or exceeds a limit of queries; `field` names it.",
-                "Correct the filter, or narrow it down."
-            )
-        case .notFound:
-            (
-                "No record, group or destination has this id, or it belongs to another user.",
-                "Check the id with `issuectl list`; ask as root or as a member of `Readers=` to see the records of all "
-                    + "users."
-            )
-        case .denied, .permissionDenied:
-            (
-                "Only root, the daemon's user and the groups in `Operators=` may do this.",
-                "Run the command as one of them."
-            )
-        case .invalidParameter:
-            (
-                "A parameter of a call is missing or invalid; `parameter` names it.",
-                "If `issuectl` reports this, check that it and the daemon have the same version."
-            )
-        case .expectedMore: ("A call with `follow` was made without `more`.", "Fix the application that sent it.")
-        case .methodNotFound, .methodNotImplemented, .interfaceNotFound:
-            (
-                "This version of the daemon does not support the call.",
-                "Check that the daemon is not older than the application or `issuectl`."
-            )
-        case .unknown: ("The daemon is newer than its client.", "Update the client.")
-        }
-    }
 }

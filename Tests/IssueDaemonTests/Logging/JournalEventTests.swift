@@ -66,11 +66,11 @@ struct JournalEventTests {
 
     @Test("Message ids have the journal's format, and identifiers are words with an area in front")
     func numbers() {
-        for event in LogEvent.allCases {
-            if let id = event.entry.messageID {
+        for event in LogEvent.all {
+            if let id = event.messageID {
                 #expect(id.count == 32 && id.allSatisfy { $0.isHexDigit && !$0.isUppercase })
             }
-            #expect(event.rawValue.wholeMatch(of: /[a-z]+\.[a-z]+(-[a-z]+)*/) != nil)
+            #expect(event.id.wholeMatch(of: /[a-z]+\.[a-z]+(-[a-z]+)*/) != nil)
         }
     }
 }

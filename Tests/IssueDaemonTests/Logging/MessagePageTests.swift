@@ -14,9 +14,9 @@ struct MessagePageTests {
     @Test("The page has one row for each message, with what happened and what to do")
     func complete() {
         let rows = MessagePage.text.split(separator: "\n").filter { $0.hasPrefix("| `") }
-        for event in LogEvent.allCases {
-            let row = rows.filter { $0.hasPrefix("| `\(event.rawValue)` | \(event.entry.message) | ") }
-            #expect(row.count == 1, "\(event.rawValue)")
+        for event in LogEvent.all {
+            let row = rows.filter { $0.hasPrefix("| `\(event.id)` | \(event.message) | ") }
+            #expect(row.count == 1, "\(event.id)")
         }
         for row in rows {
             let cells = row.split(separator: " | ").count
@@ -26,6 +26,6 @@ struct MessagePageTests {
 
     @Test("All messages differ")
     func messages() {
-        #expect(Set(LogEvent.allCases.map { "\($0.entry.message)" }).count == LogEvent.allCases.count)
+        #expect(Set(LogEvent.all.map(\.message)).count == LogEvent.all.count)
     }
 }
