@@ -7,20 +7,21 @@ import UnixIO
 /// The daemon process: arguments, configuration, signals and the service
 /// manager.
 package final class Daemon {
-    private(set) var effective: EffectiveConfiguration
+    private var effective: EffectiveConfiguration
     /// The last configuration without errors since the start.
     private var lastValid: Configuration?
     private let source: ConfigurationSource
     private let surroundings: HostEnvironment
-    let notification: ServiceNotification
-    let watchdog: Duration?
-    let log: Log
-    let signals: SignalReceiver
-    let wakeUp: DaemonWakeUp
-    var configuration: Configuration { effective.configuration }
-    let corruptionCheck = CorruptionCheck()
-    let storeLock = StoreLock()
-    var lifecycle = Lifecycle()
+    private let notification: ServiceNotification
+    private let watchdog: Duration?
+    private let log: Log
+    private let signals: SignalReceiver
+    private let wakeUp: DaemonWakeUp
+    private var configuration: Configuration { effective.configuration }
+    private let corruptionCheck = CorruptionCheck()
+    private let storeLock = StoreLock()
+    /// `true` once the service manager was told that the daemon is ready.
+    private var isReady = false
     /// The path of the socket. If the socket is inherited, the unit's path.
     private var socketPath = ""
 
@@ -34,8 +35,7 @@ package final class Daemon {
         CurrentProcess.exit(main(arguments))
     }
 
-    /// Runs the program with its arguments and returns its exit code.
-    package static func main(_ arguments: [String]) -> Int32 {
+    private static func main(_ arguments: [String]) -> Int32 {
         StandardStream.fillClosed()
         CurrentProcess.keepHeapsSmall()
         // A core dump would contain the token, so this comes before the token
@@ -113,12 +113,8 @@ package final class Daemon {
                 // it. So the daemon keeps running, answers them and retries.
                 guard socket.isInherited else { throw DaemonFailure(code: .cannotCreate, message: "\(error)") }
             }
-            while true {
-                switch try runOnce(socket) {
-                case .stopped: return .success
-                case .storeDamaged: continue
-                }
-            }
+            while try runOnce(socket) {}
+            return .success
         } catch {
             Self.closeWaiting(at: socket.listener.descriptor)
             throw error
@@ -149,48 +145,52 @@ package final class Daemon {
         }
     }
 
-    private func runOnce(_ socket: ListenerMonitor) throws -> DaemonRun.End {
+    /// Runs all services. Returns `true` if they must start again, with a new store.
+    private func runOnce(_ socket: ListenerMonitor) throws -> Bool {
         guard let run = try start(socket) else {
             try? notification.stopping(status: "Stopping")
             log.notice(.daemonStopped)
-            return .stopped
+            return false
         }
-        if lifecycle.state == .starting { announce(lifecycle.started(), run.summary) }
-        try serve(run, socket)
-        let end: DaemonRun.End = wakeUp.takeDamage() ? .storeDamaged : .stopped
-        if end == .storeDamaged {
-            run.stopAccepting()
-            run.drain(timeout: .seconds(1))
-            run.flush(timeout: .seconds(1))
-            run.close()
-            return .storeDamaged
+        if !isReady {
+            isReady = true
+            log.notice(.daemonReady, ["socket": socketPath, "database": configuration.store.path])
+            try? notification.ready(status: run.board.summary)
         }
-        stop(run)
-        return .stopped
+        if try serve(run, socket) == .storeDamaged {
+            run.end(drainTimeout: .seconds(1), flushTimeout: .seconds(1))
+            return true
+        }
+        try? notification.stopping(status: "Storing and answering the remaining reports")
+        log.notice(.daemonStopping)
+        run.end(drainTimeout: Self.timeout, flushTimeout: Self.timeout / 2)
+        log.notice(.daemonStopped)
+        return false
     }
 
-    /// Handles signals and other events until the daemon is to stop or the
-    /// store is damaged.
-    private func serve(_ run: DaemonRun, _ socket: ListenerMonitor) throws {
+    private enum End {
+        case stopRequested
+        case storeDamaged
+    }
+
+    /// Handles signals and other events until the daemon is to stop or the store is damaged.
+    private func serve(_ run: DaemonRun, _ socket: ListenerMonitor) throws -> End {
         let poller = try Poller()
         try poller.add(signals.descriptor, token: 0, for: [.read])
         try poller.add(wakeUp.counter.descriptor, token: 1, for: [.read])
         socket.watch(with: poller, token: 2)
         var events: [PollEvent] = []
         let interval = watchdog.map { min($0 / 3, Self.statusInterval) } ?? Self.statusInterval
-        var publishedSummary = run.summary
+        var publishedSummary = run.board.summary
         while true {
             let isWaiting = notification.hasServiceManager || socket.isMissing || run.lacksForwarding
             try poller.wait(into: &events, timeout: isWaiting ? interval : nil)
             while let signal = try signals.next() {
-                if signal == .hangUp {
-                    reload(run)
-                } else {
-                    return
-                }
+                guard signal == .hangUp else { return .stopRequested }
+                reload(run)
             }
             _ = wakeUp.counter.take()
-            if wakeUp.isDamaged { return }
+            if wakeUp.takeDamage() { return .storeDamaged }
             if socket.isMissing || events.contains(where: { $0.token == 2 }), let listener = socket.checkSocketFile() {
                 run.socket.listen(at: listener)
                 socket.watch(with: poller, token: 2)
@@ -198,7 +198,7 @@ package final class Daemon {
             if run.lacksForwarding { run.startForwardingAgain(configuration) }
             guard notification.hasServiceManager else { continue }
             if watchdog != nil, run.isAlive() { try? notification.watchdog() }
-            let summary = run.summary
+            let summary = run.board.summary
             if summary != publishedSummary {
                 publishedSummary = summary
                 try? notification.status(summary)
@@ -206,18 +206,8 @@ package final class Daemon {
         }
     }
 
-    private func announce(_ action: Lifecycle.StartAction, _ status: String) {
-        switch action {
-        case .announceReady, .announceReadyThenReload:
-            log.notice(.daemonReady, ["socket": socketPath, "database": configuration.store.path])
-            try? notification.ready(status: status)
-        case .none: break
-        }
-    }
-
     /// Reloads the configuration. Without a run, the next run uses it.
     func reload(_ run: DaemonRun?) {
-        guard lifecycle.reloadRequested() == .reload else { return }
         try? notification.reloading(at: MonotonicClock.now)
         let fresh = EffectiveConfiguration(source, in: surroundings, lastValid: lastValid, running: effective)
         log.setLevel(fresh.configuration.log.level)
@@ -231,8 +221,7 @@ package final class Daemon {
         } catch {
             log.error(.configApplyFailed, ["error": "\(error)"])
         }
-        _ = lifecycle.reloaded()
-        try? notification.ready(status: run?.summary ?? "Could not open the database")
+        try? notification.ready(status: run?.board.summary ?? "Could not open the database")
     }
 
     /// Shows the configuration's errors in `status`, and saves a copy of a
@@ -245,26 +234,6 @@ package final class Daemon {
         } catch {
             log.warning(.configCopyFailed, ["error": "\(error)"])
         }
-    }
-
-    private func stop(_ run: DaemonRun) {
-        try? notification.stopping(status: "Storing and answering the remaining reports")
-        log.notice(.daemonStopping)
-        var action = Lifecycle.StageAction.none
-        switch lifecycle.stopRequested() {
-        case .perform(let stage): action = .perform(stage)
-        case .none: break
-        }
-        while case .perform(let stage) = action {
-            switch stage {
-            case .stopAccepting: run.stopAccepting()
-            case .drain: run.drain(timeout: Self.timeout)
-            case .flush: run.flush(timeout: Self.timeout / 2)
-            case .close: run.close()
-            }
-            action = lifecycle.finished(stage)
-        }
-        log.notice(.daemonStopped)
     }
 
     // MARK: Socket and folders
@@ -365,7 +334,7 @@ extension Daemon {
                 }
                 // The socket is served, so clients that wait for the daemon
                 // need not wait for the disk.
-                if lifecycle.state == .starting { _ = lifecycle.started() }
+                isReady = true
                 try? notification.ready(status: "Could not open the database: \(failure)")
                 guard try waits(socket, unavailableServer) else { return nil }
             }
@@ -417,8 +386,6 @@ final class DaemonWakeUp: Sendable {
         damage.withLock { $0 = true }
         counter.signal()
     }
-
-    var isDamaged: Bool { damage.withLock { $0 } }
 
     /// Returns whether damage was reported since the last call.
     func takeDamage() -> Bool {

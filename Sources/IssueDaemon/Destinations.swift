@@ -2,62 +2,73 @@ import Destinations
 import HTTPTransfer
 import IssueCore
 import IssueStore
+import Synchronization
 import UnixIO
 
 /// The forwarding services of all configured destinations.
-struct Destinations {
-    /// In the order of the configuration.
-    private(set) var services: [ForwardingService] = []
-    private var threads: [JoinableThread] = []
+final class Destinations: Sendable {
+    private let running = Mutex<[(service: ForwardingService, thread: JoinableThread)]>([])
 
-    /// Returns the configured destinations as the store needs them.
-    static func configured(_ configuration: Configuration) -> [StoreWriter.ConfiguredDestination] {
-        configuration.destinations.map {
-            StoreWriter.ConfiguredDestination(
-                name: $0.name, kind: $0.kind.name, takesBacklog: $0.settings.backlog == .all)
-        }
-            // Records are kept for these destinations like for any other.
+    /// Starts a forwarding service for each destination that has none.
+    ///
+    /// - Parameter path: The path of the database. A new one in the configuration takes effect after a restart.
+    func start(
+        _ configuration: Configuration, path: String, writer: WriterService, board: StatusRegistry, log: Log,
+        fatesMoved: @escaping @Sendable () -> Void
+    ) throws {
+        // Records are kept for misconfigured destinations like for any other.
+        let configured =
+            configuration.destinations.map {
+                StoreWriter.ConfiguredDestination(
+                    name: $0.name, kind: $0.kind.name, takesBacklog: $0.settings.backlog == .all)
+            }
             + configuration.misconfigured.map {
                 StoreWriter.ConfiguredDestination(name: $0.name, kind: $0.kind, takesBacklog: $0.backlog == .all)
             }
-    }
-
-    /// Starts a forwarding service for each destination.
-    mutating func start(
-        _ configuration: Configuration, writer: WriterService, board: StatusRegistry, log: Log,
-        fatesMoved: @escaping @Sendable () -> Void
-    ) throws {
-        var rows = try writer.perform { try $0.configure(Self.configured(configuration), at: Clock.wall) }[...]
+        let rows = try writer.perform { try $0.configure(configured, at: Clock.wall) }
         let users = AccountableUsers.onThisHost(configuration.access)
-        for destination in configuration.destinations {
+        let names = Set(running.withLock { $0.map(\.service.destination.name) })
+        for (destination, row) in zip(configuration.destinations, rows) where !names.contains(row.name) {
             let service = ForwardingService(
-                destination: rows.removeFirst(),
+                destination: row,
                 settings: ForwardingService.Settings(
                     forward: destination.settings.forward, limits: destination.settings.limits, users: users,
                     host: Host.name),
-                path: configuration.store.path, writer: writer, board: board, log: log)
-            services.append(service)
-            threads.append(
-                try JoinableThread(name: "forward-\(destination.name)") {
-                    destination.run(service, fatesMoved: fatesMoved)
-                })
+                path: path, writer: writer, board: board, log: log)
+            let thread = try JoinableThread(name: "forward-\(destination.name)") {
+                destination.run(service, fatesMoved: fatesMoved)
+            }
+            running.withLock { $0.append((service, thread)) }
         }
-        for row in rows { board.update(StatusRegistry.Forwarder(misconfigured: row)) }
+        for row in rows.dropFirst(configuration.destinations.count) {
+            board.update(StatusRegistry.Forwarder(misconfigured: row))
+        }
+    }
+
+    func recordsArrived() {
+        for (service, _) in running.withLock({ $0 }) { service.recordsArrived() }
+    }
+
+    /// Flushes the service with a name, or all services. Returns their number.
+    func flush(_ name: String?, _ completed: @escaping @Sendable () -> Void) -> Int {
+        let selected = running.withLock { $0 }.filter { name == nil || $0.service.destination.name == name }
+        for (service, _) in selected { service.flush(completed) }
+        return selected.count
     }
 
     /// Stops all services.
     ///
-    /// Idle services stop at once. Others may finish their current request
-    /// within the timeout; then the request is cancelled.
-    mutating func stop(timeout: Duration) {
-        for service in services { service.stop() }
-        let deadline = Clock.monotonic.advanced(by: timeout)
-        for index in threads.indices where !threads[index].wait(until: Clock.kernel(deadline)) {
-            services[index].abandon()
+    /// Idle services stop at once. Others may finish their current request within the timeout; then the request is
+    /// cancelled.
+    func stop(timeout: Duration) {
+        let stopped = running.withLock { running in
+            defer { running = [] }
+            return running
         }
-        for thread in threads { thread.join() }
-        services = []
-        threads = []
+        for (service, _) in stopped { service.stop() }
+        let deadline = Clock.kernel(Clock.monotonic.advanced(by: timeout))
+        for (service, thread) in stopped where !thread.wait(until: deadline) { service.abandon() }
+        for (_, thread) in stopped { thread.join() }
     }
 }
 

@@ -17,10 +17,7 @@ final class UnavailableStoreServer {
         let board = StatusRegistry(path: configuration.store.path)
         board.update(reason)
         board.update(effective)
-        let socket = try SocketService(
-            listener: listener, limits: SocketLimits(configuration.socket),
-            recordLimits: RecordLimits(configuration.socket), access: AccessPolicy(configuration.access),
-            board: board, log: log)
+        let socket = try SocketService(listener: listener, configuration, board: board, log: log)
         self.socket = socket
         let answer: CollectorError = reason == .noSpace ? .noSpace : .busy(retryAfter: Self.retryAfter)
         let handlers = SocketService.Handlers(
@@ -34,14 +31,9 @@ final class UnavailableStoreServer {
                 return RecordBatch()
             },
             query: { job in
-                let content: QueryAnswer.Content =
-                    switch job.work {
-                    case .status: .reply(QueryService.reply(board.statusWithoutStore(viewer: job.viewer)))
-                    case .list, .records, .newest, .news, .show, .histogram, .fates, .deadLetters, .setState,
-                        .destinations:
-                        .refusal(answer)
-                    }
-                socket.answered(QueryAnswer(connection: job.connection, queryToken: job.queryToken, content: content))
+                guard case .status = job.work else { return socket.answered(job.answer(.refusal(answer))) }
+                let status = board.statusWithoutStore(viewer: job.viewer)
+                socket.answered(job.answer(.reply(QueryService.reply(status))))
             },
             withdraw: { _, _ in },
             repliesChanged: { _, _ in },

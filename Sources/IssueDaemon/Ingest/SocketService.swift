@@ -35,8 +35,7 @@ final class SocketService: Sendable {
 
     init(
         listener: ListeningSocket, limits: SocketLimits, recordLimits: RecordLimits, access: AccessPolicy,
-        board: StatusRegistry,
-        log: Log
+        board: StatusRegistry, log: Log
     ) throws(Errno) {
         wakeUp = try EventCounter()
         self.listener = listener
@@ -45,6 +44,15 @@ final class SocketService: Sendable {
         self.access = Mutex(access)
         self.board = board
         self.log = log
+    }
+
+    convenience init(
+        listener: Listener, _ configuration: Configuration, board: StatusRegistry, log: Log
+    ) throws(Errno) {
+        try self.init(
+            listener: listener, limits: SocketLimits(configuration.socket),
+            recordLimits: RecordLimits(configuration.socket), access: AccessPolicy(configuration.access), board: board,
+            log: log)
     }
 
     /// Adds to the inbox of the socket thread, and wakes it.

@@ -11,27 +11,23 @@ final class JobService: Sendable {
     private struct JobQueue: Sendable {
         var jobs: [Job] = []
         var isStopping = false
-        /// The connection whose job is running, and whether that job is to be
-        /// given up.
+        /// The connection whose job is running, and whether that job is to be given up.
         var running: UInt64?
         var isWithdrawn = false
     }
 
     private let queue = Monitor(JobQueue())
     private let path: String
-    private let writer: WriterService
-    /// Called when a job has stored records that no sender reported.
-    private let arrived: @Sendable () -> Void
-    private let log: Log
+    fileprivate let writer: WriterService
+    fileprivate let socket: SocketService
+    private let destinations: Destinations
+    fileprivate let log: Log
 
     /// The maximum number of waiting jobs.
     private static let maxWaiting = 8
 
-    init(path: String, writer: WriterService, arrived: @escaping @Sendable () -> Void, log: Log) {
-        self.path = path
-        self.writer = writer
-        self.arrived = arrived
-        self.log = log
+    init(path: String, writer: WriterService, socket: SocketService, destinations: Destinations, log: Log) {
+        (self.path, self.writer, self.socket, self.destinations, self.log) = (path, writer, socket, destinations, log)
     }
 
     /// Enqueues a job. Returns `false` if too many are waiting or the service
@@ -67,36 +63,28 @@ final class JobService: Sendable {
     }
 
     /// Runs jobs until `stop()` is called.
-    ///
-    /// - Parameter damaged: Called when a job has found damage in the file.
-    func run(_ answered: @Sendable @escaping (QueryAnswer) -> Void, damaged: @Sendable (StoreFailure) -> Void) {
+    func run() {
         BackupJob.removeLeftovers(of: path, log)
         while let job = nextJob() {
-            let queue = queue
-            var run = JobRun(
-                path: path, writer: writer, log: log,
-                isStopping: { queue.withLock { $0.isStopping || $0.isWithdrawn && job.work.endsWithClient } },
-                tell: { reply in
-                    guard job.wantsProgress else { return }
-                    answered(
-                        QueryAnswer(connection: job.connection, queryToken: job.queryToken, content: .progress(reply)))
-                })
+            var run = JobRun(job, self, path: path)
             let audit = job.requester.flatMap { requester in job.work.audit.map { ($0, requester) } }
             if let (audit, requester) = audit { log.began(audit.request, by: requester, audit.parameters) }
             var result = "done"
             do {
-                if let content = try answer(to: job.work, &run) {
-                    answered(QueryAnswer(connection: job.connection, queryToken: job.queryToken, content: content))
-                }
+                if let content = try answer(to: job.work, &run) { socket.answered(job.answer(content)) }
             } catch {
-                if let damage = error as? StoreFailure, damage.isDamage { damaged(damage) }
+                _ = writer.mustReopen(after: error)
                 let refusal = refusal(for: error)
                 result = error is JobRun.Stopped ? "given up" : "\(refusal)"
-                answered(
-                    QueryAnswer(connection: job.connection, queryToken: job.queryToken, content: .refusal(refusal)))
+                socket.answered(job.answer(.refusal(refusal)))
             }
             if let (audit, requester) = audit { log.ended(audit.request, by: requester, result: result) }
         }
+    }
+
+    /// Returns whether a running job must be given up.
+    fileprivate func isStopping(_ job: Job) -> Bool {
+        queue.withLock { $0.isStopping || $0.isWithdrawn && job.work.endsWithClient }
     }
 
     private func nextJob() -> Job? {
@@ -117,10 +105,10 @@ final class JobService: Sendable {
         case .backup(let parameters): return try BackupJob(parameters).run(&run)
         case .purge(let parameters): return .reply(QueryService.reply(try PurgeJob(parameters).run(&run)))
         case .repair(let parameters):
-            defer { arrived() }
+            defer { recordsArrived() }
             return .reply(QueryService.reply(try RepairJob(parameters).run(&run)))
         case .requeue(let parameters):
-            defer { arrived() }
+            defer { recordsArrived() }
             return .reply(QueryService.reply(try RequeueJob(parameters).run(&run)))
         case .collect:
             try Collection().run(run)
@@ -128,17 +116,16 @@ final class JobService: Sendable {
         }
     }
 
+    /// Announces stored records that no sender reported.
+    private func recordsArrived() {
+        socket.stored([])
+        destinations.recordsArrived()
+    }
+
     private func refusal(for error: any Error) -> CollectorError {
-        switch error {
-        case let error as CollectorError: return error
-        case QueryFailure.invalidFilter(let field, let reason): return .invalidFilter(field: field, reason: reason)
-        case StoreFailure.noSpace: return .noSpace
-        case let error as Errno where error == .deviceFull: return .noSpace
-        case is JobRun.Stopped, is WriterClosed: return .busy(retryAfter: .seconds(1))
-        default:
-            log.warning(.jobFailed, ["error": "\(error)"])
-            return .busy(retryAfter: .seconds(1))
-        }
+        if let refusal = CollectorError(knownCause: error) { return refusal }
+        if !(error is JobRun.Stopped) { log.warning(.jobFailed, ["error": "\(error)"]) }
+        return .busy(retryAfter: .seconds(1))
     }
 }
 
@@ -162,6 +149,10 @@ struct Job: Sendable {
     /// `true` if the client accepts progress replies.
     var wantsProgress: Bool
     var work: Work
+
+    func answer(_ content: QueryAnswer.Content) -> QueryAnswer {
+        QueryAnswer(connection: connection, queryToken: queryToken, content: content)
+    }
 }
 
 extension Job.Work {
@@ -206,25 +197,19 @@ struct JobRun {
     struct Stopped: Error {}
 
     let path: String
-    let writer: WriterService
-    let log: Log
-    private let isStopping: () -> Bool
-    private let tell: ([UInt8]) -> Void
+    private let job: Job
+    private let service: JobService
     private var reportedAt: MonotonicInstant?
 
     /// The minimum interval between progress replies.
     private static let interval: Duration = .milliseconds(250)
 
-    init(
-        path: String, writer: WriterService, log: Log, isStopping: @escaping () -> Bool,
-        tell: @escaping ([UInt8]) -> Void
-    ) {
-        self.path = path
-        self.writer = writer
-        self.log = log
-        self.isStopping = isStopping
-        self.tell = tell
+    init(_ job: Job, _ service: JobService, path: String) {
+        (self.job, self.service, self.path) = (job, service, path)
     }
+
+    var writer: WriterService { service.writer }
+    var log: Log { service.log }
 
     /// The folder of the database, of backups and of files that were moved
     /// aside.
@@ -250,7 +235,7 @@ struct JobRun {
 
     /// Called between two steps. Throws `Stopped` if the job must be given up.
     func checkCancellation() throws {
-        guard !isStopping() else { throw Stopped() }
+        guard !service.isStopping(job) else { throw Stopped() }
     }
 
     /// Pauses to let other threads work.
@@ -276,7 +261,8 @@ struct JobRun {
         let now = Clock.monotonic
         if let reportedAt, reportedAt.duration(to: now) < Self.interval { return }
         reportedAt = now
-        tell(VarlinkReply(parameters: reply.json, continues: true).message)
+        guard job.wantsProgress else { return }
+        service.socket.answered(job.answer(.progress(VarlinkReply(parameters: reply.json, continues: true).message)))
     }
 }
 
@@ -308,33 +294,21 @@ struct Collection {
             try writer.perform { try $0.eraseNewestOwners(processes: unreferenced.processes, seenThrough: edge) }
             while try writer.perform({ try $0.collectOwners() }) { try run.checkCancellation() }
         }
-        try collectCounts(run)
-        try rollUpCounts(run)
-        var number: Int64? = 0
-        while let above = number {
-            number = try writer.perform { try $0.collectSummaries(above: above, before: kept) }
-            try run.checkCancellation()
-        }
-    }
-
-    /// Removes counts of series that no longer exist.
-    func collectCounts(_ run: JobRun) throws {
-        let writer = run.writer
-        var minute: Int64? = 0
-        while let from = minute {
-            minute = try writer.perform { try $0.collectCounts(from: from) }
-            try run.checkCancellation()
-        }
-    }
-
-    /// Combines old counts by hour. If the wall clock is wrong this may happen
-    /// too early, but no total is lost.
-    private func rollUpCounts(_ run: JobRun) throws {
-        let writer = run.writer
+        // Counts of series that no longer exist.
+        try forEachPortion(run) { try $0.collectCounts(from: $1) }
+        // Old counts are combined by hour. If the wall clock is wrong this may happen too early, but no total is lost.
         let time = Clock.wall.advanced(by: .zero - StoreWriter.countsByHour)
-        var minute: Int64? = 0
-        while let from = minute {
-            minute = try writer.perform { try $0.rollUpCounts(from: from, before: time) }
+        try forEachPortion(run) { try $0.rollUpCounts(from: $1, before: time) }
+        try forEachPortion(run) { try $0.collectSummaries(above: $1, before: kept) }
+    }
+
+    /// Runs `body` on the writer with 0, and then with what it has returned, until it returns nil.
+    private func forEachPortion(
+        _ run: JobRun, _ body: @escaping @Sendable (StoreWriter, Int64) throws -> Int64?
+    ) throws {
+        var next: Int64? = 0
+        while let number = next {
+            next = try run.writer.perform { try body($0, number) }
             try run.checkCancellation()
         }
     }

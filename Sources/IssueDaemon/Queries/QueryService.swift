@@ -6,31 +6,58 @@ import UnixIO
 
 /// Answers queries on threads of their own, each with a read-only connection.
 ///
-/// `Status` is answered by `StatusService`, which does not wait for any of
-/// these threads.
+/// `Status` is answered by `StatusService`, which does not wait for any of these threads.
 final class QueryService: Sendable {
     private let inbox: Monitor<QueryInbox>
     private let watch = QueryWatchdog(slice: QueryInbox.slice)
     private let path: String
     private let writer: WriterService
+    private let socket: SocketService
     private let log: Log
-    let status: StatusService
+    private let status: StatusService
     private let changes = Mutex(ChangeLogLimit())
+    /// The threads start with the first query, because each of them takes memory. The watch thread is the first.
+    private let threads = Mutex<[JoinableThread]>([])
+    private let threadShortages = Mutex(RepeatedEventCounter())
 
-    init(path: String, writer: WriterService, board: StatusRegistry, replies: ReplyBudget, log: Log) {
+    init(
+        path: String, writer: WriterService, board: StatusRegistry, socket: SocketService, replies: ReplyBudget,
+        log: Log
+    ) {
         inbox = Monitor(QueryInbox(replies: replies))
-        self.path = path
-        self.writer = writer
-        self.log = log
-        status = StatusService(path: path, snapshots: writer.snapshots, board: board, log: log)
+        (self.path, self.writer, self.socket, self.log) = (path, writer, socket, log)
+        status = StatusService(path: path, writer: writer, board: board, socket: socket, log: log)
     }
 
     func submit(_ job: QueryJob) {
+        do throws(Errno) {
+            try startThreads()
+        } catch {
+            if let count = threadShortages.withLock({ $0.happened(at: Clock.monotonic) }) {
+                log.warning(.queryThreadsFailed, ["refused": "\(count)", "error": "\(error)"])
+            }
+            return socket.answered(job.answer(.refusal(.busy(retryAfter: .seconds(1)))))
+        }
         switch job.work {
         case .status, .destinations: status.submit(job)
-        case .list, .records, .newest, .news, .show, .histogram, .fates, .deadLetters, .setState:
+        case .list, .records, .newest, .newRecords, .show, .histogram, .fates, .deadLetters, .setState:
             inbox.withLock { $0.enqueue(job) }
             inbox.broadcast()
+        }
+    }
+
+    private func startThreads() throws(Errno) {
+        // One user's queries use at most one of the threads that are not reserved for operators.
+        let plans: [(name: String, body: @Sendable () -> Void)] = [
+            ("query-watch", { self.watch.run() }),
+            ("query-operator", { self.run(.privileged, thread: 0) }),
+            ("query-1", { self.run(.shared, thread: 1) }),
+            ("query-2", { self.run(.mixed, thread: 2) }),
+            ("figures", { self.status.publish() }),
+            ("status", { self.status.run() }),
+        ]
+        try threads.withLock { threads throws(Errno) in
+            for plan in plans[threads.count...] { threads.append(try JoinableThread(name: plan.name, plan.body)) }
         }
     }
 
@@ -57,30 +84,22 @@ final class QueryService: Sendable {
         status.stop()
     }
 
+    /// Waits until the threads have ended after `stop()`. Returns the number of those that have not by the deadline.
+    func wait(until deadline: KernelInstant) -> Int {
+        threads.withLock { $0 }.dropFirst().count { !$0.wait(until: deadline) }
+    }
+
     /// Ends the watch thread. The query threads must have ended before.
     func finish() {
         watch.finish()
-    }
-
-    /// Runs the watch thread until `finish()` is called.
-    func runWatch() {
-        watch.run()
+        threads.withLock { $0.first }?.join()
     }
 
     /// Answers queries until `stop()` is called.
-    ///
-    /// - Parameters:
-    ///   - thread: The index of the thread among the query threads.
-    ///   - lacksRoom: Called when queries wait because unread replies take all memory.
-    ///   - damaged: Called when a query has found damage in the file.
-    func run(
-        _ lane: QueryInbox.Lane, thread: Int, _ answered: @Sendable (QueryAnswer) -> Void,
-        lacksRoom: @Sendable () -> Void, damaged: @Sendable (StoreFailure) -> Void
-    ) {
-        // Opened for the first query, because a daemon that only receives
-        // reports needs no reader.
+    private func run(_ lane: QueryInbox.Lane, thread: Int) {
+        // Opened for the first query, because a daemon that only receives reports needs no reader.
         var reader: StoreReader?
-        while let (job, payer) = next(lane, lacksRoom) {
+        while let (job, payer) = next(lane) {
             let began = MonotonicClock.now
             var content: QueryAnswer.Content
             do {
@@ -94,29 +113,20 @@ final class QueryService: Sendable {
                 _ = watch.end(thread)
             } catch {
                 let reason = watch.end(thread)
-                if case StoreFailure.failed = error { reader = nil }
-                if let damage = error as? StoreFailure, damage.isDamage {
-                    reader = nil
-                    damaged(damage)
-                }
+                if writer.mustReopen(after: error) { reader = nil }
                 content = .refusal(refusal(for: error, endedFor: reason))
             }
             let (bytes, time) = (content.byteCount, began.duration(to: MonotonicClock.now))
             if inbox.withLock({ $0.answered(payer, after: time, bytes: bytes) }) { inbox.broadcast() }
-            answered(
-                QueryAnswer(
-                    connection: job.connection, queryToken: job.queryToken, content: content,
-                    memory: QueryAnswer.Memory(user: payer.user, bytes: bytes)))
+            socket.answered(job.answer(content, memory: QueryAnswer.Memory(user: payer.user, bytes: bytes)))
         }
     }
 
-    private func next(
-        _ lane: QueryInbox.Lane, _ lacksRoom: @Sendable () -> Void
-    ) -> (job: QueryJob, payer: QueryInbox.Payer)? {
+    private func next(_ lane: QueryInbox.Lane) -> (job: QueryJob, payer: QueryInbox.Payer)? {
         while true {
             switch inbox.wait(until: { $0.nextAction(for: lane) }) {
             case .answer(let job, let payer): return (job, payer)
-            case .requestMemory: lacksRoom()
+            case .requestMemory: socket.enqueue { $0.lacksReplyRoom = true }
             case .stop, nil: return nil
             }
         }
@@ -129,12 +139,12 @@ final class QueryService: Sendable {
             let page = try records(parameters, job.viewer, reader)
             let reply = VarlinkReply(parameters: page.json, continues: more && page.next != nil)
             return .page(reply.message, next: page.next)
-        case .newest: return .news(nil, row: try reader.newest())
-        case .news(let filter, let row):
-            let news = try reader.newRecords(above: row, filter, limit: Self.maxRecords, viewer: job.viewer)
-            guard !news.records.isEmpty else { return .news(nil, row: news.seen) }
-            let reply = VarlinkReply(parameters: RecordsReply(records: news.records).json, continues: true)
-            return .news(reply.message, row: news.seen)
+        case .newest: return .newRecords(nil, row: try reader.newest())
+        case .newRecords(let filter, let row):
+            let newRecords = try reader.newRecords(above: row, filter, limit: Self.maxRecords, viewer: job.viewer)
+            guard !newRecords.records.isEmpty else { return .newRecords(nil, row: newRecords.seen) }
+            let reply = VarlinkReply(parameters: RecordsReply(records: newRecords.records).json, continues: true)
+            return .newRecords(reply.message, row: newRecords.seen)
         case .show(let id):
             let shown = try reader.show(id, viewer: job.viewer)
             return .reply(Self.reply(ShowReply(record: shown.record, group: shown.group, fates: shown.fates)))
@@ -259,21 +269,30 @@ final class QueryService: Sendable {
     }
 
     private func refusal(for error: any Error, endedFor reason: QueryWatchdog.Reason?) -> CollectorError {
+        if let refusal = CollectorError(knownCause: error) { return refusal }
         switch error {
-        case QueryFailure.invalidFilter(let field, let reason): return .invalidFilter(field: field, reason: reason)
-        case QueryFailure.invalidParameter(let name): return .invalidParameter(name)
-        case QueryFailure.notFound(let id): return .notFound(id: id)
-        case let error as CollectorError: return error
-        case StoreFailure.noSpace: return .noSpace
-        case is WriterClosed: return .busy(retryAfter: .seconds(1))
-        case StoreFailure.walTooLarge: return .busy(retryAfter: .seconds(1))
-        case StoreFailure.tooSlow where reason != nil && reason != .tooSlow: return .busy(retryAfter: .seconds(1))
-        case StoreFailure.tooSlow:
-            log.warning(.queryTimeout)
-            return .busy(retryAfter: .seconds(1))
-        default:
-            log.warning(.queryFailed, ["error": "\(error)"])
-            return .busy(retryAfter: .seconds(1))
+        case StoreFailure.walTooLarge: break
+        case StoreFailure.tooSlow where reason != nil && reason != .tooSlow: break
+        case StoreFailure.tooSlow: log.warning(.queryTimeout)
+        default: log.warning(.queryFailed, ["error": "\(error)"])
+        }
+        return .busy(retryAfter: .seconds(1))
+    }
+}
+
+extension CollectorError {
+    /// Creates the reply to a query or job that failed because of its parameters or the state of the store; nil for
+    /// other errors.
+    init?(knownCause error: any Error) {
+        switch error {
+        case let error as CollectorError: self = error
+        case QueryFailure.invalidFilter(let field, let reason): self = .invalidFilter(field: field, reason: reason)
+        case QueryFailure.invalidParameter(let name): self = .invalidParameter(name)
+        case QueryFailure.notFound(let id): self = .notFound(id: id)
+        case StoreFailure.noSpace: self = .noSpace
+        case let error as Errno where error == .deviceFull: self = .noSpace
+        case is WriterClosed: self = .busy(retryAfter: .seconds(1))
+        default: return nil
         }
     }
 }
@@ -411,7 +430,7 @@ struct QueryJob: Sendable {
         case records(RecordsParameters, more: Bool)
         /// Returns the newest row, after which a follower starts.
         case newest
-        case news(IssueFilter, row: RowID)
+        case newRecords(IssueFilter, row: RowID)
         case show(String)
         case histogram(HistogramParameters)
         case fates(AwaitParameters)
@@ -432,6 +451,10 @@ struct QueryJob: Sendable {
     /// thread of their own.
     var isPrivileged = false
     var work: Work
+
+    func answer(_ content: QueryAnswer.Content, memory: QueryAnswer.Memory? = nil) -> QueryAnswer {
+        QueryAnswer(connection: connection, queryToken: queryToken, content: content, memory: memory)
+    }
 }
 
 /// The answer to a query or job.
@@ -448,7 +471,7 @@ struct QueryAnswer: Sendable {
         /// A page of records. More pages follow if `next` is set.
         case page([UInt8], next: String?)
         /// New records for a follower, or nil if there are none, and the last row that the follower has then seen.
-        case news([UInt8]?, row: RowID)
+        case newRecords([UInt8]?, row: RowID)
         /// The fates of the awaited record.
         case fates([DestinationFate])
     }
@@ -472,7 +495,7 @@ extension QueryAnswer.Content {
     var byteCount: Int {
         switch self {
         case .reply(let bytes), .fileReply(let bytes, _), .progress(let bytes), .page(let bytes, _): bytes.count
-        case .news(let bytes, _): bytes?.count ?? 0
+        case .newRecords(let bytes, _): bytes?.count ?? 0
         case .refusal, .fates: 0
         }
     }

@@ -28,8 +28,9 @@ final class StatusService: Sendable {
     private let state = Monitor(State())
     private let reading = Mutex<QueryInterruption?>(nil)
     private let path: String
-    private let snapshots: SnapshotGate
+    private let writer: WriterService
     private let board: StatusRegistry
+    private let socket: SocketService
     private let log: Log
 
     /// How long an answer waits for new figures if there are older ones, and if
@@ -37,11 +38,8 @@ final class StatusService: Sendable {
     private static let timeout: Duration = .milliseconds(800)
     private static let firstFiguresTimeout: Duration = .seconds(5)
 
-    init(path: String, snapshots: SnapshotGate, board: StatusRegistry, log: Log) {
-        self.path = path
-        self.snapshots = snapshots
-        self.board = board
-        self.log = log
+    init(path: String, writer: WriterService, board: StatusRegistry, socket: SocketService, log: Log) {
+        (self.path, self.writer, self.board, self.socket, self.log) = (path, writer, board, socket, log)
     }
 
     func submit(_ job: QueryJob) {
@@ -61,7 +59,7 @@ final class StatusService: Sendable {
     // MARK: Answering
 
     /// Answers queries until `stop()` is called.
-    func run(_ answered: @Sendable (QueryAnswer) -> Void) {
+    func run() {
         while let (jobs, number) = nextJobs() {
             let isFirst = state.withLock { $0.figures == nil }
             let deadline = MonotonicClock.now.advanced(by: isFirst ? Self.firstFiguresTimeout : Self.timeout)
@@ -69,13 +67,10 @@ final class StatusService: Sendable {
             let (figures, refusal) = state.withLock { ($0.figures, $0.refusal) }
             guard let figures else {
                 let error = refusal ?? .busy(retryAfter: .seconds(1))
-                for job in jobs {
-                    answered(
-                        QueryAnswer(connection: job.connection, queryToken: job.queryToken, content: .refusal(error)))
-                }
+                for job in jobs { socket.answered(job.answer(.refusal(error))) }
                 continue
             }
-            answer(jobs, from: figures, answered)
+            answer(jobs, from: figures)
         }
     }
 
@@ -91,47 +86,39 @@ final class StatusService: Sendable {
 
     /// Operators are answered first. The status is computed once for all
     /// queries with the same rights.
-    private func answer(_ jobs: [QueryJob], from figures: StoreFigures, _ answered: @Sendable (QueryAnswer) -> Void) {
+    private func answer(_ jobs: [QueryJob], from figures: StoreFigures) {
         var known: [(viewer: Viewer, status: DaemonStatus, reply: [UInt8])] = []
         for job in jobs.filter(\.isPrivileged) + jobs.filter({ !$0.isPrivileged }) {
             let found = known.last { $0.viewer == job.viewer }
             let status = found?.status ?? board.status(figures.visible(to: job.viewer), viewer: job.viewer)
             let reply = found?.reply ?? QueryService.reply(status)
             if found == nil { known = Array(known.suffix(3)) + [(job.viewer, status, reply)] }
-            let content: QueryAnswer.Content
-            if case .destinations(let name) = job.work {
-                let destinations = status.destinations.filter { name == nil || $0.name == name }
-                content = .reply(QueryService.reply(FlushReply(destinations: destinations)))
-            } else {
-                content = .reply(reply)
+            guard case .destinations(let name) = job.work else {
+                socket.answered(job.answer(.reply(reply)))
+                continue
             }
-            answered(QueryAnswer(connection: job.connection, queryToken: job.queryToken, content: content))
+            let destinations = status.destinations.filter { name == nil || $0.name == name }
+            socket.answered(job.answer(.reply(QueryService.reply(FlushReply(destinations: destinations)))))
         }
     }
 
     // MARK: Reading
 
     /// Publishes figures for each query until `stop()` is called.
-    ///
-    /// - Parameter damaged: Called when the file turns out to be damaged.
-    func publish(damaged: @Sendable (StoreFailure) -> Void) {
+    func publish() {
         // Opened for the first query, because a daemon that only receives
         // reports needs no reader.
         var reader: StoreReader?
         while let number = nextNumber() {
             do {
-                let open = try reader ?? StoreReader(path: path, control: snapshots.control(.query))
+                let open = try reader ?? StoreReader(path: path, control: writer.snapshots.control(.query))
                 reader = open
                 reading.withLock { $0 = open.interruption }
                 let figures = try open.figures()
                 settle(number) { $0.figures = figures }
             } catch {
+                if writer.mustReopen(after: error) { reader = nil }
                 let failure = error as? StoreFailure
-                if case .failed = failure { reader = nil }
-                if let failure, failure.isDamage {
-                    reader = nil
-                    damaged(failure)
-                }
                 if failure != .walTooLarge, failure != .tooSlow {
                     log.warning(.queryStatusFailed, ["error": "\(error)"])
                 }

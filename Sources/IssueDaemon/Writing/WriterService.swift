@@ -142,6 +142,14 @@ final class WriterService: Sendable {
         inbox.signal()
     }
 
+    /// Returns whether a reader must open the database again after an error. Reports the error if it is damage.
+    func mustReopen(after error: any Error) -> Bool {
+        guard let failure = error as? StoreFailure else { return false }
+        if failure.isDamage { reportCorruption(failure) }
+        if case .failed = failure { return true }
+        return failure.isDamage
+    }
+
     /// Stops the thread after all submitted reports are stored. Returns
     /// immediately.
     func stop() {
