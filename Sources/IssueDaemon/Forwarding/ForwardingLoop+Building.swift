@@ -29,11 +29,10 @@ extension ForwardingLoop where Destination: ~Copyable {
     }
 
     /// Scans the record log, and stores a batch before it is sent.
-    func build(_ limit: BatchLimit) throws -> Step {
+    func build(_ limit: BatchLimit) throws -> Forwarding.NextAction {
         admission.dailyBytes = budget.today(at: Clock.wall)
         try advancePastRetention()
-        if let step = try buildAhead(limit) { return step }
-        return try store(try scan(limit))
+        return try buildAhead(limit) ?? store(try scan(limit))
     }
 
     /// Builds a batch from the records behind the cursor, with summaries first.
@@ -52,27 +51,29 @@ extension ForwardingLoop where Destination: ~Copyable {
         return scan
     }
 
-    func store(_ scan: OutboxScan) throws -> Step {
+    func store(_ scan: OutboxScan) throws -> Forwarding.NextAction {
         let now = Clock.monotonic
         let new = scan.finished
         if new.span == nil, new.lineCount == 0, new.changes.isEmpty {
-            return step(machine.nothingToSend(try pending(), at: now))
+            return machine.nothingToSend(try pending(), at: now)
         }
         let stored: StoredBatch
         do {
             stored = try service.writer.perform { try $0.store(new) }
         } catch StoreFailure.outdated {
-            // Retention has removed records of the batch meanwhile.
-            try reloadStateFromStore()
-            return batch == nil ? .build(scan.limit) : .preempt(scan.limit)
+            // Retention has removed records of the batch meanwhile. The decisions on it were not stored.
+            admission = try Self.admission(service, reader)
+            types = try reader.fieldTypes(of: service.destination.id)
+            return current == nil ? .build(scan.limit) : .preempt(scan.limit)
         }
         cursor = new.span?.upperBound ?? cursor
         priority = max(priority, new.priorityThrough ?? priority)
         if new.span != nil { fatesMoved() }
-        guard new.lineCount > 0 else { return step(machine.nothingToSend(try pending(), at: now)) }
-        if batch != nil { preempt() }
-        (batch, lines) = (stored, BatchLines(of: scan))
-        return step(machine.batchStored(ForwardingBatch(of: stored, lines), at: now))
+        guard new.lineCount > 0 else { return machine.nothingToSend(try pending(), at: now) }
+        if current != nil { preempt() }
+        let built = BatchInFlight(batch: stored, lines: BatchLines(of: scan))
+        current = built
+        return machine.batchStored(built.fresh, at: now)
     }
 
     /// Returns the line for a record; nil if the record was removed.
@@ -98,12 +99,6 @@ extension ForwardingLoop where Destination: ~Copyable {
         }
     }
 
-    /// Discards admission decisions that were not stored.
-    func reloadStateFromStore() throws {
-        admission = try Self.admission(service, reader)
-        types = try reader.fieldTypes(of: service.destination.id)
-    }
-
     // MARK: Summaries
 
     /// Returns when the next window closes; nil while the scan has not reached
@@ -124,7 +119,7 @@ extension ForwardingLoop where Destination: ~Copyable {
         guard cursor >= (try reader.newest()) else { return }
         let drafts = admission.dueSummaries(at: now)
         try storeSummaries(try summaries(of: drafts), admission.takeChanges())
-        try perform(step(machine.recordsArrived(try pending(), at: Clock.monotonic)))
+        try perform(machine.recordsArrived(try pending(), at: Clock.monotonic))
     }
 
     /// Closes all windows, so that all suppressed records are summarised.
@@ -176,28 +171,33 @@ extension ForwardingLoop where Destination: ~Copyable {
 
     /// Stores a batch of priority or requeued records. Returns nil if there are
     /// none, so that the scan is next.
-    func buildAhead(_ limit: BatchLimit) throws -> Step? {
-        if let step = try buildPriority(limit) { return step }
+    private func buildAhead(_ limit: BatchLimit) throws -> Forwarding.NextAction? {
+        if let action = try buildPriority(limit) { return action }
         let again = try reader.requeued(for: service.destination.id, limit: limit.records)
         var scan = OutboxScan(
             NewBatch(destination: service.destination.id, kind: .requeued, at: Clock.wall), limit, shipper.prepare())
         for record in again where !scan.isFull {
             let candidate = record.candidate
-            let occurrences = try admission.occurrences(of: candidate.group) ?? occurrences(of: candidate)
-            try add(candidate, suppressedBefore: 0, occurrences: occurrences, to: &scan)
+            let occurrences =
+                try admission.occurrences(of: candidate.group)
+                ?? reader.limits(ofGroup: candidate.group, service.destination.id)?.occurrences ?? candidate.count
+            let sent = SentRecord(candidate, suppressedBefore: 0, occurrences: occurrences)
+            guard let line = try line(of: sent) else { continue }
+            scan.batch.sent.append(sent)
+            scan.add(line, of: candidate.user)
         }
         return scan.lineCount == 0 ? nil : try store(scan)
     }
 
     /// Stores a batch of priority records while the batch in flight can't be
     /// finished.
-    func buildPreempting(_ limit: BatchLimit) throws -> Step {
+    func buildPreempting(_ limit: BatchLimit) throws -> Forwarding.NextAction {
         admission.dailyBytes = budget.today(at: Clock.wall)
-        let step = try buildPriority(limit, isPreempting: true)
-        return try step ?? self.step(machine.nothingToSend(try pending(), at: Clock.monotonic))
+        return try buildPriority(limit, isPreempting: true)
+            ?? machine.nothingToSend(try pending(), at: Clock.monotonic)
     }
 
-    private func buildPriority(_ limit: BatchLimit, isPreempting: Bool = false) throws -> Step? {
+    private func buildPriority(_ limit: BatchLimit, isPreempting: Bool = false) throws -> Forwarding.NextAction? {
         // If everything fits into one batch, no order is needed.
         guard try isPreempting || reader.newest() - cursor > limit.records else { return nil }
         var scan = OutboxScan(
@@ -259,25 +259,8 @@ extension ForwardingLoop where Destination: ~Copyable {
         guard case .admit(let before, let occurrences) = admission.evaluatePriority(candidate, at: record.at) else {
             return nil
         }
-        let sent = SentRecord(
-            row: candidate.record, account: candidate.account, count: candidate.count, suppressedBefore: before,
-            occurrences: occurrences)
+        let sent = SentRecord(candidate, suppressedBefore: before, occurrences: occurrences)
         return try line(of: sent).map { (sent, $0) }
-    }
-
-    private func add(
-        _ candidate: Candidate, suppressedBefore: Int64, occurrences: Int64, to scan: inout OutboxScan
-    ) throws {
-        let sent = SentRecord(
-            row: candidate.record, account: candidate.account, count: candidate.count,
-            suppressedBefore: suppressedBefore, occurrences: occurrences)
-        guard let line = try line(of: sent) else { return }
-        scan.batch.sent.append(sent)
-        scan.add(line, of: candidate.user)
-    }
-
-    private func occurrences(of candidate: Candidate) throws -> Int64 {
-        try reader.limits(ofGroup: candidate.group, service.destination.id)?.occurrences ?? candidate.count
     }
 
     // MARK: State of the limiter
@@ -319,8 +302,7 @@ extension ForwardingLoop where Destination: ~Copyable {
         // A change of the wall clock must neither fill the bucket nor keep it
         // empty for years.
         let passed = min(
-            max(Duration.milliseconds(Clock.wall.millisecondsSince1970 - at.millisecondsSince1970), .zero),
-            Duration.seconds(86_400))
+            max(Duration.milliseconds(Clock.wall.millisecondsSince1970 - at.millisecondsSince1970), .zero), Duration.seconds(86_400))
         return Forwarding(
             settings: settings, pacer: SendPacer(settings: settings, from: pace, after: passed, at: now), at: now)
     }
@@ -332,10 +314,8 @@ extension ForwardingLoop where Destination: ~Copyable {
 /// The individual lines are available only after a part of the batch had to be
 /// sent.
 struct BatchLines {
-    static var none: BatchLines { BatchLines(count: 0, bytes: 0, whole: nil) }
-
-    private(set) var count: Int
-    private(set) var bytes: Int
+    private(set) var count = 0
+    private(set) var bytes = 0
     /// The number of bytes of each user's lines.
     private(set) var users: [UInt32: Int] = [:]
     /// All lines as one request body, which can be sent again; nil if a line
@@ -345,20 +325,13 @@ struct BatchLines {
     /// was removed.
     var all: [[UInt8]?]?
 
-    private init(count: Int, bytes: Int, whole: (any PreparedBody)?) {
-        self.count = count
-        self.bytes = bytes
-        self.whole = whole
-    }
-
     init(of scan: OutboxScan) {
-        self.init(count: scan.lineCount, bytes: scan.lineBytes, whole: scan.body)
-        users = scan.users
+        (count, bytes, users, whole) = (scan.lineCount, scan.lineBytes, scan.users, scan.body)
     }
 
     /// Creates an empty value that adds lines to `body`.
     init(in body: any PreparedBody) {
-        self.init(count: 0, bytes: 0, whole: body)
+        whole = body
     }
 
     mutating func add(_ line: [UInt8], of user: UInt32?) {
@@ -376,9 +349,8 @@ struct BatchLines {
     mutating func keep(_ left: LineSet) {
         all = all.map { all in all.indices.filter { left.contains($0) }.map { all[$0] } }
         count = all?.count ?? 0
-        users = users(in: (all ?? []).reduce(0) { $0 + ($1?.count ?? 0) + 1 })
-        bytes = (all ?? []).reduce(0) { $0 + ($1?.count ?? 0) + 1 }
-        whole = nil
+        let left = (all ?? []).reduce(0) { $0 + ($1?.count ?? 0) + 1 }
+        (users, bytes, whole) = (users(in: left), left, nil)
     }
 
     /// Returns each user's share of `bytes`, in proportion to the user's share
@@ -394,16 +366,38 @@ struct BatchLines {
     }
 }
 
-/// A batch that was preempted by a priority batch.
-struct PreemptedBatch {
+/// A batch that is sent, or was preempted by a priority batch.
+struct BatchInFlight {
     var batch: StoredBatch
     var lines: BatchLines
-    /// The last reply that rejected lines of the batch, and the last one that
-    /// accepted some.
+    /// The last reply that rejected lines of the batch, and the last one that accepted some.
     var refusal: String?
-    var taking: String?
-    /// The number of attempts.
+    var acceptance: String?
+    /// The number of attempts until the batch was preempted.
     var attempts: Int64 = 0
+
+    /// The batch for the state machine, before any attempt.
+    var fresh: ForwardingBatch {
+        ForwardingBatch(id: batch.id, count: lines.count, bytes: lines.bytes, isPriority: batch.kind == .priority)
+    }
+
+    /// The batch of the last run for the state machine.
+    ///
+    /// - Parameter unacknowledged: Lines that may have arrived. Without an entry for the batch, each of its lines may
+    ///   have arrived.
+    func resumed(_ unacknowledged: [BatchID: LineSet]) -> ForwardingBatch {
+        var resumed = fresh
+        resumed.unacknowledged = unacknowledged[batch.id] ?? LineSet([0..<lines.count])
+        return resumed
+    }
+}
+
+extension SentRecord {
+    init(_ candidate: Candidate, suppressedBefore: Int64, occurrences: Int64) {
+        self.init(
+            row: candidate.record, account: candidate.account, count: candidate.count,
+            suppressedBefore: suppressedBefore, occurrences: occurrences)
+    }
 }
 
 /// The `event_id` of a summary. It is the same each time the same summary is

@@ -85,9 +85,7 @@ extension ForwardingLoop where Destination: ~Copyable {
         try recall(candidate)
         switch admission.evaluate(candidate, at: record.at) {
         case .admit(let before, let occurrences):
-            let sent = SentRecord(
-                row: candidate.record, account: candidate.account, count: candidate.count, suppressedBefore: before,
-                occurrences: occurrences)
+            let sent = SentRecord(candidate, suppressedBefore: before, occurrences: occurrences)
             if let line = try line(of: sent) {
                 scan.batch.sent.append(sent)
                 scan.add(line, of: candidate.user)

@@ -5,7 +5,7 @@ import IssueStore
 extension ForwardingLoop where Destination: ~Copyable {
     /// Sends a part of the batch, waits for the reply, and returns the next
     /// action.
-    func send(_ shipment: Forwarding.Shipment) throws -> Step {
+    func send(_ shipment: Forwarding.Shipment) throws -> Forwarding.NextAction {
         makeCurrent(shipment.batch)
         try markUnacknowledged(shipment)
         if shipment.rereadsCredential { _ = shipper.rereadCredential() }
@@ -18,8 +18,11 @@ extension ForwardingLoop where Destination: ~Copyable {
         countResent()
         state.batchAttempts += 1
         state.lastAnswer = answer.summary.text
-        if answer.verdict.isOfLines { refusal = answer.summary.text }
-        if answer.verdict.isTaken { taking = answer.summary.text }
+        switch answer.verdict {
+        case .partial, .tooLarge: current?.refusal = answer.summary.text
+        case .accepted, .unconfirmed: current?.acceptance = answer.summary.text
+        case .paused, .again, .ambiguous: break
+        }
         if answer.rejected > 0 {
             service.log.warning(
                 .destinationPartiallyRejected,
@@ -34,22 +37,19 @@ extension ForwardingLoop where Destination: ~Copyable {
 
     // MARK: Requests
 
-    /// Makes a batch the current one, and keeps the other one as the preempted
-    /// batch.
+    /// Makes a batch the current one, and keeps the other one as the preempted batch.
     func makeCurrent(_ id: BatchID) {
-        guard batch?.id != id, let other = preemptedBatch else { return }
+        guard current?.batch.id != id, let other = preempted else { return }
         preempt()
-        (batch, lines, refusal, taking) = (other.batch, other.lines, other.refusal, other.taking)
+        current = other
         state.batchAttempts = other.attempts
     }
 
-    /// Keeps the current batch, if there is one, as the preempted batch, so
-    /// that another one can be sent first.
+    /// Keeps the current batch, if there is one, as the preempted batch, so that another one can be sent first.
     func preempt() {
-        preemptedBatch = batch.map {
-            PreemptedBatch(batch: $0, lines: lines, refusal: refusal, taking: taking, attempts: state.batchAttempts)
-        }
-        (batch, lines, refusal, taking) = (nil, .none, nil, nil)
+        preempted = current
+        preempted?.attempts = state.batchAttempts
+        current = nil
         state.batchAttempts = 0
     }
 
@@ -70,6 +70,7 @@ extension ForwardingLoop where Destination: ~Copyable {
 
     /// Sends lines and waits for the reply.
     private func answer(to shipment: Forwarding.Shipment) throws -> DeliveryResult {
+        guard let lines = current?.lines else { preconditionFailure("Only lines of the current batch are sent") }
         let range = shipment.range
         if let whole = lines.whole, range.count == lines.count {
             count(lines.bytes, for: lines.users)
@@ -92,79 +93,86 @@ extension ForwardingLoop where Destination: ~Copyable {
         return answer
     }
 
-    /// Returns all lines of the batch; nil for lines whose record was removed.
-    /// Builds them when they are first needed.
+    /// Returns all lines of the batch; nil for lines whose record was removed. Builds them when they are first needed.
     private func allLines() throws -> [[UInt8]?] {
-        if let all = lines.all { return all }
+        guard let current else { return [] }
+        if let all = current.lines.all { return all }
         var all: [[UInt8]?] = []
-        all.reserveCapacity(lines.count)
-        if let batch { try makeLines(of: batch) { line, _ in all.append(line) } }
-        lines.all = all
+        all.reserveCapacity(current.lines.count)
+        try makeLines(of: current.batch) { line, _ in all.append(line) }
+        self.current?.lines.all = all
         return all
     }
 
     // MARK: Settling batches
 
-    private func perform(_ action: Forwarding.AnswerAction, _ answer: DeliveryResult, at now: MonotonicInstant) throws
-        -> Step
-    {
+    private func perform(
+        _ action: Forwarding.AnswerAction, _ answer: DeliveryResult, at now: MonotonicInstant
+    ) throws -> Forwarding.NextAction {
         switch action {
         case .settle(_, let outcome): return try settle(outcome, answer, at: now)
         case .send(let shipment): return .send(shipment)
         case .cut(let line, let shipment):
-            if let whole = try allLines()[line], let shorter = shipper.cut(whole) { lines.replace(line, by: shorter) }
+            if let whole = try allLines()[line], let shorter = shipper.cut(whole) {
+                current?.lines.replace(line, by: shorter)
+            }
             return .send(shipment)
         case .preempt(let limit): return .preempt(limit)
         case .wait(let until, let progress):
-            state.progress = progress
-            state.unacknowledged.merge(machine.unacknowledged) { $1 }
-            try saveState()
-            waitUntil(until)
-            return .none
+            try save(progress)
+            return .wait(until: until)
         case .pause(_, let until, let progress):
-            state.progress = progress
-            state.unacknowledged.merge(machine.unacknowledged) { $1 }
-            try saveState()
-            waitUntil(until)
-            return step(machine.credentialReread(changed: shipper.rereadCredential(), at: now))
+            try save(progress)
+            deadline = until
+            return machine.credentialReread(changed: shipper.rereadCredential(), at: now)
         case .stop, .none: return .none
         }
     }
 
-    private func settle(_ outcome: BatchOutcome, _ answer: DeliveryResult, at now: MonotonicInstant) throws -> Step {
-        let ended = outcome.left.isEmpty
-        let wasPriority = batch?.kind == .priority
-        let rest = try book(outcome, answer.summary.text, at: now)
-        if ended {
+    private func save(_ progress: RetryProgress) throws {
+        state.progress = progress
+        state.unacknowledged.merge(machine.unacknowledged) { $1 }
+        try saveState()
+    }
+
+    private func settle(
+        _ outcome: BatchOutcome, _ answer: DeliveryResult, at now: MonotonicInstant
+    ) throws -> Forwarding.NextAction {
+        let none = try book(outcome, answer.summary.text, at: now)
+        if outcome.left.isEmpty {
             service.log.info(
                 .destinationBatchFinished,
-                ["destination": service.destination.name, "lines": "\(lines.count)", "answer": answer.summary.text])
+                [
+                    "destination": service.destination.name, "lines": "\(current?.lines.count ?? 0)",
+                    "answer": answer.summary.text,
+                ])
         }
-        if let rest {
-            lines.keep(outcome.left)
-            batch = rest
+        let isPriority = current?.batch.kind == .priority
+        if let none {
+            current?.lines.keep(outcome.left)
+            current?.batch = none
         } else {
-            (batch, lines, refusal, taking) = (nil, .none, nil, nil)
+            current = nil
         }
         fatesMoved()
-        let left = rest.map {
-            ForwardingBatch(id: $0.id, count: lines.count, bytes: lines.bytes, isPriority: wasPriority)
+        let left = current.map {
+            ForwardingBatch(id: $0.batch.id, count: $0.lines.count, bytes: $0.lines.bytes, isPriority: isPriority)
         }
-        return step(machine.settled(try pending(), rest: left, at: now))
+        return machine.settled(try pending(), none: left, at: now)
     }
 
     /// Stores the fates of a batch, or of its finished lines. Returns the
     /// batch with the remaining lines, if any.
     @discardableResult
     func book(_ outcome: BatchOutcome, _ answer: String, at now: MonotonicInstant) throws -> StoredBatch? {
-        guard let batch else { preconditionFailure("The finished batch was never stored") }
         if !outcome.left.isEmpty { _ = try allLines() }
-        let left = lines.left
+        guard let current else { preconditionFailure("The finished batch was never stored") }
+        let (batch, left) = (current.batch, current.lines.left)
         let deliveredCount = outcome.delivered.reduce(0) { $0 + $1.count }
         if deliveredCount > left.count { state.lastSuccess = Clock.wall }
         state.maybeDuplicate += Int64(outcome.possibleDuplicates)
         state.progress = machine.progress(at: now)
-        if outcome.left.isEmpty, preemptedBatch == nil { state.progress.spent = .zero }
+        if outcome.left.isEmpty, preempted == nil { state.progress.spent = .zero }
         let unacknowledged = machine.unacknowledged
         state.unacknowledged = unacknowledged.filter { $0.key != batch.id && state.unacknowledged[$0.key] != nil }
         updatePace(at: now)
@@ -172,25 +180,24 @@ extension ForwardingLoop where Destination: ~Copyable {
         for line in outcome.dead where !left.contains(line.line) { dead[line.line] = try allLines()[line.line] }
         // The last reply may be about a rejected line, or about the lines that
         // were left after the rejected ones had been found.
-        let rejection = dead.isEmpty ? answer : refusal ?? answer
-        let taking = deliveredCount > left.count ? self.taking ?? "accepted, while others were rejected" : rejection
+        let rejection = dead.isEmpty ? answer : current.refusal ?? answer
+        let acceptance =
+            deliveredCount > left.count ? current.acceptance ?? "accepted, while others were rejected" : rejection
         let attempts = state.batchAttempts
         if outcome.left.isEmpty { state.batchAttempts = 0 }
         if !dead.isEmpty {
             service.log.warning(
                 .destinationDeadLetters,
-                [
-                    "destination": service.destination.name, "count": "\(dead.count)", "answer": rejection,
-                ])
+                ["destination": service.destination.name, "count": "\(dead.count)", "answer": rejection])
         }
         var settlement = BatchSettlement(
-            batch: batch, outcome: outcome, attempts: attempts, answer: taking, refusal: rejection,
+            batch: batch, outcome: outcome, attempts: attempts, answer: acceptance, refusal: rejection,
             deadLines: dead, left: left, at: Clock.wall, state: state)
         settlement.unacknowledgedOfRest = unacknowledged[batch.id]?.counted(among: outcome.left) ?? LineSet()
         let (stored, id) = (settlement, service.destination.id)
-        let rest = try service.writer.perform { try $0.settle(stored, destination: id) }
-        if let rest { state.unacknowledged[rest.id] = settlement.unacknowledgedOfRest }
-        return rest
+        let none = try service.writer.perform { try $0.settle(stored, destination: id) }
+        if let none { state.unacknowledged[none.id] = settlement.unacknowledgedOfRest }
+        return none
     }
 
     private func count(_ bytes: Int, for users: [UInt32: Int]) {
@@ -249,35 +256,12 @@ extension ForwardingLoop where Destination: ~Copyable {
             state.lastLoggedState = "away"
             let isReached = view.reason.flatMap { FailureClass(rawValue: $0) }?.isReached ?? true
             service.log.warning(
-                isReached
-                    ? .destinationUnavailable
-                    : .destinationUnreachable,
-                [
-                    "destination": name, "reason": view.reason ?? "", "answer": view.lastAnswer ?? "",
-                ])
+                isReached ? .destinationUnavailable : .destinationUnreachable,
+                ["destination": name, "reason": view.reason ?? "", "answer": view.lastAnswer ?? ""])
         case .idle, .sending:
             guard machine.isAcceptingRecords, state.lastLoggedState != nil else { return }
             state.lastLoggedState = nil
             service.log.notice(.destinationAvailable, ["destination": name])
-        }
-    }
-}
-
-extension DeliveryVerdict {
-    /// `true` if the reply is about the lines that were sent, and not about the
-    /// destination.
-    fileprivate var isOfLines: Bool {
-        switch self {
-        case .partial, .tooLarge: true
-        case .accepted, .unconfirmed, .paused, .again, .ambiguous: false
-        }
-    }
-
-    /// `true` if all lines that were sent were accepted.
-    fileprivate var isTaken: Bool {
-        switch self {
-        case .accepted, .unconfirmed: true
-        case .partial, .tooLarge, .paused, .again, .ambiguous: false
         }
     }
 }

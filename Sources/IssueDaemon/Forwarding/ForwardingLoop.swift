@@ -21,34 +21,18 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
     /// The id up to which priority records have been examined.
     var priority: RowID
     var state: DestinationRow.State
-    /// The batch in flight, and its lines.
-    var batch: StoredBatch?
-    var lines = BatchLines.none
-    /// The last reply that rejected lines of the batch.
-    var refusal: String?
-    /// The last reply that accepted lines of the batch.
-    var taking: String?
+    var current: BatchInFlight?
     /// The batch that was preempted by a priority batch.
-    var preemptedBatch: PreemptedBatch?
-    /// The number of resent lines that `state.resent` includes. The machine
-    /// counts from its start.
+    var preempted: BatchInFlight?
+    /// The number of resent lines that `state.resent` includes. The machine counts from its start.
     var countedResent: Int64 = 0
     /// Flushes that wait until the cursor has passed a row and no batch is in
     /// flight.
     private var flushes: [(row: RowID, completed: @Sendable () -> Void)] = []
-    private var deadline: MonotonicInstant?
+    var deadline: MonotonicInstant?
     /// The time of the next attempt to read a missing credential.
     private var credentialCheck: MonotonicInstant
     private let credentialCheckInterval: Duration = .seconds(5)
-
-    /// The next action. A loop performs the actions, so that a sequence of them
-    /// does not need stack.
-    enum Step {
-        case build(BatchLimit)
-        case preempt(BatchLimit)
-        case send(Forwarding.Shipment)
-        case none
-    }
 
     init(
         _ service: ForwardingService, _ shipper: consuming Destination, fatesMoved: @escaping @Sendable () -> Void
@@ -85,11 +69,11 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
                 continue
             }
             for completed in inbox.flushes { try addFlush(completed) }
-            if !inbox.flushes.isEmpty { try perform(step(machine.flushRequested(at: now))) }
-            if inbox.hasChanges { try perform(step(machine.recordsArrived(try pending(), at: now))) }
+            if !inbox.flushes.isEmpty { try perform(machine.flushRequested(at: now)) }
+            if inbox.hasChanges { try perform(machine.recordsArrived(try pending(), at: now)) }
             if let deadline, deadline <= now {
                 self.deadline = nil
-                try perform(step(machine.waited(at: now)))
+                try perform(machine.waited(at: now))
             }
             try lookForCredential(at: now)
             try closeWindows()
@@ -98,38 +82,32 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
         }
     }
 
-    private func begin() throws -> Step {
-        // Summarises records that were suppressed before a crash or stop,
-        // because more of the same may never arrive.
+    private func begin() throws -> Forwarding.NextAction {
+        // Summarises records that were suppressed before a crash or stop, because more of the same may never arrive.
         try closeAllWindows()
         let now = Clock.monotonic
         // In one snapshot, so that all records of the batch exist.
         try reader.snapshot {
             var before: BatchID = 0
             var known: [BatchID: LineSet] = [:]
-            while preemptedBatch == nil,
-                let found = try reader.unansweredBatch(of: service.destination.id, after: before)
-            {
+            while preempted == nil, let found = try reader.unansweredBatch(of: service.destination.id, after: before) {
                 before = found.id
                 known[found.id] = state.unacknowledged[found.id]
                 var body = BatchLines(in: shipper.prepare())
                 try makeLines(of: found) { body.add($0 ?? [], of: $1) }
                 guard body.count > 0 else { continue }
-                if let batch { preemptedBatch = PreemptedBatch(batch: batch, lines: lines) }
-                (batch, lines) = (found, body)
+                (current, preempted) = (BatchInFlight(batch: found, lines: body), current)
             }
             state.unacknowledged = known
         }
         let pending = try pending()
-        guard let batch else { return step(machine.recordsArrived(pending, at: now)) }
+        guard let current else { return machine.recordsArrived(pending, at: now) }
         machine.learned(pending)
-        let known = ForwardingBatch(of: batch, lines, unacknowledged: state.unacknowledged)
-        guard let preemptedBatch else {
-            return step(machine.started(resuming: known, state.progress, unit: random, at: now))
+        let known = current.resumed(state.unacknowledged)
+        guard let first = preempted?.resumed(state.unacknowledged) else {
+            return machine.started(resuming: known, state.progress, unit: random, at: now)
         }
-        let first = ForwardingBatch(
-            of: preemptedBatch.batch, preemptedBatch.lines, unacknowledged: state.unacknowledged)
-        return step(machine.started(resuming: first, preemptedBy: known, state.progress, unit: random, at: now))
+        return machine.started(resuming: first, preemptedBy: known, state.progress, unit: random, at: now)
     }
 
     /// Reads a missing credential again from time to time. As soon as it
@@ -139,7 +117,7 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
         credentialCheck = now.advanced(by: credentialCheckInterval)
         guard shipper.rereadCredential() else { return }
         service.log.notice(.destinationCredentialFound, ["destination": service.destination.name])
-        try perform(step(machine.credentialReread(changed: true, at: now)))
+        try perform(machine.credentialReread(changed: true, at: now))
     }
 
     private func wait() -> ForwardingInbox {
@@ -164,24 +142,8 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
         try saveState()
     }
 
-    // MARK: Steps
-
-    func step(_ action: Forwarding.NextAction) -> Step {
-        switch action {
-        case .build(let limit): return .build(limit)
-        case .preempt(let limit): return .preempt(limit)
-        case .send(let shipment): return .send(shipment)
-        case .wait(let until):
-            deadline = until
-            return .none
-        case .none:
-            // The deadline stays, because a batch may wait for it while records
-            // arrive. A deadline that is no longer needed does no harm.
-            return .none
-        }
-    }
-
-    func perform(_ first: Step) throws {
+    /// Performs an action, and the actions that follow. A loop does not need stack for each of them.
+    func perform(_ first: Forwarding.NextAction) throws {
         var next = first
         while true {
             // `status` shows a request before its reply has arrived.
@@ -190,15 +152,16 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
             case .build(let limit): next = try build(limit)
             case .preempt(let limit): next = try buildPreempting(limit)
             case .send(let shipment): next = try send(shipment)
+            case .wait(let until):
+                deadline = until
+                return
+            // The deadline stays, because a batch may wait for it while records arrive. A deadline that is no longer
+            // needed does no harm.
             case .none: return
             }
             // A stop must not wait for a backlog.
             if service.inbox.withLock({ $0.isStopping }) { return }
         }
-    }
-
-    func waitUntil(_ instant: MonotonicInstant) {
-        deadline = instant
     }
 
     // MARK: Flushes
@@ -209,12 +172,12 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
 
     private func completeFlushes() throws {
         guard !flushes.isEmpty else { return }
-        let batch = batch ?? preemptedBatch?.batch
-        if batch == nil, try reader.backlog(of: service.destination.id, after: cursor).requeued == 0 {
+        let isIdle = current == nil && preempted == nil
+        if isIdle, try reader.backlog(of: service.destination.id, after: cursor).requeued == 0 {
             for flush in flushes where flush.row <= cursor { flush.completed() }
             flushes.removeAll { $0.row <= cursor }
         }
-        if !flushes.isEmpty, batch == nil { try perform(step(machine.flushRequested(at: Clock.monotonic))) }
+        if !flushes.isEmpty, isIdle { try perform(machine.flushRequested(at: Clock.monotonic)) }
     }
 
     // MARK: Status
@@ -240,22 +203,6 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
     }
 
     var random: Double { Double(Randomness.uint64() >> 11) / Double(UInt64(1) << 53) }
-}
-
-extension ForwardingBatch {
-    /// - Parameter unacknowledged: Lines that may have arrived, for batches of
-    ///   the last run. Without an entry for the batch, each of its lines may
-    ///   have arrived.
-    init(of batch: StoredBatch, _ lines: BatchLines, unacknowledged: [BatchID: LineSet]) {
-        self.init(
-            id: batch.id, count: lines.count, bytes: lines.bytes, isPriority: batch.kind == .priority,
-            unacknowledged: unacknowledged[batch.id] ?? LineSet([0..<lines.count]))
-    }
-
-    /// Creates the value for a batch that was just stored.
-    init(of batch: StoredBatch, _ lines: BatchLines) {
-        self.init(id: batch.id, count: lines.count, bytes: lines.bytes, isPriority: batch.kind == .priority)
-    }
 }
 
 /// The queue of events for a forwarding service.
