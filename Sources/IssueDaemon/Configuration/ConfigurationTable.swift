@@ -5,46 +5,47 @@ import IssueCore
 /// of keys: parsing, error messages, `--print-config` and the tests of the
 /// manual all use it. A key's default is the initial value of its property.
 enum ConfigurationTable {
-    static let socket: [ConfigurationKey<SocketSettings>] = [
-        .init("Path", \.path, .socketPath, "The socket that applications report to."),
-        .init("Mode", \.mode, .mode, "The permissions of the socket."),
+    static let socket: [ConfigurationKey<Configuration>] = [
+        .init("Path", \.socket.path, .socketPath, "The socket that applications report to."),
+        .init("Mode", \.socket.mode, .mode, "The permissions of the socket."),
         .init(
-            "MaxConnections", \.maxConnections, .count(1...1_000_000),
+            "MaxConnections", \.socket.maxConnections, .count(1...1_000_000),
             "The maximum number of connections of all users."),
         .init(
-            "MaxConnectionsPerUser", \.maxConnectionsPerUser, .count(1...1_000_000),
+            "MaxConnectionsPerUser", \.socket.maxConnectionsPerUser, .count(1...1_000_000),
             "The maximum number of connections of one user."),
-        .init("MaxMessageSize", \.maxMessageSize, .size(4096...64 << 20), "The maximum size of a call."),
-        .init("MaxRecordSize", \.maxRecordSize, .size(1024...16 << 20), "The maximum size of a record."),
-        .init("MaxDepth", \.maxDepth, .count(4...256), "The maximum nesting depth of a record's JSON."),
-        .init("MaxKeys", \.maxKeys, .count(16...65_536), "The maximum number of keys in a record."),
+        .init("MaxMessageSize", \.socket.maxMessageSize, .size(4096...64 << 20), "The maximum size of a call."),
+        .init("MaxRecordSize", \.socket.maxRecordSize, .size(1024...16 << 20), "The maximum size of a record."),
+        .init("MaxDepth", \.socket.maxDepth, .count(4...256), "The maximum nesting depth of a record's JSON."),
+        .init("MaxKeys", \.socket.maxKeys, .count(16...65_536), "The maximum number of keys in a record."),
         .init(
-            "MaxBytesInFlightPerUser", \.maxBytesInFlightPerUser, .size(4096...1 << 30),
+            "MaxBytesInFlightPerUser", \.socket.maxBytesInFlightPerUser, .size(4096...1 << 30),
             "The maximum size of one user's unanswered reports."),
         .init(
-            "MaxMemory", \.maxMemory, .size(16 << 20...1 << 40),
+            "MaxMemory", \.socket.maxMemory, .size(16 << 20...1 << 40),
             "The maximum memory for messages of all senders and the replies to them."),
         .init(
-            "ReadTimeout", \.readTimeout, .duration(.milliseconds(100)...(.seconds(3600))),
+            "ReadTimeout", \.socket.readTimeout, .duration(.milliseconds(100)...(.seconds(3600))),
             "When to close a connection that has sent part of a call."),
     ]
 
-    static let store: [ConfigurationKey<StoreSettings>] = [
-        .init("Path", \.path, .path, "The database, on a local disk."),
-        .init("MaxSize", \.retention.maxSize, .size(1 << 20...1 << 50), "The maximum size of the database."),
+    static let store: [ConfigurationKey<Configuration>] = [
+        .init("Path", \.store.path, .path, "The database, on a local disk."),
+        .init("MaxSize", \.store.retention.maxSize, .size(1 << 20...1 << 50), "The maximum size of the database."),
         .init(
-            "MaxAge", \.retention.maxAge, .duration(.seconds(1)...(.seconds(36_525 * 86_400))),
+            "MaxAge", \.store.retention.maxAge, .duration(.seconds(1)...(.seconds(36_525 * 86_400))),
             "The maximum age of a record."),
-        .init("KeepFree", \.retention.keepFree, .size(0...1 << 50), "The free space to leave on the file system."),
+        .init(
+            "KeepFree", \.store.retention.keepFree, .size(0...1 << 50), "The free space to leave on the file system."),
     ]
 
-    static let access: [ConfigurationKey<AccessSettings>] = [
-        .init(list: "Readers", \.readers, .groups, "Groups whose members see the records of all users."),
+    static let access: [ConfigurationKey<Configuration>] = [
+        .init(list: "Readers", \.access.readers, .groups, "Groups whose members see the records of all users."),
         .init(
-            list: "Operators", \.operators, .groups,
+            list: "Operators", \.access.operators, .groups,
             "Groups whose members may also set states, flush, requeue, back up, repair and purge."),
         .init(
-            "ContainerUsers", \.containerUsers, .boolean,
+            "ContainerUsers", \.access.containerUsers, .boolean,
             "Whether the user ids 524288 to 1879048191 belong to containers, not to people."),
     ]
 
@@ -74,9 +75,9 @@ enum ConfigurationTable {
         .init("Compression", \.compression, .boolean, "Whether to compress batches."),
     ]
 
-    static let log: [ConfigurationKey<LogSettings>] = [
-        .init("Level", \.level, .choice(), "The lowest level that is logged."),
-        .init("Target", \.target, .choice(), "Where log messages go."),
+    static let log: [ConfigurationKey<Configuration>] = [
+        .init("Level", \.log.level, .choice(), "The lowest level that is logged."),
+        .init("Target", \.log.target, .choice(), "Where log messages go."),
     ]
 }
 
@@ -160,12 +161,7 @@ extension ConfigurationTable {
 
 /// A section of the configuration, and the keys it may contain.
 package enum ConfigurationSection: Hashable, Sendable {
-    case socket
-    case store
-    case access
-    case limits
-    case forward
-    case log
+    case socket, store, access, limits, forward, log
     case destination(DestinationKind)
 
     /// The name in brackets.
@@ -190,14 +186,8 @@ package enum ConfigurationSection: Hashable, Sendable {
     /// Sections that are planned but not supported by this version.
     static let planned: Set<String> = ["Redaction", "Crashes"]
 
-    /// `true` if the section may have a name of its own, as in
-    /// `[Section NAME]`.
-    package var allowsName: Bool {
-        switch self {
-        case .socket, .store, .access, .forward, .log: false
-        case .limits, .destination: true
-        }
-    }
+    /// `true` if the section may have a name of its own, as in `[Section NAME]`.
+    package var allowsName: Bool { self == .limits || isDestination }
 
     /// The kind of destination that the section configures; nil for any other section.
     package var destination: DestinationKind? {
@@ -214,28 +204,22 @@ package enum ConfigurationSection: Hashable, Sendable {
     ///   `[Limits NAME]` then has other keys.
     package func keys(named: Bool) -> [KeyMetadata] {
         switch self {
-        case .socket: ConfigurationTable.socket.map(\.metadata)
-        case .store: ConfigurationTable.store.map(\.metadata)
-        case .access: ConfigurationTable.access.map(\.metadata)
         case .limits where named: ConfigurationTable.application.map(\.metadata)
-        case .limits: ConfigurationTable.limits.map(\.metadata)
-        case .forward: ConfigurationTable.forward.map(\.metadata)
-        case .log: ConfigurationTable.log.map(\.metadata)
         case .destination(let kind):
             (ConfigurationTable.destination(kind) + ConfigurationTable.overridable).map(\.metadata)
+        case .socket, .store, .access, .limits, .forward, .log: topLevelKeys.map(\.metadata)
         }
     }
 
-    /// The keys of a section without a name, as keys of the whole
-    /// configuration. Empty for destinations.
+    /// The keys of a section without a name, as keys of the whole configuration. Empty for destinations.
     var topLevelKeys: [ConfigurationKey<Configuration>] {
         switch self {
-        case .socket: ConfigurationTable.socket.map { $0.lifted(\.socket) }
-        case .store: ConfigurationTable.store.map { $0.lifted(\.store) }
-        case .access: ConfigurationTable.access.map { $0.lifted(\.access) }
+        case .socket: ConfigurationTable.socket
+        case .store: ConfigurationTable.store
+        case .access: ConfigurationTable.access
         case .limits: ConfigurationTable.limits.map { $0.lifted(\.limits) }
         case .forward: ConfigurationTable.forward.map { $0.lifted(\.forward) }
-        case .log: ConfigurationTable.log.map { $0.lifted(\.log) }
+        case .log: ConfigurationTable.log
         case .destination: []
         }
     }
@@ -251,19 +235,26 @@ struct ConfigurationKey<Root>: Sendable {
 
     var name: String { metadata.name }
 
-    /// Creates a key with a default that the settings do not have, because it
-    /// depends on other settings or on the kind of destination.
+    /// Returns the same key for a value that contains this section.
+    func lifted<Whole>(_ path: any WritableKeyPath<Whole, Root> & Sendable) -> ConfigurationKey<Whole> {
+        ConfigurationKey<Whole>(
+            metadata: metadata, assign: { whole, text in assign(&whole[keyPath: path], text) },
+            text: { text($0[keyPath: path]) })
+    }
+}
+
+extension ConfigurationKey {
+    /// Creates a key with a default that the settings do not have, because it depends on other settings or on the kind
+    /// of destination.
     init<Value>(
         _ name: String, _ path: any WritableKeyPath<Root, Value> & Sendable, _ form: ValueForm<Value>,
         default defaultText: String, _ help: String
     ) {
-        metadata = KeyMetadata(
-            name: name, defaultText: defaultText, help: help, isList: false, expected: form.expected,
-            isRepeated: form.isRepeated, accepts: { form.parse($0) != nil })
-        assign = { root, text in
-            if let value = form.parse(text) { root[keyPath: path] = value }
-        }
-        text = { form.text($0[keyPath: path]) }
+        self.init(
+            metadata: KeyMetadata(name, form, default: defaultText, help),
+            assign: { root, text in
+                if let value = form.parse(text) { root[keyPath: path] = value }
+            }, text: { form.text($0[keyPath: path]) })
     }
 
     /// Creates a key whose value may be absent.
@@ -273,24 +264,6 @@ struct ConfigurationKey<Root>: Sendable {
     ) {
         self.init(name, path, form.optional(), default: defaultText, help)
     }
-
-    private init(
-        metadata: KeyMetadata, assign: @escaping @Sendable (inout Root, String) -> Void,
-        text: @escaping @Sendable (Root) -> String
-    ) {
-        self.metadata = metadata
-        self.assign = assign
-        self.text = text
-    }
-
-    /// Returns the same key for a value that contains this section.
-    func lifted<Whole>(
-        _ path: any WritableKeyPath<Whole, Root> & Sendable
-    ) -> ConfigurationKey<Whole> {
-        ConfigurationKey<Whole>(
-            metadata: metadata, assign: { whole, text in assign(&whole[keyPath: path], text) },
-            text: { text($0[keyPath: path]) })
-    }
 }
 
 /// The settings of a section whose defaults are the initial values of its
@@ -299,12 +272,9 @@ protocol SectionSettings: Sendable {
     init()
 }
 
-extension SocketSettings: SectionSettings {}
-extension StoreSettings: SectionSettings {}
-extension AccessSettings: SectionSettings {}
+extension Configuration: SectionSettings {}
 extension LimitSettings: SectionSettings {}
 extension ForwardSettings: SectionSettings {}
-extension LogSettings: SectionSettings {}
 
 extension ConfigurationKey where Root: SectionSettings {
     /// Creates a key whose default is the property's initial value.
@@ -321,9 +291,7 @@ extension ConfigurationKey where Root: SectionSettings {
         _ help: String
     ) {
         self.init(
-            metadata: KeyMetadata(
-                name: name, defaultText: "", help: help, isList: true, expected: form.expected,
-                isRepeated: form.isRepeated, accepts: { form.parse($0) != nil }),
+            metadata: KeyMetadata(name, form, default: "", help, isList: true),
             assign: { root, text in root[keyPath: path] += form.parse(text) ?? [] },
             text: { form.text($0[keyPath: path]) })
     }
@@ -344,4 +312,11 @@ package struct KeyMetadata: Sendable {
     let isRepeated: Bool
     /// Returns whether a text is a valid value.
     package let accepts: @Sendable (String) -> Bool
+
+    fileprivate init<Value>(
+        _ name: String, _ form: ValueForm<Value>, default defaultText: String, _ help: String, isList: Bool = false
+    ) {
+        (self.name, self.defaultText, self.help, self.isList) = (name, defaultText, help, isList)
+        (expected, isRepeated, accepts) = (form.expected, form.isRepeated, { form.parse($0) != nil })
+    }
 }

@@ -80,6 +80,16 @@ extension ValueForm where Value == UInt32 {
                 return String(repeating: "0", count: max(0, 4 - digits.count)) + digits
             })
     }
+
+    static var user: Self {
+        ValueForm(
+            expected: "the name or number of a user of this host",
+            parse: { text in
+                guard !text.isEmpty, text.allSatisfy(\.isASCIIDigit) else { return UserDatabase.userID(named: text) }
+                // (uid_t)-1 means "unchanged" to chown(2) and setresuid(2), so it is not a user.
+                return UInt32(text).flatMap { $0 == .max ? nil : $0 }
+            }, text: { "\($0)" })
+    }
 }
 
 extension ValueForm where Value == Duration {
@@ -131,73 +141,51 @@ extension ValueForm where Value == [HostGroup] {
     }
 }
 
-extension ValueForm where Value == UInt32 {
-    static var user: Self {
-        ValueForm(
-            expected: "the name or number of a user of this host",
-            parse: { text in
-                guard !text.isEmpty, text.allSatisfy(\.isASCIIDigit) else { return UserDatabase.userID(named: text) }
-                // (uid_t)-1 means "unchanged" to chown(2) and setresuid(2), so
-                // it is not a user.
-                return UInt32(text).flatMap { $0 == .max ? nil : $0 }
-            }, text: { "\($0)" })
-    }
-}
-
 extension ValueForm where Value == String {
+    private init(
+        _ expected: String, isRepeated: Bool = true, where isValid: @escaping @Sendable (String) -> Bool
+    ) {
+        self.init(expected: expected, parse: { isValid($0) ? $0 : nil }, text: { $0 }, isRepeated: isRepeated)
+    }
+
     static var path: Self {
-        ValueForm(
-            expected: "an absolute path",
-            parse: { text in
-                guard text.hasPrefix("/"), !text.hasSuffix("/"), text.utf8.count < 4096 else { return nil }
-                return text
-            }, text: { $0 })
+        .init("an absolute path") { $0.hasPrefix("/") && !$0.hasSuffix("/") && $0.utf8.count < 4096 }
     }
 
     static var socketPath: Self {
-        ValueForm(
-            expected: "an absolute path of at most 107 bytes",
-            parse: { text in
-                guard path.parse(text) != nil, (try? SocketAddress.unix(text)) != nil else { return nil }
-                return text
-            }, text: { $0 })
+        .init("an absolute path of at most 107 bytes") {
+            path.parse($0) != nil && (try? SocketAddress.unix($0)) != nil
+        }
     }
 
     /// A name that needs no quoting in a URL or a JSON key.
-    static func name(_ expected: String) -> Self {
-        ValueForm(
-            expected: expected,
-            parse: { text in
-                let fits = text.allSatisfy { $0.isASCIILetter || $0.isASCIIDigit || "_-.".contains($0) }
-                return fits && !text.isEmpty && text.utf8.count <= 64 ? text : nil
-            }, text: { $0 })
+    static func name(_ expected: String = "a name of at most 64 letters, digits, “_”, “-” and “.”") -> Self {
+        .init(expected) { text in
+            (1...64).contains(text.utf8.count)
+                && text.allSatisfy { $0.isASCIILetter || $0.isASCIIDigit || "_-.".contains($0) }
+        }
     }
 
     /// The syntax of a key that only one kind of destination has.
     static func option(_ option: DestinationOption) -> Self {
-        guard let expected = option.expected else {
-            return name("a name of at most 64 letters, digits, “_”, “-” and “.”")
-        }
-        return ValueForm(expected: expected, parse: { option.accepts($0) ? $0 : nil }, text: { $0 })
+        option.expected.map { expected in .init(expected) { option.accepts($0) } } ?? name()
     }
 
     /// An absolute path, or the name of a file in `$CREDENTIALS_DIRECTORY`.
     static var credential: Self {
-        ValueForm(
-            expected: "the name of a service credential, or the absolute path of a file with the token",
-            parse: { text in
-                if text.hasPrefix("/") { return path.parse(text) }
-                guard !text.contains("/"), text != ".", text != "..", text.utf8.count <= 255 else { return nil }
-                return text.contains { $0.isBlank } ? nil : text
-            }, text: { $0 }, isRepeated: false)
+        .init(
+            "the name of a service credential, or the absolute path of a file with the token", isRepeated: false
+        ) { text in
+            if text.hasPrefix("/") { return path.parse(text) != nil }
+            return text != "." && text != ".." && text.utf8.count <= 255
+                && !text.contains { $0 == "/" || $0.isBlank }
+        }
     }
 
     static var proxy: Self {
-        ValueForm(
-            expected: "the URL of a proxy, such as http://proxy.example.com:3128, without a password",
-            parse: { text in
-                ProxyURL.isUsable(text) ? text : nil
-            }, text: { $0 }, isRepeated: false)
+        .init(
+            "the URL of a proxy, such as http://proxy.example.com:3128, without a password", isRepeated: false,
+            where: ProxyURL.isUsable)
     }
 }
 
@@ -260,14 +248,24 @@ extension Character {
 /// without a unit is in seconds.
 package enum DurationText {
     /// Returns the duration; nil if the text is invalid.
-    package static func parse(_ text: String) -> Duration? {
-        parse(text, bareUnit: 1_000_000_000)
-    }
-
-    /// Returns the duration; nil if the text is invalid or a number has no
-    /// unit.
-    package static func parseWithUnits(_ text: String) -> Duration? {
-        parse(text, bareUnit: nil)
+    ///
+    /// - Parameter bareUnit: The nanoseconds of a number without a unit; nil if there must be one.
+    package static func parse(_ text: String, bareUnit: Int64? = 1_000_000_000) -> Duration? {
+        var rest = text[...].trimmingBlanks
+        var sum: Int64 = 0
+        guard !rest.isEmpty else { return nil }
+        while !rest.isEmpty {
+            guard let number = DecimalNumber(takenFrom: &rest) else { return nil }
+            rest = rest.trimmingBlanks
+            let name = rest.prefix { $0.isLetter }
+            rest = rest.dropFirst(name.count).trimmingBlanks
+            let unit = name.isEmpty ? bareUnit : nanoseconds(in: String(name))
+            guard let unit, let part = number.times(unit) else { return nil }
+            let (total, overflow) = sum.addingReportingOverflow(part)
+            guard !overflow else { return nil }
+            sum = total
+        }
+        return .nanoseconds(sum)
     }
 
     /// Returns the shortest text that `parse(_:)` reads as the same duration,
@@ -285,24 +283,6 @@ package enum DurationText {
         if microseconds / 1_000 != 0 { parts.append("\(microseconds / 1_000)ms") }
         if microseconds % 1_000 != 0 { parts.append("\(microseconds % 1_000)us") }
         return parts.isEmpty ? "0" : parts.joined(separator: " ")
-    }
-
-    private static func parse(_ text: String, bareUnit: Int64?) -> Duration? {
-        var rest = text[...].trimmingBlanks
-        var sum: Int64 = 0
-        guard !rest.isEmpty else { return nil }
-        while !rest.isEmpty {
-            guard let number = DecimalNumber(takenFrom: &rest) else { return nil }
-            rest = rest.trimmingBlanks
-            let name = rest.prefix { $0.isLetter }
-            rest = rest.dropFirst(name.count).trimmingBlanks
-            let unit = name.isEmpty ? bareUnit : nanoseconds(in: String(name))
-            guard let unit, let part = number.times(unit) else { return nil }
-            let (total, overflow) = sum.addingReportingOverflow(part)
-            guard !overflow else { return nil }
-            sum = total
-        }
-        return .nanoseconds(sum)
     }
 
     private static func nanoseconds(in unit: String) -> Int64? {
@@ -323,14 +303,10 @@ package enum DurationText {
 package struct HostGroup: Hashable, Sendable {
     package var name: String
     package var groupID: UInt32
+}
 
-    package init(name: String, groupID: UInt32) {
-        self.name = name
-        self.groupID = groupID
-    }
-
-    /// Looks up a group by name or number. Returns nil if this host has none of
-    /// that name.
+extension HostGroup {
+    /// Looks up a group by name or number. Returns nil if this host has none of that name.
     init?(named name: String) {
         let isNumber = name.allSatisfy(\.isASCIIDigit)
         guard let groupID = isNumber ? UInt32(name) : UserDatabase.groupID(named: name), groupID != .max else {
@@ -388,7 +364,7 @@ package enum RateText {
         guard parts.count == 2 else { return nil }
         // "60/min" means 60 in one minute.
         let period = parts[1].first?.isASCIIDigit == true ? String(parts[1]) : "1\(parts[1])"
-        guard !parts[1].isEmpty, let duration = DurationText.parseWithUnits(period),
+        guard !parts[1].isEmpty, let duration = DurationText.parse(period, bareUnit: nil),
             duration >= .milliseconds(1), duration <= .seconds(366 * 86_400)
         else { return nil }
         return count == 0 ? .unlimited : Rate(count, per: duration)

@@ -1,6 +1,6 @@
 import Foundation
 import IssueCore
-import IssueDaemon
+@testable import IssueDaemon
 import Testing
 
 @Suite("Reading the configuration")
