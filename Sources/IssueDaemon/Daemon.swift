@@ -230,7 +230,7 @@ package final class Daemon {
         board.update(effective)
         guard effective.isValid else { return }
         do throws(Errno) {
-            try LastValidConfiguration(of: source, in: surroundings).write(configuration)
+            try LastValidConfiguration(source: source, surroundings: surroundings).write(configuration)
         } catch {
             log.warning(.configCopyFailed, ["error": "\(error)"])
         }

@@ -26,8 +26,6 @@ package struct Configuration: Hashable, Sendable {
     /// Destinations whose section has an error. Their records are kept until it is fixed.
     package var misconfigured: [MisconfiguredDestination] = []
 
-    package init() {}
-
     /// The configuration without any file.
     package static let `default` = Configuration()
 }
@@ -40,8 +38,6 @@ package struct AccessSettings: Hashable, Sendable {
     /// people.
     package var containerUsers = true
 
-    package init() {}
-
     package var readerIDs: Set<UInt32> { Set(readers.map(\.groupID)) }
     package var operatorIDs: Set<UInt32> { Set(operators.map(\.groupID)) }
 }
@@ -50,8 +46,6 @@ package struct AccessSettings: Hashable, Sendable {
 package struct LogSettings: Hashable, Sendable {
     package var level = LogLevel.notice
     package var target = LogTarget.auto
-
-    package init() {}
 }
 
 /// The socket, and the limits for its senders (`[Socket]`).
@@ -68,16 +62,12 @@ package struct SocketSettings: Hashable, Sendable {
     package var maxBytesInFlightPerUser = 8 << 20
     package var maxMemory = 256 << 20
     package var readTimeout: Duration = .seconds(30)
-
-    package init() {}
 }
 
 /// The path of the database, and the limits for its records (`[Store]`).
 package struct StoreSettings: Hashable, Sendable {
     package var path = "/var/lib/issued/issues.db"
     package var retention = RetentionSettings()
-
-    package init() {}
 }
 
 extension Configuration {
@@ -87,17 +77,10 @@ extension Configuration {
     package static func load(
         _ source: ConfigurationSource, in surroundings: HostEnvironment, for purpose: ConfigurationPurpose
     ) throws(InvalidConfiguration) -> Configuration {
-        let reading = read(source, in: surroundings, for: purpose)
-        guard reading.problems.isEmpty else { throw InvalidConfiguration(reading.problems) }
-        return reading.configuration
-    }
-
-    /// Reads all files and leaves out invalid lines.
-    package static func read(
-        _ source: ConfigurationSource, in surroundings: HostEnvironment, for purpose: ConfigurationPurpose
-    ) -> ConfigurationReading {
         var reader = ConfigurationReader(surroundings: surroundings, purpose: purpose)
-        return reader.read(source)
+        let reading = reader.read(source)
+        guard reading.problems.isEmpty else { throw InvalidConfiguration(problems: reading.problems) }
+        return reading.configuration
     }
 }
 

@@ -171,11 +171,6 @@ package struct ConfigurationLocation: Hashable, Sendable, CustomStringConvertibl
     /// Counted from 1; nil for the whole file.
     package var line: Int?
 
-    package init(file: String, line: Int? = nil) {
-        self.file = file
-        self.line = line
-    }
-
     package var description: String { line.map { "\(file):\($0)" } ?? file }
 }
 
@@ -198,6 +193,8 @@ package struct ConfigurationProblem: Hashable, Sendable, CustomStringConvertible
             case .destination, .credential: false
             }
         }
+
+        var isCredential: Bool { if case .credential = self { true } else { false } }
     }
 
     package var location: ConfigurationLocation
@@ -219,11 +216,5 @@ package struct InvalidConfiguration: Error, Hashable, Sendable, CustomStringConv
     /// In the order of the files, and by line within a file.
     package var problems: [ConfigurationProblem]
 
-    package init(_ problems: [ConfigurationProblem]) {
-        self.problems = problems
-    }
-
-    package var description: String {
-        problems.map { "\($0)" }.joined(separator: "\n")
-    }
+    package var description: String { problems.map { "\($0)" }.joined(separator: "\n") }
 }

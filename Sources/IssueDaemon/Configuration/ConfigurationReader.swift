@@ -12,35 +12,29 @@ struct ConfigurationReader {
     private var files: [String] = []
 
     init(surroundings: HostEnvironment, purpose: ConfigurationPurpose) {
-        self.surroundings = surroundings
-        self.purpose = purpose
+        (self.surroundings, self.purpose) = (surroundings, purpose)
     }
 
     mutating func read(_ source: ConfigurationSource) -> ConfigurationReading {
-        switch source {
-        case .default:
-            read(surroundings.systemFile, mayBeMissing: true)
-            readDropIns(of: surroundings.systemFile)
-        case .file(let path):
-            read(path, mayBeMissing: false)
-            readDropIns(of: path)
-        }
+        let path = source.path(in: surroundings)
+        read(path, mayBeMissing: source == .default)
+        readDropIns(of: path)
         let isOwn = source == .default && merger.files.isEmpty && surroundings.isOrdinaryUser
-        var builder = ConfigurationBuilder(
-            isOwn ? surroundings.userConfiguration : .default, surroundings: surroundings, purpose: purpose)
-        builder.build(merger.sections, faulty: Set(merger.problems.map(\.scope)))
-        return ConfigurationReading(
-            configuration: builder.configuration, problems: inOrder(unreadable + merger.problems + builder.problems))
+        return reading(from: isOwn ? surroundings.userConfiguration : .default)
     }
 
     /// Reads a text instead of the files.
     mutating func read(_ content: [UInt8], from path: String) -> ConfigurationReading {
         files.append(path)
         merger.merge(ConfigurationFile(path: path, content: content))
-        var builder = ConfigurationBuilder(.default, surroundings: surroundings, purpose: purpose)
+        return reading(from: .default)
+    }
+
+    private func reading(from start: Configuration) -> ConfigurationReading {
+        var builder = ConfigurationBuilder(start, surroundings: surroundings, purpose: purpose)
         builder.build(merger.sections, faulty: Set(merger.problems.map(\.scope)))
         return ConfigurationReading(
-            configuration: builder.configuration, problems: inOrder(merger.problems + builder.problems))
+            configuration: builder.configuration, problems: inOrder(unreadable + merger.problems + builder.problems))
     }
 
     private mutating func read(_ path: String, mayBeMissing: Bool) {
@@ -220,7 +214,7 @@ struct ConfigurationMerger {
             complain(location, "Section [\(kind.name)] takes no name; expected [\(kind.name)].")
             return nil
         }
-        if kind.isDestination, ValueForm<String>.name("").parse(name) == nil {
+        if kind.isDestination, ValueForm.name().parse(name) == nil {
             complain(
                 location,
                 "Invalid destination name “\(name.truncatedForLog)”; "
@@ -276,9 +270,7 @@ struct ConfigurationBuilder {
     private var faulty: Set<ConfigurationProblem.Scope> = []
 
     init(_ start: Configuration, surroundings: HostEnvironment, purpose: ConfigurationPurpose) {
-        configuration = start
-        self.surroundings = surroundings
-        self.purpose = purpose
+        (configuration, self.surroundings, self.purpose) = (start, surroundings, purpose)
     }
 
     /// Adds the values of the sections to the configuration.
@@ -315,27 +307,24 @@ struct ConfigurationBuilder {
         checkLimits(settings.limits, of: section)
         checkForwarding(settings.forward, of: section)
 
-        var resolver = DestinationResolver(kind, section: section, surroundings: surroundings, purpose: purpose)
+        var resolver = DestinationResolver(kind: kind, section: section, surroundings: surroundings, purpose: purpose)
         let destination = resolver.resolve(settings)
-        complain(resolver.problems)
-        guard checkName(section) else { return }
-        guard let destination, !faulty.contains(section.scope) else {
-            return addMisconfigured(section, kind: kind.name, settings.backlog)
+        problems += resolver.problems
+        faulty.formUnion(resolver.problems.map(\.scope))
+        guard let name = section.destinationName, checkName(name, section) else { return }
+        if let destination, !faulty.contains(section.scope) {
+            configuration.destinations.append(destination)
+        } else {
+            configuration.misconfigured.append(
+                MisconfiguredDestination(name: name, kind: kind.name, backlog: settings.backlog))
         }
-        configuration.destinations.append(destination)
-    }
-
-    private mutating func addMisconfigured(_ section: Section, kind: String, _ backlog: InitialBacklog) {
-        guard let name = section.destinationName else { return }
-        configuration.misconfigured.append(MisconfiguredDestination(name: name, kind: kind, backlog: backlog))
     }
 
     /// Returns whether the name of a destination is unique.
     ///
     /// If two destinations have the same name, neither is used, because it is
     /// unknown which of them the records are meant for.
-    private mutating func checkName(_ section: Section) -> Bool {
-        guard let name = section.destinationName else { return true }
+    private mutating func checkName(_ name: String, _ section: Section) -> Bool {
         func isSame(_ other: String) -> Bool { other.lowercased() == name.lowercased() }
         let clashing = configuration.destinations.filter { isSame($0.name) }.map {
             MisconfiguredDestination(name: $0.name, kind: $0.kind.name, backlog: $0.settings.backlog)
@@ -343,16 +332,13 @@ struct ConfigurationBuilder {
         guard !clashing.isEmpty || configuration.misconfigured.contains(where: { isSame($0.name) }) else { return true }
         configuration.destinations.removeAll { isSame($0.name) }
         configuration.misconfigured += clashing
-        complain([
-            ConfigurationProblem(
-                at: section.location, "Two destinations are named “\(name)”; rename one of them.", scope: section.scope)
-        ])
+        complain(section.location, "Two destinations are named “\(name)”; rename one of them.", section)
         return false
     }
 
-    private mutating func complain(_ found: [ConfigurationProblem]) {
-        problems += found
-        faulty.formUnion(found.map(\.scope))
+    private mutating func complain(_ location: ConfigurationLocation, _ message: String, _ section: Section) {
+        problems.append(ConfigurationProblem(at: location, message, scope: section.scope))
+        faulty.insert(section.scope)
     }
 
     private mutating func checkWhole(_ section: Section) {
@@ -395,13 +381,11 @@ struct ConfigurationBuilder {
     private mutating func checkStore(_ section: Section) {
         guard let location = section.location(of: "Path") else { return }
         let path = configuration.store.path
-        func complain(_ message: String) {
-            self.complain([ConfigurationProblem(at: location, message, scope: section.scope)])
-        }
         if let status = try? FileSystem.status(of: path), status.kind != .regular {
             return complain(
+                location,
                 "Path=\(path.truncatedForLog) is \(status.kind == .directory ? "a folder" : "not a regular file"); "
-                    + "expected a file in a folder that belongs to the daemon.")
+                    + "expected a file in a folder that belongs to the daemon.", section)
         }
         // systemd creates the state directory and makes the daemon its owner.
         let state = surroundings.folder("STATE_DIRECTORY") ?? ServiceUnit.stateFolder
@@ -414,22 +398,20 @@ struct ConfigurationBuilder {
             try FileSystem.checkWritable(folder: folder)
         } catch {
             complain(
-                "Path=\(path.truncatedForLog) can't be created: the folder \(folder) is not writable (\(error)).")
+                location,
+                "Path=\(path.truncatedForLog) can't be created: the folder \(folder) is not writable (\(error)).",
+                section)
         }
     }
 
     private mutating func checkLimits(_ limits: LimitSettings, of section: Section) {
         let reserved = limits.criticalReserve.percent + limits.summaryReserve.percent + limits.noveltyReserve.percent
         if reserved > 99 {
-            let location =
-                ["CriticalReserve", "SummaryReserve", "NoveltyReserve"].compactMap { section.location(of: $0) }.last
-            complain([
-                ConfigurationProblem(
-                    at: location ?? section.location,
-                    "The three reserves add up to \(reserved)%; expected at most 99%, so that something is left.",
-                    scope: section.scope)
-            ])
-            reset(["CriticalReserve", "SummaryReserve", "NoveltyReserve"], of: section)
+            let keys = ["CriticalReserve", "SummaryReserve", "NoveltyReserve"]
+            complain(
+                keys.compactMap { section.location(of: $0) }.last ?? section.location,
+                "The three reserves add up to \(reserved)%; expected at most 99%, so that something is left.", section)
+            reset(keys, of: section)
         }
         check(
             limits.summaryInterval <= limits.summaryIntervalMax, "SummaryInterval", "SummaryIntervalMax", of: section,
@@ -450,11 +432,7 @@ struct ConfigurationBuilder {
         _ holds: Bool, _ key: String, _ other: String, of section: Section, _ what: String
     ) {
         guard !holds, let location = section.location(of: key) ?? section.location(of: other) else { return }
-        complain([
-            ConfigurationProblem(
-                at: location, "\(key)= and \(other)= contradict each other: \(what). Change one of them.",
-                scope: section.scope)
-        ])
+        complain(location, "\(key)= and \(other)= contradict each other: \(what). Change one of them.", section)
         reset([key, other], of: section)
     }
 
@@ -483,6 +461,14 @@ package enum ConfigurationSource: Hashable, Sendable {
     case `default`
     /// That file and the drop-ins in `FILE.d/`, and no others.
     case file(String)
+
+    /// The path of the main file.
+    func path(in surroundings: HostEnvironment) -> String {
+        switch self {
+        case .default: surroundings.systemFile
+        case .file(let path): path
+        }
+    }
 }
 
 /// The error messages for keys that their section does not have.

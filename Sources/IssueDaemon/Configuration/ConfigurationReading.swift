@@ -8,6 +8,9 @@ package struct ConfigurationReading: Sendable {
     package var configuration: Configuration
     /// In the order of the files, and from top to bottom in each.
     package var problems: [ConfigurationProblem]
+
+    /// `true` if there are no errors, apart from missing credentials.
+    package var isValid: Bool { problems.allSatisfy(\.scope.isCredential) }
 }
 
 /// The configuration that the daemon uses, decided from its files and the last
@@ -63,7 +66,7 @@ package struct EffectiveConfiguration: Sendable {
 
     /// `true` if the configuration can be kept for later starts.
     package var isValid: Bool {
-        basis == .files && problems.allSatisfy { if case .credential = $0.scope { true } else { false } }
+        basis == .files && problems.allSatisfy(\.scope.isCredential)
     }
 
     private func affects(_ section: ConfigurationSection) -> Bool {
@@ -80,11 +83,12 @@ extension EffectiveConfiguration {
         _ source: ConfigurationSource, in surroundings: HostEnvironment, lastValid: Configuration? = nil,
         running: EffectiveConfiguration? = nil
     ) {
-        let reading = Configuration.read(source, in: surroundings, for: .running)
+        var reader = ConfigurationReader(surroundings: surroundings, purpose: .running)
+        let reading = reader.read(source)
         let path = reading.configuration.store.path
         let lastValid =
             reading.isValid || lastValid != nil
-            ? lastValid : LastValidConfiguration(of: source, in: surroundings).read(besides: path)
+            ? lastValid : LastValidConfiguration(source: source, surroundings: surroundings).read(besides: path)
         self.init(reading, lastValid: lastValid, running: running)
         guard suspendsRetention else { return }
         // The database may still grow by what an empty one may hold, so that
@@ -93,13 +97,6 @@ extension EffectiveConfiguration {
         let size = (try? FileSystem.status(of: store.path).size) ?? 0
         configuration.store.retention.maxSize = max(store.retention.maxSize, size + StoreSettings().retention.maxSize)
         configuration.store.retention.maxAge = Self.unlimitedAge
-    }
-}
-
-extension ConfigurationReading {
-    /// `true` if there are no errors, apart from missing credentials.
-    package var isValid: Bool {
-        problems.allSatisfy { if case .credential = $0.scope { true } else { false } }
     }
 }
 
@@ -133,7 +130,7 @@ extension EffectiveConfiguration {
     /// The errors for `status`. Those of a credential are left out: they show
     /// with their destination, and vanish as soon as the credential is there.
     package var faults: [String] {
-        let lasting = problems.filter { if case .credential = $0.scope { false } else { true } }
+        let lasting = problems.filter { !$0.scope.isCredential }
         var faults = lasting.prefix(Self.maxShownProblems).map { "configuration error (\(explanation)): \($0)" }
         if lasting.count > Self.maxShownProblems {
             faults.append("\(lasting.count - Self.maxShownProblems) more configuration errors: see issued --check")
@@ -163,13 +160,8 @@ extension EffectiveConfiguration {
 package struct LastValidConfiguration: Sendable {
     package static let fileName = "issued.conf.last-valid"
 
-    private let source: ConfigurationSource
-    private let surroundings: HostEnvironment
-
-    package init(of source: ConfigurationSource, in surroundings: HostEnvironment) {
-        self.source = source
-        self.surroundings = surroundings
-    }
+    let source: ConfigurationSource
+    let surroundings: HostEnvironment
 
     /// Reads the newest copy.
     ///
@@ -204,17 +196,12 @@ package struct LastValidConfiguration: Sendable {
     }
 
     private var header: String {
-        let name =
-            switch source {
-            case .default: surroundings.systemFile
-            case .file(let path): path
-            }
-        return """
-            # The last valid configuration, written by issued. It is used while the files
-            # have errors. Do not edit it; edit the files instead.
-            # Files: \(name)
+        """
+        # The last valid configuration, written by issued. It is used while the files
+        # have errors. Do not edit it; edit the files instead.
+        # Files: \(source.path(in: surroundings))
 
-            """
+        """
     }
 
     private func files(besides database: String) -> [String] {

@@ -13,16 +13,6 @@ struct DestinationResolver {
     /// The maximum size of a CA file in bytes, more than any bundle has.
     private static let maxAuthorities = 16 << 20
 
-    init(
-        _ kind: DestinationKind, section: ConfigurationMerger.Section, surroundings: HostEnvironment,
-        purpose: ConfigurationPurpose
-    ) {
-        self.kind = kind
-        self.section = section
-        self.surroundings = surroundings
-        self.purpose = purpose
-    }
-
     /// Returns the destination; nil if its address or credential is invalid.
     mutating func resolve(_ settings: DestinationSettings) -> DestinationConfiguration? {
         var settings = settings

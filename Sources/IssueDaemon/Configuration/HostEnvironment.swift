@@ -21,20 +21,14 @@ package struct HostEnvironment: Sendable {
         "/lib/systemd/system",
     ]
 
-    package init(userID: UInt32, variables: [String: String], homeFolder: String?) {
-        self.userID = userID
-        self.variables = variables
-        self.homeFolder = homeFolder
-    }
-
     /// The environment of the current process.
     package static var present: HostEnvironment {
-        let names = ["CREDENTIALS_DIRECTORY", "HOME", "STATE_DIRECTORY", "XDG_RUNTIME_DIR", "XDG_STATE_HOME"]
         var variables: [String: String] = [:]
-        for name in names { variables[name] = ProcessEnvironment[name] }
+        for name in ["CREDENTIALS_DIRECTORY", "HOME", "STATE_DIRECTORY", "XDG_RUNTIME_DIR", "XDG_STATE_HOME"] {
+            variables[name] = ProcessEnvironment[name]
+        }
         let userID = CurrentProcess.userID
-        return HostEnvironment(
-            userID: userID, variables: variables, homeFolder: UserDatabase.homeFolder(of: userID))
+        return HostEnvironment(userID: userID, variables: variables, homeFolder: UserDatabase.homeFolder(of: userID))
     }
 
     /// Returns the value of a variable that names a folder.

@@ -17,11 +17,6 @@ package struct TokenFile: Hashable, Sendable {
     package var path: String
     package var kind: Kind
 
-    package init(path: String, kind: Kind) {
-        self.path = path
-        self.kind = kind
-    }
-
     private static let sizeLimit = 8192
 
     /// Reads the token.

@@ -1,6 +1,7 @@
 import Foundation
-import IssueDaemon
 import Testing
+
+@testable import IssueDaemon
 
 @Suite("Syntax of a configuration file")
 struct ConfigurationFileTests {

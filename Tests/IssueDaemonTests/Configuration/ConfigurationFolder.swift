@@ -1,5 +1,6 @@
 import Foundation
-import IssueDaemon
+
+@testable import IssueDaemon
 
 /// A temporary folder for configuration files, removed when the test ends.
 struct ConfigurationFolder: ~Copyable {

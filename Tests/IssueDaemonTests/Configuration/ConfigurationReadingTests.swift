@@ -1,7 +1,8 @@
 import Foundation
 import IssueCore
-@testable import IssueDaemon
 import Testing
+
+@testable import IssueDaemon
 
 @Suite("Reading the configuration")
 struct ConfigurationReadingTests {

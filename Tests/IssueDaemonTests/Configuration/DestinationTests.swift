@@ -1,8 +1,9 @@
 import Foundation
 import IssueCore
-import IssueDaemon
 import Testing
 import UnixIO
+
+@testable import IssueDaemon
 
 @Suite("Destinations")
 struct DestinationTests {

@@ -16,7 +16,8 @@ struct EffectiveConfigurationTests {
         let variables = ["STATE_DIRECTORY": "\(folder.path)/state"]
         func read(_ text: String) throws -> ConfigurationReading {
             try folder.write(text, to: "issued.conf")
-            return Configuration.read(source, in: folder.surroundings(variables), for: .running)
+            var reader = ConfigurationReader(surroundings: folder.surroundings(variables), purpose: .running)
+            return reader.read(source)
         }
         let lastValid = try lastValid.map { try read($0).configuration }
         let running = try running.map { EffectiveConfiguration(try read($0), lastValid: lastValid) }
@@ -202,7 +203,7 @@ struct EffectiveConfigurationTests {
             try FileManager.default.createDirectory(atPath: "\(folder.path)/\(name)", withIntermediateDirectories: true)
         }
         let surroundings = folder.surroundings(["STATE_DIRECTORY": "\(folder.path)/state:/other"])
-        let copy = LastValidConfiguration(of: source, in: surroundings)
+        let copy = LastValidConfiguration(source: source, surroundings: surroundings)
         let database = "\(folder.path)/elsewhere/issues.db"
         try folder.write("[Store]\nPath=\(database)\nMaxAge=3d\n[Access]\nReaders=root\n", to: "issued.conf")
         let valid = EffectiveConfiguration(source, in: surroundings)
@@ -221,7 +222,7 @@ struct EffectiveConfigurationTests {
         // A copy that others could have written, or one of other files, is not used.
         try folder.write("[Log]\nLevel=x\n", to: "issued.conf")
         #expect(copy.read(besides: database) == valid.configuration)
-        #expect(LastValidConfiguration(of: .file("/x"), in: surroundings).read(besides: database) == nil)
+        #expect(LastValidConfiguration(source: .file("/x"), surroundings: surroundings).read(besides: database) == nil)
         for name in ["state", "elsewhere"] {
             try FileSystem.setMode(0o666, of: "\(folder.path)/\(name)/\(LastValidConfiguration.fileName)")
         }

@@ -1,6 +1,7 @@
 import IssueCore
-import IssueDaemon
 import Testing
+
+@testable import IssueDaemon
 
 @Suite("Sections of self-hosted destinations")
 struct SelfHostedConfigurationTests {

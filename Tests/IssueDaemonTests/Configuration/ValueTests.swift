@@ -1,6 +1,7 @@
 import IssueCore
-import IssueDaemon
 import Testing
+
+@testable import IssueDaemon
 
 @Suite("Syntax of configuration values")
 struct ValueTests {

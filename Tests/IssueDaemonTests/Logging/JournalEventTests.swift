@@ -1,7 +1,8 @@
-import IssueDaemon
 import Synchronization
 import Testing
 import UnixIO
+
+@testable import IssueDaemon
 
 @Suite("Events in the journal")
 struct JournalEventTests {

@@ -1,7 +1,8 @@
 import Foundation
-import IssueDaemon
 import Synchronization
 import Testing
+
+@testable import IssueDaemon
 
 @Suite("The diagnostic log")
 struct LogTests {

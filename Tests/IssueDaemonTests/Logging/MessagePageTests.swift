@@ -1,6 +1,7 @@
 import Foundation
-import IssueDaemon
 import Testing
+
+@testable import IssueDaemon
 
 @Suite("The page of messages")
 struct MessagePageTests {

@@ -1,8 +1,9 @@
 import Foundation
-import IssueDaemon
 import IssueProtocol
 import Testing
 import UnixIO
+
+@testable import IssueDaemon
 
 @Suite("The command line of issued")
 struct DaemonOptionsTests {

@@ -1,7 +1,8 @@
 import Foundation
-import IssueDaemon
 import Testing
 import UnixIO
+
+@testable import IssueDaemon
 
 @Suite("Notifications to the service manager")
 struct ServiceNotificationTests {
