@@ -5,17 +5,12 @@ package import UnixIO
 ///
 /// Sockets that are not taken are closed when this value is destroyed.
 package struct InheritedSockets: ~Copyable, Sendable {
-    private struct Entry {
-        var name: String
-        var descriptor: CInt
-    }
-
     /// SD_LISTEN_FDS_START.
-    private static let firstDescriptor: CInt = 3
+    package static let firstDescriptor: CInt = 3
     /// The maximum number of sockets that is accepted.
     private static let countLimit: CInt = 256
 
-    private var entries: [Entry] = []
+    private var entries: [(name: String, descriptor: CInt)] = []
 
     /// Takes ownership of the passed descriptors.
     ///
@@ -26,7 +21,7 @@ package struct InheritedSockets: ~Copyable, Sendable {
     ///   - names: The value of `LISTEN_FDNAMES`, separated by colons.
     package init(
         pid: String?, count: String?, names: String?, ownPID: Int32,
-        firstDescriptor: CInt = InheritedSockets.defaultFirstDescriptor
+        firstDescriptor: CInt = InheritedSockets.firstDescriptor
     ) throws(Errno) {
         guard let pid, Int32(pid) == ownPID, let count = count.flatMap({ CInt($0) }),
             (1...Self.countLimit).contains(count)
@@ -43,7 +38,7 @@ package struct InheritedSockets: ~Copyable, Sendable {
                 _ = descriptor.release()
                 throw error
             }
-            entries.append(Entry(name: name, descriptor: descriptor.release()))
+            entries.append((name, descriptor.release()))
         }
     }
 
@@ -51,18 +46,14 @@ package struct InheritedSockets: ~Copyable, Sendable {
         for entry in entries { _ = FileDescriptor(owning: entry.descriptor) }
     }
 
-    package static var defaultFirstDescriptor: CInt { firstDescriptor }
-
     /// Takes the sockets, and removes the variables from the environment so
     /// that child processes do not use them.
     ///
     /// Must be called before other threads are started.
     package static func takeFromEnvironment() throws(Errno) -> InheritedSockets {
-        let (pid, count, names) = (
-            ProcessEnvironment["LISTEN_PID"], ProcessEnvironment["LISTEN_FDS"], ProcessEnvironment["LISTEN_FDNAMES"]
-        )
-        for name in ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"] { try ProcessEnvironment.remove(name) }
-        return try InheritedSockets(pid: pid, count: count, names: names, ownPID: CurrentProcess.pid)
+        try InheritedSockets(
+            pid: try ProcessEnvironment.take("LISTEN_PID"), count: try ProcessEnvironment.take("LISTEN_FDS"),
+            names: try ProcessEnvironment.take("LISTEN_FDNAMES"), ownPID: CurrentProcess.pid)
     }
 
     package var count: Int { entries.count }
@@ -73,28 +64,33 @@ package struct InheritedSockets: ~Copyable, Sendable {
     /// If none has it, takes the first listening socket, because the unit may
     /// choose any name. Returns nil if there is no listening socket.
     package mutating func takeListener(named name: String) throws(Errno) -> FileDescriptor? {
-        let order = entries.indices.sorted { left, right in
-            let (isLeft, isRight) = (entries[left].name == name, entries[right].name == name)
-            return isLeft == isRight ? left < right : isLeft
-        }
-        for index in order {
+        let named = entries.indices.filter { entries[$0].name == name }
+        for index in named + entries.indices.filter({ !named.contains($0) }) {
             let descriptor = FileDescriptor(owning: entries[index].descriptor)
-            let isListening: Bool
             do throws(Errno) {
-                isListening = try descriptor.isListening()
+                if try descriptor.isListening() {
+                    entries.remove(at: index)
+                    return descriptor
+                }
             } catch .notSocket {
-                isListening = false
             } catch {
                 _ = descriptor.release()
                 throw error
             }
-            if isListening {
-                entries.remove(at: index)
-                return descriptor
-            }
             _ = descriptor.release()
         }
         return nil
+    }
+}
+
+extension ProcessEnvironment {
+    /// Returns the value of a variable, and removes it so that child processes do not use it.
+    ///
+    /// Must be called before other threads are started.
+    fileprivate static func take(_ name: String) throws(Errno) -> String? {
+        let value = self[name]
+        try remove(name)
+        return value
     }
 }
 
@@ -109,11 +105,8 @@ package struct ServiceNotification: Sendable {
     package init(socket: String?) {
         // Other addresses, such as systemd's vsock for virtual machines, are
         // not supported.
-        guard let socket, socket.hasPrefix("/") || socket.hasPrefix("@") else {
-            address = nil
-            return
-        }
-        address = try? SocketAddress.unix(socket)
+        let isUnix = socket?.hasPrefix("/") == true || socket?.hasPrefix("@") == true
+        address = isUnix ? socket.flatMap { try? SocketAddress.unix($0) } : nil
     }
 
     /// Creates a notification from `NOTIFY_SOCKET`, and removes the variable so
@@ -121,9 +114,7 @@ package struct ServiceNotification: Sendable {
     ///
     /// Must be called before other threads are started.
     package static func takeFromEnvironment() -> ServiceNotification {
-        let notification = ServiceNotification(socket: ProcessEnvironment["NOTIFY_SOCKET"])
-        try? ProcessEnvironment.remove("NOTIFY_SOCKET")
-        return notification
+        ServiceNotification(socket: (try? ProcessEnvironment.take("NOTIFY_SOCKET")) ?? nil)
     }
 
     /// `true` if there is a service manager.
@@ -131,47 +122,43 @@ package struct ServiceNotification: Sendable {
 
     /// Announces that the daemon is ready, or that a reload has finished.
     ///
-    /// - Parameter status: A line for `systemctl status`.
+    /// - Parameter status: A line for `systemctl status`, here and below.
     package func ready(status: String) throws(Errno) {
-        try send(["READY=1", "STATUS=\(oneLine(status))"])
+        try send("READY=1", status)
     }
 
     /// Updates the line for `systemctl status`.
     package func status(_ status: String) throws(Errno) {
-        try send(["STATUS=\(oneLine(status))"])
+        try send(nil, status)
     }
 
     /// Announces that a reload has begun. `ready(status:)` must follow.
     ///
     /// - Parameter now: The time at which the reload began.
     package func reloading(at now: KernelInstant, status: String = "Reloading the configuration") throws(Errno) {
-        try send(["RELOADING=1", "MONOTONIC_USEC=\(now.nanoseconds / 1_000)", "STATUS=\(oneLine(status))"])
+        try send("RELOADING=1\nMONOTONIC_USEC=\(now.nanoseconds / 1_000)", status)
     }
 
     /// Announces that the daemon is stopping.
-    ///
-    /// - Parameter status: A line for `systemctl status`.
     package func stopping(status: String) throws(Errno) {
-        try send(["STOPPING=1", "STATUS=\(oneLine(status))"])
+        try send("STOPPING=1", status)
     }
 
-    /// Sends a keep-alive message. It is due more often than the watchdog's
-    /// interval.
+    /// Sends a keep-alive message. It is due more often than the watchdog's interval.
     package func watchdog() throws(Errno) {
-        try send(["WATCHDOG=1"])
+        try send("WATCHDOG=1", nil)
     }
 
-    private func send(_ assignments: [String]) throws(Errno) {
+    private func send(_ state: String?, _ status: String?) throws(Errno) {
         guard let address else { return }
-        try Socket.sendDatagram(Array(assignments.joined(separator: "\n").utf8), to: address)
-    }
-
-    /// Replaces control characters by spaces, because a line break would begin
-    /// another assignment.
-    private func oneLine(_ status: String) -> String {
-        String(
-            String.UnicodeScalarView(status.unicodeScalars.map { $0.properties.generalCategory == .control ? " " : $0 })
-        )
+        // A line break in the status would begin another assignment.
+        let line = status.map { status in
+            status.unicodeScalars.reduce(into: "STATUS=") { line, scalar in
+                line.unicodeScalars.append(scalar.properties.generalCategory == .control ? " " : scalar)
+            }
+        }
+        let message = [state, line].compactMap(\.self).joined(separator: "\n")
+        try Socket.sendDatagram(Array(message.utf8), to: address)
     }
 }
 
@@ -191,11 +178,8 @@ package enum Watchdog {
     ///
     /// Must be called before other threads are started.
     package static func takeIntervalFromEnvironment() -> Duration? {
-        let interval = interval(
-            microseconds: ProcessEnvironment["WATCHDOG_USEC"], watchedPID: ProcessEnvironment["WATCHDOG_PID"],
-            ownPID: CurrentProcess.pid)
-        try? ProcessEnvironment.remove("WATCHDOG_USEC")
-        try? ProcessEnvironment.remove("WATCHDOG_PID")
-        return interval
+        interval(
+            microseconds: (try? ProcessEnvironment.take("WATCHDOG_USEC")) ?? nil,
+            watchedPID: (try? ProcessEnvironment.take("WATCHDOG_PID")) ?? nil, ownPID: CurrentProcess.pid)
     }
 }
