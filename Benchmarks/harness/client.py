@@ -16,7 +16,7 @@ CALLS = 50
 
 def _run(*command, environment=None):
     run = subprocess.run(
-        command, capture_output=True, text=True, timeout=programs.LONGEST, stdin=subprocess.DEVNULL,
+        command, capture_output=True, text=True, timeout=programs.MAX_SECONDS, stdin=subprocess.DEVNULL,
         env={"PATH": os.environ.get("PATH", ""), "HOME": os.environ.get("HOME", "/")} | (environment or {}))
     if run.returncode != 0:
         raise Failure(f"{' '.join(command[:3])}: {(run.stderr or run.stdout).strip()[-2000:]}")

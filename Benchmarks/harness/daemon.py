@@ -21,7 +21,7 @@ Level=warning
 Target=stderr
 """
 
-PATIENCE = 30
+TIMEOUT = 30
 
 
 class Failure(Exception):
@@ -59,7 +59,7 @@ class Daemon:
                 [self.binary, "--config", configuration], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                 env=environment)
             try:
-                self._wait_until_ready(listener, started + PATIENCE)
+                self._wait_until_ready(listener, started + TIMEOUT)
             except BaseException:
                 self._end()
                 raise
@@ -73,35 +73,35 @@ class Daemon:
                     return
             except TimeoutError:
                 if self.process.poll() is not None:
-                    raise Failure(f"the daemon did not start; its log: {self.said()}") from None
+                    raise Failure(f"the daemon did not start; its log: {self.log_text()}") from None
                 if time.monotonic() > deadline:
-                    raise Failure(f"the daemon was not ready after {PATIENCE} s; its log: {self.said()}") from None
+                    raise Failure(f"the daemon was not ready after {TIMEOUT} s; its log: {self.log_text()}") from None
 
     def __exit__(self, kind, *_):
         code = self._end()
         if kind is None and code != 0:
-            raise Failure(f"the daemon ended with code {code}; its log: {self.said()}")
+            raise Failure(f"the daemon ended with code {code}; its log: {self.log_text()}")
 
     def _end(self):
         self.process.send_signal(signal.SIGTERM)
         try:
-            return self.process.wait(PATIENCE)
+            return self.process.wait(TIMEOUT)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
-            raise Failure(f"the daemon did not end within {PATIENCE} s; its log: {self.said()}") from None
+            raise Failure(f"the daemon did not end within {TIMEOUT} s; its log: {self.log_text()}") from None
 
-    def said(self):
+    def log_text(self):
         with open(self.log, errors="replace") as file:
             return file.read()[-2000:].strip() or "nothing"
 
-    def _facts(self, name):
+    def _process_file(self, name):
         with open(f"/proc/{self.process.pid}/{name}") as file:
             return file.read()
 
     def cpu_seconds(self):
         """Returns the processor time of all threads, in user and kernel mode."""
-        fields = self._facts("stat").rpartition(")")[2].split()
+        fields = self._process_file("stat").rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def processor_nanoseconds(self):
@@ -118,16 +118,16 @@ class Daemon:
 
     def memory(self):
         """Returns, in MiB, the peak of resident memory, the current value, and its anonymous part."""
-        facts = self._facts("status")
+        status = self._process_file("status")
         names = {"peak": "VmHWM", "resident": "VmRSS", "anonymous": "RssAnon"}
         return {
-            key: int(re.search(rf"^{name}:\s+(\d+) kB", facts, re.MULTILINE)[1]) / 1024
+            key: int(re.search(rf"^{name}:\s+(\d+) kB", status, re.MULTILINE)[1]) / 1024
             for key, name in names.items()
         }
 
     def bytes_written(self):
         """Returns the bytes that the daemon caused the kernel to write to the disk."""
-        return int(re.search(r"^write_bytes: (\d+)", self._facts("io"), re.MULTILINE)[1])
+        return int(re.search(r"^write_bytes: (\d+)", self._process_file("io"), re.MULTILINE)[1])
 
     def write_ahead_log(self):
         """Returns the size of the WAL in bytes."""

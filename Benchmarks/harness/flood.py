@@ -6,7 +6,7 @@ import subprocess
 import time
 
 from . import marks, programs
-from .daemon import PATIENCE, Daemon, Failure
+from .daemon import TIMEOUT, Daemon, Failure
 from .throughput import Shape
 
 TIMES = 10
@@ -37,7 +37,7 @@ def _during(daemon, shape, records, user, connections, window):
     finally:
         flood.send_signal(signal.SIGTERM)
         try:
-            flood.wait(PATIENCE)
+            flood.wait(TIMEOUT)
         except subprocess.TimeoutExpired:
             flood.kill()
             flood.wait()

@@ -7,7 +7,7 @@ import statistics
 import time
 
 from . import marks, programs
-from .daemon import PATIENCE, Daemon, Failure
+from .daemon import TIMEOUT, Daemon, Failure
 from .throughput import SHAPES
 
 STARTS = 10
@@ -42,7 +42,7 @@ def _idle(binary, folder):
                 client = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
                 clients.append(client)
                 client.connect(daemon.socket)
-                client.settimeout(PATIENCE)
+                client.settimeout(TIMEOUT)
                 client.sendall(REPORT)
                 if not client.recv(4096).endswith(b"\0"):
                     raise Failure("the daemon closed a connection without sending the receipt")

@@ -9,7 +9,7 @@ import subprocess
 import time
 
 from . import marks, programs
-from .daemon import PATIENCE, Daemon, Failure
+from .daemon import TIMEOUT, Daemon, Failure
 from .throughput import SHAPES, Shape, fresh
 
 RATE = 60_000
@@ -17,7 +17,7 @@ TIMES_ZLIB = 1.5
 INGEST_SHARE = 0.7
 RESIDENT_MIB = 32
 WALK_SHARE = 0.25
-LONGEST = 600
+MAX_SECONDS = 600
 POLL = 0.1
 # The default limits hold back at least this share of a flood. The rest is sent at the rate that they allow.
 MOST_HELD = 0.99
@@ -81,7 +81,7 @@ class Listener:
     def __exit__(self, *_):
         self.process.terminate()
         try:
-            code = self.process.wait(PATIENCE)
+            code = self.process.wait(TIMEOUT)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
@@ -106,10 +106,10 @@ def _fates(daemon):
 
 
 def _wait_until(daemon, is_so):
-    deadline = time.monotonic() + LONGEST
+    deadline = time.monotonic() + MAX_SECONDS
     while not is_so(_fates(daemon)):
         if time.monotonic() > deadline:
-            raise Failure(f"not finished after {LONGEST} s: {_fates(daemon)}; log of the daemon: {daemon.said()}")
+            raise Failure(f"not finished after {MAX_SECONDS} s: {_fates(daemon)}; log of the daemon: {daemon.log_text()}")
         time.sleep(POLL)
 
 

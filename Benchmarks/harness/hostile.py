@@ -12,7 +12,7 @@ import threading
 import time
 
 from . import marks, programs
-from .daemon import PATIENCE, Daemon, Failure
+from .daemon import TIMEOUT, Daemon, Failure
 from .throughput import Shape
 
 QUIET = 200_500
@@ -156,7 +156,7 @@ class _Status:
         answer = b""
         try:
             with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
-                client.settimeout(PATIENCE)
+                client.settimeout(TIMEOUT)
                 client.connect(self.daemon.socket)
                 client.sendall(STATUS)
                 while not answer.endswith(b"\0"):
@@ -186,8 +186,8 @@ def _load(daemon, attackers):
             process.send_signal(signal.SIGTERM)
         for process in running:
             try:
-                said, _ = process.communicate(timeout=PATIENCE)
-                results.append(json.loads(said) if said.strip() else {})
+                output, _ = process.communicate(timeout=TIMEOUT)
+                results.append(json.loads(output) if output.strip() else {})
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
@@ -251,14 +251,14 @@ def _cost(daemon, name, path, calls, user, *more):
     before = daemon.processor_nanoseconds()
     process = programs.start_hostile(daemon, "--message", path, "--times", calls, *more, user=user)
     try:
-        said, complaint = process.communicate(timeout=PATIENCE + calls)
+        output, complaint = process.communicate(timeout=TIMEOUT + calls)
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
-        raise Failure(f"{name}: {calls} calls took more than {PATIENCE + calls} s") from None
+        raise Failure(f"{name}: {calls} calls took more than {TIMEOUT + calls} s") from None
     if process.returncode != 0:
         raise Failure(f"{name}: {complaint.strip()}")
-    result = json.loads(said.splitlines()[-1])
+    result = json.loads(output.splitlines()[-1])
     return {
         "message": name, "ms": (daemon.processor_nanoseconds() - before) / 1e6 / calls,
         "is_refused": result["errors"] > 0,

@@ -7,7 +7,7 @@ import subprocess
 from .daemon import Failure
 
 BENCHMARKS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-LONGEST = 900
+MAX_SECONDS = 900
 
 
 def build():
@@ -33,10 +33,10 @@ def _run(program, *arguments, environment=None, user=None):
     command = [path(program), *(str(argument) for argument in arguments)]
     try:
         return subprocess.run(
-            command, capture_output=True, text=True, timeout=LONGEST, stdin=subprocess.DEVNULL,
+            command, capture_output=True, text=True, timeout=MAX_SECONDS, stdin=subprocess.DEVNULL,
             env=os.environ | (environment or {}), **_identity(user))
     except subprocess.TimeoutExpired:
-        raise Failure(f"{program} took more than {LONGEST} s") from None
+        raise Failure(f"{program} took more than {MAX_SECONDS} s") from None
 
 
 def _measured(program, *arguments, environment=None, user=None):
@@ -97,7 +97,7 @@ def generate(daemon, shape, records, *more, user=None):
     try:
         return _measured("generate", *_reports(daemon, shape, records, *more), user=user)
     except Failure as failure:
-        raise Failure(f"{failure}\nLog of the daemon: {daemon.said()}") from None
+        raise Failure(f"{failure}\nLog of the daemon: {daemon.log_text()}") from None
 
 
 def check(daemon, records, series, loop_database=None):

@@ -93,7 +93,7 @@ def _slow_sync(slow):
     return _table(
         [f"slow sync, {slow['shape']}, thousands per second", "C loop", "daemon", "p99 ms"],
         [[name, _thousands(rates["loop"]), _thousands(rates["daemon"]), f"{rates['p99_ms']:.1f}"]
-         for name, rates in (("normal disk", slow["rates"]["usual"]),
+         for name, rates in (("normal disk", slow["rates"]["normal"]),
                              (f"{slow['added_ms']} ms more per sync", slow["rates"]["slower"]))]
         + [["ratio", f"{slow['ratios']['loop']:.2f}", f"{slow['ratios']['daemon']:.2f}", ""]])
 

@@ -33,18 +33,18 @@ def measure(binary, folder, options, progress):
     for number in range(options.rounds):
         progress(f"slower syncs: round {number + 1} of {options.rounds}")
         rounds.append({
-            "usual": _rates(binary, folder, shape, options, None),
+            "normal": _rates(binary, folder, shape, options, None),
             "slower": _rates(binary, folder, shape, options, slower),
         })
     ratios = {
-        who: statistics.median(one["slower"][who] / one["usual"][who] for one in rounds) for who in ("loop", "daemon")
+        who: statistics.median(one["slower"][who] / one["normal"][who] for one in rounds) for who in ("loop", "daemon")
     }
     return {
         "shape": shape.name,
         "added_ms": ADDED_MS,
         "rates": {
             disk: {key: statistics.median(one[disk][key] for one in rounds) for key in ("loop", "daemon", "p99_ms")}
-            for disk in ("usual", "slower")
+            for disk in ("normal", "slower")
         },
         "ratios": ratios,
         "marks": [

@@ -181,7 +181,7 @@ static void prepare(struct generator *generator, uint64_t records) {
 static void run(struct generator *generator, uint64_t records, double interval) {
     struct load *load = &generator->load;
     load->unsent = records;
-    int64_t patience = (int64_t)generator->timeout_milliseconds * 1000000;
+    int64_t max_wait = (int64_t)generator->timeout_milliseconds * 1000000;
     int64_t due = monotonic_now(), last_answer = due;
     if (interval == 0) {
         for (uint32_t index = 0; index < generator->connection_count; index++) {
@@ -189,7 +189,7 @@ static void run(struct generator *generator, uint64_t records, double interval) 
         }
     }
     while (load->unsent + load->in_flight > 0) {
-        int64_t wait = patience;
+        int64_t wait = max_wait;
         if (interval > 0) {
             send_due(generator, &due, interval);
             int64_t left = due - monotonic_now();
@@ -205,7 +205,7 @@ static void run(struct generator *generator, uint64_t records, double interval) 
             if (interval == 0) send_all(connection, load);
             else connection_flush(connection, load);
         }
-        if (ready == 0 && load->in_flight > 0 && monotonic_now() - last_answer > patience) {
+        if (ready == 0 && load->in_flight > 0 && monotonic_now() - last_answer > max_wait) {
             fail("no receipt for %d seconds; %llu records are in flight", generator->timeout_milliseconds / 1000,
                  (unsigned long long)load->in_flight);
         }
