@@ -36,7 +36,8 @@ final class DaemonRun {
     /// - Throws: `StoreFailure` if the store can't be opened, or the error of a thread or descriptor that can't be
     ///   created.
     init(
-        _ configuration: Configuration, listener: ListeningSocket, corruptionCheck: CorruptionCheck, storeLock: StoreLock,
+        _ configuration: Configuration, listener: ListeningSocket, corruptionCheck: CorruptionCheck,
+        storeLock: StoreLock,
         damaged: @escaping @Sendable () -> Void, log: Log
     ) throws {
         let path = configuration.store.path
@@ -76,7 +77,7 @@ final class DaemonRun {
         let overflowWarnings = Mutex(OverflowWarningLimiter())
         try writer.perform { writer in
             writer.onPriorityRecords = { alertLogger.came($0) }
-            writer.overflow = { overflow in
+            writer.onCardinalityOverflow = { overflow in
                 guard overflowWarnings.withLock({ $0.came(overflow, at: Clock.monotonic) }) else { return }
                 log.warning(.limitsTooManyNames, ["uid": "\(overflow.uid)", "names": overflow.kind.rawValue])
             }

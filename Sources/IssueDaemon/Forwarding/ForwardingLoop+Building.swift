@@ -302,7 +302,8 @@ extension ForwardingLoop where Destination: ~Copyable {
         // A change of the wall clock must neither fill the bucket nor keep it
         // empty for years.
         let passed = min(
-            max(Duration.milliseconds(Clock.wall.millisecondsSince1970 - at.millisecondsSince1970), .zero), Duration.seconds(86_400))
+            max(Duration.milliseconds(Clock.wall.millisecondsSince1970 - at.millisecondsSince1970), .zero),
+            Duration.seconds(86_400))
         return Forwarding(
             settings: settings, pacer: SendPacer(settings: settings, from: pace, after: passed, at: now), at: now)
     }

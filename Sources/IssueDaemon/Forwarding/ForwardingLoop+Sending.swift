@@ -158,7 +158,7 @@ extension ForwardingLoop where Destination: ~Copyable {
         let left = current.map {
             ForwardingBatch(id: $0.batch.id, count: $0.lines.count, bytes: $0.lines.bytes, isPriority: isPriority)
         }
-        return machine.settled(try pending(), none: left, at: now)
+        return machine.settled(try pending(), rest: left, at: now)
     }
 
     /// Stores the fates of a batch, or of its finished lines. Returns the

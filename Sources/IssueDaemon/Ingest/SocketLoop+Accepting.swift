@@ -160,7 +160,7 @@ extension SocketLoop {
     ///   succeeds.
     private func makeRoom(of owner: UInt32) -> Bool {
         guard let user = users[owner] else { return false }
-        func isLess(_ left: Connection, _ right: Connection) -> Bool {
+        func isLess(_ left: ClientConnection, _ right: ClientConnection) -> Bool {
             (left.state.worth, left.lastRead.round, left.id) < (right.state.worth, right.lastRead.round, right.id)
         }
         let replaceable = user.connections.lazy.compactMap { self.connections[$0] }

@@ -47,7 +47,7 @@ final class SocketService: Sendable {
     }
 
     convenience init(
-        listener: Listener, _ configuration: Configuration, board: StatusRegistry, log: Log
+        listener: ListeningSocket, _ configuration: Configuration, board: StatusRegistry, log: Log
     ) throws(Errno) {
         try self.init(
             listener: listener, limits: SocketLimits(configuration.socket),

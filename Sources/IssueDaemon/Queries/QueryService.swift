@@ -40,7 +40,7 @@ final class QueryService: Sendable {
         }
         switch job.work {
         case .status, .destinations: status.submit(job)
-        case .list, .records, .newest, .newRecords, .show, .histogram, .fates, .deadLetters, .setState:
+        case .list, .records, .newest, .news, .show, .histogram, .fates, .deadLetters, .setState:
             inbox.withLock { $0.enqueue(job) }
             inbox.broadcast()
         }
@@ -139,12 +139,12 @@ final class QueryService: Sendable {
             let page = try records(parameters, job.viewer, reader)
             let reply = VarlinkReply(parameters: page.json, continues: more && page.next != nil)
             return .page(reply.message, next: page.next)
-        case .newest: return .newRecords(nil, row: try reader.newest())
-        case .newRecords(let filter, let row):
+        case .newest: return .news(nil, row: try reader.newest())
+        case .news(let filter, let row):
             let newRecords = try reader.newRecords(above: row, filter, limit: Self.maxRecords, viewer: job.viewer)
-            guard !newRecords.records.isEmpty else { return .newRecords(nil, row: newRecords.seen) }
+            guard !newRecords.records.isEmpty else { return .news(nil, row: newRecords.seen) }
             let reply = VarlinkReply(parameters: RecordsReply(records: newRecords.records).json, continues: true)
-            return .newRecords(reply.message, row: newRecords.seen)
+            return .news(reply.message, row: newRecords.seen)
         case .show(let id):
             let shown = try reader.show(id, viewer: job.viewer)
             return .reply(Self.reply(ShowReply(record: shown.record, group: shown.group, fates: shown.fates)))
@@ -430,7 +430,7 @@ struct QueryJob: Sendable {
         case records(RecordsParameters, more: Bool)
         /// Returns the newest row, after which a follower starts.
         case newest
-        case newRecords(IssueFilter, row: RowID)
+        case news(IssueFilter, row: RowID)
         case show(String)
         case histogram(HistogramParameters)
         case fates(AwaitParameters)
@@ -471,7 +471,7 @@ struct QueryAnswer: Sendable {
         /// A page of records. More pages follow if `next` is set.
         case page([UInt8], next: String?)
         /// New records for a follower, or nil if there are none, and the last row that the follower has then seen.
-        case newRecords([UInt8]?, row: RowID)
+        case news([UInt8]?, row: RowID)
         /// The fates of the awaited record.
         case fates([DestinationFate])
     }
@@ -495,7 +495,7 @@ extension QueryAnswer.Content {
     var byteCount: Int {
         switch self {
         case .reply(let bytes), .fileReply(let bytes, _), .progress(let bytes), .page(let bytes, _): bytes.count
-        case .newRecords(let bytes, _): bytes?.count ?? 0
+        case .news(let bytes, _): bytes?.count ?? 0
         case .refusal, .fates: 0
         }
     }
