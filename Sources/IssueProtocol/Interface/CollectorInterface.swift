@@ -13,7 +13,7 @@ package enum CollectorInterface {
         # Times are RFC 3339 in UTC with milliseconds. Ids are opaque strings. Durations are in milliseconds.
         interface org.issued.Collector
 
-        type IssueLevel (debug, info, warning, error, critical)
+        type Severity (debug, info, warning, error, critical)
 
         # open, resolved, or muted (until a time, or until a newer version of the application reports it)
         type State (open, resolved, muted)
@@ -35,7 +35,7 @@ package enum CollectorInterface {
         # A report, as a client sends it. Only the message is required.
         type Record (
           message: string,
-          severity: ?IssueLevel,
+          severity: ?Severity,
           domain: ?string,
           code: ?int,
           occurred_at: ?string,
@@ -62,14 +62,14 @@ package enum CollectorInterface {
         # A stored record with everything that the daemon knows about it.
         type StoredRecord (
           id: string, group: string, received_at: string, sender: Sender, repairs: []string,
-          message: string, severity: IssueLevel, domain: ?string, code: ?int,
+          message: string, severity: Severity, domain: ?string, code: ?int,
           occurred_at: string, first_occurred_at: ?string, count: int,
           source: ?Source, app: ?Application, fingerprint: ?string,
           backtrace: ?[]Frame, causes: ?[]Cause, metadata: ?object, reportable: bool
         )
 
         type Group (
-          id: string, title: string, severity: IssueLevel, state: State, muted_until: ?string, regressed: bool,
+          id: string, title: string, severity: Severity, state: State, muted_until: ?string, regressed: bool,
           app: ?string, uid: int, fingerprint: string, domain: ?string, code: ?int, source: ?Source,
           records: int, occurrences: int, first_seen: string, last_seen: string,
           first_version: ?string, last_version: ?string,
@@ -79,7 +79,7 @@ package enum CollectorInterface {
         # All members that are given must match; a list matches if one of its elements does. severity: this severity and
         # above.
         type Filter (
-          apps: ?[]string, versions: ?[]string, environments: ?[]string, severity: ?IssueLevel,
+          apps: ?[]string, versions: ?[]string, environments: ?[]string, severity: ?Severity,
           domains: ?[]string, codes: ?[]int, files: ?[]string, text: ?string,
           groups: ?[]string, users: ?[]int, units: ?[]string,
           states: ?[]State, fates: ?[]Fate, destination: ?string, since: ?string, until: ?string
