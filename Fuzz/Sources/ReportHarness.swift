@@ -13,12 +13,12 @@ enum ReportHarness {
     static func run(_ input: Span<UInt8>) {
         let bytes = input.array()
         let message = bytes.first == UInt8(ascii: " ") ? bytes : start + bytes
-        let usual = ReportReader.beginsFast(message.span)
+        let beginsFast = ReportReader.beginsFast(message.span)
         let isObject = message.starts(with: start) && message.dropFirst(start.count).first == UInt8(ascii: "{")
-        require(usual == (isObject && message.count > start.count + 1), "beginsFast is wrong")
-        let slow = Outcome(message.span, isUsual: false)
-        if usual {
-            let quick = Outcome(message.span, isUsual: true)
+        require(beginsFast == (isObject && message.count > start.count + 1), "beginsFast is wrong")
+        let slow = Outcome(message.span, isFast: false)
+        if beginsFast {
+            let quick = Outcome(message.span, isFast: true)
             require(quick == slow, "In one pass: \(quick.shown). In two: \(slow.shown)")
         }
         guard case .read(let report) = slow, let envelope = try? VarlinkCall.Envelope(scanning: message.span) else {
@@ -43,7 +43,7 @@ enum ReportHarness {
         }
 
         /// Reads a message as the socket loop does.
-        init(_ message: Span<UInt8>, isUsual: Bool) {
+        init(_ message: Span<UInt8>, isFast: Bool) {
             var reader = ReportReader(limits: RecordHarness.limits, seed: RecordHarness.seed)
             // The batch already has a record, which must not change.
             var batch = RecordBatch()
@@ -53,7 +53,7 @@ enum ReportHarness {
             require(batch.records.count == 1, "A plain call was not read")
             let envelope = try? VarlinkCall.Envelope(scanning: message)
             do throws(CollectorError) {
-                if isUsual, let report = try reader.readFast(message, token: 7, into: &batch) {
+                if isFast, let report = try reader.readFast(message, token: 7, into: &batch) {
                     self = .read(Report(report.call, oneway: report.oneway, batch))
                     return
                 }

@@ -17,7 +17,7 @@ struct AdmissionPropertyTests {
 
         /// Handles a record as the forwarder does: reports due summaries, loads evicted state, then
         /// evaluates the record.
-        mutating func walk(_ candidate: Candidate, at now: RecordLogInstant) {
+        mutating func handle(_ candidate: Candidate, at now: RecordLogInstant) {
             drafts += admission.dueSummaries(at: now)
             if !admission.knows(group: candidate.group) {
                 for row in state.groups where row.group == candidate.group { admission.adopt(row) }
@@ -57,27 +57,27 @@ struct AdmissionPropertyTests {
     func nothingUncounted(seed: UInt64) throws {
         var traffic = SeededGenerator(seed: seed)
         let log = traffic.log(records: 3000, groups: 200, accounts: 7)
-        var walk = OutboxScan(settings(seed), bounds(seed))
+        var scan = OutboxScan(settings(seed), bounds(seed))
         for (index, (candidate, now)) in log.enumerated() {
-            walk.walk(candidate, at: now)
-            if index % 97 == 0 { walk.save() }
+            scan.handle(candidate, at: now)
+            if index % 97 == 0 { scan.save() }
         }
         let end = try #require(log.last?.at)
-        walk.drafts += walk.admission.closeAll(at: end)
+        scan.drafts += scan.admission.closeAll(at: end)
 
         var suppressed: [AccountID: Int64] = [:]
         var occurrences: [AccountID: Int64] = [:]
-        for ((candidate, _), decision) in zip(log, walk.decisions) {
+        for ((candidate, _), decision) in zip(log, scan.decisions) {
             guard case .suppress = decision else { continue }
             suppressed[candidate.account, default: 0] += 1
             occurrences[candidate.account, default: 0] += candidate.count
         }
-        let summaries = Dictionary(grouping: walk.drafts, by: \.account)
-        #expect(walk.decisions.count == log.count)
+        let summaries = Dictionary(grouping: scan.drafts, by: \.account)
+        #expect(scan.decisions.count == log.count)
         #expect(suppressed.values.reduce(0, +) > 100)
         #expect(summaries.mapValues { $0.map(\.suppressedCount).reduce(0, +) } == suppressed)
         #expect(summaries.mapValues { $0.map(\.suppressedOccurrences).reduce(0, +) } == occurrences)
-        #expect(walk.admission.nextSummaryDue == nil)
+        #expect(scan.admission.nextSummaryDue == nil)
     }
 
     @Test(
@@ -90,9 +90,9 @@ struct AdmissionPropertyTests {
         var straight = OutboxScan(settings(seed), bounds)
         var stopped = OutboxScan(settings(seed), bounds)
         for (candidate, now) in log {
-            straight.walk(candidate, at: now)
+            straight.handle(candidate, at: now)
             if candidate.record.rawValue % 100 == 0 { straight.save() }
-            stopped.walk(candidate, at: now)
+            stopped.handle(candidate, at: now)
             if traffic.happens(oneIn: 9) { stopped.save() }
             guard traffic.happens(oneIn: 25) else { continue }
             stopped.save()
@@ -112,25 +112,25 @@ struct AdmissionPropertyTests {
         var traffic = SeededGenerator(seed: 55)
         let log = traffic.log(records: 2000, groups: 60, accounts: 4)
         var straight = OutboxScan(settings(1), Admission.Bounds())
-        for (candidate, now) in log { straight.walk(candidate, at: now) }
+        for (candidate, now) in log { straight.handle(candidate, at: now) }
 
-        var walk = OutboxScan(settings(1), Admission.Bounds())
+        var scan = OutboxScan(settings(1), Admission.Bounds())
         var begin = 0
         while begin < log.count {
-            let saved = (walk, begin)
+            let saved = (scan, begin)
             let end = min(log.count, begin + Int(traffic.number(below: 200)) + 1)
-            for (candidate, now) in log[begin..<end] { walk.walk(candidate, at: now) }
+            for (candidate, now) in log[begin..<end] { scan.handle(candidate, at: now) }
             if traffic.happens(oneIn: 3) {
-                (walk, begin) = saved
-                walk.admission = Admission(settings: settings(1), state: walk.state)
+                (scan, begin) = saved
+                scan.admission = Admission(settings: settings(1), state: scan.state)
             } else {
-                walk.save()
+                scan.save()
                 begin = end
             }
         }
 
-        #expect(walk.decisions == straight.decisions)
-        #expect(walk.drafts == straight.drafts)
+        #expect(scan.decisions == straight.decisions)
+        #expect(scan.drafts == straight.drafts)
     }
 
     @Test("No period of log time admits more than burst and refill allow", arguments: 0..<4 as Range<UInt64>)
@@ -138,13 +138,13 @@ struct AdmissionPropertyTests {
         var traffic = SeededGenerator(seed: seed &+ 200)
         let log = traffic.log(records: 5000, groups: 400, accounts: 3)
         let settings = settings(seed)
-        var walk = OutboxScan(settings, Admission.Bounds())
+        var scan = OutboxScan(settings, Admission.Bounds())
         var sent: [Int64] = []
         for (candidate, now) in log {
-            walk.walk(candidate, at: now)
-            sent += walk.drafts.map(\.windowEnd.milliseconds)
-            walk.drafts = []
-            if case .admit = walk.decisions[walk.decisions.count - 1] { sent.append(now.milliseconds) }
+            scan.handle(candidate, at: now)
+            sent += scan.drafts.map(\.windowEnd.milliseconds)
+            scan.drafts = []
+            if case .admit = scan.decisions[scan.decisions.count - 1] { sent.append(now.milliseconds) }
         }
         sent.sort()
 

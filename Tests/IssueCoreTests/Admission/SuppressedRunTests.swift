@@ -16,7 +16,7 @@ struct HeldRunTests {
         var drafts: [SummaryDraft] = []
         var taken = 0
 
-        mutating func walk(_ candidate: Candidate, at now: RecordLogInstant) {
+        mutating func handle(_ candidate: Candidate, at now: RecordLogInstant) {
             let series = Series(group: candidate.group, severity: candidate.severity)
             let isDue = admission.nextSummaryDue.map { $0 <= now } ?? false
             let isUsual = !candidate.isFirstOfGroup && candidate.isReportable && !candidate.isMuted
@@ -69,7 +69,7 @@ struct HeldRunTests {
         for (candidate, now) in log {
             drafts += straight.dueSummaries(at: now)
             decisions.append(straight.evaluate(candidate, at: now))
-            runs.walk(candidate, at: now)
+            runs.handle(candidate, at: now)
         }
         runs.end { _ in true }
         #expect(runs.taken > 300)
