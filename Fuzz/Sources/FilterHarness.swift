@@ -75,7 +75,7 @@ final class FilterHarness {
         _ filter: IssueFilter, _ viewer: Viewer, _ order: ResultOrder, _ matching: [Row]
     ) {
         var refusals = self.refusals(filter)
-        if filter.fates != nil || filter.destination != nil { refusals.insert("fates") }
+        if filter.outcomes != nil || filter.destination != nil { refusals.insert("fates") }
         guard
             let page = answer(
                 refusals,
@@ -105,7 +105,7 @@ final class FilterHarness {
                 bucket: .seconds(3600), since: filter.since ?? SampleStore.start, until: filter.until, now: end)
         else { return }
         var refusals = self.refusals(filter)
-        if filter.fates != nil || filter.destination != nil { refusals.insert("fates") }
+        if filter.outcomes != nil || filter.destination != nil { refusals.insert("fates") }
         guard
             let series = answer(refusals, { try reader.histogram(filter, frame, by: .app, viewer: viewer) })
         else { return }
@@ -176,7 +176,7 @@ final class FilterHarness {
         var entry: SampleStore.Entry
         var group: String
         var state: GroupState
-        var fates: [DestinationFate]
+        var fates: [IssueFate]
         /// The terms of the group's title, and those of its domain.
         var columns: [[String]]
 
@@ -186,9 +186,9 @@ final class FilterHarness {
         }
 
         func hasFate(_ filter: IssueFilter) -> Bool {
-            filter.fates.map { fates in
+            filter.outcomes.map { fates in
                 self.fates.contains {
-                    fates.contains($0.fate) && [nil, $0.destination].contains(filter.destination)
+                    fates.contains($0.outcome) && [nil, $0.destination].contains(filter.destination)
                 }
             } ?? true
         }
@@ -276,7 +276,7 @@ final class FilterHarness {
             "environments": filter.environments?.count, "domains": filter.domains?.count,
             "codes": filter.codes?.count, "files": filter.files?.count, "groups": filter.groups?.count,
             "users": filter.users?.count, "units": filter.units?.count, "states": filter.states?.count,
-            "fates": filter.fates?.count,
+            "fates": filter.outcomes?.count,
         ]
         for (field, count) in counts where count ?? 0 > 256 { fields.insert(field) }
         let isID = { (id: String) in

@@ -77,7 +77,7 @@ enum SampleStore {
             environment: number % 3 == 0 ? "test" : nil)
         record.source = SourceLocation(fileID: "M\(issue)/d/F\(issue % 5).swift", line: issue, function: "f()")
         if number % 6 == 0 { record.metadata = ["number": .integer(number)] }
-        if number % 25 == 0 { record.causes = [Cause(domain: "d", code: number, message: "beneath")] }
+        if number % 25 == 0 { record.causes = [IssueCause(domain: "d", code: Int(number), message: "beneath")] }
         if number % 20 == 0 { record.metadata = ["long": .string(String(repeating: "long ", count: 1000))] }
         return record
     }

@@ -59,7 +59,7 @@ extension IssueBrowser {
         /// Whether the application is a development build. Nil if it did not send this.
         public var isDevelopment: Bool? { wire.record.app?.development }
         /// The errors that caused this one, outermost first.
-        public var causes: [IssueCause] { wire.record.causes.map { IssueCause($0) } }
+        public var causes: [IssueCause] { wire.record.causes }
         /// The metadata.
         public var metadata: IssueMetadata { wire.record.metadata.map { IssueMetadata(json: $0) } ?? [:] }
         /// Whether the daemon may forward the record.
@@ -106,7 +106,7 @@ extension IssueBrowser {
         package init(_ reply: ShowReply) {
             record = reply.record.map { Record($0) }
             group = Group(reply.group)
-            fates = reply.fates.map { IssueFate($0) }
+            fates = reply.fates
         }
     }
 }

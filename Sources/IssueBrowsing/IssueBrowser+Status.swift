@@ -111,9 +111,9 @@ extension IssueBrowser {
         /// Returns the number of records with an outcome.
         ///
         /// - Parameter outcome: The outcome.
-        /// - Returns: The number of records; 0 for an unknown outcome.
+        /// - Returns: The number of records.
         public func count(of outcome: IssueFate.Outcome) -> Int {
-            Fate(name: outcome.rawValue).map { Int(clamping: wire.ledger[$0]) } ?? 0
+            Int(clamping: wire.ledger[outcome])
         }
     }
 }

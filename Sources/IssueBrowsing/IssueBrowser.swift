@@ -116,7 +116,7 @@ public struct IssueBrowser: Sendable {
         let parameters = AwaitParameters(id: id, destination: destination, timeout: timeout)
         do {
             let reply = try await CollectorClient.current.fates(parameters, at: .init(socket: socket), retries: false)
-            return reply.fates.map { IssueFate($0) }
+            return reply.fates
         } catch let error as CollectorConnectionError {
             throw DeliveryError(error, destination: destination)
         }
@@ -245,8 +245,7 @@ extension IssueBrowser {
             filter.users = users
             filter.units = units
             filter.states = states?.map(\.wire)
-            // An unknown name matches no record of this version.
-            filter.fates = outcomes?.compactMap { Fate(name: $0.rawValue) }
+            filter.outcomes = outcomes
             filter.destination = destination
             filter.since = since
             filter.until = until

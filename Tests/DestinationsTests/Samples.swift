@@ -39,8 +39,8 @@ enum Samples {
                 Frame(),
             ],
             causes: [
-                Cause(domain: "NSCocoaErrorDomain", code: 3840, message: "Unexpected end of file"),
-                Cause(message: "no bytes"),
+                IssueCause(domain: "NSCocoaErrorDomain", code: 3840, message: "Unexpected end of file"),
+                IssueCause(message: "no bytes"),
             ],
             metadata: ["assessment": "a-17", "attempt": 3, "ratio": 0.5, "cached": true, "tags": ["a", "b"]],
             reportable: true)

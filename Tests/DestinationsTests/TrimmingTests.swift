@@ -20,8 +20,8 @@ import Testing
             source: SourceLocation(fileID: text, line: 1, function: text),
             app: Application(name: "a", version: text, environment: text, platform: "linux", network: text))
         record.backtrace = (0..<2_000).map { Frame(symbol: "frame\($0)\(control(20))") }
-        record.causes = (0..<500).map { (index: Int64) in
-            Cause(domain: "d\(index)", code: index, message: control(500))
+        record.causes = (0..<500).map { (index: Int) in
+            IssueCause(domain: "d\(index)", code: index, message: control(500))
         }
         record.metadata = .object((0..<40).map { .init("key\($0)", .string(control(20_000))) })
         return Samples.outbound(record, app: text, unit: text, repairs: Array(repeating: text, count: 50))
@@ -60,7 +60,7 @@ import Testing
         #expect(value["causes"]?.asArray?.count == 2)
 
         record.own.record.metadata = ["a": 1]
-        record.own.record.causes = (0..<90).map { _ in Cause(message: Self.control(300)) }
+        record.own.record.causes = (0..<90).map { _ in IssueCause(message: Self.control(300)) }
         let kept = try parsed(line(record))
         #expect(kept["linux.metadata"] == ["a": 1])
         #expect(kept["truncated_fields"] == ["causes"])
@@ -83,7 +83,7 @@ import Testing
     @Test("A line with a thousand small members is within the limit of fields")
     func manyFields() throws {
         var record = Samples.full
-        record.own.record.causes = (0..<1_000).map { Cause(domain: "d", code: $0, message: "m") }
+        record.own.record.causes = (0..<1_000).map { IssueCause(domain: "d", code: $0, message: "m") }
         record.own.record.metadata = .object([
             .init("list", .array((0..<1_000).map { ["n": .integer($0)] })),
             .init("other", 1),

@@ -37,7 +37,7 @@ struct DeadLetterTests {
             try await eventually("they have arrived") { try client.destination().ledger.delivered == 3 }
             #expect(try letters().isEmpty)
             #expect(listener.compare(with: ids).isMet)
-            for id in ids { #expect(try client.show(id).fates.map(\.fate) == [.delivered]) }
+            for id in ids { #expect(try client.show(id).fates.map(\.outcome) == [.delivered]) }
             #expect(try client.status().store.faults == [])
             #expect(try daemon.file.ledgerFaults == [])
             let absent = try client.refusal(of: .requeue, RequeueParameters(records: [ids[0]]))
@@ -57,8 +57,8 @@ struct DeadLetterTests {
                 (0..<50).map { IssueRecord(message: "Timed out after \($0) ms", app: Application(name: "shop")) }
             ).map { try $0.storedID }
             try await eventually("the summary is a dead letter") { try client.destination().ledger.deadLettered == 44 }
-            #expect(try client.show(ids[49]).fates.map(\.fate) == [.deadLettered])
-            #expect(try client.show(ids[0]).fates.map(\.fate) == [.delivered])
+            #expect(try client.show(ids[49]).fates.map(\.outcome) == [.deadLettered])
+            #expect(try client.show(ids[0]).fates.map(\.outcome) == [.delivered])
             #expect(try daemon.file.ledgerFaults == [])
             try listener.plan()
             let reply: RequeueReply = try client.call(.requeue, RequeueParameters())
@@ -68,7 +68,7 @@ struct DeadLetterTests {
                 return summaries.compactMap { $0["suppressed_count"]?.asInteger }.reduce(0, +) == 44
             }
             try await eventually("the records are summarised") { try client.destination().ledger.summarised == 44 }
-            #expect(try client.show(ids[49]).fates.map(\.fate) == [.summarised])
+            #expect(try client.show(ids[49]).fates.map(\.outcome) == [.summarised])
             #expect(try daemon.file.ledgerFaults == [])
         }
     }

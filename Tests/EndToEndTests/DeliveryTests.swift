@@ -39,7 +39,7 @@ struct DeliveryTests {
         try await withListener { daemon, listener, client in
             let id = try #require(try report(1, as: "Broken", client).first)
             let fate = try #require(try client.awaitFates(of: id).first)
-            #expect(fate.fate == .delivered)
+            #expect(fate.outcome == .delivered)
             #expect(fate.destination == "logzio")
             #expect(fate.answer?.contains("200") == true)
             try await settled(daemon, listener, delivered: [id])
@@ -47,7 +47,7 @@ struct DeliveryTests {
             #expect(line.eventID == id)
             #expect(line["message"] == "Broken 0")
             #expect(line["app"] == "shop")
-            #expect(try client.show(id).fates.map(\.fate) == [.delivered])
+            #expect(try client.show(id).fates.map(\.outcome) == [.delivered])
         }
     }
 
@@ -59,7 +59,7 @@ struct DeliveryTests {
             let id = try #require(try report(1, as: "For all", client).first)
             try await settled(daemon, listener, delivered: [id])
             #expect(try client.destination().ledger.withheld == 1)
-            #expect(try client.show(hidden).fates.map(\.fate) == [.withheld])
+            #expect(try client.show(hidden).fates.map(\.outcome) == [.withheld])
             #expect(try client.show(hidden).fates.map(\.attempts) == [0])
             #expect(try client.show(hidden).fates.map(\.answer) == [nil])
         }
@@ -193,7 +193,7 @@ struct DeliveryTests {
             let bad = ids.remove(at: 7)
             try await settled(daemon, listener, delivered: ids, dead: 1)
             let fate = try #require(try client.show(bad).fates.first)
-            #expect(fate.fate == .deadLettered)
+            #expect(fate.outcome == .deadLettered)
             #expect(fate.answer?.contains("400") == true)
             let answers = try ids.map { try client.show($0).fates.first?.answer ?? "" }
             #expect(answers.allSatisfy { $0.hasPrefix("200: ") })
@@ -219,7 +219,7 @@ struct DeliveryTests {
             let ids = try report(1, as: "Patient", client)
             let reply: FlushReply = try client.call(.flush, FlushParameters(timeout: .milliseconds(300)))
             #expect(reply.destinations.first?.ledger.pending == 1)
-            #expect(try client.awaitFates(of: ids[0], timeout: .milliseconds(300)).map(\.fate) == [.pending])
+            #expect(try client.awaitFates(of: ids[0], timeout: .milliseconds(300)).map(\.outcome) == [.pending])
         }
     }
 }

@@ -60,8 +60,8 @@ struct GroupStateTests {
             try listener.up()
             try daemon.start()
             let second = try RawClient(path: daemon.socket)
-            for record in silent { #expect(try second.awaitFates(of: record).map(\.fate) == [.withheld]) }
-            for record in heard { #expect(try second.awaitFates(of: record).map(\.fate) == [.delivered]) }
+            for record in silent { #expect(try second.awaitFates(of: record).map(\.outcome) == [.withheld]) }
+            for record in heard { #expect(try second.awaitFates(of: record).map(\.outcome) == [.delivered]) }
             #expect(listener.compare(with: heard).isMet)
             #expect(try second.destination().ledger.withheld == 3)
             #expect(Self.lines("Critical issue reported", of: daemon) == 0)
@@ -75,7 +75,7 @@ struct GroupStateTests {
         defer { listener.stop() }
         try await DaemonFixture.with(.forwarding(to: listener)) { daemon in
             let producer = "019aa3c5-0000-7000-8000-000000000003"
-            var fates: [String: Fate] = [:]
+            var fates: [String: IssueFate.Outcome] = [:]
             let states: [GroupState] = [.open, .muted, .open, .muted, .resolved, .muted, .muted, .open]
             let known = try RawClient(path: daemon.socket)
             _ = try known.report("Broken")
@@ -107,7 +107,7 @@ struct GroupStateTests {
             }
             let client = try RawClient(path: daemon.socket)
             #expect(fates.count == states.count * 20)
-            for (record, fate) in fates { #expect(try client.awaitFates(of: record).map(\.fate) == [fate]) }
+            for (record, fate) in fates { #expect(try client.awaitFates(of: record).map(\.outcome) == [fate]) }
             let ledger = try client.destination().ledger
             #expect(ledger.balances)
             #expect(ledger.withheld == 80)

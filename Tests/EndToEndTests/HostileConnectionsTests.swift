@@ -203,7 +203,7 @@ struct HostileConnectionsTests {
             try daemon.configure(.forwarding(to: logz))
             try daemon.reload()
             try logz.plan()
-            #expect(try root.awaitFates(of: secret, timeout: .seconds(60)).map(\.fate) == [.delivered])
+            #expect(try root.awaitFates(of: secret, timeout: .seconds(60)).map(\.outcome) == [.delivered])
             #expect(CollectorError(try waiting.reply(within: .seconds(60))) == .notFound(id: secret))
             var pages = 1
             while true {

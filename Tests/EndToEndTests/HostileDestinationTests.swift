@@ -152,7 +152,7 @@ struct HostileDestinationTests {
                 let status = try client.destination()
                 #expect(status.lastAnswer == nil && status.advice == nil && status.requests == 0)
                 let fate = try #require(try client.show(id).fates.first)
-                #expect(fate.fate == .deadLettered && fate.answer == "400")
+                #expect(fate.outcome == .deadLettered && fate.answer == "400")
             }
         }
     }

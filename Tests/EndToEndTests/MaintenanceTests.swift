@@ -75,7 +75,7 @@ struct MaintenanceTests {
             let client = try RawClient(path: daemon.socket)
             let gone = try client.report("Zaphod was here", app: "private")
             let kept = try client.report("Nothing to see", app: "shop")
-            for id in gone + kept { #expect(try client.awaitFates(of: id).map(\.fate) == [.delivered]) }
+            for id in gone + kept { #expect(try client.awaitFates(of: id).map(\.outcome) == [.delivered]) }
             #expect(try issuectl(["purge", "--app", "private", "--dry-run"], daemon) == "1 record would be erased.\n")
             _ = try issuectl(["purge", "--app", "private"], daemon, ends: .exit(64))
             #expect(try client.show(gone[0]).record?.id == gone[0])
@@ -220,7 +220,7 @@ struct MaintenanceTests {
         try await DaemonFixture.with(.forwarding(to: listener)) { daemon in
             let client = try RawClient(path: daemon.socket)
             let old = try client.report("One", "Two")
-            for id in old { #expect(try client.awaitFates(of: id).map(\.fate) == [.delivered]) }
+            for id in old { #expect(try client.awaitFates(of: id).map(\.outcome) == [.delivered]) }
             try daemon.terminate()
             let name = "issues.db.damaged-2026-11-21T00:00:00.000Z"
             try FileManager.default.moveItem(atPath: daemon.database, toPath: daemon.folder["state/\(name)"])
@@ -235,7 +235,7 @@ struct MaintenanceTests {
             #expect(found.map(\.record.message) == ["Two", "One"])
             #expect(Set(found.map(\.id)).isDisjoint(with: old))
             #expect(found[0].repairs.contains { $0.contains(old[1]) })
-            #expect(try again.awaitFates(of: found[0].id).map(\.fate) == [.withheld])
+            #expect(try again.awaitFates(of: found[0].id).map(\.outcome) == [.withheld])
             #expect(try again.status().store.faults == [])
             // With its old name, the database yields nothing a second time.
             let done = daemon.folder["state/issues.db.repaired-2026-11-21T00:00:00.000Z"]

@@ -46,7 +46,7 @@ struct OperatorMistakeTests {
             if mistake == "a folder" { try FileSystem.removeEmptyFolder(daemon.tokenFile) }
             if mistake == "open to all" { try FileSystem.setMode(0o600, of: daemon.tokenFile) }
             try daemon.writeToken(DaemonConfiguration.token)
-            #expect(try client.awaitFates(of: id).map(\.fate) == [.delivered])
+            #expect(try client.awaitFates(of: id).map(\.outcome) == [.delivered])
             try await eventually("there is no fault") { try client.status().store.faults.isEmpty }
             destination = try client.destination()
             #expect(destination.state != .paused && destination.ledger.pending == 0)
@@ -108,7 +108,7 @@ struct OperatorMistakeTests {
             try await eventually("the second has it, too") {
                 try again.status().destinations.allSatisfy { $0.ledger.delivered == 1 && $0.ledger.pending == 0 }
             }
-            #expect(try again.show(id).fates.map(\.fate) == [.delivered, .delivered])
+            #expect(try again.show(id).fates.map(\.outcome) == [.delivered, .delivered])
             #expect(try faults(of: daemon).isEmpty)
             #expect(try daemon.file.ledgerFaults == [])
         }
@@ -126,7 +126,7 @@ struct OperatorMistakeTests {
                 try daemon.start()
                 let client = try RawClient(path: daemon.socket)
                 let id = try #require(try client.report("Forwarded as before").first)
-                #expect(try client.awaitFates(of: id).map(\.fate) == [.delivered], "\(line)")
+                #expect(try client.awaitFates(of: id).map(\.outcome) == [.delivered], "\(line)")
                 let faults = try faults(of: daemon)
                 #expect(faults.allSatisfy { $0.contains("last valid configuration") && $0.contains("issued.conf:") })
                 #expect(!faults.isEmpty, "\(line)")

@@ -14,7 +14,7 @@ struct OutageTests {
     }
 
     /// The number of attempts for the batch of a record.
-    private func attempts(_ id: String, _ client: RawClient) throws -> Int64 {
+    private func attempts(_ id: String, _ client: RawClient) throws -> Int {
         try client.show(id).fates.first?.attempts ?? 0
     }
 
@@ -155,8 +155,8 @@ struct OutageTests {
                 #expect(try client.show(id).fates.map(\.maybeDuplicate) == [true])
             }
             for index in [0, 12, 468] {
-                #expect(try client.show(ids[index]).fates.map(\.fate) == [.deadLettered])
-                #expect(try client.show(ids[index + 1]).fates.map(\.fate) == [.delivered])
+                #expect(try client.show(ids[index]).fates.map(\.outcome) == [.deadLettered])
+                #expect(try client.show(ids[index + 1]).fates.map(\.outcome) == [.delivered])
             }
         }
     }
@@ -176,7 +176,7 @@ struct OutageTests {
             try await expectPause()
             let critical = try report(1, as: "Grave", to: client, .critical)
             try await eventually("it is delivered", within: .seconds(900)) {
-                try client.show(critical[0]).fates.map(\.fate) == [.delivered]
+                try client.show(critical[0]).fates.map(\.outcome) == [.delivered]
             }
             try await expectPause()
             let destination = try client.destination()

@@ -34,7 +34,7 @@ struct PriorityTests {
             #expect(try #require(index) < 150)
             #expect(listener.compare(with: ids).isMet, "\(listener.compare(with: ids))")
             #expect(listener.stats.duplicates == 0)
-            for id in urgent { #expect(try client.show(id).fates.map(\.fate) == [.delivered]) }
+            for id in urgent { #expect(try client.show(id).fates.map(\.outcome) == [.delivered]) }
             #expect(try client.destination().ledger.balances)
             #expect(try daemon.file.ledgerFaults == [])
         }

@@ -73,7 +73,7 @@ struct ReloadTests {
             #expect(daemon.log.contains("using the last valid configuration"))
             #expect(daemon.log.contains("issued.conf:"))
             let id = try #require(try client.report("Forwarded all the same").first)
-            #expect(try client.awaitFates(of: id).map(\.fate) == [.delivered])
+            #expect(try client.awaitFates(of: id).map(\.outcome) == [.delivered])
         }
     }
 }

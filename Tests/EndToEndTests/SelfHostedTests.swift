@@ -22,7 +22,7 @@ struct SelfHostedTests {
             (0..<count).map { number in
                 var record = IssueRecord(message: "\(message) “\(number)”\n", app: Application(name: "shop"))
                 record.metadata = ["number": .integer(Int64(number)), "more": ["a": [true, nil, 1.5, "b"]]]
-                record.causes = [Cause(domain: "d", code: 7, message: "beneath")]
+                record.causes = [IssueCause(domain: "d", code: 7, message: "beneath")]
                 return record
             }
         ).map { try $0.storedID }
@@ -60,14 +60,14 @@ struct SelfHostedTests {
             try await settled(client, daemon)
             #expect(try Set(stores.documents.keys) == Set(ids))
             let fate = try #require(try client.show(bad[0]).fates.first)
-            #expect(fate.fate == .deadLettered)
+            #expect(fate.outcome == .deadLettered)
             #expect(fate.answer?.contains("mapper_parsing_exception") == true)
             // Both are in one request, so that the reply is about both.
             let both = try client.report("Taken", "POISON")
             ids.append(both[0])
             try await settled(client, daemon)
             let fates = try both.map { try client.show($0).fates.first }
-            #expect(fates.map { $0?.fate } == [.delivered, .deadLettered])
+            #expect(fates.map { $0?.outcome } == [.delivered, .deadLettered])
             #expect(fates[0]?.answer == "accepted, while others were rejected")
             #expect(fates[1]?.answer?.contains("mapper_parsing_exception") == true)
             #expect(try Set(stores.authorizations) == ["Basic ZWxhc3RpYzphLXRva2VuLW9mLXRoaXMtdGVzdA=="])
@@ -93,7 +93,7 @@ struct SelfHostedTests {
 
             let bad = try client.report("POISON")
             try await settled(client, daemon)
-            #expect(try client.show(bad[0]).fates.map(\.fate) == [.deadLettered])
+            #expect(try client.show(bad[0]).fates.map(\.outcome) == [.deadLettered])
             // If it rejects some of several, it only returns their number, and
             // they must not be sent again.
             _ = try client.report("Good", "POISON again", "Good too")
@@ -148,7 +148,7 @@ struct SelfHostedTests {
             let unknown = CollectorError.invalidFilter(
                 field: "destination", reason: "there is no destination 'nope'")
             var filter = IssueFilter()
-            filter.fates = [.deadLettered]
+            filter.outcomes = [.deadLettered]
             filter.destination = "nope"
             #expect(try client.refusal(of: .records, RecordsParameters(filter: filter)) == unknown)
             #expect(try client.refusal(of: .deadLetters, DeadLettersParameters(destination: "nope")) == unknown)
@@ -156,7 +156,7 @@ struct SelfHostedTests {
             #expect(try client.refusal(of: .await, AwaitParameters(id: id, destination: "nope")) == unknown)
             #expect(
                 try client.call(.await, AwaitParameters(id: id, destination: "otlp"), returning: AwaitReply.self)
-                    .fates.map(\.fate) == [.delivered])
+                    .fates.map(\.outcome) == [.delivered])
         }
     }
 

@@ -40,7 +40,7 @@ struct StreamingTests {
             var ids = try client.report("One", "Two “é”", "Three\nlines")
             try await eventually("they are there") { try lines(folder).count == 3 }
             try await eventually("they have a fate") { try client.destination().ledger.unconfirmed == 3 }
-            #expect(try client.show(ids[0]).fates.map(\.fate) == [.unconfirmed])
+            #expect(try client.show(ids[0]).fates.map(\.outcome) == [.unconfirmed])
             // The listener closes the connection, and later records use a new
             // one.
             try folder.write("", to: "hang-up")

@@ -157,7 +157,7 @@ struct UserTests {
                 #expect(try client.groups().isEmpty)
                 #expect(try client.refusal(of: .show, ShowParameters(id: id)) == .notFound(id: id))
             }
-            #expect(try reporter.awaitFates(of: id).map(\.fate) == [.delivered])
+            #expect(try reporter.awaitFates(of: id).map(\.outcome) == [.delivered])
             #expect(
                 try stranger.refusal(of: .await, AwaitParameters(id: id, timeout: .milliseconds(100)))
                     == .notFound(id: id))

@@ -59,12 +59,14 @@ struct BatchTests {
                 at: store.wall, state: DestinationRow.State())
         }
 
-        func fates() throws -> [Fate] {
-            try ids.map { try reader.fates(of: $0.text, viewer: .everything)[0].fate }
+        func fates() throws -> [IssueFate.Outcome] {
+            try ids.map { try reader.fates(of: $0.text, viewer: .everything)[0].outcome }
         }
     }
 
-    private static let stored: [Fate] = [.pending, .withheld, .summarised, .pending, .withheld, .summarised]
+    private static let stored: [IssueFate.Outcome] = [
+        .pending, .withheld, .summarised, .pending, .withheld, .summarised,
+    ]
 
     @Test("moves the cursor and sets the fate of each record in its span")
     func isStored() throws {
@@ -72,7 +74,7 @@ struct BatchTests {
             let fixture = try Fixture(store)
             let stored = try fixture.writer.store(fixture.batch(try fixture.reader.walk(after: 0, limit: 6)))
             #expect(stored.sent.map(\.row) == [1, 4])
-            #expect(try fixture.fates() == Self.stored + [Fate](repeating: .pending, count: 6))
+            #expect(try fixture.fates() == Self.stored + [IssueFate.Outcome](repeating: .pending, count: 6))
             let ledger = try fixture.reader.figures(viewer: .everything).ledgers[0].ledger
             #expect(ledger.pending == 8)
             #expect(ledger.withheld == 2)
@@ -93,15 +95,15 @@ struct BatchTests {
             store.pass(.seconds(7))
             try fixture.writer.settle(
                 fixture.settlement(stored, dead: [1: .refused], maybeDuplicate: true), destination: fixture.destination)
-            let expected: [Fate] = [
+            let expected: [IssueFate.Outcome] = [
                 .delivered, .withheld, .summarised, .deadLettered, .withheld, .summarised, .delivered,
             ]
             #expect(try fixture.fates().prefix(7) == expected[...])
             let fate = try fixture.reader.fates(of: fixture.ids[0].text, viewer: .everything)[0]
             #expect(
                 fate
-                    == DestinationFate(
-                        destination: "d", fate: .delivered, attempts: 2, at: store.wall, answer: "200 OK",
+                    == IssueFate(
+                        destination: "d", outcome: .delivered, attempts: 2, timestamp: store.wall, answer: "200 OK",
                         maybeDuplicate: true))
             let letters = try store.shell().table(
                 "SELECT record, reason, answer, attempts, line FROM dead_letters", columns: 5)
@@ -132,7 +134,7 @@ struct BatchTests {
         try TemporaryStore.with { store in
             let fixture = try Fixture(store)
             _ = try fixture.writer.store(fixture.batch(try fixture.reader.walk(after: 0, limit: 9)))
-            func fate(_ index: Int) throws -> DestinationFate {
+            func fate(_ index: Int) throws -> IssueFate {
                 try fixture.reader.fates(of: fixture.ids[index].text, viewer: .everything)[0]
             }
             #expect(try fate(0).attempts == 0)
@@ -175,7 +177,7 @@ struct BatchTests {
                     fixture.settlement(rest, maybeDuplicate: true), destination: fixture.destination)
                     == nil)
             fates = try [0, 6, 9].map {
-                try fixture.reader.fates(of: fixture.ids[$0].text, viewer: .everything)[0].fate
+                try fixture.reader.fates(of: fixture.ids[$0].text, viewer: .everything)[0].outcome
             }
             #expect(fates == [.delivered, .deadLettered, .delivered])
             #expect(try fixture.reader.fates(of: fixture.ids[9].text, viewer: .everything)[0].maybeDuplicate)
@@ -249,10 +251,10 @@ struct BatchTests {
             #expect(cursor == 60)
             let fates = try fixture.fates()
             let ledger = try fixture.reader.figures(viewer: .everything).ledgers[0].ledger
-            for fate in Fate.allCases { #expect(ledger[fate] == Int64(fates.count { $0 == fate })) }
+            for fate in IssueFate.Outcome.allCases { #expect(ledger[fate] == Int64(fates.count { $0 == fate })) }
             #expect(ledger.deadLettered > 0)
             var filter = IssueFilter()
-            filter.fates = [.deadLettered, .summarised]
+            filter.outcomes = [.deadLettered, .summarised]
             filter.destination = "d"
             let page = try fixture.reader.records(
                 .init(filter: filter, isAscending: true, limit: 100, after: nil), viewer: .everything)
@@ -299,7 +301,7 @@ struct BatchTests {
             try expectSound(store)
             // A batch of summaries spans no rows, so it does not affect the fate of any record.
             let later = try store.store([IssueRecord(message: "later")], to: fixture.writer)
-            #expect(try fixture.reader.fates(of: later[0].text, viewer: .everything)[0].fate == .pending)
+            #expect(try fixture.reader.fates(of: later[0].text, viewer: .everything)[0].outcome == .pending)
         }
     }
 

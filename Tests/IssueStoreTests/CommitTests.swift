@@ -52,7 +52,7 @@ struct CommitTests {
             development: false)
         record.fingerprint = nasty
         record.backtrace = [Frame(image: nasty, buildID: nasty, offset: .max, symbol: nasty, file: nasty, line: 0)]
-        record.causes = [Cause(domain: nasty, code: .max, message: nasty)]
+        record.causes = [IssueCause(domain: nasty, code: .max, message: nasty)]
         record.metadata = .object([JSONValue.Member(nasty, .string(nasty))])
         record.reportable = false
         try TemporaryStore.with { store in

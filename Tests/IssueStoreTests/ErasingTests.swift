@@ -25,7 +25,7 @@ struct ErasingTests {
             edge = found.edge
             try afterEach()
         }
-        let isWhole = filter.since == nil && filter.until == nil && filter.fates == nil
+        let isWhole = filter.since == nil && filter.until == nil && filter.outcomes == nil
         try writer.finishErasing(erasure.series.sorted(), isWhole: isWhole)
         try writer.finishErasingText()
         return erasure
@@ -318,7 +318,7 @@ struct ErasingTests {
         record.domain = word("domain")
         record.code = 7000
         record.metadata = ["key": .string(word("meta"))]
-        record.causes = [Cause(domain: word("cause"), code: 1, message: word("beneath"))]
+        record.causes = [IssueCause(domain: word("cause"), code: 1, message: word("beneath"))]
         record.source = SourceLocation(
             fileID: word("file"), line: 70_000, function: word("function"), module: word("module"))
         return record

@@ -140,7 +140,7 @@ struct HistogramTests {
         try TemporaryStore.with { store in
             _ = try store.writer()
             var filter = IssueFilter()
-            filter.fates = [.pending]
+            filter.outcomes = [.pending]
             #expect(throws: QueryFailure.self) { try histogram(store, filter, by: .total) }
         }
     }

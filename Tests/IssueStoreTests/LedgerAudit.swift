@@ -67,18 +67,18 @@ struct LedgerAudit {
                     if let carrier = singles[record.row] {
                         carrier.map { Self.fate(of: record.row, in: $0) } ?? .pending
                     } else if record.row > destination.cursor {
-                        Fate.pending
+                        IssueFate.Outcome.pending
                     } else {
                         Self.fate(of: record.row, in: span)
                     }
-                add(destination.id, record.account, Int64(fate.rawValue), record.count)
+                add(destination.id, record.account, Int64(fate.databaseValue), record.count)
             }
             try addDeadSummaries(of: destination.id)
         }
         return try differences() + violations()
     }
 
-    private static func fate(of row: RowID, in span: Span?) -> Fate {
+    private static func fate(of row: RowID, in span: Span?) -> IssueFate.Outcome {
         guard let span else { return .pending }
         if span.withheld.contains(row) { return .withheld }
         if span.dead.contains(row) { return .deadLettered }
@@ -128,10 +128,10 @@ struct LedgerAudit {
         ).all { (account: $0.int64(0), records: $0.int64(1), occurrences: $0.int64(2)) }
         for summary in dead {
             add(
-                destination, summary.account, Int64(Fate.summarised.rawValue), -summary.occurrences,
+                destination, summary.account, Int64(IssueFate.Outcome.summarised.databaseValue), -summary.occurrences,
                 records: -summary.records)
             add(
-                destination, summary.account, Int64(Fate.deadLettered.rawValue), summary.occurrences,
+                destination, summary.account, Int64(IssueFate.Outcome.deadLettered.databaseValue), summary.occurrences,
                 records: summary.records)
         }
     }

@@ -152,10 +152,10 @@ final class OutboxDriver {
     }
 
     /// Returns the number of records per fate, queried by their ids.
-    func fates() throws -> [Fate: Int64] {
-        var sums: [Fate: Int64] = [:]
+    func fates() throws -> [IssueFate.Outcome: Int64] {
+        var sums: [IssueFate.Outcome: Int64] = [:]
         for id in ids {
-            guard let fate = try? reader.fates(of: id.text, viewer: .everything).first?.fate else { continue }
+            guard let fate = try? reader.fates(of: id.text, viewer: .everything).first?.outcome else { continue }
             sums[fate, default: 0] += 1
         }
         return sums

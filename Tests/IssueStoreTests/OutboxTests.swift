@@ -27,7 +27,9 @@ struct OutboxTests {
                 let (ledger, fates) = (try driver.ledger, try driver.fates())
                 #expect(ledger.balances)
                 dead = max(dead, ledger.deadLettered)
-                for fate in Fate.allCases { #expect(ledger[fate] == fates[fate] ?? 0, "\(fate), seed \(seed)") }
+                for fate in IssueFate.Outcome.allCases {
+                    #expect(ledger[fate] == fates[fate] ?? 0, "\(fate), seed \(seed)")
+                }
                 try expectSound(store)
             }
             #expect(dead > 0)
@@ -117,8 +119,8 @@ struct OutboxTests {
         }
     }
 
-    private func fate(_ id: RecordID, _ driver: OutboxDriver) throws -> Fate {
-        try driver.reader.fates(of: id.text, viewer: .everything)[0].fate
+    private func fate(_ id: RecordID, _ driver: OutboxDriver) throws -> IssueFate.Outcome {
+        try driver.reader.fates(of: id.text, viewer: .everything)[0].outcome
     }
 
     private func settlement(_ batch: StoredBatch, _ store: TemporaryStore, dead: [Int] = []) -> BatchSettlement {

@@ -17,7 +17,7 @@ struct OverflowTests {
     private func record(_ message: String, app: String? = "shop", version: String? = nil) -> IssueRecord {
         var record = IssueRecord(message: message, severity: .warning, domain: "d", code: 3)
         if let app { record.app = Application(name: app, version: version) }
-        record.causes = [Cause(message: message)]
+        record.causes = [IssueCause(message: message)]
         record.metadata = ["m": .string(message)]
         return record
     }

@@ -29,7 +29,7 @@ struct RangeTests {
             var one = IssueRecord(message: "m")
             one.metadata = ["x": .string(text)]
             var other = IssueRecord(message: "m")
-            other.causes = [Cause(message: text)]
+            other.causes = [IssueCause(message: text)]
             let whole = IssueRecord(message: "\u{1}" + text)
             for index in 0..<30 { try store.store([[one, other, whole][index % 3]], to: writer) }
             #expect(try store.shell().number("SELECT count(*) FROM ranges") == 3)

@@ -36,7 +36,7 @@ struct SampleRecords: RandomNumberGenerator {
         record.source = SourceLocation(fileID: "Module\(issue)/File\(issue % 5).swift", line: issue, function: "f()")
         if below(3) == 0 { record.metadata = ["number": .integer(number)] }
         if below(20) == 0 { record.message = "\u{1}whole \(number)" }
-        if below(30) == 0 { record.causes = [Cause(domain: "d", code: number, message: "beneath")] }
+        if below(30) == 0 { record.causes = [IssueCause(domain: "d", code: Int(number), message: "beneath")] }
         if below(15) == 0 { record.reportable = false }
         if below(5) == 0 {
             record.occurredAt = IssueTimestamp(millisecondsSince1970: 1_700_000_000_000 + below(1_000_000_000))

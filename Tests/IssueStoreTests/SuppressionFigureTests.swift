@@ -75,7 +75,7 @@ struct SuppressionFigureTests {
             let writer = try store.writer()
             try store.store([IssueRecord(message: "m")], to: writer)
             var filter = IssueFilter()
-            filter.fates = [.pending]
+            filter.outcomes = [.pending]
             let query = StoreReader.GroupQuery(
                 filter: filter, order: .newest, limit: 10, after: nil, sparkline: nil, now: store.wall)
             let reader = try store.reader()

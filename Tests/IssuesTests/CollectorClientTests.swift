@@ -13,11 +13,11 @@ struct CollectorClientTests {
         _ id: String, at fixture: CollectorFixture, retries: Bool = true, timeout: Duration = .seconds(600)
     )
         async throws
-        -> [Fate]
+        -> [IssueFate.Outcome]
     {
         try await client.fates(
             AwaitParameters(id: id, timeout: timeout), at: .init(socket: fixture.path), retries: retries
-        ).fates.map(\.fate)
+        ).fates.map(\.outcome)
     }
 
     private func show(at fixture: CollectorFixture) async throws {

@@ -13,7 +13,7 @@ struct CollectorConnectionTests {
             #expect(connection.path == fixture.path)
 
             let reply: AwaitReply = try connection.call(.await, AwaitParameters(id: "x"))
-            #expect(reply.fates.map(\.fate) == [.delivered])
+            #expect(reply.fates.map(\.outcome) == [.delivered])
 
             do throws(CollectorConnectionError) {
                 _ = try connection.call(.show, ShowParameters(id: "x"), returning: ShowReply.self)

@@ -34,10 +34,14 @@ struct DescriptionTests {
     @Test("A fate is described by destination, outcome, attempts, time and response")
     func fates() {
         let time = IssueTimestamp(millisecondsSince1970: 0)
-        func text(_ fate: Fate, attempts: Int64, at: IssueTimestamp? = nil, answer: String? = nil, twice: Bool = false)
-            -> String
-        {
-            "\(IssueFate(DestinationFate(destination: "logzio", fate: fate, attempts: attempts, at: at, answer: answer, maybeDuplicate: twice)))"
+        func text(
+            _ outcome: IssueFate.Outcome, attempts: Int, at time: IssueTimestamp? = nil, answer: String? = nil,
+            twice: Bool = false
+        ) -> String {
+            let fate = IssueFate(
+                destination: "logzio", outcome: outcome, attempts: attempts, timestamp: time, answer: answer,
+                maybeDuplicate: twice)
+            return "\(fate)"
         }
         #expect(text(.pending, attempts: 0) == "logzio: pending")
         #expect(

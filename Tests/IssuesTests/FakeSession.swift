@@ -39,9 +39,9 @@ final class FakeSession: Sendable {
             }
             collector.countAwait()
             let isSettled = collector.waitsForFates(within: parameters?.timeout ?? .zero)
-            let fate = DestinationFate(
-                destination: "LogzIO", fate: isSettled ? .delivered : .pending, attempts: 1,
-                at: IssueTimestamp(millisecondsSince1970: 0), answer: "200", maybeDuplicate: false)
+            let fate = IssueFate(
+                destination: "LogzIO", outcome: isSettled ? .delivered : .pending, attempts: 1,
+                timestamp: IssueTimestamp(millisecondsSince1970: 0), answer: "200", maybeDuplicate: false)
             return reply(AwaitReply(fates: [fate]))
         case .records? where call.more:
             return reply(RecordsReply(records: [], next: "1"), continues: true)

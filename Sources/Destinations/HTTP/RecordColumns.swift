@@ -36,8 +36,8 @@ package enum RecordColumns {
             record.causes.map { cause in
                 var members: [JSONValue.Member] = []
                 if let domain = cause.domain { members.append(.init("domain", .string(domain))) }
-                if let code = cause.code { members.append(.init("code", .integer(code))) }
-                if let message = cause.message { members.append(.init("message", .string(message))) }
+                if let code = cause.code { members.append(.init("code", .integer(Int64(code)))) }
+                if !cause.message.isEmpty { members.append(.init("message", .string(cause.message))) }
                 return .object(members)
             })
     }

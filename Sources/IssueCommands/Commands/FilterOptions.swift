@@ -22,7 +22,8 @@ enum FilterOptions {
     static let since = OptionSpecification("since", short: "S", value: "TIME", "Not older than TIME")
     static let until = OptionSpecification("until", short: "U", value: "TIME", "Not newer than TIME")
     static let fate = OptionSpecification(
-        "fate", value: "FATE", "Only this fate: \(Fate.allCases.map(\.name).joined(separator: ", ")) (repeatable)")
+        "fate", value: "FATE",
+        "Only this fate: \(IssueFate.Outcome.allCases.map(\.name).joined(separator: ", ")) (repeatable)")
     static let destination = OptionSpecification("destination", value: "NAME", "The destination that --fate refers to")
 
     static let all = [
@@ -45,9 +46,9 @@ enum FilterOptions {
         filter.users = try each(user, in: arguments, expected: "a user id") { UInt32($0) }
         filter.units = arguments.all(unit)
         filter.states = try each(state, in: arguments, words: GroupState.allCases.map(\.name), GroupState.init(name:))
-        filter.fates = try each(fate, in: arguments, words: Fate.allCases.map(\.name)) {
+        filter.outcomes = try each(fate, in: arguments, words: IssueFate.Outcome.allCases.map(\.name)) {
             // Accepts the spelling of tables as well.
-            Fate(name: $0.replacing("-", with: "_"))
+            IssueFate.Outcome(name: $0.replacing("-", with: "_"))
         }
         filter.destination = arguments[destination]
         filter.since = try moment(since, in: arguments, at: now)

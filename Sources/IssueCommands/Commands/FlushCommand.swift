@@ -66,7 +66,7 @@ struct FlushCommand: Command {
     /// `logzio: 12 delivered, 1 summarised, 3 still pending (waiting: no answer)`.
     private func line(_ destination: DestinationStatus, since earlier: Ledger) -> String {
         var parts: [String] = []
-        for fate in Fate.allCases where fate != .pending {
+        for fate in IssueFate.Outcome.allCases where fate != .pending {
             let count = destination.ledger[fate] - earlier[fate]
             if count > 0 { parts.append("\(Quantity.text(count)) \(fate.label)") }
         }

@@ -192,7 +192,7 @@ struct LedgerTable {
         var rows = [
             [Cell("  received")] + destinations.map { Cell(Quantity.text($0.ledger.received)) }
         ]
-        for (index, fate) in Fate.allCases.enumerated() {
+        for (index, fate) in IssueFate.Outcome.allCases.enumerated() {
             let sign = index == 0 ? "=" : "+"
             rows.append(
                 [Cell("\(sign) \(fate.label)")] + destinations.map { Cell(Quantity.text($0.ledger[fate])) })
@@ -204,7 +204,7 @@ struct LedgerTable {
 
     private func verdict(_ ledger: Ledger) -> Cell {
         if ledger.balances { return Cell("balances") }
-        let sum = Fate.allCases.reduce(Int64(0)) { $0 &+ ledger[$1] }
+        let sum = IssueFate.Outcome.allCases.reduce(Int64(0)) { $0 &+ ledger[$1] }
         let difference = ledger.received &- sum
         return Cell("off by \(Quantity.text(difference))", style: .error)
     }

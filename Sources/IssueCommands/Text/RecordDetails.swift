@@ -161,7 +161,7 @@ struct RecordDetails {
             page.heading("Causes")
             for (number, cause) in record.causes.enumerated() {
                 let head = [cause.domain, cause.code.map { String($0) }].compactMap(\.self).joined(separator: " ")
-                let parts = [head, cause.message ?? ""].filter { !$0.isEmpty }
+                let parts = [head, cause.message].filter { !$0.isEmpty }
                 page.add(["\(number + 1). " + TerminalSanitizer.line(parts.joined(separator: ": "))])
             }
         }
@@ -186,8 +186,8 @@ struct RecordDetails {
         let rows = reply.fates.map { fate in
             let answer = fate.answer ?? "-"
             return [
-                Cell(fate.destination), Cell(fate.fate.label), Cell(String(fate.attempts)),
-                Cell(fate.at.map { RelativeTime.text($0, now: now) } ?? "-"),
+                Cell(fate.destination), Cell(fate.outcome.label), Cell(String(fate.attempts)),
+                Cell(fate.timestamp.map { RelativeTime.text($0, now: now) } ?? "-"),
                 Cell(fate.maybeDuplicate ? "\(answer) (perhaps received twice)" : answer),
             ]
         }
@@ -195,7 +195,7 @@ struct RecordDetails {
     }
 }
 
-extension Fate {
+extension IssueFate.Outcome {
     /// The name for users.
     var label: String { self == .deadLettered ? "dead-lettered" : name }
 }

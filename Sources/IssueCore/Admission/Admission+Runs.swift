@@ -13,7 +13,7 @@ extension Admission {
         -> SuppressedRun?
     {
         // Reserved shares are checked record by record.
-        guard candidate.severity != .critical else { return nil }
+        if candidate.severity == .critical { return nil }
         switch reason {
         case .groupRate:
             guard let group = groups.peek(candidate.group) else { return nil }

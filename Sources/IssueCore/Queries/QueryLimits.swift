@@ -47,7 +47,7 @@ package enum QueryLimits {
         try check("users", count: filter.users?.count)
         try check("units", count: filter.units?.count)
         try check("states", count: filter.states?.count)
-        try check("fates", count: filter.fates?.count)
+        try check("fates", count: filter.outcomes?.count)
         guard let text = filter.text else { return }
         let bytes = text.utf8.count
         guard bytes <= maxTextBytes else {

@@ -282,7 +282,7 @@ extension QueryAnswer.Content {
         case .progress: .progress
         case .page(_, let next): .page(next: next)
         case .news(let reply, let row): .news(row: row, hasRecords: reply != nil)
-        case .fates(let fates): .fates(arePending: fates.contains { $0.fate == .pending })
+        case .fates(let fates): .fates(arePending: fates.contains { $0.outcome == .pending })
         }
     }
 

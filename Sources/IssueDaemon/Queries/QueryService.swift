@@ -213,7 +213,7 @@ final class QueryService: Sendable {
     /// user may read no records.
     private func fates(
         _ parameters: AwaitParameters, _ job: QueryJob, _ reader: StoreReader
-    ) throws -> [DestinationFate] {
+    ) throws -> [IssueFate] {
         var viewer = job.viewer
         if viewer == .nothing, try reader.isReporter(job.process, of: parameters.id) {
             viewer = .user(job.process.sender.uid)
@@ -473,7 +473,7 @@ struct QueryAnswer: Sendable {
         /// New records for a follower, or nil if there are none, and the last row that the follower has then seen.
         case news([UInt8]?, row: RowID)
         /// The fates of the awaited record.
-        case fates([DestinationFate])
+        case fates([IssueFate])
     }
 
     /// The memory that a reply takes until the thread of the socket has it.

@@ -135,9 +135,9 @@ package struct ShowReply: Equatable, Sendable {
     /// The record; nil if all records of the group have been removed.
     package var record: StoredRecord?
     package var group: IssueGroup
-    package var fates: [DestinationFate]
+    package var fates: [IssueFate]
 
-    package init(record: StoredRecord? = nil, group: IssueGroup, fates: [DestinationFate]) {
+    package init(record: StoredRecord? = nil, group: IssueGroup, fates: [IssueFate]) {
         self.record = record
         self.group = group
         self.fates = fates

@@ -96,7 +96,7 @@ package struct Ledger: Equatable, Sendable {
     }
 
     /// The number of records with a fate.
-    package subscript(fate: Fate) -> Int64 {
+    package subscript(fate: IssueFate.Outcome) -> Int64 {
         get {
             switch fate {
             case .pending: pending
@@ -127,7 +127,7 @@ extension Ledger: JSONObjectCodable {
 
     package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
         try members.required("received", &received)
-        for fate in Fate.allCases { try members.required(fate.name, &self[fate]) }
+        for fate in IssueFate.Outcome.allCases { try members.required(fate.name, &self[fate]) }
     }
 }
 

@@ -18,8 +18,8 @@ package struct IssueFilter: Equatable, Sendable {
     package var users: [UInt32]?
     package var units: [String]?
     package var states: [GroupState]?
-    package var fates: [Fate]?
-    /// The destination that `fates` refers to.
+    package var outcomes: [IssueFate.Outcome]?
+    /// The destination that `outcomes` refers to.
     package var destination: String?
     package var since: IssueTimestamp?
     package var until: IssueTimestamp?
@@ -43,7 +43,7 @@ extension IssueFilter: JSONObjectCodable {
         try members.optional("users", &users)
         try members.optional("units", &units)
         try members.optional("states", &states)
-        try members.optional("fates", &fates)
+        try members.optional("fates", &outcomes)
         try members.optional("destination", &destination)
         try members.optional("since", &since)
         try members.optional("until", &until)

@@ -15,16 +15,16 @@ extension ForwardingOutbox {
         var dead: Set<RowID>
         var notes: BatchManifest
 
-        func fate(of row: RowID) -> Fate {
+        func fate(of row: RowID) -> IssueFate.Outcome {
             if withheld.contains(row) { return .withheld }
             if dead.contains(row) { return .deadLettered }
-            return sentRows.contains(row) ? Fate(ofSentByState: state) : .summarised
+            return sentRows.contains(row) ? IssueFate.Outcome(ofSentByState: state) : .summarised
         }
     }
 
     private struct Key: Hashable {
         var account: AccountID
-        var fate: Fate
+        var fate: IssueFate.Outcome
     }
 
     /// Subtracts erased records from the ledger, and removes them from batches that await a response.
@@ -59,7 +59,7 @@ extension ForwardingOutbox {
             var span: Span?
             var sending: Set<RowID> = []
             for record in toErase where record.row >= destination.first && record.row <= destination.last {
-                var fate = Fate.pending
+                var fate = IssueFate.Outcome.pending
                 var holder: Span?
                 if let carrier = try single(record.row, destination.id) {
                     if carrier > 0, let batch = try self.span(batch: carrier) {
@@ -93,13 +93,15 @@ extension ForwardingOutbox {
     }
 
     /// Returns what the ledger has for an account, a destination and a fate.
-    func sum(of fate: Fate, _ account: AccountID, _ destination: Int64) throws(SQLiteError) -> LedgerChanges.Sum {
+    func sum(of fate: IssueFate.Outcome, _ account: AccountID, _ destination: Int64) throws(SQLiteError)
+        -> LedgerChanges.Sum
+    {
         try connection.withStatement(
             "SELECT records, occurrences FROM ledger WHERE destination = ?1 AND account = ?2 AND fate = ?3"
         ) { statement throws(SQLiteError) in
             statement.bind(destination, at: 1)
             statement.bind(account, at: 2)
-            statement.bind(Int64(fate.rawValue), at: 3)
+            statement.bind(Int64(fate.databaseValue), at: 3)
             return try statement.first { LedgerChanges.Sum(records: $0.int64(0), occurrences: $0.int64(1)) } ?? .init()
         }
     }

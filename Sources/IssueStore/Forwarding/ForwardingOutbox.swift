@@ -95,11 +95,11 @@ struct ForwardingOutbox {
             if settlement.outcome.left.contains(line) { continue }
             // The record left the batch, and its fate was set when it was removed.
             if gone.contains(record.row), settlement.left.contains(line) { continue }
-            let arrived: Fate = settlement.outcome.isConfirmed ? .delivered : .unconfirmed
+            let arrived: IssueFate.Outcome = settlement.outcome.isConfirmed ? .delivered : .unconfirmed
             let fate = dead[line] == nil ? arrived : .deadLettered
             // Retention may have removed it while the request was in flight. Now it is known to have been
             // delivered.
-            let before: Fate = gone.contains(record.row) ? .expired : .pending
+            let before: IssueFate.Outcome = gone.contains(record.row) ? .expired : .pending
             if !run.add(record, from: before, to: fate) {
                 ledger.move(run, in: destination)
                 run = FateRun(record, from: before, to: fate)
@@ -266,7 +266,7 @@ extension LedgerChanges {
         moved(run.sum, account: run.account, destination: destination, from: run.before, to: run.fate)
     }
 
-    fileprivate mutating func move(_ tally: NewBatch.Tally, in destination: Int64, to fate: Fate) {
+    fileprivate mutating func move(_ tally: NewBatch.Tally, in destination: Int64, to fate: IssueFate.Outcome) {
         let sum = Sum(records: tally.records, occurrences: tally.occurrences)
         moved(sum, account: tally.account, destination: destination, from: .pending, to: fate)
     }
@@ -446,13 +446,13 @@ package struct StoredBatch: Equatable, Sendable {
 /// Consecutive records of one account with the same change of fate.
 struct FateRun {
     private(set) var account: AccountID = 0
-    private(set) var before = Fate.pending
-    private(set) var fate = Fate.pending
+    private(set) var before = IssueFate.Outcome.pending
+    private(set) var fate = IssueFate.Outcome.pending
     private(set) var sum = LedgerChanges.Sum()
 
     init() {}
 
-    init(_ record: SentRecord, from before: Fate, to fate: Fate) {
+    init(_ record: SentRecord, from before: IssueFate.Outcome, to fate: IssueFate.Outcome) {
         account = record.account
         self.before = before
         self.fate = fate
@@ -460,7 +460,7 @@ struct FateRun {
     }
 
     /// Adds a record to the run. Returns `false` if it does not belong to this run.
-    mutating func add(_ record: SentRecord, from before: Fate, to fate: Fate) -> Bool {
+    mutating func add(_ record: SentRecord, from before: IssueFate.Outcome, to fate: IssueFate.Outcome) -> Bool {
         guard record.account == account, before == self.before, fate == self.fate else { return false }
         sum.records += 1
         sum.occurrences += record.count
@@ -468,7 +468,7 @@ struct FateRun {
     }
 }
 
-extension Fate {
+extension IssueFate.Outcome {
     /// Returns the fate of records in a batch that were not refused, by the `state` of the batch: 0 awaits a response,
     /// 1 is delivered, 2 was sent to a destination that does not confirm.
     init(ofSentByState state: Int64) {

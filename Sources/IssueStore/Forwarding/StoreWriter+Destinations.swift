@@ -138,7 +138,7 @@ extension ForwardingOutbox {
             }
         }
         for (series, sum) in zip(numbers.ids, sums) {
-            for fate in [LedgerChanges.received, Int64(Fate.pending.rawValue)] {
+            for fate in [LedgerChanges.received, Int64(IssueFate.Outcome.pending.databaseValue)] {
                 try connection.withStatement(
                     """
                     INSERT INTO ledger (destination, account, fate, records, occurrences)

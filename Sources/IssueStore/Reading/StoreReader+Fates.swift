@@ -4,7 +4,7 @@ import SQLiteKit
 
 extension StoreReader {
     /// Returns the fate of a record at each destination.
-    func fates(ofRow row: RowID) throws -> [DestinationFate] {
+    func fates(ofRow row: RowID) throws -> [IssueFate] {
         let destinations = try connection.withStatement(
             """
             SELECT id, name, cursor FROM destinations
@@ -14,7 +14,7 @@ extension StoreReader {
             statement.bind(row, at: 1)
             return try statement.all { (id: $0.int64(0), name: $0.text(1), cursor: $0.id(2, as: RowID.self)) }
         }
-        var fates: [DestinationFate] = []
+        var fates: [IssueFate] = []
         for destination in destinations {
             fates.append(try fate(ofRow: row, destination.id, destination.name, cursor: destination.cursor))
         }
@@ -22,7 +22,7 @@ extension StoreReader {
     }
 
     /// Returns the fates with the responses that a viewer may see.
-    private func fates(ofRow row: RowID, _ viewer: Viewer) throws -> [DestinationFate] {
+    private func fates(ofRow row: RowID, _ viewer: Viewer) throws -> [IssueFate] {
         try fates(ofRow: row).map { fate in
             var fate = fate
             fate.answer = viewer.shown(answer: fate.answer)
@@ -35,7 +35,7 @@ extension StoreReader {
         /// Nil if none of the group's records is stored any longer.
         package var record: StoredRecord?
         package var group: IssueGroup
-        package var fates: [DestinationFate]
+        package var fates: [IssueFate]
     }
 
     /// Returns a record by its id, or the newest record of a group by the group's id.
@@ -70,7 +70,7 @@ extension StoreReader {
     ///   - viewer: The client that asks.
     /// - Throws: `QueryFailure.notFound` if the record does not exist or the viewer must not see it, `.invalidFilter`
     ///   if the destination does not exist; otherwise the error of the query.
-    package func fates(of id: String, _ destination: String? = nil, viewer: Viewer) throws -> [DestinationFate] {
+    package func fates(of id: String, _ destination: String? = nil, viewer: Viewer) throws -> [IssueFate] {
         try snapshot {
             let row = try find(id, viewer: viewer).row
             try expectDestination(destination)

@@ -39,7 +39,7 @@ extension StoreReader {
     ///
     /// - Throws: `QueryFailure` if the query is invalid, or the error of the query.
     package func groups(_ query: GroupQuery, viewer: Viewer) throws -> GroupPage {
-        guard query.filter.fates == nil, query.filter.destination == nil else {
+        guard query.filter.outcomes == nil, query.filter.destination == nil else {
             throw QueryFailure.invalidFilter(field: "fates", reason: "groups cannot be filtered by fate")
         }
         let selection = try SeriesSelection(query.filter, viewer: viewer)
@@ -259,28 +259,28 @@ extension StoreReader {
 extension StoreReader {
     func fate(
         ofRow row: RowID, _ destination: Int64, _ name: String, cursor: RowID
-    ) throws -> DestinationFate {
-        var fate = DestinationFate(
-            destination: name, fate: .pending, attempts: 0, at: nil, answer: nil, maybeDuplicate: false)
+    ) throws -> IssueFate {
+        var fate = IssueFate(
+            destination: name, outcome: .pending, attempts: 0, timestamp: nil, answer: nil, maybeDuplicate: false)
         guard let batch = try batch(of: row, destination, cursor: cursor) else { return fate }
         let list: (BatchList) -> Bool = { batch.lists[$0]?.contains(row) == true }
-        fate.at = batch.at
+        fate.timestamp = batch.at
         if list(.withheld) {
             // The record was never in a request, so the response does not apply to it.
-            fate.fate = .withheld
+            fate.outcome = .withheld
             return fate
         } else if list(.dead) {
-            fate.fate = .deadLettered
+            fate.outcome = .deadLettered
             fate.maybeDuplicate = batch.maybeDuplicate
             try complete(&fate, letterOf: row, destination)
         } else if list(.sent) {
-            fate.fate = Fate(ofSentByState: batch.state)
-            fate.attempts = batch.attempts
+            fate.outcome = IssueFate.Outcome(ofSentByState: batch.state)
+            fate.attempts = Int(clamping: batch.attempts)
             fate.answer = batch.answer
             fate.maybeDuplicate = batch.maybeDuplicate
-            if fate.fate == .pending { try complete(&fate, sending: destination) }
+            if fate.outcome == .pending { try complete(&fate, sending: destination) }
         } else {
-            fate.fate = .summarised
+            fate.outcome = .summarised
             try complete(&fate, held: batch.held.reason(of: row), row, destination)
         }
         return fate
@@ -337,16 +337,16 @@ extension StoreReader {
 
     /// Applies the fate of the summary that counts a suppressed record: the record is dead-lettered with it.
     private func complete(
-        _ fate: inout DestinationFate, held reason: SuppressionReason?, _ row: RowID, _ destination: Int64
+        _ fate: inout IssueFate, held reason: SuppressionReason?, _ row: RowID, _ destination: Int64
     ) throws {
         guard let reason, let summary = try connection.summary(tellingOf: row, for: reason, destination),
             summary.state == .dead
         else { return }
-        fate.fate = .deadLettered
+        fate.outcome = .deadLettered
         try complete(&fate, letterOfSummary: summary.id)
     }
 
-    private func complete(_ fate: inout DestinationFate, letterOfSummary summary: Int64) throws {
+    private func complete(_ fate: inout IssueFate, letterOfSummary summary: Int64) throws {
         try connection.withStatement("SELECT attempts, at, answer FROM dead_letters WHERE summary = ?1") { statement in
             statement.bind(summary, at: 1)
             _ = try statement.first { fate.takes(letter: $0) }
@@ -354,7 +354,7 @@ extension StoreReader {
     }
 
     /// Takes the response to a dead-lettered record from its dead letter, which alone has it.
-    private func complete(_ fate: inout DestinationFate, letterOf row: RowID, _ destination: Int64) throws {
+    private func complete(_ fate: inout IssueFate, letterOf row: RowID, _ destination: Int64) throws {
         try connection.withStatement(
             "SELECT attempts, at, answer FROM dead_letters WHERE record = ?1 AND destination = ?2"
         ) { statement in
@@ -365,13 +365,13 @@ extension StoreReader {
     }
 
     /// Takes the attempts of the current batch from the destination's state. A preempted batch shows the same numbers.
-    private func complete(_ fate: inout DestinationFate, sending destination: Int64) throws {
+    private func complete(_ fate: inout IssueFate, sending destination: Int64) throws {
         let state = try connection.withStatement("SELECT state FROM destinations WHERE id = ?1") { statement in
             statement.bind(destination, at: 1)
             return try statement.first { DestinationRow.State(json: $0.text(0)) }
         }
         guard let state, state.batchAttempts > 0 else { return }
-        fate.attempts = state.batchAttempts
+        fate.attempts = Int(clamping: state.batchAttempts)
         fate.answer = state.lastAnswer
     }
 
@@ -391,10 +391,10 @@ extension StoreReader {
     }
 }
 
-extension DestinationFate {
+extension IssueFate {
     fileprivate mutating func takes(letter row: borrowing Row) {
-        attempts = row.int64(0)
-        at = IssueTimestamp(millisecondsSince1970: row.int64(1))
+        attempts = row.int(0)
+        timestamp = IssueTimestamp(millisecondsSince1970: row.int64(1))
         answer = row.optionalText(2)
     }
 }

@@ -15,7 +15,7 @@ extension StoreReader {
     package func histogram(
         _ filter: IssueFilter, _ frame: HistogramFrame, by dimension: HistogramDimension, viewer: Viewer
     ) throws -> [HistogramSeries] {
-        guard filter.fates == nil, filter.destination == nil else {
+        guard filter.outcomes == nil, filter.destination == nil else {
             throw QueryFailure.invalidFilter(field: "fates", reason: "counts cannot be filtered by fate")
         }
         let selection = try SeriesSelection(filter, viewer: viewer)

@@ -126,9 +126,9 @@ extension StoreReader {
 
     /// Returns whether a record has one of the fates in the filter.
     func matches(fatesOf row: RowID, _ filter: IssueFilter) throws -> Bool {
-        guard let fates = filter.fates else { return true }
+        guard let fates = filter.outcomes else { return true }
         return try self.fates(ofRow: row).contains { own in
-            fates.contains(own.fate) && (filter.destination == nil || own.destination == filter.destination)
+            fates.contains(own.outcome) && (filter.destination == nil || own.destination == filter.destination)
         }
     }
 

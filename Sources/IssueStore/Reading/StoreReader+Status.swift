@@ -139,7 +139,7 @@ extension StoreReader {
                 if row.int64(2) == LedgerChanges.received {
                     if destination == 0 { received[user] = sum }
                     ledgers[destination, default: [:]][user, default: Ledger()].received = sum
-                } else if let fate = Fate(rawValue: UInt8(clamping: row.int64(2))) {
+                } else if let fate = IssueFate.Outcome(databaseValue: UInt8(clamping: row.int64(2))) {
                     ledgers[destination, default: [:]][user, default: Ledger()][fate] = sum
                 }
             }
@@ -274,7 +274,7 @@ package struct StoreFigures: Sendable {
         var sum = Ledger()
         for (user, ledger) in ledgers where viewer.sees(user) {
             sum.received = sum.received.clampedSum(ledger.received)
-            for fate in Fate.allCases { sum[fate] = sum[fate].clampedSum(ledger[fate]) }
+            for fate in IssueFate.Outcome.allCases { sum[fate] = sum[fate].clampedSum(ledger[fate]) }
         }
         return sum
     }

@@ -283,7 +283,9 @@ package final class QuarantinedStore {
     /// Returns whether a destination still has to receive the record. If that is unreadable, returns `true`, because
     /// records are delivered at least once.
     private func isPending(_ row: RowID) -> Bool {
-        if let fates = try? reader.fates(ofRow: row) { return fates.isEmpty || fates.contains { $0.fate == .pending } }
+        if let fates = try? reader.fates(ofRow: row) {
+            return fates.isEmpty || fates.contains { $0.outcome == .pending }
+        }
         guard isOlder else { return true }
         return (try? isPendingByCursors(row)) ?? true
     }

@@ -324,23 +324,25 @@ struct LedgerChanges {
         add(sum, destination: 0, account: account, fate: Self.received)
         for destination in destinations {
             add(sum, destination: destination, account: account, fate: Self.received)
-            add(sum, destination: destination, account: account, fate: Int64(Fate.pending.rawValue))
+            add(sum, destination: destination, account: account, fate: Int64(IssueFate.Outcome.pending.databaseValue))
         }
     }
 
     /// Moves records of an account from one fate to another.
-    mutating func moved(_ sum: Sum, account: AccountID, destination: Int64, from: Fate, to: Fate) {
+    mutating func moved(
+        _ sum: Sum, account: AccountID, destination: Int64, from: IssueFate.Outcome, to: IssueFate.Outcome
+    ) {
         let negative = Sum(records: -sum.records, occurrences: -sum.occurrences)
-        add(negative, destination: destination, account: account, fate: Int64(from.rawValue))
-        add(sum, destination: destination, account: account, fate: Int64(to.rawValue))
+        add(negative, destination: destination, account: account, fate: Int64(from.databaseValue))
+        add(sum, destination: destination, account: account, fate: Int64(to.databaseValue))
     }
 
     /// Subtracts erased records of an account from what a destination has received, and from their fate unless it is
     /// nil.
-    mutating func erased(_ sum: Sum, account: AccountID, destination: Int64, fate: Fate?) {
+    mutating func erased(_ sum: Sum, account: AccountID, destination: Int64, fate: IssueFate.Outcome?) {
         let negative = Sum(records: -sum.records, occurrences: -sum.occurrences)
         add(negative, destination: destination, account: account, fate: Self.received)
-        if let fate { add(negative, destination: destination, account: account, fate: Int64(fate.rawValue)) }
+        if let fate { add(negative, destination: destination, account: account, fate: Int64(fate.databaseValue)) }
     }
 
     private mutating func add(_ sum: Sum, destination: Int64, account: AccountID, fate: Int64) {

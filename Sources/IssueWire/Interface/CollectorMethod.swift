@@ -75,9 +75,9 @@ extension AwaitParameters: JSONObjectCodable {
 
 /// The reply of `Await`: the fate of the record at each destination.
 package struct AwaitReply: Equatable, Sendable {
-    package var fates: [DestinationFate]
+    package var fates: [IssueFate]
 
-    package init(fates: [DestinationFate]) {
+    package init(fates: [IssueFate]) {
         self.fates = fates
     }
 }

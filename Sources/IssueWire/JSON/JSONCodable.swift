@@ -185,6 +185,3 @@ extension JSONStringEnum where Self: RawRepresentable<String> {
     package var name: String { rawValue }
     package init?(name: String) { self.init(rawValue: name) }
 }
-
-extension IssueLevel: JSONStringEnum {}
-extension Fate: JSONStringEnum {}

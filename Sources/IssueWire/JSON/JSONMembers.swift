@@ -118,12 +118,12 @@ package struct JSONMembers: ~Escapable {
         }
     }
 
-    /// A list that is empty if it is absent. An empty list is not written.
-    package mutating func nonempty<Element: JSONCodable>(
-        _ name: String, _ list: inout [Element]
+    /// A list or a text that is empty if it is absent. An empty one is not written.
+    package mutating func nonempty<Value: JSONCodable & RangeReplaceableCollection>(
+        _ name: String, _ value: inout Value
     ) throws(FieldError) {
-        if pass == .writing, list.isEmpty { return }
-        try defaulted(name, &list, [])
+        if pass == .writing, value.isEmpty { return }
+        try defaulted(name, &value, Value())
     }
 
     // MARK: Passes

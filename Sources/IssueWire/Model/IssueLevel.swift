@@ -44,3 +44,5 @@ public enum IssueLevel: String, Sendable, Hashable, Codable, CaseIterable, Compa
         left.rank < right.rank
     }
 }
+
+extension IssueLevel: JSONStringEnum {}

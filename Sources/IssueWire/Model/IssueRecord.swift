@@ -15,7 +15,7 @@ package struct IssueRecord: Equatable, Sendable {
     /// The fingerprint chosen by the sender; nil to let the daemon compute it.
     package var fingerprint: String?
     package var backtrace: [Frame]
-    package var causes: [Cause]
+    package var causes: [IssueCause]
     /// A JSON object, as sent by the client.
     package var metadata: JSONValue?
     /// `false` to never forward the record; nil for `true`.
@@ -25,7 +25,7 @@ package struct IssueRecord: Equatable, Sendable {
         message: String, severity: IssueLevel? = nil, domain: String? = nil, code: Int64? = nil,
         occurredAt: IssueTimestamp? = nil, firstOccurredAt: IssueTimestamp? = nil, count: Int64? = nil,
         source: SourceLocation? = nil, app: Application? = nil, fingerprint: String? = nil,
-        backtrace: [Frame] = [], causes: [Cause] = [], metadata: JSONValue? = nil, reportable: Bool? = nil
+        backtrace: [Frame] = [], causes: [IssueCause] = [], metadata: JSONValue? = nil, reportable: Bool? = nil
     ) {
         self.message = message
         self.severity = severity
@@ -136,33 +136,42 @@ extension Application: JSONObjectCodable {
     }
 }
 
-/// An underlying error of the reported one.
-package struct Cause: Hashable, Sendable {
-    package var domain: String?
-    package var code: Int64?
-    package var message: String?
+/// An error that caused a reported one, or that a responder replaced.
+public struct IssueCause: Hashable, Sendable {
+    /// The kind of the error, usually its type's qualified name. Nil if unknown.
+    public var domain: String?
+    /// The number of the error within its domain. Nil if it has none.
+    public var code: Int?
+    /// The text of the error. Empty if unknown.
+    public var message: String
 
-    package init(domain: String? = nil, code: Int64? = nil, message: String? = nil) {
+    /// Creates a cause.
+    ///
+    /// - Parameters:
+    ///   - domain: The kind of the error. Nil if unknown.
+    ///   - code: The number of the error within its domain. Nil if it has none.
+    ///   - message: The text of the error.
+    public init(domain: String? = nil, code: Int? = nil, message: String) {
         self.domain = domain
         self.code = code
         self.message = message
     }
 }
 
-extension Cause: JSONObjectCodable {
-    package static var initial: Self { Self() }
+extension IssueCause: JSONObjectCodable {
+    package static var initial: Self { Self(message: "") }
 
     package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
         try members.optional("domain", &domain)
         try members.optional("code", &code)
-        try members.optional("message", &message)
+        try members.nonempty("message", &message)
     }
 
     package func write(to writer: inout JSONWriter) {
         writer.openObject()
         writer.member("domain", ifPresent: domain)
         writer.member("code", ifPresent: code)
-        writer.member("message", ifPresent: message)
+        writer.member("message", ifPresent: message.isEmpty ? nil : message)
         writer.closeObject()
     }
 }

@@ -276,7 +276,7 @@ final class AwaitQueue: CallWork {
             entry.failure = .refused(error)
             keep(entry, at: now)
         } else if let fates = try? AwaitReply(json: reply.parameters).fates,
-            fates.contains(where: { $0.fate == .pending })
+            fates.contains(where: { $0.outcome == .pending })
         {
             entry.known = reply
             entry.failure = nil

@@ -44,7 +44,7 @@ public struct Receipt: Sendable {
         do {
             let reply = try await CollectorClient.current.fates(
                 parameters, at: .init(found: stored.path), retries: true)
-            return reply.fates.map { IssueFate($0) }
+            return reply.fates
         } catch let error as CollectorConnectionError {
             throw DeliveryError(error, destination: destination)
         }
@@ -148,70 +148,5 @@ final class ReceiptState: Sendable {
             return continuation
         }
         continuation?.resume(throwing: CancellationError())
-    }
-}
-
-/// The fate of an issue for one destination.
-public struct IssueFate: Hashable, Sendable {
-    /// The state or final result of forwarding.
-    public struct Outcome: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
-        /// The name on the wire.
-        public var rawValue: String
-
-        /// Creates an outcome.
-        ///
-        /// - Parameter rawValue: The name on the wire.
-        public init(rawValue: String) { self.rawValue = rawValue }
-
-        /// The issue is still to be sent.
-        public static let pending = Outcome(rawValue: "pending")
-        /// The destination has accepted the issue.
-        public static let delivered = Outcome(rawValue: "delivered")
-        /// The issue was not sent itself, but counted in a summary that was sent.
-        public static let summarised = Outcome(rawValue: "summarised")
-        /// The issue was given up. It can be retried manually.
-        public static let deadLettered = Outcome(rawValue: "dead_lettered")
-        /// The issue is never forwarded.
-        public static let withheld = Outcome(rawValue: "withheld")
-        /// The issue exceeded its maximum age before it could be sent.
-        public static let expired = Outcome(rawValue: "expired")
-        /// The issue was sent to a destination that does not confirm.
-        public static let unconfirmed = Outcome(rawValue: "unconfirmed")
-
-        /// The name on the wire.
-        public var description: String { rawValue }
-    }
-
-    /// The name of the destination.
-    public var destination: String
-    /// The state or final result of forwarding.
-    public var outcome: Outcome
-    /// The number of attempts to send the issue.
-    public var attempts: Int
-    /// The time of the outcome. Nil if it is not known.
-    public var timestamp: IssueTimestamp?
-    /// The destination's response. Nil if there is none.
-    public var answer: String?
-    /// Whether the destination may have received the issue twice.
-    public var maybeDuplicate: Bool
-
-    package init(_ fate: DestinationFate) {
-        destination = fate.destination
-        outcome = Outcome(rawValue: fate.fate.name)
-        attempts = Int(clamping: fate.attempts)
-        timestamp = fate.at
-        answer = fate.answer
-        maybeDuplicate = fate.maybeDuplicate
-    }
-}
-
-extension IssueFate: CustomStringConvertible {
-    /// The destination, outcome, attempts, time and response in one line.
-    public var description: String {
-        var text = "\(destination): \(outcome)"
-        if attempts > 0 { text += attempts == 1 ? ", 1 attempt" : ", \(attempts) attempts" }
-        if let timestamp { text += ", \(timestamp)" }
-        if let answer { text += ", \(answer)" }
-        return maybeDuplicate ? text + ", perhaps received twice" : text
     }
 }

@@ -38,7 +38,7 @@ struct Decoding {
         record.firstOccurredAt = Self.time(decoded.firstOccurredAt)
         if !decoded.metadata.isEmpty { record.metadata = try? JSONValue(json: batch.string(decoded.metadata)) }
         if !decoded.details.isEmpty, let details = try? JSONValue(json: batch.string(decoded.details)) {
-            record.causes = details["causes"].flatMap { try? [Cause](json: $0) } ?? []
+            record.causes = details["causes"].flatMap { try? [IssueCause](json: $0) } ?? []
             record.backtrace = details["backtrace"].flatMap { try? [Frame](json: $0) } ?? []
         }
         return record

@@ -28,7 +28,7 @@ struct GeneratedRecords {
         record.fingerprint = text()
         if traffic.happens(oneIn: 4) {
             record.causes = (0..<traffic.number(below: 4)).map { _ in
-                Cause(domain: text(), code: integer(), message: text())
+                IssueCause(domain: text(), code: integer().map { Int($0) }, message: text() ?? "")
             }
         }
         if traffic.happens(oneIn: 4) {

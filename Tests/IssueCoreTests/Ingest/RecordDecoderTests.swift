@@ -35,7 +35,7 @@ struct RecordDecoderTests {
         #expect(record.fingerprint == "mine")
         #expect(record.count == 7)
         #expect(record.backtrace == [Frame(image: "shop", buildID: "ab", offset: 74565)])
-        #expect(record.causes == [Cause(domain: "D", code: -1, message: "m")])
+        #expect(record.causes == [IssueCause(domain: "D", code: -1, message: "m")])
         #expect(decoding.batch.string(decoding.batch.records[0].metadata) == #"{"a": [1, null]}"#)
         #expect(record.reportable == false)
         #expect(decoding.batch.records[0].isReportable == false)

@@ -15,7 +15,7 @@ struct QueryLimitsTests {
         ("users", { $0.users = Array(repeating: 1, count: $1) }),
         ("units", { $0.units = Array(repeating: "a", count: $1) }),
         ("states", { $0.states = Array(repeating: .open, count: $1) }),
-        ("fates", { $0.fates = Array(repeating: .pending, count: $1) }),
+        ("fates", { $0.outcomes = Array(repeating: .pending, count: $1) }),
     ]
 
     @Test("Each list of a filter has at most 256 entries; a longer one is refused with its name and the limit")

@@ -21,6 +21,6 @@ extension IssueRecord {
         backtrace: [
             Frame(image: "shop", buildID: "ab12", offset: 74565, symbol: "main", file: "main.swift", line: 1), Frame(),
         ],
-        causes: [Cause(domain: "NSCocoaErrorDomain", code: 4865, message: "…"), Cause()],
+        causes: [IssueCause(domain: "NSCocoaErrorDomain", code: 4865, message: "…"), IssueCause(message: "")],
         metadata: ["attempt": 3, "payload": ["price": nil, "list": [1, 2.5, true]]], reportable: true)
 }

@@ -24,7 +24,7 @@ struct RecordSampler {
             backtrace: few.map { _ in
                 Frame(image: text(), buildID: text(), offset: number(), symbol: text(), file: text(), line: number())
             },
-            causes: few.map { _ in Cause(domain: text(), code: number(), message: text()) },
+            causes: few.map { _ in IssueCause(domain: text(), code: number().map { Int($0) }, message: text() ?? "") },
             metadata: isThere ? ["a": json.value(), "b": json.value()] : nil, reportable: flag())
     }
 

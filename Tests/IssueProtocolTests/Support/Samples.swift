@@ -26,15 +26,16 @@ enum Samples {
         occurrences: 0, firstSeen: IssueTimestamp(millisecondsSince1970: 0),
         lastSeen: IssueTimestamp(millisecondsSince1970: 0))
 
-    static let fate = DestinationFate(
-        destination: "logz", fate: .deadLettered, attempts: 3, at: moment, answer: "400", maybeDuplicate: true)
+    static let fate = IssueFate(
+        destination: "logz", outcome: .deadLettered, attempts: 3, timestamp: moment, answer: "400", maybeDuplicate: true
+    )
 
-    static let minimalFate = DestinationFate(
-        destination: "logz", fate: .pending, attempts: 0, at: nil, answer: nil, maybeDuplicate: false)
+    static let minimalFate = IssueFate(
+        destination: "logz", outcome: .pending, attempts: 0, timestamp: nil, answer: nil, maybeDuplicate: false)
 
     static var ledger: Ledger {
         var ledger = Ledger()
-        for (index, fate) in Fate.allCases.enumerated() { ledger[fate] = Int64(1) << Int64(index) }
+        for (index, fate) in IssueFate.Outcome.allCases.enumerated() { ledger[fate] = Int64(1) << Int64(index) }
         ledger.received = 127
         return ledger
     }
@@ -79,7 +80,7 @@ enum Samples {
         filter.users = [0, .max]
         filter.units = ["shop.service"]
         filter.states = GroupState.allCases
-        filter.fates = Fate.allCases
+        filter.outcomes = IssueFate.Outcome.allCases
         filter.destination = "logz"
         filter.since = moment
         filter.until = moment

@@ -11,7 +11,7 @@ struct StoreModel {
         var process: ReportingProcess
         var account: Account
         var count: Int64
-        var fates: [Int64: Fate]
+        var fates: [Int64: IssueFate.Outcome]
     }
 
     struct Account: Hashable {
@@ -63,7 +63,7 @@ struct StoreModel {
         if let producer = call.numbering?.producer {
             newest[producer] = Numbered(call: call, process: process, firstRow: RowID(lastRow + 1))
         }
-        let fates = cursors.mapValues { _ in Fate.pending }
+        let fates = cursors.mapValues { _ in IssueFate.Outcome.pending }
         for record in records {
             let account = Account(uid: process.sender.uid, app: record.app?.name ?? process.sender.command ?? "")
             rows.append(
@@ -107,7 +107,7 @@ struct StoreModel {
         }
     }
 
-    subscript(row: RowID, destination: Int64) -> Fate? {
+    subscript(row: RowID, destination: Int64) -> IssueFate.Outcome? {
         get { rows[Int(row - 1)].fates[destination] }
         set { rows[Int(row - 1)].fates[destination] = newValue }
     }
@@ -124,7 +124,7 @@ struct StoreModel {
             add(0, 7, row)
             for (destination, fate) in row.fates {
                 add(destination, 7, row)
-                add(destination, Int64(fate.rawValue), row)
+                add(destination, Int64(fate.databaseValue), row)
             }
         }
         return sums

@@ -1,35 +1,3 @@
-package import IssueWire
-
-/// An error that caused a reported one, or that a responder replaced.
-public struct IssueCause: Hashable, Sendable {
-    /// The kind of the error, usually its type's qualified name. Nil if unknown.
-    public var domain: String?
-    /// The number of the error within its domain. Nil if it has none.
-    public var code: Int?
-    /// The text of the error.
-    public var message: String
-
-    /// Creates a cause.
-    ///
-    /// - Parameters:
-    ///   - domain: The kind of the error. Nil if unknown.
-    ///   - code: The number of the error within its domain. Nil if it has none.
-    ///   - message: The text of the error.
-    public init(domain: String? = nil, code: Int? = nil, message: String) {
-        self.domain = domain
-        self.code = code
-        self.message = message
-    }
-
-    package init(_ wire: Cause) {
-        self.init(domain: wire.domain, code: wire.code.map { Int(clamping: $0) }, message: wire.message ?? "")
-    }
-
-    package var wire: Cause {
-        Cause(domain: domain, code: code.map { Int64($0) }, message: message)
-    }
-}
-
 /// Collects the underlying errors of an error, outermost first.
 ///
 /// Any type can be an error, so errors may contain themselves, each other, or thousands of

@@ -1,0 +1,95 @@
+/// The fate of an issue for one destination.
+public struct IssueFate: Hashable, Sendable {
+    /// The name of the destination.
+    public var destination: String
+    /// The state or final result of forwarding.
+    public var outcome: Outcome
+    /// The number of attempts to send the issue, in a batch or in a part of one.
+    public var attempts: Int
+    /// The time of the outcome. Nil if the issue is pending or the time is not known.
+    public var timestamp: IssueTimestamp?
+    /// The destination's last response about the issue. Nil if there is none.
+    public var answer: String?
+    /// Whether the destination may have received the issue twice.
+    public var maybeDuplicate: Bool
+
+    package init(
+        destination: String, outcome: Outcome, attempts: Int, timestamp: IssueTimestamp?, answer: String?,
+        maybeDuplicate: Bool
+    ) {
+        self.destination = destination
+        self.outcome = outcome
+        self.attempts = attempts
+        self.timestamp = timestamp
+        self.answer = answer
+        self.maybeDuplicate = maybeDuplicate
+    }
+
+    /// The state or final result of forwarding.
+    public enum Outcome: String, CaseIterable, Hashable, Sendable, CustomStringConvertible {
+        /// The issue is still to be sent.
+        case pending
+        /// The destination has accepted the issue.
+        case delivered
+        /// The issue was not sent itself, but counted in a summary that was sent.
+        case summarised
+        /// The issue was given up. It can be retried manually.
+        case deadLettered = "dead_lettered"
+        /// The issue is never forwarded.
+        case withheld
+        /// The issue exceeded its maximum age before it could be sent.
+        case expired
+        /// The issue was sent to a destination that does not confirm.
+        case unconfirmed
+
+        /// The number of the outcome in the database.
+        package var databaseValue: UInt8 {
+            switch self {
+            case .pending: 0
+            case .delivered: 1
+            case .summarised: 2
+            case .deadLettered: 3
+            case .withheld: 4
+            case .expired: 5
+            case .unconfirmed: 6
+            }
+        }
+
+        /// Returns the outcome with a number in the database; nil if no such outcome exists.
+        package init?(databaseValue: UInt8) {
+            guard let match = Self.allCases.first(where: { $0.databaseValue == databaseValue }) else { return nil }
+            self = match
+        }
+
+        /// The name on the wire.
+        public var description: String { rawValue }
+    }
+}
+
+extension IssueFate: CustomStringConvertible {
+    /// The destination, outcome, attempts, time and response in one line.
+    public var description: String {
+        var text = "\(destination): \(outcome)"
+        if attempts > 0 { text += attempts == 1 ? ", 1 attempt" : ", \(attempts) attempts" }
+        if let timestamp { text += ", \(timestamp)" }
+        if let answer { text += ", \(answer)" }
+        return maybeDuplicate ? text + ", perhaps received twice" : text
+    }
+}
+
+extension IssueFate: JSONObjectCodable {
+    package static var initial: Self {
+        Self(destination: "", outcome: .pending, attempts: 0, timestamp: nil, answer: nil, maybeDuplicate: false)
+    }
+
+    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.required("destination", &destination)
+        try members.required("fate", &outcome)
+        try members.required("attempts", &attempts)
+        try members.optional("at", &timestamp)
+        try members.optional("answer", &answer)
+        try members.required("maybe_duplicate", &maybeDuplicate)
+    }
+}
+
+extension IssueFate.Outcome: JSONStringEnum {}
