@@ -145,7 +145,7 @@ final class FilterHarness {
     /// within the first and last minute of the filter may count or not.
     private func counts(
         _ filter: IssueFilter, _ matching: [Row]
-    ) -> (least: [String: Int64], most: [String: Int64]) {
+    ) -> (least: [String: Int], most: [String: Int]) {
         var wide = filter
         let minute: Int64 = 60_000
         wide.since = filter.since.map {
@@ -154,8 +154,8 @@ final class FilterHarness {
         wide.until = filter.until.map {
             IssueTimestamp(millisecondsSince1970: $0.millisecondsSince1970 / minute * minute + minute - 1)
         }
-        func count(_ filter: IssueFilter) -> [String: Int64] {
-            Dictionary(grouping: matching.filter { $0.isWithin(filter) }, by: \.group).mapValues { Int64($0.count) }
+        func count(_ filter: IssueFilter) -> [String: Int] {
+            Dictionary(grouping: matching.filter { $0.isWithin(filter) }, by: \.group).mapValues { $0.count }
         }
         return (count(filter), count(wide))
     }
@@ -234,8 +234,8 @@ final class FilterHarness {
                 && holds(filter.apps, record.app?.name ?? SampleStore.command)
                 && holds(filter.versions, record.app?.version)
                 && holds(filter.environments, record.app?.environment)
-                && (record.severity ?? .error) >= (filter.severity ?? .debug)
-                && holds(filter.domains, record.domain) && holds(filter.codes, record.code)
+                && (record.severity ?? .error) >= (filter.level ?? .debug)
+                && holds(filter.domains, record.domain) && holds(filter.codes, record.code.map { Int($0) })
                 && (filter.files?.contains { file == $0 || file.hasSuffix("/" + $0) } ?? true)
                 && holds(filter.groups, row.group) && holds(filter.users, row.entry.uid)
                 && holds(filter.units, SampleStore.unit) && holds(filter.states, row.state)

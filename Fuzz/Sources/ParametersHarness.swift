@@ -20,7 +20,7 @@ enum ParametersHarness {
         case UInt8(ascii: "p"): check(ReportParameters.self, json)
         case UInt8(ascii: "L"): check(ListReply.self, json)
         case UInt8(ascii: "R"): check(RecordsReply.self, json)
-        case UInt8(ascii: "S"): check(ShowReply.self, json)
+        case UInt8(ascii: "S"): check(IssueDetails.self, json)
         case UInt8(ascii: "A"): check(AwaitReply.self, json)
         case UInt8(ascii: "P"): check(ReportReply.self, json)
         case UInt8(ascii: "H"): check(HistogramReply.self, json)

@@ -33,7 +33,7 @@ package struct BrowserSession<Failure: Error> {
     }
 
     /// Returns a record or a group by its id.
-    package func show(_ id: String) throws(Failure) -> BrowserReply<ShowReply> {
+    package func show(_ id: String) throws(Failure) -> BrowserReply<IssueDetails> {
         try call(.show, ShowParameters(id: id).json)
     }
 

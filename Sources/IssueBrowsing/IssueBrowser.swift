@@ -39,30 +39,32 @@ public struct IssueBrowser: Sendable {
     /// - Returns: A page of issues.
     /// - Throws: `DeliveryError` if the daemon cannot be reached or refuses the query.
     public func list(
-        _ filter: Filter = Filter(), order: Order = .newest, limit: Int? = nil, after page: String? = nil,
+        _ filter: IssueFilter = IssueFilter(), order: ResultOrder = .newest, limit: Int? = nil,
+        after page: String? = nil,
         sparkline: Int? = nil
-    ) async throws -> Page<Group> {
+    ) async throws -> Page<IssueGroup> {
         let parameters = ListParameters(
-            filter: filter.wire, order: order.wire, limit: limit, after: page, sparkline: sparkline)
+            filter: filter, order: order, limit: limit, after: page, sparkline: sparkline)
         let reply: ListReply = try await ask(.list, parameters.json)
-        return Page(elements: reply.groups.map { Group($0) }, next: reply.next)
+        return Page(elements: reply.groups, next: reply.next)
     }
 
     /// Returns single records.
     ///
     /// - Parameters:
     ///   - filter: Selects the records.
-    ///   - order: ``Order/newest`` or ``Order/oldest``.
+    ///   - order: ``ResultOrder/newest`` or ``ResultOrder/oldest``.
     ///   - limit: The maximum number of records on the page. Nil means 50; the daemon returns at most 500.
     ///   - page: ``Page/next`` of the previous page. Nil returns the first page.
     /// - Returns: A page of records.
     /// - Throws: `DeliveryError` if the daemon cannot be reached or refuses the query.
     public func records(
-        _ filter: Filter = Filter(), order: Order = .newest, limit: Int? = nil, after page: String? = nil
-    ) async throws -> Page<Record> {
-        let parameters = RecordsParameters(filter: filter.wire, order: order.wire, limit: limit, after: page)
+        _ filter: IssueFilter = IssueFilter(), order: ResultOrder = .newest, limit: Int? = nil,
+        after page: String? = nil
+    ) async throws -> Page<StoredRecord> {
+        let parameters = RecordsParameters(filter: filter, order: order, limit: limit, after: page)
         let reply: RecordsReply = try await ask(.records, parameters.json)
-        return Page(elements: reply.records.map { Record($0) }, next: reply.next)
+        return Page(elements: reply.records, next: reply.next)
     }
 
     /// Returns all information about a record, or about the newest record of a group.
@@ -71,8 +73,8 @@ public struct IssueBrowser: Sendable {
     /// - Returns: The record, its group and its fates.
     /// - Throws: `DeliveryError` with the code `.notFound` if no such record or group exists or it
     ///   belongs to another user, or with another code if the daemon cannot be reached.
-    public func show(_ id: String) async throws -> Details {
-        Details(try await ask(.show, ShowParameters(id: id).json))
+    public func show(_ id: String) async throws -> IssueDetails {
+        try await ask(.show, ShowParameters(id: id).json)
     }
 
     /// Returns new records as they arrive.
@@ -89,7 +91,7 @@ public struct IssueBrowser: Sendable {
     /// - Parameter filter: Selects the records. If it has a `since`, stored records from that time
     ///   on are returned first.
     /// - Returns: The sequence of records.
-    public func follow(_ filter: Filter = Filter()) -> RecordSequence {
+    public func follow(_ filter: IssueFilter = IssueFilter()) -> RecordSequence {
         RecordSequence(socket: socket, filter: filter)
     }
 
@@ -97,8 +99,8 @@ public struct IssueBrowser: Sendable {
     ///
     /// - Returns: The status.
     /// - Throws: `DeliveryError` if the daemon cannot be reached.
-    public func status() async throws -> Status {
-        Status(try await ask(.status, Array("{}".utf8)))
+    public func status() async throws -> DaemonStatus {
+        try await ask(.status, Array("{}".utf8))
     }
 
     /// Waits until a record has a fate other than `pending`, and returns its fates.
@@ -139,7 +141,7 @@ public struct IssueBrowser: Sendable {
         let parameters = DeadLettersParameters(
             destination: destination, records: records, lines: hasLines ? true : nil, limit: limit, after: page)
         let reply: DeadLettersReply = try await ask(.deadLetters, parameters.json)
-        return Page(elements: reply.deadLetters.map { DeadLetter($0) }, next: reply.next)
+        return Page(elements: reply.deadLetters, next: reply.next)
     }
 
     /// Connects to the daemon for a ``BrowserSession``. Blocks the calling thread.
@@ -175,105 +177,47 @@ public struct IssueBrowser: Sendable {
 }
 
 extension IssueBrowser {
-    /// A selection of issues. All properties that are not nil must match. A list matches if one of its elements does.
-    public struct Filter: Sendable {
-        /// The names of applications.
-        public var apps: [String]?
-        /// The versions of applications.
-        public var versions: [String]?
-        /// The environments of applications.
-        public var environments: [String]?
-        /// The minimum level.
-        public var level: IssueLevel?
-        /// The error domains.
-        public var domains: [String]?
-        /// The error codes.
-        public var codes: [Int]?
-        /// The file IDs of source files, or the last components of their paths.
-        public var files: [String]?
-        /// The words that titles or domains must contain. The beginning of a word is enough.
-        public var text: String?
-        /// The ids of groups.
-        public var groups: [String]?
-        /// The ids of the users that reported the record.
-        public var users: [UInt32]?
-        /// The systemd units that reported the record.
-        public var units: [String]?
-        /// The states of groups.
-        public var states: [State]?
-        /// The fates of records. Not supported by ``IssueBrowser/list(_:order:limit:after:sparkline:)`` and histograms.
-        public var outcomes: [IssueFate.Outcome]?
-        /// The destination that ``outcomes`` refers to. Nil for any destination. Supported like ``outcomes``.
-        public var destination: String?
-        /// The earliest time at which the daemon received a record.
-        public var since: IssueTimestamp?
-        /// The latest time at which the daemon received a record.
-        public var until: IssueTimestamp?
+    /// Counts of received records over time.
+    public struct Histogram: Sendable {
+        /// The start of the first bucket.
+        public var start: IssueTimestamp
+        /// The length of a bucket.
+        public var bucket: Duration
+        /// The counts.
+        public var series: [HistogramSeries]
 
-        /// Creates a filter. Other properties can be set afterwards.
+        /// Returns the start of a bucket.
         ///
-        /// - Parameters:
-        ///   - apps: The names of applications.
-        ///   - level: The minimum level.
-        ///   - text: The words that titles or domains must contain.
-        ///   - groups: The ids of groups.
-        ///   - since: The earliest time at which the daemon received a record.
-        ///   - until: The latest time at which the daemon received a record.
-        public init(
-            apps: [String]? = nil, level: IssueLevel? = nil, text: String? = nil, groups: [String]? = nil,
-            since: IssueTimestamp? = nil, until: IssueTimestamp? = nil
-        ) {
-            self.apps = apps
-            self.level = level
-            self.text = text
-            self.groups = groups
-            self.since = since
-            self.until = until
-        }
-
-        package var wire: IssueFilter {
-            var filter = IssueFilter()
-            filter.apps = apps
-            filter.versions = versions
-            filter.environments = environments
-            filter.severity = level
-            filter.domains = domains
-            filter.codes = codes?.map { Int64($0) }
-            filter.files = files
-            filter.text = text
-            filter.groups = groups
-            filter.users = users
-            filter.units = units
-            filter.states = states?.map(\.wire)
-            filter.outcomes = outcomes
-            filter.destination = destination
-            filter.since = since
-            filter.until = until
-            return filter
+        /// - Parameter index: The index of the bucket, from 0.
+        /// - Returns: The time at which the bucket starts.
+        public func start(ofBucket index: Int) -> IssueTimestamp {
+            start.advanced(by: bucket * index)
         }
     }
-}
 
-extension IssueBrowser {
-    /// The order of a result.
-    public enum Order: Sendable {
-        /// The most recent activity first.
-        case newest
-        /// The oldest activity first.
-        case oldest
-        /// The most frequent first. For groups only.
-        case most
-        /// The most severe first. For groups only.
-        case worst
-
-        var wire: ResultOrder {
-            switch self {
-            case .newest: .newest
-            case .oldest: .oldest
-            case .most: .most
-            case .worst: .worst
-            }
+    /// Counts records over time, including those that are no longer stored.
+    ///
+    /// - Parameters:
+    ///   - filter: Selects the records. Without a `since`, the last 24 hours are counted.
+    ///   - bucket: The length of a bucket, in whole minutes. At most 1,000 buckets are allowed, so
+    ///     for 24 hours the minimum is two minutes.
+    ///   - dimension: The property that the series are split by.
+    /// - Returns: The counts.
+    /// - Throws: `DeliveryError` with the code `.refused` if the length of the buckets is invalid,
+    ///   or with another code if the daemon cannot be reached.
+    public func histogram(
+        _ filter: IssueFilter = IssueFilter(), bucket: Duration = .seconds(3600),
+        by dimension: HistogramDimension = .total
+    ) async throws -> Histogram {
+        let parameters = HistogramParameters(filter: filter, bucket: bucket, by: dimension)
+        let reply: HistogramReply = try await ask(.histogram, parameters.json) { error in
+            guard case .refused(.invalidFilter("bucket", let reason)) = error else { return DeliveryError(error) }
+            return DeliveryError(
+                .refused,
+                "Invalid bucket length \(bucket): use whole minutes, and at most 1,000 buckets "
+                    + "between the filter's since and until or in the last 24 hours (\(reason)).")
         }
+        return Histogram(start: reply.start, bucket: bucket, series: reply.series)
     }
 }
 
@@ -285,4 +229,9 @@ extension IssueBrowser {
         /// The position of the next page, to pass to the same function. Nil on the last page.
         public var next: String?
     }
+}
+
+extension StoredRecord {
+    /// The metadata that the application sent.
+    public var metadata: IssueMetadata { record.metadata.map { IssueMetadata(json: $0) } ?? [:] }
 }

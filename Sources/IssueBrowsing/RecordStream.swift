@@ -8,17 +8,17 @@ extension IssueBrowser {
     /// stay in the daemon.
     public struct RecordSequence: AsyncSequence, Sendable {
         let socket: String?
-        let filter: Filter
+        let filter: IssueFilter
 
         /// An iterator over new records.
         public struct AsyncIterator: AsyncIteratorProtocol {
             private let socket: String?
-            private let filter: Filter
+            private let filter: IssueFilter
             private var stream: CollectorStream?
-            private var page: [Record] = []
+            private var page: [StoredRecord] = []
             private var nextIndex = 0
 
-            init(socket: String?, filter: Filter) {
+            init(socket: String?, filter: IssueFilter) {
                 self.socket = socket
                 self.filter = filter
             }
@@ -27,7 +27,7 @@ extension IssueBrowser {
             ///
             /// - Returns: The record; nil if the task was cancelled.
             /// - Throws: `DeliveryError` if the daemon cannot be reached or ends.
-            public mutating func next() async throws -> Record? {
+            public mutating func next() async throws -> StoredRecord? {
                 while nextIndex == page.count {
                     guard !Task.isCancelled else { return nil }
                     guard let next = try await nextPage() else { return nil }
@@ -39,13 +39,13 @@ extension IssueBrowser {
             }
 
             /// Waits for the next records. Returns nil if the task is cancelled meanwhile.
-            private mutating func nextPage() async throws -> [Record]? {
+            private mutating func nextPage() async throws -> [StoredRecord]? {
                 let stream = stream ?? open()
                 self.stream = stream
                 do {
                     let part = try await stream.next()
                     let reply: BrowserReply<RecordsReply> = try BrowserReply(part.parameters)
-                    return reply.value.records.map { Record($0) }
+                    return reply.value.records
                 } catch is CancellationError {
                     return nil
                 } catch let error as CollectorConnectionError {
@@ -54,7 +54,7 @@ extension IssueBrowser {
             }
 
             private func open() -> CollectorStream {
-                let parameters = RecordsParameters(filter: filter.wire, order: .oldest, follow: true)
+                let parameters = RecordsParameters(filter: filter, order: .oldest, follow: true)
                 return CollectorClient.current.stream(.records, json: parameters.json, at: .init(socket: socket))
             }
         }

@@ -1,5 +1,5 @@
 package import IssueBrowsing
-package import IssueProtocol
+import IssueProtocol
 internal import Issues
 package import UnixIO
 

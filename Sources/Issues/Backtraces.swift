@@ -41,14 +41,14 @@ final class ImageMap: Sendable {
         var images: [LoadedImage] = []
         var generation: UInt64?
         // A cache. It stays small because a program reports from few locations.
-        var known: [UInt: Frame] = [:]
+        var known: [UInt: BacktraceFrame] = [:]
     }
 
     fileprivate static let capacity = 4096
     private let state = Mutex(State())
 
     /// Returns the frames of return addresses. An address outside all images is omitted.
-    func frames(of addresses: [UInt]) -> [Frame] {
+    func frames(of addresses: [UInt]) -> [BacktraceFrame] {
         guard !addresses.isEmpty else { return [] }
         if let frames = state.withLockIfAvailable({ $0.frames(of: addresses) }) { return frames }
         // Another thread holds the lock. If this process was forked meanwhile, that thread does not exist here and
@@ -59,10 +59,10 @@ final class ImageMap: Sendable {
 }
 
 extension ImageMap.State {
-    fileprivate mutating func frames(of addresses: [UInt]) -> [Frame] {
+    fileprivate mutating func frames(of addresses: [UInt]) -> [BacktraceFrame] {
         let now = LoadedImage.generation
         if generation != now { self = Self(images: LoadedImage.all, generation: now) }
-        var frames: [Frame] = []
+        var frames: [BacktraceFrame] = []
         for address in addresses {
             let frame = known[address] ?? frame(of: address)
             if known.count >= ImageMap.capacity { known = [:] }
@@ -74,11 +74,11 @@ extension ImageMap.State {
 }
 
 extension ImageMap.State {
-    fileprivate func frame(of address: UInt) -> Frame? {
+    fileprivate func frame(of address: UInt) -> BacktraceFrame? {
         guard let image = images.first(where: { $0.code.contains(address) }) else { return nil }
         let path = image.path.isEmpty ? CurrentProcess.executable ?? "" : image.path
-        return Frame(
+        return BacktraceFrame(
             image: path.split(separator: "/").last.map(String.init), buildID: image.buildID,
-            offset: Int64(clamping: address - image.base))
+            offset: UInt64(address - image.base))
     }
 }

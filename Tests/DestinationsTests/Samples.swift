@@ -32,11 +32,11 @@ enum Samples {
                 name: "shop", version: "2.0.0", build: 2500, environment: "production", platform: "linux",
                 network: "wifi", development: false),
             backtrace: [
-                Frame(
+                BacktraceFrame(
                     image: "shop", buildID: "abc", offset: 0x1A2B, symbol: "load(page:)", file: "Shop/Catalogue.swift",
                     line: 42),
-                Frame(image: "libc.so.6", buildID: "def", offset: 0x2718),
-                Frame(),
+                BacktraceFrame(image: "libc.so.6", buildID: "def", offset: 0x2718),
+                BacktraceFrame(),
             ],
             causes: [
                 IssueCause(domain: "NSCocoaErrorDomain", code: 3840, message: "Unexpected end of file"),
@@ -57,7 +57,8 @@ enum Samples {
             source: SourceLocation(fileID: "a\nb", line: -1, function: "f(\"\n\")"),
             app: Application(
                 name: "x", version: "", build: .max, environment: "\u{0}", platform: "Plan 9/../..", network: "\n"),
-            fingerprint: "mine", backtrace: [Frame(symbol: "one\ntwo", file: "f", line: .max), Frame(offset: -1)],
+            fingerprint: "mine",
+            backtrace: [BacktraceFrame(symbol: "one\ntwo", file: "f", line: .max), BacktraceFrame(offset: .max)],
             metadata: [
                 "": 1, ".": 2, "a..b": 3, "end.": 4, "ok": "fine", "line\nfeed": "a\nb",
                 "huge": .number("123456789012345678901234567890"), "infinite": .number("1e999"),

@@ -19,7 +19,7 @@ import Testing
             message: text, severity: .error, domain: text, code: 1, occurredAt: moment,
             source: SourceLocation(fileID: text, line: 1, function: text),
             app: Application(name: "a", version: text, environment: text, platform: "linux", network: text))
-        record.backtrace = (0..<2_000).map { Frame(symbol: "frame\($0)\(control(20))") }
+        record.backtrace = (0..<2_000).map { BacktraceFrame(symbol: "frame\($0)\(control(20))") }
         record.causes = (0..<500).map { (index: Int) in
             IssueCause(domain: "d\(index)", code: index, message: control(500))
         }
@@ -108,7 +108,7 @@ import Testing
         var record = Samples.full
         record.own.record.message = String(repeating: "m", count: 20_000)
         record.own.record.metadata = .object((0..<5).map { .init("key\($0)", .string(Self.control(3_000))) })
-        record.own.record.backtrace = (0..<500).map { Frame(symbol: "frame\($0)") }
+        record.own.record.backtrace = (0..<500).map { BacktraceFrame(symbol: "frame\($0)") }
         let full = line(record)
         let cut = try #require(Golden.payload.cut(full))
         #expect(cut.count < full.count)

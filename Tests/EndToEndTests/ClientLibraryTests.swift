@@ -160,7 +160,7 @@ struct ClientLibraryTests {
             }
             #expect(seen == ids)
             #expect(throws: CollectorConnectionError.refused(.notFound(id: "nonsense"))) {
-                let _: ShowReply = try connection.call(.show, ShowParameters(id: "nonsense"))
+                let _: IssueDetails = try connection.call(.show, ShowParameters(id: "nonsense"))
             }
         }
     }

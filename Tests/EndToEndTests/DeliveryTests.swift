@@ -124,7 +124,7 @@ struct DeliveryTests {
             let ids = try report(10, as: "Unanswered", client)
             try await settled(daemon, listener, delivered: ids)
             #expect(listener.stats.duplicates == 10)
-            #expect(try client.destination().maybeDuplicate == 10)
+            #expect(try client.destination().possibleDuplicates == 10)
             let fate = try #require(try client.show(ids[0]).fates.first)
             #expect(fate.maybeDuplicate)
         }

@@ -111,7 +111,7 @@ struct GroupStateTests {
             let ledger = try client.destination().ledger
             #expect(ledger.balances)
             #expect(ledger.withheld == 80)
-            #expect(try client.groups().first?.records == Int64(fates.count) + 1)
+            #expect(try client.groups().first?.records == fates.count + 1)
             #expect(try daemon.file.ledgerFaults == [])
         }
     }
@@ -163,7 +163,7 @@ struct GroupStateTests {
             #expect(group.mutedUntil == end)
             try await eventually("the mute has ended") { try client.show(id).group.state == .open }
             #expect(IssueTimestamp.now.millisecondsSince1970 >= end.millisecondsSince1970)
-            var filter = IssueBrowser.Filter()
+            var filter = IssueFilter()
             filter.states = [.muted]
             #expect(try await browser.list(filter).elements.isEmpty)
         }

@@ -86,7 +86,7 @@ struct OutageTests {
                 try last.destination().ledger.delivered == 20
             }
             #expect(listener.compare(with: ids).isMet)
-            #expect(try last.destination().maybeDuplicate == 0)
+            #expect(try last.destination().possibleDuplicates == 0)
             #expect(try last.show(ids[0]).fates.map(\.maybeDuplicate) == [false])
         }
     }

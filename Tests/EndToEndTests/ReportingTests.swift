@@ -16,8 +16,8 @@ struct ReportingTests {
 
             let group = try #require(try client.groups().first)
             #expect(group.records == 1)
-            #expect(group.severity == .critical)
-            #expect(group.newest == id)
+            #expect(group.level == .critical)
+            #expect(group.newestRecord == id)
 
             let stored = try #require(try client.allRecords().first)
             #expect(stored.id == id)

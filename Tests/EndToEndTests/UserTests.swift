@@ -19,8 +19,8 @@ struct UserTests {
 
             #expect(Set(try first.allRecords().map(\.id)) == Set(own))
             #expect(try second.allRecords().map(\.id) == others)
-            #expect(try first.groups().allSatisfy { $0.uid == Self.first && $0.records == 1 })
-            #expect(try second.groups().map(\.uid) == [Self.second])
+            #expect(try first.groups().allSatisfy { $0.user == Self.first && $0.records == 1 })
+            #expect(try second.groups().map(\.user) == [Self.second])
             // The same issue of two users is two groups with one fingerprint.
             let root = try RawClient(path: daemon.socket)
             #expect(try root.groups().count == 3)
@@ -56,7 +56,7 @@ struct UserTests {
             #expect(try first.call(.setState, muted, returning: SetStateReply.self).group.state == .muted)
             let root = try RawClient(path: daemon.socket)
             let opened = SetStateParameters(group: group, state: .open)
-            #expect(try root.call(.setState, opened, returning: SetStateReply.self).group.uid == Self.first)
+            #expect(try root.call(.setState, opened, returning: SetStateReply.self).group.user == Self.first)
             #expect(try first.groups().map(\.state) == [.open])
         }
     }
@@ -72,7 +72,7 @@ struct UserTests {
             for group in try client.groups() {
                 let parameters = SetStateParameters(group: group.id, state: .muted)
                 #expect(
-                    try client.refusal(of: .setState, parameters) == (group.uid == reader ? nil : .denied))
+                    try client.refusal(of: .setState, parameters) == (group.user == reader ? nil : .denied))
             }
             #expect(try client.groups().count == 2)
         }

@@ -3,12 +3,12 @@ import IssueProtocol
 import Issues
 import Testing
 
-@Suite("Descriptions of the browser's values")
+@Suite("Descriptions of what the daemon returns")
 struct DescriptionTests {
     @Test("A record is described by id, level, application, message, count, location and time")
     func record() throws {
         #expect(
-            "\(IssueBrowser.Record(try StoredRecord(json: Array(Replies.record.utf8))))"
+            "\(try StoredRecord(json: Array(Replies.record.utf8)))"
                 == "r42 error in shop 2.0.0: Decoding failed: keyNotFound(price) "
                 + "(3 times, Shop/Catalogue.swift:42, 2026-11-21T11:57:00.000Z)")
     }
@@ -16,14 +16,14 @@ struct DescriptionTests {
     @Test("Text of senders stays on its line and contains no terminal sequences")
     func hostile() throws {
         #expect(
-            "\(IssueBrowser.Record(try StoredRecord(json: Array(Replies.plainRecord.utf8))))"
+            "\(try StoredRecord(json: Array(Replies.plainRecord.utf8)))"
                 == #"r43 critical: \x1b[31mNo space\nleft (2026-11-21T11:59:59.000Z)"#)
     }
 
     @Test("A group is described in one line, with its state unless it is open")
     func groups() throws {
         func text(_ json: String) throws -> String {
-            "\(IssueBrowser.Group(try IssueGroup(json: Array(json.utf8))))"
+            "\(try IssueGroup(json: Array(json.utf8)))"
         }
         #expect(
             try text(Replies.group)
@@ -38,7 +38,7 @@ struct DescriptionTests {
 
     @Test("A frame is described in one line, with the build ID if it has no symbol")
     func frames() throws {
-        let record = IssueBrowser.Record(try StoredRecord(json: Array(Replies.record.utf8)))
+        let record = try StoredRecord(json: Array(Replies.record.utf8))
         #expect(
             record.backtrace.map { "\($0)" } == [
                 "shop + 0x12345 [ab12]", "libc.so.6 abort + 0xffffffffffffffff at abort.c:79", "?",
@@ -48,7 +48,7 @@ struct DescriptionTests {
     @Test("Details are described by a line for the record, the group and each destination")
     func details() throws {
         #expect(
-            "\(IssueBrowser.Details(try ShowReply(json: Array(Replies.shown.utf8))))" == """
+            "\(try IssueDetails(json: Array(Replies.shown.utf8)))" == """
                 r42 error in shop 2.0.0: Decoding failed: keyNotFound(price) \
                 (3 times, Shop/Catalogue.swift:42, 2026-11-21T11:57:00.000Z)
                 g7 error in shop: Decoding failed: keyNotFound(price) (1234 times, last 2026-11-21T11:57:00.000Z)
@@ -57,7 +57,7 @@ struct DescriptionTests {
                 """)
         let reply = "{\"group\":\(Replies.group(title: "No space left", state: "open")),\"fates\":[]}"
         #expect(
-            "\(IssueBrowser.Details(try ShowReply(json: Array(reply.utf8))))" == """
+            "\(try IssueDetails(json: Array(reply.utf8)))" == """
                 No record of the group is stored any longer.
                 g9 critical: No space left (once, last 2026-11-20T11:00:00.000Z)
                 """)
@@ -66,7 +66,7 @@ struct DescriptionTests {
     @Test("The status is described by a line for the daemon and each fault, destination and suppression")
     func status() throws {
         #expect(
-            "\(IssueBrowser.Status(try DaemonStatus(json: Array(Replies.status.utf8))))" == """
+            "\(try DaemonStatus(json: Array(Replies.status.utf8)))" == """
                 issued 0.1.0 on web-1 since 2026-11-18T12:00:00.000Z: 1234567 received, 1200000 stored in 42 groups, \
                 15728640 bytes, 21474836480 free
                 fault: issues.db-1 was set aside
@@ -76,7 +76,7 @@ struct DescriptionTests {
                 logzio: 1 held back by daily_bytes since 2026-11-21T11:59:00.000Z
                 """)
         #expect(
-            "\(IssueBrowser.Status(try DaemonStatus(json: Array(Replies.closedStatus.utf8))))" == """
+            "\(try DaemonStatus(json: Array(Replies.closedStatus.utf8)))" == """
                 issued 0.1.0 on web-1 since 2026-11-18T12:00:00.000Z: the store can't be opened
                 fault: the disk gives nothing
                 """)
@@ -84,7 +84,7 @@ struct DescriptionTests {
 
     @Test("A dead letter is described by record, destination, reason, attempts and response")
     func deadLetter() throws {
-        let letter = IssueBrowser.DeadLetter(try DeadLetter(json: Array(Replies.deadLetter.utf8)))
+        let letter = try DeadLetter(json: Array(Replies.deadLetter.utf8))
         #expect(
             "\(letter)" == #"r42 for logzio: refused after 1 attempt, 2026-11-21T11:58:00.000Z: 400 Bad\nRequest"#)
     }

@@ -3,11 +3,11 @@ import IssueProtocol
 import Issues
 import Testing
 
-@Suite("Properties of the browser's values")
+@Suite("Properties of what the daemon returns")
 struct ReadingTests {
     @Test("A record contains everything that the daemon knows about it")
     func record() throws {
-        let record = IssueBrowser.Record(try StoredRecord(json: Array(Replies.record.utf8)))
+        let record = try StoredRecord(json: Array(Replies.record.utf8))
         #expect(record.firstOccurredAt?.description == "2026-11-21T11:50:00.000Z")
         #expect(record.occurredAt.description == "2026-11-21T11:57:00.000Z")
         #expect(record.line == 42)
@@ -30,7 +30,7 @@ struct ReadingTests {
 
     @Test("Missing members of a record are nil or empty")
     func plainRecord() throws {
-        let record = IssueBrowser.Record(try StoredRecord(json: Array(Replies.plainRecord.utf8)))
+        let record = try StoredRecord(json: Array(Replies.plainRecord.utf8))
         #expect(record.firstOccurredAt == nil)
         #expect(record.column == nil)
         #expect(record.module == nil)
@@ -44,7 +44,7 @@ struct ReadingTests {
 
     @Test("A frame contains its location, and names if the sender knew them")
     func backtrace() throws {
-        let backtrace = IssueBrowser.Record(try StoredRecord(json: Array(Replies.record.utf8))).backtrace
+        let backtrace = try StoredRecord(json: Array(Replies.record.utf8)).backtrace
         #expect(backtrace.map(\.image) == ["shop", "libc.so.6", nil])
         #expect(backtrace.map(\.buildID) == ["ab12", nil, nil])
         #expect(backtrace.map(\.offset) == [74565, .max, nil])
@@ -55,7 +55,7 @@ struct ReadingTests {
 
     @Test("A group contains its source location")
     func group() throws {
-        let group = IssueBrowser.Group(try IssueGroup(json: Array(Replies.group.utf8)))
+        let group = try IssueGroup(json: Array(Replies.group.utf8))
         #expect(group.fileID == "Shop/Catalogue.swift")
         #expect(group.line == 42)
         #expect(group.column == 9)
@@ -65,11 +65,11 @@ struct ReadingTests {
 
     @Test("The status contains the store's size, the destinations and the suppressions")
     func status() throws {
-        let status = IssueBrowser.Status(try DaemonStatus(json: Array(Replies.status.utf8)))
-        #expect(status.store == "s1")
-        #expect(status.bytes == 15_728_640)
-        #expect(status.freeBytes == 21_474_836_480)
-        #expect(status.oldest?.description == "2026-10-22T12:00:00.000Z")
+        let status = try DaemonStatus(json: Array(Replies.status.utf8))
+        #expect(status.store.id == "s1")
+        #expect(status.store.bytes == 15_728_640)
+        #expect(status.store.freeBytes == 21_474_836_480)
+        #expect(status.store.oldest?.description == "2026-10-22T12:00:00.000Z")
 
         let destination = try #require(status.destinations.first)
         #expect(destination.nextAttempt?.description == "2026-11-21T12:00:20.000Z")
@@ -82,18 +82,18 @@ struct ReadingTests {
         #expect(status.suppressions.map(\.destination) == ["logzio", "logzio"])
         #expect(status.suppressions.map(\.app) == ["shop", nil])
         #expect(status.suppressions.map(\.group) == ["g7", nil])
-        #expect(status.suppressions.map(\.reason) == ["group_rate", "daily_bytes"])
+        #expect(status.suppressions.map(\.reason) == [.groupRate, .dailyBytes])
         #expect(status.suppressions.map(\.count) == [1200, 1])
         #expect(status.suppressions.first?.since.description == "2026-11-21T11:00:00.000Z")
     }
 
     @Test("If the store cannot be opened, the status has neither its id nor its size")
     func closedStore() throws {
-        let status = IssueBrowser.Status(try DaemonStatus(json: Array(Replies.closedStatus.utf8)))
-        #expect(status.store == nil)
-        #expect(status.bytes == nil)
-        #expect(status.freeBytes == nil)
-        #expect(status.oldest == nil)
+        let status = try DaemonStatus(json: Array(Replies.closedStatus.utf8))
+        #expect(status.store.id.isEmpty)
+        #expect(status.store.bytes == nil)
+        #expect(status.store.freeBytes == nil)
+        #expect(status.store.oldest == nil)
         #expect(status.suppressions.isEmpty)
     }
 }

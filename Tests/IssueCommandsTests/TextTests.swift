@@ -171,10 +171,10 @@ struct TextTests {
             [0, 7, 999, 1000, 1_234_567, -1000].map { Quantity.text($0) } == [
                 "0", "7", "999", "1,000", "1,234,567", "-1,000",
             ])
-        #expect(Quantity.text(.min) == "-9,223,372,036,854,775,808")
+        #expect(Quantity.text(Int64.min) == "-9,223,372,036,854,775,808")
         #expect(Quantity.bytes(1023) == "1023 B")
         #expect(Quantity.bytes(1536) == "1.5 KiB")
-        #expect(Quantity.bytes(.max) == "7.9 EiB")
+        #expect(Quantity.bytes(Int64.max) == "7.9 EiB")
     }
 
     @Test("A metadata value is JSON if it is valid JSON, otherwise a string")

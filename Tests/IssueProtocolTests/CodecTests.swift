@@ -47,8 +47,8 @@ struct CodecTests {
         try check(RecordsParameters())
         try check(RecordsReply(records: [Samples.storedRecord, Samples.minimalStoredRecord], next: nil))
         try check(ShowParameters(id: "r-1"))
-        try check(ShowReply(record: Samples.storedRecord, group: Samples.group, fates: [Samples.fate]))
-        try check(ShowReply(record: nil, group: Samples.minimalGroup, fates: []))
+        try check(IssueDetails(record: Samples.storedRecord, group: Samples.group, fates: [Samples.fate]))
+        try check(IssueDetails(record: nil, group: Samples.minimalGroup, fates: []))
         try check(
             SetStateParameters(group: "g1", state: .muted, until: Samples.group.lastSeen, untilNewerVersion: true))
         try check(HistogramParameters(filter: Samples.filter, bucket: .seconds(60), by: .group))

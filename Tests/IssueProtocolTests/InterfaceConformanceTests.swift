@@ -50,7 +50,7 @@ struct InterfaceConformanceTests {
     func order() {
         check("Source", SourceLocation.self)
         check("Application", Application.self)
-        check("Frame", Frame.self)
+        check("Frame", BacktraceFrame.self)
         check("Cause", IssueCause.self)
         check("Record", IssueRecord.self)
         check("Sender", Sender.self)
@@ -66,7 +66,7 @@ struct InterfaceConformanceTests {
         check(.report, ReportParameters.self, ReportReply.self)
         check(.list, ListParameters.self, ListReply.self)
         check(.records, RecordsParameters.self, RecordsReply.self)
-        check(.show, ShowParameters.self, ShowReply.self)
+        check(.show, ShowParameters.self, IssueDetails.self)
         check(.histogram, HistogramParameters.self, HistogramReply.self)
         check(.setState, SetStateParameters.self, SetStateReply.self)
         check(.flush, FlushParameters.self, FlushReply.self)

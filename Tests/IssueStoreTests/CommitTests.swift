@@ -51,7 +51,9 @@ struct CommitTests {
             name: nasty, version: nasty, build: 0, environment: nasty, platform: nasty, network: nasty,
             development: false)
         record.fingerprint = nasty
-        record.backtrace = [Frame(image: nasty, buildID: nasty, offset: .max, symbol: nasty, file: nasty, line: 0)]
+        record.backtrace = [
+            BacktraceFrame(image: nasty, buildID: nasty, offset: .max, symbol: nasty, file: nasty, line: 0)
+        ]
         record.causes = [IssueCause(domain: nasty, code: .max, message: nasty)]
         record.metadata = .object([JSONValue.Member(nasty, .string(nasty))])
         record.reportable = false

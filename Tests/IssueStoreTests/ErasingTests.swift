@@ -51,7 +51,7 @@ struct ErasingTests {
     @Test("Erases what a filter matches and nothing else, and the ledger balances after every step")
     func filters() throws {
         let filters: [IssueFilter] = [
-            filter { $0.users = [1001] }, filter { $0.apps = ["app1"] }, filter { $0.severity = .error },
+            filter { $0.users = [1001] }, filter { $0.apps = ["app1"] }, filter { $0.level = .error },
             filter { $0.since = IssueTimestamp(millisecondsSince1970: 1_790_000_000_000 + 300_000) },
             filter { $0.until = IssueTimestamp(millisecondsSince1970: 1_790_000_000_000 + 300_000) },
             filter {

@@ -356,7 +356,7 @@ struct FairRetentionTests {
             try expectLeftAlone()
 
             var filter = IssueFilter()
-            filter.severity = .error
+            filter.level = .error
             let rows = try store.reader().rows(filter, above: 0, through: .max, limit: 50).rows
             try fixture.writer.closeOpenRange()
             let erasure = try fixture.writer.erase(rows)

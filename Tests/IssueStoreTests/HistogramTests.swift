@@ -34,7 +34,7 @@ struct HistogramTests {
     /// Counts by a plain scan of all rows.
     private func scan(
         _ store: TemporaryStore, _ frame: HistogramFrame, key: String, where condition: String = "1"
-    ) throws -> [String: [Int64]] {
+    ) throws -> [String: [Int]] {
         let rows = try store.shell().table(
             """
             SELECT \(key), received_at / 60000, count(*) FROM records JOIN series ON series.id = records.series
@@ -42,16 +42,16 @@ struct HistogramTests {
             WHERE received_at BETWEEN \(frame.times.lowerBound) AND \(frame.times.upperBound) AND \(condition)
             GROUP BY 1, 2
             """, columns: 3)
-        var counts: [String: [Int64]] = [:]
+        var counts: [String: [Int]] = [:]
         for row in rows {
-            let none = [Int64](repeating: 0, count: frame.bucketCount)
+            let none = [Int](repeating: 0, count: frame.bucketCount)
             let minute = try #require(Int64(row[1] ?? ""))
-            counts[row[0] ?? "", default: none][frame.bucket(ofMinute: minute)] += Int64(row[2] ?? "") ?? 0
+            counts[row[0] ?? "", default: none][frame.bucket(ofMinute: minute)] += Int(row[2] ?? "") ?? 0
         }
         return counts
     }
 
-    private func dictionary(_ series: [HistogramSeries]) -> [String: [Int64]] {
+    private func dictionary(_ series: [HistogramSeries]) -> [String: [Int]] {
         Dictionary(series.map { ($0.key, $0.counts) }) { $1 }
     }
 
@@ -62,7 +62,7 @@ struct HistogramTests {
             let total = try histogram(store, by: .total)
             #expect(dictionary(total.series) == (try scan(store, total.frame, key: "'total'")))
             let names = "(SELECT name FROM severities WHERE severities.severity = series.severity)"
-            let levels = try histogram(store, by: .severity)
+            let levels = try histogram(store, by: .level)
             #expect(dictionary(levels.series) == (try scan(store, levels.frame, key: names)))
             #expect(levels.series.first?.key == "critical")
             let apps = try histogram(store, by: .app)
@@ -85,7 +85,7 @@ struct HistogramTests {
     func filtered() throws {
         try filled { store, _ in
             var filter = IssueFilter()
-            filter.severity = .error
+            filter.level = .error
             filter.since = store.wall.advanced(by: .seconds(-1000))
             filter.until = store.wall.advanced(by: .seconds(-100))
             let severe = try histogram(store, filter, by: .total)
@@ -103,17 +103,17 @@ struct HistogramTests {
     @Test("It still counts what retention removed, and hourly counts lose nothing")
     func forgotten() throws {
         try filled { store, writer in
-            let before = try histogram(store, by: .severity).series
+            let before = try histogram(store, by: .level).series
             let snapshot = try writer.retentionSnapshot(freeBytes: nil, wall: store.wall, monotonic: store.monotonic)
             let oldest = try #require(snapshot.oldest)
             while try !writer.forget(oldest).isDone {}
             #expect(try store.shell().number("SELECT min(id) FROM records") > 1)
-            #expect(try histogram(store, by: .severity).series == before)
+            #expect(try histogram(store, by: .level).series == before)
 
-            let hours = try histogram(store, bucket: .seconds(3600), by: .severity).series
+            let hours = try histogram(store, bucket: .seconds(3600), by: .level).series
             var minute: Int64? = 0
             while let from = minute { minute = try writer.rollUpCounts(from: from, before: store.wall) }
-            #expect(try histogram(store, bucket: .seconds(3600), by: .severity).series == hours)
+            #expect(try histogram(store, bucket: .seconds(3600), by: .level).series == hours)
         }
     }
 
@@ -130,8 +130,8 @@ struct HistogramTests {
             #expect(series.count == 21)
             #expect(series.first?.key == "app30")
             #expect(series.last?.key == HistogramSeries.rest)
-            #expect(series.last?.sum == Int64((1...10).reduce(0, +)))
-            #expect(series.reduce(0) { $0 + $1.sum } == Int64((1...30).reduce(0, +)))
+            #expect(series.last?.sum == (1...10).reduce(0, +))
+            #expect(series.reduce(0) { $0 + $1.sum } == (1...30).reduce(0, +))
         }
     }
 

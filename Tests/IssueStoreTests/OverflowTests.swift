@@ -51,7 +51,7 @@ struct OverflowTests {
             #expect(groups.count == 3)
             let overflow = try #require(groups.first { $0.fingerprint == "overflow" })
             #expect(overflow.records == 4)
-            #expect(overflow.severity == .critical)
+            #expect(overflow.level == .critical)
             // The scan, too, sees which records are not reportable and which are critical.
             let walked = try reader.walk(after: 0, limit: 100)
             #expect(walked.map(\.candidate.isReportable) == [true, true, true, true, false, true, true])

@@ -16,7 +16,7 @@ struct RecordQueryTests {
         return [
             filter { _ in }, filter { $0.apps = ["app1", "shop"] }, filter { $0.apps = [] },
             filter { $0.versions = ["1.1"] }, filter { $0.environments = ["production"] },
-            filter { $0.severity = .error }, filter { $0.domains = ["com.example.1", "no.such"] },
+            filter { $0.level = .error }, filter { $0.domains = ["com.example.1", "no.such"] },
             filter { $0.codes = [4, 8, -1] }, filter { $0.files = ["File3.swift", "Module0/File0.swift"] },
             filter { $0.files = ["%", "File_.swift", "file3.swift", "ile3.swift"] }, filter { $0.users = [1001, 7] },
             filter { $0.units = ["shop.service"] }, filter { $0.units = ["other.service"] },
@@ -25,7 +25,7 @@ struct RecordQueryTests {
             filter {
                 $0.since = IssueTimestamp(millisecondsSince1970: 1_790_000_400_000)
                 $0.until = IssueTimestamp(millisecondsSince1970: 1_790_000_800_000)
-                $0.severity = .warning
+                $0.level = .warning
             },
             filter {
                 $0.since = IssueTimestamp(millisecondsSince1970: 1_790_000_400_000)
@@ -170,7 +170,7 @@ struct RecordQueryTests {
             var log = SentLog()
             var samples = SampleRecords(seed: 4)
             var filter = IssueFilter()
-            filter.severity = .error
+            filter.level = .error
             var seen = try reader.newest()
             var ids: [String] = []
             for _ in 0..<30 {

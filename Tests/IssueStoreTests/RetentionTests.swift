@@ -91,7 +91,7 @@ struct RetentionTests {
                 let rows = isAscending ? left.map(\.id) : left.reversed().map(\.id)
                 let found = try reader.records(all, viewer: .everything).records.map(\.id)
                 #expect(found == rows, sourceLocation: sourceLocation)
-                all.filter.severity = .error
+                all.filter.level = .error
                 let severe = try reader.records(all, viewer: .everything).records.map(\.id)
                 let expected = Set(log.matching(all.filter, .everything).filter { $0.row >= first }.map(\.id))
                 #expect(severe == rows.filter { expected.contains($0) }, sourceLocation: sourceLocation)
@@ -100,7 +100,7 @@ struct RetentionTests {
             #expect(groups.map(\.records).reduce(0, +) == Int64(log.entries.count), sourceLocation: sourceLocation)
             let ids = Set(left.map(\.id))
             for group in groups {
-                if let newest = group.newest { #expect(ids.contains(newest), sourceLocation: sourceLocation) }
+                if let newest = group.newestRecord { #expect(ids.contains(newest), sourceLocation: sourceLocation) }
                 _ = try reader.show(group.id, viewer: .everything)
             }
             let status = try reader.figures(viewer: .everything).store

@@ -56,8 +56,8 @@ struct SentLog {
             }
             return holds(filter.apps, entry.app) && holds(filter.versions, record.app?.version)
                 && holds(filter.environments, record.app?.environment)
-                && (record.severity ?? .error) >= (filter.severity ?? .debug)
-                && holds(filter.domains, record.domain) && holds(filter.codes, record.code)
+                && (record.severity ?? .error) >= (filter.level ?? .debug)
+                && holds(filter.domains, record.domain) && holds(filter.codes, record.code.map { Int($0) })
                 && (filter.files.map { $0.contains { file == $0 || file?.hasSuffix("/" + $0) == true } } ?? true)
                 && holds(filter.users, entry.process.sender.uid) && holds(filter.units, entry.process.sender.unit)
                 && (filter.since.map { entry.receivedAt >= $0 } ?? true)

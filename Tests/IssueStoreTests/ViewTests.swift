@@ -18,8 +18,8 @@ struct ViewTests {
                 columns: 9)
             let expected: [[String?]] = groups.map { group in
                 [
-                    group.severity.name, "\(group.records)", "\(group.occurrences)", group.firstSeen.description,
-                    group.lastSeen.description, "\(group.uid)", group.app, group.title, group.fingerprint,
+                    group.level.name, "\(group.records)", "\(group.occurrences)", group.firstSeen.description,
+                    group.lastSeen.description, "\(group.user)", group.app, group.title, group.fingerprint,
                 ]
             }
             #expect(Set(rows) == Set(expected))

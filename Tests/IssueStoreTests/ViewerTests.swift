@@ -100,7 +100,7 @@ struct ViewerTests {
                 #expect(shown.record?.id == entry.id)
                 let group = try reader.show(shown.group.id, viewer: viewer)
                 #expect(group.group == shown.group)
-                #expect(group.record?.id == shown.group.newest)
+                #expect(group.record?.id == shown.group.newestRecord)
                 #expect(try reader.show(entry.id.uppercased(), viewer: .everything).record?.id == entry.id)
             }
             for id in ["", "x", "zzzzzzzzzzzz-1", "0000000000000-1", "g0000000000000000", "\(log.entries[0].id)00"] {
@@ -121,7 +121,7 @@ struct ViewerTests {
                 to: writer)
             let groups = try store.reader().groups(.all, viewer: .everything).groups
             #expect(Set(groups.map(\.id)).count == 3)
-            #expect(groups.map { [Int64($0.uid), $0.records] }.sorted { $0[1] < $1[1] }.last == [2, 2])
+            #expect(groups.map { [Int($0.user), $0.records] }.sorted { $0[1] < $1[1] }.last == [2, 2])
             try expectSound(store)
         }
     }

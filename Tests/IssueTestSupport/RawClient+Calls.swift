@@ -61,7 +61,7 @@ extension RawClient {
         }
     }
 
-    package func show(_ id: String) throws -> ShowReply {
+    package func show(_ id: String) throws -> IssueDetails {
         try call(.show, ShowParameters(id: id))
     }
 

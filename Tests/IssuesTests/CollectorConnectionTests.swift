@@ -16,7 +16,7 @@ struct CollectorConnectionTests {
             #expect(reply.fates.map(\.outcome) == [.delivered])
 
             do throws(CollectorConnectionError) {
-                _ = try connection.call(.show, ShowParameters(id: "x"), returning: ShowReply.self)
+                _ = try connection.call(.show, ShowParameters(id: "x"), returning: IssueDetails.self)
                 Issue.record("The refusal was not seen")
             } catch {
                 #expect(error == .refused(.notFound(id: "x")))

@@ -77,13 +77,13 @@ package enum RecordColumns {
     }
 }
 
-extension Frame {
+extension BacktraceFrame {
     /// The frame as a line of text, with the data needed to symbolicate it if it has no symbol.
     package var text: String {
         var parts: [String] = []
         if let symbol { parts.append(symbol) }
         if let file { parts.append("at \(file)\(line.map { ":\($0)" } ?? "")") }
-        let address = [image, offset.map { "0x\(String(UInt64(bitPattern: $0), radix: 16))" }].compactMap(\.self)
+        let address = [image, offset.map { "0x\(String($0, radix: 16))" }].compactMap(\.self)
         if !address.isEmpty {
             parts.append(symbol == nil ? address.joined(separator: "+") : "in \(address.joined(separator: "+"))")
         }

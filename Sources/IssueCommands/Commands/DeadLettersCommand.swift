@@ -84,7 +84,7 @@ struct DeadLettersCommand: Command {
 
     private func row(_ letter: DeadLetter, now: IssueTimestamp) -> [Cell] {
         [
-            Cell(letter.record), Cell(letter.destination), Cell(RelativeTime.text(letter.at, now: now)),
+            Cell(letter.record), Cell(letter.destination), Cell(RelativeTime.text(letter.timestamp, now: now)),
             Cell(Quantity.text(letter.attempts)), Cell(letter.reason), Cell(letter.answer ?? "-"),
         ]
     }
@@ -103,7 +103,7 @@ struct DeadLettersCommand: Command {
             for letter in answer.value.deadLetters {
                 page.heading("\(letter.record) for \(letter.destination)")
                 page.fields([
-                    ("Given up", PageTime.full(letter.at, now: context.now)), ("Reason", letter.reason),
+                    ("Given up", PageTime.full(letter.timestamp, now: context.now)), ("Reason", letter.reason),
                     ("Answer", letter.answer), ("Attempts", Quantity.text(letter.attempts)),
                     ("Line", letter.line),
                 ])

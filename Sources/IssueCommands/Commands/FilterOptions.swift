@@ -37,9 +37,9 @@ enum FilterOptions {
         filter.apps = arguments.all(app)
         filter.versions = arguments.all(version)
         filter.environments = arguments.all(environment)
-        filter.severity = try arguments.choice(severity, among: SeverityWord.forms, SeverityWord.severity)
+        filter.level = try arguments.choice(severity, among: SeverityWord.forms, SeverityWord.severity)
         filter.domains = arguments.all(domain)
-        filter.codes = try each(code, in: arguments, expected: "a whole number") { Int64($0) }
+        filter.codes = try each(code, in: arguments, expected: "a whole number") { Int($0) }
         filter.files = arguments.all(file)
         filter.text = arguments[text]
         filter.groups = arguments.all(group)

@@ -133,7 +133,7 @@ struct HistogramPage {
         return table.lines(
             reply.series.indices.map { index in
                 let series = reply.series[index]
-                let style = dimension == .severity ? IssueLevel(name: series.key).map { TextStyle($0) } : nil
+                let style = dimension == .level ? IssueLevel(name: series.key).map { TextStyle($0) } : nil
                 return [
                     Cell(series.key, style: style ?? .plain), Cell(numbers[index]),
                     Cell(Sparkline.text(Self.squeezed(series.counts, to: room))),
@@ -146,7 +146,7 @@ struct HistogramPage {
     }
 
     /// Adds up adjacent counts so that all of them fit.
-    private static func squeezed(_ counts: [Int64], to room: Int) -> [Int64] {
+    private static func squeezed(_ counts: [Int], to room: Int) -> [Int] {
         let step = (counts.count + room - 1) / room
         guard step > 1 else { return counts }
         return stride(from: 0, to: counts.count, by: step).map {
@@ -168,7 +168,7 @@ package enum Bar {
     private static let eighths: [Character] = ["▏", "▎", "▍", "▌", "▋", "▊", "▉"]
 
     /// Returns a bar that fills the width for the highest count. Zero is empty; any other count is visible.
-    package static func text(_ count: Int64, highest: Int64, width: Int) -> String {
+    package static func text(_ count: Int, highest: Int, width: Int) -> String {
         guard count > 0, highest > 0, width > 0 else { return "" }
         let share = min(1, Double(count) / Double(highest))
         let length = max(1, Int((share * Double(width * 8)).rounded()))
@@ -182,7 +182,7 @@ package enum Sparkline {
 
     /// Returns one character per count. The highest count has full height; zero is a dot, to distinguish it from a
     /// small count.
-    package static func text(_ counts: [Int64]) -> String {
+    package static func text(_ counts: [Int]) -> String {
         let highest = Double(max(1, counts.max() ?? 1))
         return String(
             counts.map { count in

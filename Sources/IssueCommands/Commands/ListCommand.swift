@@ -68,12 +68,12 @@ struct ListCommand: Command {
     private func row(_ group: IssueGroup, hasSparkline: Bool, now: IssueTimestamp) -> [Cell] {
         var row = [
             Cell(group.id),
-            Cell(group.severity.name, style: TextStyle(group.severity)),
+            Cell(group.level.name, style: TextStyle(group.level)),
             Cell(String(group.occurrences)),
             Cell(RelativeTime.text(group.lastSeen, now: now)),
             Cell(group.app ?? "-"),
         ]
-        if hasSparkline { row.append(Cell(Sparkline.text(group.sparkline ?? []))) }
+        if hasSparkline { row.append(Cell(Sparkline.text(group.sparkline))) }
         return row + [Cell(GroupTitle.text(group))]
     }
 }

@@ -128,7 +128,7 @@ struct StateChange {
 enum GroupTitle {
     static func text(_ group: IssueGroup) -> String {
         switch group.state {
-        case .open: group.regressed ? "[regressed] \(group.title)" : group.title
+        case .open: group.hasRegressed ? "[regressed] \(group.title)" : group.title
         case .resolved: "[resolved] \(group.title)"
         case .muted: "[muted] \(group.title)"
         }

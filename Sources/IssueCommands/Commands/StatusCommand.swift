@@ -97,8 +97,8 @@ struct StatusPage {
         page.heading("Destination \(destination.name)\(isNamedAfterKind ? "" : " (\(destination.kind))")")
         var traffic = Quantity.text(destination.requests, "request")
         if destination.resent > 0 { traffic += ", \(Quantity.text(destination.resent, "line")) sent again" }
-        if destination.maybeDuplicate > 0 {
-            traffic += ", \(Quantity.text(destination.maybeDuplicate, "record")) perhaps received twice"
+        if destination.possibleDuplicates > 0 {
+            traffic += ", \(Quantity.text(destination.possibleDuplicates, "record")) perhaps received twice"
         }
         let fields: [(name: String, value: String?)] = [
             ("State", destination.state.rawValue + (destination.reason.map { ": \($0)" } ?? "")),

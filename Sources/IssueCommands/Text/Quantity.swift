@@ -3,7 +3,7 @@ package import IssueProtocol
 /// Formats numbers for users.
 package enum Quantity {
     /// Returns a number such as `1,234,567`.
-    package static func text(_ number: Int64) -> String {
+    package static func text(_ number: some FixedWidthInteger) -> String {
         let digits = Array(String(number.magnitude))
         var text = number < 0 ? "-" : ""
         for (index, digit) in digits.enumerated() {
@@ -14,21 +14,22 @@ package enum Quantity {
     }
 
     /// Returns a count such as `1 record` or `2 records`.
-    static func text(_ number: Int64, _ one: String, _ many: String? = nil) -> String {
+    static func text(_ number: some FixedWidthInteger, _ one: String, _ many: String? = nil) -> String {
         "\(text(number)) \(number == 1 ? one : many ?? one + "s")"
     }
 
     /// Returns a size such as `512 B`, `1.4 KiB` or `20.0 GiB`, rounded down.
-    package static func bytes(_ number: Int64) -> String {
+    package static func bytes(_ number: some FixedWidthInteger) -> String {
+        let magnitude = UInt64(number.magnitude)
         var divisor: UInt64 = 1
         var unit = 0
-        while number.magnitude / divisor >= 1024, unit < units.count - 1 {
+        while magnitude / divisor >= 1024, unit < units.count - 1 {
             divisor *= 1024
             unit += 1
         }
         guard unit > 0 else { return "\(number) B" }
-        let whole = number.magnitude / divisor
-        let tenth = number.magnitude % divisor * 10 / divisor
+        let whole = magnitude / divisor
+        let tenth = magnitude % divisor * 10 / divisor
         return "\(number < 0 ? "-" : "")\(whole).\(tenth) \(units[unit])"
     }
 

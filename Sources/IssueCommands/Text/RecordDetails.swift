@@ -51,12 +51,12 @@ enum PageTime {
 
 /// The output of `show`. Nothing is cut, since the details are not shown anywhere else.
 struct RecordDetails {
-    private let reply: ShowReply
+    private let reply: IssueDetails
     private let now: IssueTimestamp
     private let width: Int?
     private let painter: Painter
 
-    init(_ reply: ShowReply, now: IssueTimestamp, width: Int?, painter: Painter) {
+    init(_ reply: IssueDetails, now: IssueTimestamp, width: Int?, painter: Painter) {
         self.reply = reply
         self.now = now
         self.width = width
@@ -84,7 +84,7 @@ struct RecordDetails {
 
     /// Returns a line such as `error in shop 2.0.0 (2500), production`, with the severity in its colour.
     private func summary(_ record: IssueRecord?) -> String {
-        let severity = record?.severity ?? reply.group.severity
+        let severity = record?.severity ?? reply.group.level
         var text = ""
         if let app = record?.app {
             let version = [app.version, app.build.map { "(\($0))" }].compactMap(\.self).joined(separator: " ")
@@ -137,7 +137,7 @@ struct RecordDetails {
         let group = reply.group
         var state = group.state.name
         if let until = group.mutedUntil, group.state == .muted { state += " until \(PageTime.full(until, now: now))" }
-        if group.regressed { state += ", regressed" }
+        if group.hasRegressed { state += ", regressed" }
         page.heading("Group \(group.id)")
         var versions = group.firstVersion
         if let last = group.lastVersion, last != versions { versions = "\(versions ?? "?") to \(last)" }

@@ -8,7 +8,7 @@ struct SuppressionSums {
 
     /// The largest sums, in descending order.
     let largest: [Suppression]
-    private let left: Int64
+    private let left: Int
 
     init(_ suppressions: [Suppression]) {
         var sums: [Suppression] = []
@@ -28,15 +28,15 @@ struct SuppressionSums {
         }
         let sorted = sums.enumerated().sorted { ($1.element.count, $0.offset) < ($0.element.count, $1.offset) }
         largest = sorted.prefix(Self.maxShown).map(\.element)
-        left = Int64(sums.count - largest.count)
+        left = sums.count - largest.count
     }
 
     /// Returns the number of sums that are not among the largest.
     ///
     /// - Parameter unlisted: The number of sums that the daemon itself has omitted.
-    func others(besides unlisted: Int64) -> Int64 { Self.sum(left, max(0, unlisted)) }
+    func others(besides unlisted: Int) -> Int { Self.sum(left, max(0, unlisted)) }
 
-    private static func sum(_ left: Int64, _ right: Int64) -> Int64 {
+    private static func sum(_ left: Int, _ right: Int) -> Int {
         let sum = left.addingReportingOverflow(right)
         return sum.overflow ? .max : sum.partialValue
     }

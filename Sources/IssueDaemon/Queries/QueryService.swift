@@ -147,7 +147,7 @@ final class QueryService: Sendable {
             return .news(reply.message, row: newRecords.seen)
         case .show(let id):
             let shown = try reader.show(id, viewer: job.viewer)
-            return .reply(Self.reply(ShowReply(record: shown.record, group: shown.group, fates: shown.fates)))
+            return .reply(Self.reply(IssueDetails(record: shown.record, group: shown.group, fates: shown.fates)))
         case .histogram(let parameters):
             return .reply(Self.reply(try histogram(parameters, job.viewer, reader)))
         case .fates(let parameters): return .fates(try fates(parameters, job, reader))

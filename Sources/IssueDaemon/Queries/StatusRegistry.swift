@@ -33,10 +33,10 @@ final class StatusRegistry: Sendable {
     }
 
     private struct State: Sendable {
-        var rejected: Int64 = 0
-        var duplicates: Int64 = 0
-        var refused: Int64 = 0
-        var connections: Int64 = 0
+        var rejected = 0
+        var duplicates = 0
+        var refused = 0
+        var connections = 0
         var forwarders: [Forwarder] = []
         var obstacle: Obstacle?
         var configurationFaults: [String] = []
@@ -63,8 +63,8 @@ final class StatusRegistry: Sendable {
     func counted(rejected: Int, duplicates: Int) {
         guard rejected > 0 || duplicates > 0 else { return }
         state.withLock {
-            $0.rejected += Int64(rejected)
-            $0.duplicates += Int64(duplicates)
+            $0.rejected += rejected
+            $0.duplicates += duplicates
         }
     }
 
@@ -74,7 +74,7 @@ final class StatusRegistry: Sendable {
     }
 
     func counted(connections: Int) {
-        state.withLock { $0.connections = Int64(connections) }
+        state.withLock { $0.connections = connections }
     }
 
     /// Sets the reason for which reports can't be stored; nil if they can.
@@ -128,7 +128,7 @@ final class StatusRegistry: Sendable {
         var store = figures.store
         if isAll {
             store.freeBytes = (try? FileSystem.freeBytes(at: FileSystem.parentFolder(of: path))).map {
-                Int64(clamping: $0)
+                Int(clamping: $0)
             }
             if let obstacle = state.obstacle { store.faults.append(Self.message(of: obstacle)) }
             store.faults += databasesSetAside
@@ -136,11 +136,12 @@ final class StatusRegistry: Sendable {
             store.faults += Self.credentialFaults(state)
         }
         return DaemonStatus(
-            version: ProductVersion.text, host: Host.name, startedAt: startedAt, received: figures.received,
+            version: ProductVersion.text, host: Host.name, startedAt: startedAt,
+            received: Int(clamping: figures.received),
             rejected: isAll ? state.rejected : 0, duplicates: isAll ? state.duplicates : 0,
             refused: isAll ? state.refused : 0, connections: isAll ? state.connections : nil, store: store,
             destinations: figures.ledgers.map { destination($0, state, isAll: isAll) },
-            suppressions: figures.suppressions, otherSuppressions: Int64(figures.otherSuppressions))
+            suppressions: figures.suppressions, otherSuppressions: figures.otherSuppressions)
     }
 
     /// Returns the status while the store can't be opened.
@@ -208,10 +209,10 @@ final class StatusRegistry: Sendable {
         guard isAll else { return status }
         status.advice = Self.advice(on: forwarder, state) ?? forwarder.view.advice
         status.lastAnswer = forwarder.view.lastAnswer ?? forwarder.state.lastAnswer
-        status.requests = forwarder.state.requests
-        status.resent = forwarder.state.resent
-        status.maybeDuplicate = forwarder.state.maybeDuplicate
-        status.bytesToday = forwarder.state.dayBytes
+        status.requests = Int(clamping: forwarder.state.requests)
+        status.resent = Int(clamping: forwarder.state.resent)
+        status.possibleDuplicates = Int(clamping: forwarder.state.maybeDuplicate)
+        status.bytesToday = Int(clamping: forwarder.state.dayBytes)
         return status
     }
 }

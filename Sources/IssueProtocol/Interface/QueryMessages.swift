@@ -130,30 +130,6 @@ extension ShowParameters: JSONObjectCodable {
     }
 }
 
-/// The reply of `Show`: a record, its group, and its fate at each destination.
-package struct ShowReply: Equatable, Sendable {
-    /// The record; nil if all records of the group have been removed.
-    package var record: StoredRecord?
-    package var group: IssueGroup
-    package var fates: [IssueFate]
-
-    package init(record: StoredRecord? = nil, group: IssueGroup, fates: [IssueFate]) {
-        self.record = record
-        self.group = group
-        self.fates = fates
-    }
-}
-
-extension ShowReply: JSONObjectCodable {
-    package static var initial: Self { Self(group: .initial, fates: []) }
-
-    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
-        try members.optional("record", &record)
-        try members.required("group", &group)
-        try members.defaulted("fates", &fates, [])
-    }
-}
-
 /// The parameters of `Histogram`.
 package struct HistogramParameters: Equatable, Sendable {
     package var filter: IssueFilter?

@@ -1,31 +1,38 @@
 package import IssueWire
 
-/// The reply of `Status`.
-package struct DaemonStatus: Equatable, Sendable {
-    package var version: String
-    package var host: String
-    package var startedAt: IssueTimestamp
-    /// The number of records received since the store was created.
-    package var received: Int64
-    /// The number of rejected records since the daemon started.
-    package var rejected: Int64
-    /// The number of records since the daemon started that had been stored before.
-    package var duplicates: Int64
-    /// The number of reports since the daemon started that were refused.
-    package var refused: Int64
-    /// The number of open connections; nil if the caller may not see it.
-    package var connections: Int64?
-    package var store: StoreStatus
-    package var destinations: [DestinationStatus]
-    /// The suppressions with the highest counts, highest first.
-    package var suppressions: [Suppression]
-    /// The number of suppressions that are not in `suppressions`.
-    package var otherSuppressions: Int64
+/// The status of the daemon, its store and its destinations.
+public struct DaemonStatus: Equatable, Sendable {
+    /// The daemon's version.
+    public var version: String
+    /// The name of the host.
+    public var host: String
+    /// The time at which the daemon started.
+    public var startedAt: IssueTimestamp
+    /// The number of records that the daemon has received since the store was created.
+    public var received: Int
+    /// The number of records that were rejected since the start, because they were invalid or too large. 0 if the
+    /// caller may not see all records.
+    public var rejected: Int
+    /// The number of records since the start that had been stored before. 0 if the caller may not see all records.
+    public var duplicates: Int
+    /// The number of reports that failed since the start, for example because the disk was full. 0 if the caller may
+    /// not see all records.
+    public var refused: Int
+    /// The number of open connections. Nil if the caller may not see it.
+    public var connections: Int?
+    /// The store.
+    public var store: StoreStatus
+    /// The destinations.
+    public var destinations: [DestinationStatus]
+    /// The current suppressions by rate limits and quotas with the highest counts, highest first.
+    public var suppressions: [Suppression]
+    /// The number of suppressions that are not in ``suppressions``.
+    public var otherSuppressions: Int
 
     package init(
-        version: String, host: String, startedAt: IssueTimestamp, received: Int64, rejected: Int64, duplicates: Int64,
-        refused: Int64, connections: Int64?, store: StoreStatus, destinations: [DestinationStatus],
-        suppressions: [Suppression], otherSuppressions: Int64 = 0
+        version: String, host: String, startedAt: IssueTimestamp, received: Int, rejected: Int, duplicates: Int,
+        refused: Int, connections: Int?, store: StoreStatus, destinations: [DestinationStatus],
+        suppressions: [Suppression], otherSuppressions: Int = 0
     ) {
         self.version = version
         self.host = host
@@ -39,6 +46,24 @@ package struct DaemonStatus: Equatable, Sendable {
         self.destinations = destinations
         self.suppressions = suppressions
         self.otherSuppressions = otherSuppressions
+    }
+}
+
+extension DaemonStatus: CustomStringConvertible {
+    /// A line for the daemon and its store, and one for each fault, destination and suppression.
+    public var description: String {
+        var head = "issued \(version) on \(host) since \(startedAt): "
+        if store.id.isEmpty {
+            head += "the store can't be opened"
+        } else {
+            let groups = "\(store.groups) \(store.groups == 1 ? "group" : "groups")"
+            head += "\(received) received, \(store.records) stored in \(groups)"
+            if let bytes = store.bytes { head += ", \(bytes) bytes" }
+            if let freeBytes = store.freeBytes { head += ", \(freeBytes) free" }
+        }
+        let faults = store.faults.map { TerminalSanitizer.line("fault: \($0)") }
+        let lines = [TerminalSanitizer.line(head)] + faults + destinations.map(\.description)
+        return (lines + suppressions.map(\.description)).joined(separator: "\n")
     }
 }
 
@@ -63,23 +88,26 @@ extension DaemonStatus: JSONObjectCodable {
     }
 }
 
-/// The state of the daemon's store.
-package struct StoreStatus: Equatable, Sendable {
-    /// The id of the store; empty if the store could not be opened.
-    package var id: String
-    package var records: Int64
-    package var groups: Int64
-    /// The size of the store in bytes; nil if the caller may not see it.
-    package var bytes: Int64?
-    /// The time of the oldest record; nil if there are no records.
-    package var oldest: IssueTimestamp?
-    /// The free disk space in bytes; nil if it is unknown or the caller may not see it.
-    package var freeBytes: Int64?
-    /// A sentence for each current fault.
-    package var faults: [String]
+/// The status of the daemon's store.
+public struct StoreStatus: Equatable, Sendable {
+    /// The id of the store, which stays the same as long as its records exist. Empty if the store cannot be opened.
+    public var id: String
+    /// The number of stored records.
+    public var records: Int
+    /// The number of stored groups.
+    public var groups: Int
+    /// The size of the store on disk, in bytes. Nil if the caller may not see all records.
+    public var bytes: Int?
+    /// The time at which the oldest stored record was received. Nil if there is none, or the caller may not see all
+    /// records.
+    public var oldest: IssueTimestamp?
+    /// The free space of the store's file system, in bytes. Nil if it is unknown, or the caller may not see all records.
+    public var freeBytes: Int?
+    /// A sentence for each current fault of the store.
+    public var faults: [String]
 
     package init(
-        id: String, records: Int64, groups: Int64, bytes: Int64?, oldest: IssueTimestamp?, freeBytes: Int64?,
+        id: String, records: Int, groups: Int, bytes: Int?, oldest: IssueTimestamp?, freeBytes: Int?,
         faults: [String]
     ) {
         self.id = id

@@ -1,35 +1,41 @@
 package import IssueWire
 
-/// The state of one destination (`Destination` on the wire).
-package struct DestinationStatus: Equatable, Sendable {
-    package var name: String
-    package var kind: String
-    package var state: DestinationState
-    /// The reason why the destination is waiting or paused; nil if there is none.
-    package var reason: String?
-    /// What an operator should do; nil if there is nothing to do.
-    package var advice: String?
+/// The status of a destination (`Destination` on the wire).
+public struct DestinationStatus: Equatable, Sendable {
+    /// The name in the daemon's configuration.
+    public var name: String
+    /// The kind of the destination.
+    public var kind: String
+    /// The current activity.
+    public var state: DestinationState
+    /// The reason for waiting or being paused. Nil if there is none.
+    public var reason: String?
+    /// The recommended action. Nil if there is none, or the caller may not see all records.
+    public var advice: String?
     package var ledger: Ledger
-    /// The time of the oldest pending record; nil if none is pending.
-    package var oldestPending: IssueTimestamp?
-    /// The time of the next attempt; nil if none is planned.
-    package var nextAttempt: IssueTimestamp?
-    package var lastAnswer: String?
-    package var lastSuccess: IssueTimestamp?
-    /// The number of requests so far.
-    package var requests: Int64
-    /// The number of lines that were sent again.
-    package var resent: Int64
-    /// The number of records that the destination may have received twice.
-    package var maybeDuplicate: Int64
-    /// The number of bytes sent today.
-    package var bytesToday: Int64
+    /// The time at which the oldest pending record was reported. Nil if no record is pending.
+    public var oldestPending: IssueTimestamp?
+    /// The time of the next attempt. Nil unless the destination is waiting.
+    public var nextAttempt: IssueTimestamp?
+    /// The destination's last response. Nil if there is none, or the caller may not see all records.
+    public var lastAnswer: String?
+    /// The time of the last successful request. Nil if there was none.
+    public var lastSuccess: IssueTimestamp?
+    /// The number of requests since the daemon started. 0 if the caller may not see all records.
+    public var requests: Int
+    /// The number of records that were sent again since the daemon started. 0 if the caller may not see all records.
+    public var resent: Int
+    /// The number of records since the daemon started that the destination may have received twice. 0 if the caller
+    /// may not see all records.
+    public var possibleDuplicates: Int
+    /// The number of bytes that were sent today (UTC). 0 if the caller may not see all records.
+    public var bytesToday: Int
 
     package init(
         name: String, kind: String, state: DestinationState = .idle, reason: String? = nil, advice: String? = nil,
         ledger: Ledger = Ledger(), oldestPending: IssueTimestamp? = nil, nextAttempt: IssueTimestamp? = nil,
-        lastAnswer: String? = nil, lastSuccess: IssueTimestamp? = nil, requests: Int64 = 0, resent: Int64 = 0,
-        maybeDuplicate: Int64 = 0, bytesToday: Int64 = 0
+        lastAnswer: String? = nil, lastSuccess: IssueTimestamp? = nil, requests: Int = 0, resent: Int = 0,
+        possibleDuplicates: Int = 0, bytesToday: Int = 0
     ) {
         self.name = name
         self.kind = kind
@@ -43,8 +49,33 @@ package struct DestinationStatus: Equatable, Sendable {
         self.lastSuccess = lastSuccess
         self.requests = requests
         self.resent = resent
-        self.maybeDuplicate = maybeDuplicate
+        self.possibleDuplicates = possibleDuplicates
         self.bytesToday = bytesToday
+    }
+}
+
+extension DestinationStatus {
+    /// The number of records since the destination was added. It always equals the sum of all outcomes.
+    public var received: Int { Int(clamping: ledger.received) }
+
+    /// Whether each received record has exactly one outcome. This should always be true.
+    public var balances: Bool { ledger.balances }
+
+    /// Returns the number of records with an outcome.
+    ///
+    /// - Parameter outcome: The outcome.
+    /// - Returns: The number of records.
+    public func count(of outcome: IssueFate.Outcome) -> Int {
+        Int(clamping: ledger[outcome])
+    }
+}
+
+extension DestinationStatus: CustomStringConvertible {
+    /// The activity and the progress in one line.
+    public var description: String {
+        let reason = reason.map { " (\($0))" } ?? ""
+        let counts = "\(count(of: .delivered)) of \(received) records delivered, \(count(of: .pending)) pending"
+        return TerminalSanitizer.line("\(name): \(state.rawValue)\(reason), \(counts)")
     }
 }
 
@@ -64,18 +95,24 @@ extension DestinationStatus: JSONObjectCodable {
         try members.optional("last_success", &lastSuccess)
         try members.required("requests", &requests)
         try members.required("resent", &resent)
-        try members.required("maybe_duplicate", &maybeDuplicate)
+        try members.required("maybe_duplicate", &possibleDuplicates)
         try members.required("bytes_today", &bytesToday)
     }
 }
 
 /// The current activity of a destination.
-package enum DestinationState: String, CaseIterable, Sendable {
+public enum DestinationState: String, CaseIterable, Sendable {
+    /// Nothing is pending, or a batch is being filled.
     case idle
+    /// A request is in flight.
     case sending
+    /// Records wait for the send rate or for the next attempt.
     case waiting
+    /// Nothing is sent until the cause of a failure is removed.
     case paused
 }
+
+extension DestinationState: JSONStringEnum {}
 
 /// The number of records with each fate at one destination. The sums balance at every instant.
 package struct Ledger: Equatable, Sendable {
@@ -131,24 +168,26 @@ extension Ledger: JSONObjectCodable {
     }
 }
 
-/// The records of one application that one limit currently holds back from a destination.
-package struct Suppression: Equatable, Sendable {
-    package var destination: String
-    package var app: String?
-    /// The group's id if a single group is affected, otherwise nil.
-    package var group: String?
-    package var reason: SuppressionReason
-    /// The number of records held back.
-    package var count: Int64
+/// Records of one application that one limit currently holds back from a destination.
+public struct Suppression: Equatable, Sendable {
+    /// The name of the destination.
+    public var destination: String
+    /// The application that the limit applies to. Nil if it is not specific to one.
+    public var app: String?
+    /// The id of the group that is affected. Nil if there are several.
+    public var group: String?
+    /// The limit.
+    public var reason: SuppressionReason
+    /// The number of records that are held back.
+    public var count: Int
     /// The time since which records are held back.
-    package var since: IssueTimestamp
-    /// The number of groups held back; nil from a daemon that lists each group separately.
-    package var groups: Int64?
+    public var since: IssueTimestamp
+    /// The number of groups that are held back. Nil from a daemon that lists each group separately.
+    public var groups: Int?
 
     package init(
-        destination: String, app: String?, group: String?, reason: SuppressionReason, count: Int64,
-        since: IssueTimestamp,
-        groups: Int64? = nil
+        destination: String, app: String?, group: String?, reason: SuppressionReason, count: Int,
+        since: IssueTimestamp, groups: Int? = nil
     ) {
         self.destination = destination
         self.app = app
@@ -157,6 +196,16 @@ package struct Suppression: Equatable, Sendable {
         self.count = count
         self.since = since
         self.groups = groups
+    }
+}
+
+extension Suppression: CustomStringConvertible {
+    /// The number of records, the limit and the start in one line.
+    public var description: String {
+        var limit = reason.rawValue
+        if let group { limit += " of \(group)" }
+        if let app { limit += " in \(app)" }
+        return TerminalSanitizer.line("\(destination): \(count) held back by \(limit) since \(since)")
     }
 }
 
@@ -177,10 +226,17 @@ extension Suppression: JSONObjectCodable {
 }
 
 /// The limit that holds a record back.
-package enum SuppressionReason: String, CaseIterable, Hashable, Sendable {
+public enum SuppressionReason: String, CaseIterable, Hashable, Sendable {
+    /// The rate of one issue.
     case groupRate = "group_rate"
+    /// The rate of one application.
     case applicationRate = "application_rate"
+    /// The rate of the destination.
     case globalRate = "global_rate"
+    /// The bytes per day of the destination.
     case dailyBytes = "daily_bytes"
+    /// The number of different issues of one user.
     case cardinality
 }
+
+extension SuppressionReason: JSONStringEnum {}

@@ -1,30 +1,61 @@
 package import IssueWire
 
-/// Selects records or groups (`Filter` on the wire). All members that are present must match.
-///
-/// A list matches if one of its elements does. nil always matches.
-package struct IssueFilter: Equatable, Sendable {
-    package var apps: [String]?
-    package var versions: [String]?
-    package var environments: [String]?
-    /// The lowest matching severity.
-    package var severity: IssueLevel?
-    package var domains: [String]?
-    package var codes: [Int64]?
-    package var files: [String]?
-    /// A text that the record must contain.
-    package var text: String?
-    package var groups: [String]?
-    package var users: [UInt32]?
-    package var units: [String]?
-    package var states: [GroupState]?
-    package var outcomes: [IssueFate.Outcome]?
-    /// The destination that `outcomes` refers to.
-    package var destination: String?
-    package var since: IssueTimestamp?
-    package var until: IssueTimestamp?
+/// Selects issues or records (`Filter` on the wire). All properties that are not nil must match. A list matches if one
+/// of its elements does.
+public struct IssueFilter: Equatable, Sendable {
+    /// The names of applications.
+    public var apps: [String]?
+    /// The versions of applications.
+    public var versions: [String]?
+    /// The environments of applications.
+    public var environments: [String]?
+    /// The minimum level.
+    public var level: IssueLevel?
+    /// The error domains.
+    public var domains: [String]?
+    /// The error codes.
+    public var codes: [Int]?
+    /// The file IDs of source files, or the last components of their paths.
+    public var files: [String]?
+    /// The words that titles or domains must contain. The beginning of a word is enough.
+    public var text: String?
+    /// The ids of groups.
+    public var groups: [String]?
+    /// The ids of the users that reported the record.
+    public var users: [UInt32]?
+    /// The systemd units that reported the record.
+    public var units: [String]?
+    /// The states of groups.
+    public var states: [GroupState]?
+    /// The outcomes of records. Only single records can be selected by it, not issues or counts.
+    public var outcomes: [IssueFate.Outcome]?
+    /// The destination that ``outcomes`` refers to. Nil for any destination. Supported like ``outcomes``.
+    public var destination: String?
+    /// The earliest time at which the daemon received a record.
+    public var since: IssueTimestamp?
+    /// The latest time at which the daemon received a record.
+    public var until: IssueTimestamp?
 
-    package init() {}
+    /// Creates a filter. Other properties can be set afterwards.
+    ///
+    /// - Parameters:
+    ///   - apps: The names of applications.
+    ///   - level: The minimum level.
+    ///   - text: The words that titles or domains must contain.
+    ///   - groups: The ids of groups.
+    ///   - since: The earliest time at which the daemon received a record.
+    ///   - until: The latest time at which the daemon received a record.
+    public init(
+        apps: [String]? = nil, level: IssueLevel? = nil, text: String? = nil, groups: [String]? = nil,
+        since: IssueTimestamp? = nil, until: IssueTimestamp? = nil
+    ) {
+        self.apps = apps
+        self.level = level
+        self.text = text
+        self.groups = groups
+        self.since = since
+        self.until = until
+    }
 }
 
 extension IssueFilter: JSONObjectCodable {
@@ -34,7 +65,7 @@ extension IssueFilter: JSONObjectCodable {
         try members.optional("apps", &apps)
         try members.optional("versions", &versions)
         try members.optional("environments", &environments)
-        try members.optional("severity", &severity)
+        try members.optional("severity", &level)
         try members.optional("domains", &domains)
         try members.optional("codes", &codes)
         try members.optional("files", &files)
@@ -50,40 +81,52 @@ extension IssueFilter: JSONObjectCodable {
     }
 }
 
-/// The order of groups or records in a reply (`Order` on the wire).
-package enum ResultOrder: String, CaseIterable, Sendable {
+/// The order of a result (`Order` on the wire).
+public enum ResultOrder: String, CaseIterable, Sendable {
+    /// The most recent activity first.
     case newest
+    /// The oldest activity first.
     case oldest
+    /// The most frequent first. For groups only.
     case most
+    /// The most severe first. For groups only.
     case worst
 }
 
-/// The property by which a histogram is split into series (`Dimension` on the wire).
-package enum HistogramDimension: String, CaseIterable, Sendable {
-    /// A single series for all records.
+extension ResultOrder: JSONStringEnum {}
+
+/// The property that the series of a histogram are split by (`Dimension` on the wire).
+public enum HistogramDimension: String, CaseIterable, Sendable {
+    /// One series for all records.
     case total
-    case severity
+    /// A series for each level, the most severe first.
+    case level = "severity"
+    /// A series for each application, the one with the most records first.
     case app
+    /// A series for each group, the one with the most records first.
     case group
 }
 
-/// The number of records in each bucket (`Series` on the wire).
-package struct HistogramSeries: Equatable, Sendable {
+extension HistogramDimension: JSONStringEnum {}
+
+/// The counts for one level, application or group (`Series` on the wire).
+public struct HistogramSeries: Equatable, Sendable {
     /// The key of the last series by application or group, which counts the records of all others.
     package static let rest = "*"
 
-    /// The severity, application name or group id that the series counts.
-    package var key: String
+    /// The name of the level, the name of the application or the id of the group. The last series may be `*`, with the
+    /// sum of all that have no series of their own.
+    public var key: String
     /// The number of records in each bucket, in order of time.
-    package var counts: [Int64]
+    public var counts: [Int]
 
-    package init(key: String, counts: [Int64]) {
+    package init(key: String, counts: [Int]) {
         self.key = key
         self.counts = counts
     }
 
     /// The number of records in all buckets.
-    package var sum: Int64 { counts.reduce(0, +) }
+    package var sum: Int { counts.reduce(0, +) }
 }
 
 extension HistogramSeries: JSONObjectCodable {

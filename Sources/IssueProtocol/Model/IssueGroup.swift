@@ -1,50 +1,62 @@
 package import IssueWire
 
-/// All records of one user and application with the same fingerprint: what users call "the issue".
-package struct IssueGroup: Equatable, Sendable {
-    package var id: String
-    package var title: String
-    package var severity: IssueLevel
-    package var state: GroupState
-    /// The end of the mute; nil if it has none.
-    package var mutedUntil: IssueTimestamp?
-    /// `true` if a record has reopened the group after it was resolved.
-    package var regressed: Bool
-    package var app: String?
-    /// The user that reported the records.
-    package var uid: UInt32
-    package var fingerprint: String
-    package var domain: String?
-    package var code: Int64?
+/// All records with the same fingerprint from one user's application, usually called "the issue".
+public struct IssueGroup: Equatable, Sendable {
+    /// The id of the group.
+    public var id: String
+    /// A one-line description of what went wrong.
+    public var title: String
+    /// The highest level of its records.
+    public var level: IssueLevel
+    /// The state that a user has set.
+    public var state: GroupState
+    /// The time at which muting ends. Nil if it does not end at a time.
+    public var mutedUntil: IssueTimestamp?
+    /// Whether the issue was resolved and has occurred again.
+    public var hasRegressed: Bool
+    /// The name of the application. Nil if it sent none.
+    public var app: String?
+    /// The id of the user that reported the issue.
+    public var user: UInt32
+    /// The text that identifies the records of the group.
+    public var fingerprint: String
+    /// The domain of the error. Nil if it has none.
+    public var domain: String?
+    /// The code of the error. Nil if it has none.
+    public var code: Int?
     package var source: SourceLocation?
-    /// The number of records.
-    package var records: Int64
-    /// The number of occurrences that the records stand for.
-    package var occurrences: Int64
-    package var firstSeen: IssueTimestamp
-    package var lastSeen: IssueTimestamp
-    package var firstVersion: String?
-    package var lastVersion: String?
-    /// The id of the newest record; nil if it has been removed.
-    package var newest: String?
-    /// The number of records per bucket; nil unless requested.
-    package var sparkline: [Int64]?
+    /// The number of stored records.
+    public var records: Int
+    /// The number of occurrences, including those that were only counted.
+    public var occurrences: Int
+    /// The time of the first occurrence.
+    public var firstSeen: IssueTimestamp
+    /// The time of the last occurrence.
+    public var lastSeen: IssueTimestamp
+    /// The version of the application at the first occurrence. Nil if unknown.
+    public var firstVersion: String?
+    /// The version of the application at the last occurrence. Nil if unknown.
+    public var lastVersion: String?
+    /// The id of the newest record. Nil if none is stored.
+    public var newestRecord: String?
+    /// The counts per bucket. Empty unless the query asked for them.
+    public var sparkline: [Int]
 
     package init(
-        id: String, title: String, severity: IssueLevel, state: GroupState, mutedUntil: IssueTimestamp? = nil,
-        regressed: Bool = false, app: String?, uid: UInt32, fingerprint: String, domain: String? = nil,
-        code: Int64? = nil, source: SourceLocation? = nil, records: Int64, occurrences: Int64,
+        id: String, title: String, level: IssueLevel, state: GroupState, mutedUntil: IssueTimestamp? = nil,
+        hasRegressed: Bool = false, app: String?, user: UInt32, fingerprint: String, domain: String? = nil,
+        code: Int? = nil, source: SourceLocation? = nil, records: Int, occurrences: Int,
         firstSeen: IssueTimestamp, lastSeen: IssueTimestamp, firstVersion: String? = nil, lastVersion: String? = nil,
-        newest: String? = nil, sparkline: [Int64]? = nil
+        newestRecord: String? = nil, sparkline: [Int] = []
     ) {
         self.id = id
         self.title = title
-        self.severity = severity
+        self.level = level
         self.state = state
         self.mutedUntil = mutedUntil
-        self.regressed = regressed
+        self.hasRegressed = hasRegressed
         self.app = app
-        self.uid = uid
+        self.user = user
         self.fingerprint = fingerprint
         self.domain = domain
         self.code = code
@@ -55,26 +67,54 @@ package struct IssueGroup: Equatable, Sendable {
         self.lastSeen = lastSeen
         self.firstVersion = firstVersion
         self.lastVersion = lastVersion
-        self.newest = newest
+        self.newestRecord = newestRecord
         self.sparkline = sparkline
+    }
+}
+
+extension IssueGroup {
+    /// The file ID of the source file. Nil if unknown.
+    public var fileID: String? { source?.fileID }
+    /// The line in the source file. Nil if unknown.
+    public var line: Int? { source?.line.map { Int(clamping: $0) } }
+    /// The column in the line. Nil if unknown.
+    public var column: Int? { source?.column.map { Int(clamping: $0) } }
+    /// The function. Nil if unknown.
+    public var function: String? { source?.function }
+    /// The module. Nil if the sender does not send it separately from the file ID.
+    public var module: String? { source?.module }
+}
+
+extension IssueGroup: CustomStringConvertible {
+    /// A summary in one line.
+    public var description: String {
+        let mark: String
+        switch state {
+        case .open: mark = hasRegressed ? "[regressed] " : ""
+        case .resolved: mark = "[resolved] "
+        case .muted: mark = "[muted] "
+        }
+        let suffix = app.map { " in \($0)" } ?? ""
+        let times = occurrences == 1 ? "once" : "\(occurrences) times"
+        return TerminalSanitizer.line("\(id) \(level.rawValue)\(suffix): \(mark)\(title) (\(times), last \(lastSeen))")
     }
 }
 
 extension IssueGroup: JSONObjectCodable {
     /// The value that reading starts with. Its members are required.
     package static let initial = IssueGroup(
-        id: "", title: "", severity: .error, state: .open, app: nil, uid: 0, fingerprint: "", records: 0,
+        id: "", title: "", level: .error, state: .open, app: nil, user: 0, fingerprint: "", records: 0,
         occurrences: 0, firstSeen: .epoch, lastSeen: .epoch)
 
     package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
         try members.required("id", &id)
         try members.required("title", &title)
-        try members.required("severity", &severity)
+        try members.required("severity", &level)
         try members.required("state", &state)
         try members.optional("muted_until", &mutedUntil)
-        try members.required("regressed", &regressed)
+        try members.required("regressed", &hasRegressed)
         try members.optional("app", &app)
-        try members.required("uid", &uid)
+        try members.required("uid", &user)
         try members.required("fingerprint", &fingerprint)
         try members.optional("domain", &domain)
         try members.optional("code", &code)
@@ -85,29 +125,34 @@ extension IssueGroup: JSONObjectCodable {
         try members.required("last_seen", &lastSeen)
         try members.optional("first_version", &firstVersion)
         try members.optional("last_version", &lastVersion)
-        try members.optional("newest", &newest)
-        try members.optional("sparkline", &sparkline)
+        try members.optional("newest", &newestRecord)
+        try members.nonempty("sparkline", &sparkline)
     }
 }
 
-/// The triage state of a group.
-package enum GroupState: UInt8, CaseIterable, Hashable, Sendable {
+/// The state of a group.
+public enum GroupState: String, CaseIterable, Hashable, Sendable {
+    /// Neither resolved nor muted.
     case open
+    /// Fixed. The next record is a regression.
     case resolved
+    /// Stored and counted, but not forwarded or announced.
     case muted
 
-    /// The name of the state on the wire and in tables.
-    package var name: String {
+    /// The number of the state in the database.
+    package var databaseValue: UInt8 {
         switch self {
-        case .open: "open"
-        case .resolved: "resolved"
-        case .muted: "muted"
+        case .open: 0
+        case .resolved: 1
+        case .muted: 2
         }
     }
 
-    /// Returns the state with a name, or nil if no such state exists.
-    package init?(name: String) {
-        guard let match = Self.allCases.first(where: { $0.name == name }) else { return nil }
+    /// Returns the state with a number in the database; nil if no such state exists.
+    package init?(databaseValue: UInt8) {
+        guard let match = Self.allCases.first(where: { $0.databaseValue == databaseValue }) else { return nil }
         self = match
     }
 }
+
+extension GroupState: JSONStringEnum {}

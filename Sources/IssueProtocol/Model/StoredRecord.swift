@@ -1,14 +1,16 @@
 package import IssueWire
 
-/// A stored record with everything that the daemon knows about it.
-package struct StoredRecord: Equatable, Sendable {
-    package var id: String
-    /// The id of the record's group.
-    package var group: String
-    package var receivedAt: IssueTimestamp
+/// One stored report.
+public struct StoredRecord: Equatable, Sendable {
+    /// The id of the record.
+    public var id: String
+    /// The id of the group.
+    public var group: String
+    /// The time at which the daemon received the record.
+    public var receivedAt: IssueTimestamp
     package var sender: Sender
-    /// A sentence for each change that the daemon made to the record, such as a repair or a cut.
-    package var repairs: [String]
+    /// Sentences about what the daemon fixed or truncated.
+    public var repairs: [String]
     /// The record as sent, with severity, times and count filled in.
     package var record: IssueRecord
 
@@ -21,6 +23,84 @@ package struct StoredRecord: Equatable, Sendable {
         self.sender = sender
         self.repairs = repairs
         self.record = record
+    }
+}
+
+/// The contents of the report.
+extension StoredRecord {
+    /// A description of what went wrong.
+    public var message: String { record.message }
+    /// The level.
+    public var level: IssueLevel { record.severity ?? .error }
+    /// The domain of the error. Nil if it has none.
+    public var domain: String? { record.domain }
+    /// The code of the error. Nil if it has none.
+    public var code: Int? { record.code.map { Int(clamping: $0) } }
+    /// The number of occurrences that the record represents.
+    public var count: Int { Int(clamping: record.count ?? 1) }
+    /// The time of the first occurrence. Nil unless ``count`` is above 1 and the sender sent the time.
+    public var firstOccurredAt: IssueTimestamp? { record.firstOccurredAt }
+    /// The time of the last occurrence.
+    public var occurredAt: IssueTimestamp { record.occurredAt ?? receivedAt }
+    /// The file ID of the source file. Nil if unknown.
+    public var fileID: String? { record.source?.fileID }
+    /// The line in the source file. Nil if unknown.
+    public var line: Int? { record.source?.line.map { Int(clamping: $0) } }
+    /// The column in the line. Nil if unknown.
+    public var column: Int? { record.source?.column.map { Int(clamping: $0) } }
+    /// The function. Nil if unknown.
+    public var function: String? { record.source?.function }
+    /// The module. Nil if the sender does not send it separately from the file ID.
+    public var module: String? { record.source?.module }
+    /// The call stack, innermost first. Empty if the sender sent none.
+    public var backtrace: [BacktraceFrame] { record.backtrace }
+    /// The fingerprint that the sender chose. Nil if the daemon derived it from the contents.
+    public var fingerprint: String? { record.fingerprint }
+    /// The name of the application. Nil if it sent none.
+    public var app: String? { record.app?.name }
+    /// The version of the application. Nil if it sent none.
+    public var version: String? { record.app?.version }
+    /// The build number of the application. Nil if it sent none.
+    public var build: Int? { record.app?.build.map { Int(clamping: $0) } }
+    /// The environment of the application. Nil if it sent none.
+    public var environment: String? { record.app?.environment }
+    /// The platform of the application. Nil if it sent none.
+    public var platform: String? { record.app?.platform }
+    /// The kind of network connection of the application. Nil if it sent none.
+    public var network: String? { record.app?.network }
+    /// Whether the application is a development build. Nil if it did not send this.
+    public var isDevelopment: Bool? { record.app?.development }
+    /// The errors that caused this one, outermost first.
+    public var causes: [IssueCause] { record.causes }
+    /// Whether the daemon may forward the record.
+    public var isReportable: Bool { record.reportable ?? true }
+}
+
+/// The sender, which the daemon knows from the kernel.
+extension StoredRecord {
+    /// The id of the user that reported the issue, from the kernel.
+    public var user: UInt32 { sender.uid }
+    /// The id of that user's group, from the kernel.
+    public var userGroup: UInt32 { sender.gid }
+    /// The id of the reporting process, from the kernel.
+    public var process: Int32 { sender.pid }
+    /// The name of the reporting process, from the kernel. Nil if unknown.
+    public var command: String? { sender.command }
+    /// The path of the process's executable, from the kernel. Nil if the daemon was not allowed to read it.
+    public var executable: String? { sender.executable }
+    /// The systemd unit that reported the issue, from the kernel. Nil if there is none.
+    public var unit: String? { sender.unit }
+}
+
+extension StoredRecord: CustomStringConvertible {
+    /// A summary in one line.
+    public var description: String {
+        var text = "\(id) \(level.rawValue)"
+        if let app { text += " in \(app)\(version.map { " \($0)" } ?? "")" }
+        text += ": \(message) ("
+        if count > 1 { text += "\(count) times, " }
+        if let fileID { text += "\(fileID)\(line.map { ":\($0)" } ?? ""), " }
+        return TerminalSanitizer.line(text + "\(occurredAt))")
     }
 }
 
@@ -77,39 +157,49 @@ extension Sender: JSONObjectCodable {
     }
 }
 
-/// A record or summary that the daemon gave up sending to a destination.
-package struct DeadLetter: Equatable, Sendable {
-    /// The record's id, or `summary-` and a number for a summary.
-    package var record: String
-    package var destination: String
-    /// The reason as a keyword: `refused`, `too_large` or `retries_expired`.
-    package var reason: String
-    /// The last answer of the destination.
-    package var answer: String?
-    /// The number of attempts to send the record's batch or a part of it.
-    package var attempts: Int64
-    /// The time at which the daemon gave up.
-    package var at: IssueTimestamp
-    /// The line that was to be sent; nil unless it was requested.
-    package var line: String?
+/// A record, or a summary of records, that was given up for a destination.
+public struct DeadLetter: Equatable, Sendable {
+    /// The id of the record. For a summary it is `summary-` and a number.
+    public var record: String
+    /// The name of the destination.
+    public var destination: String
+    /// The reason: `refused`, `too_large` or `retries_expired`.
+    public var reason: String
+    /// The destination's last response. Nil if there is none.
+    public var answer: String?
+    /// The number of attempts to send it, in a batch or in a part of one.
+    public var attempts: Int
+    /// The time at which it was given up.
+    public var timestamp: IssueTimestamp
+    /// The text that was to be sent. Nil unless the query asked for it.
+    public var line: String?
 
     package init(
-        record: String, destination: String, reason: String, answer: String? = nil, attempts: Int64, at: IssueTimestamp,
-        line: String? = nil
+        record: String, destination: String, reason: String, answer: String? = nil, attempts: Int,
+        timestamp: IssueTimestamp, line: String? = nil
     ) {
         self.record = record
         self.destination = destination
         self.reason = reason
         self.answer = answer
         self.attempts = attempts
-        self.at = at
+        self.timestamp = timestamp
         self.line = line
+    }
+}
+
+extension DeadLetter: CustomStringConvertible {
+    /// The record, the destination, the reason and the time in one line.
+    public var description: String {
+        let tries = attempts == 1 ? "1 attempt" : "\(attempts) attempts"
+        let answer = answer.map { ": \($0)" } ?? ""
+        return TerminalSanitizer.line("\(record) for \(destination): \(reason) after \(tries), \(timestamp)\(answer)")
     }
 }
 
 extension DeadLetter: JSONObjectCodable {
     package static var initial: Self {
-        Self(record: "", destination: "", reason: "", attempts: 0, at: .epoch)
+        Self(record: "", destination: "", reason: "", attempts: 0, timestamp: .epoch)
     }
 
     package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
@@ -118,13 +208,7 @@ extension DeadLetter: JSONObjectCodable {
         try members.required("reason", &reason)
         try members.optional("answer", &answer)
         try members.required("attempts", &attempts)
-        try members.required("at", &at)
+        try members.required("at", &timestamp)
         try members.optional("line", &line)
     }
 }
-
-extension GroupState: JSONStringEnum {}
-extension ResultOrder: JSONStringEnum {}
-extension HistogramDimension: JSONStringEnum {}
-extension DestinationState: JSONStringEnum {}
-extension SuppressionReason: JSONStringEnum {}

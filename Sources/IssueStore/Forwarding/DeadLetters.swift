@@ -211,8 +211,8 @@ extension StoreReader {
                 id: row.int64(0), record: row.id(1), summary: summary,
                 entry: DeadLetter(
                     record: summary.map { Self.summaryPrefix + String($0) } ?? "", destination: row.text(3),
-                    reason: row.text(4), answer: row.optionalText(5), attempts: row.int64(6),
-                    at: IssueTimestamp(millisecondsSince1970: row.int64(7)), line: nil))
+                    reason: row.text(4), answer: row.optionalText(5), attempts: row.int(6),
+                    timestamp: IssueTimestamp(millisecondsSince1970: row.int64(7)), line: nil))
         }
     }
 

@@ -46,7 +46,7 @@ struct SeriesSelection {
     init(_ filter: IssueFilter, viewer: Viewer) throws(QueryFailure) {
         do throws(QueryLimits.Excess) { try QueryLimits.check(filter) } catch { throw QueryFailure(error) }
         self.viewer = viewer
-        severity = filter.severity.map { Int64($0.rank) }
+        severity = filter.level.map { Int64($0.rank) }
         var keys: [Int64]?
         if let groups = filter.groups {
             keys = []
@@ -59,9 +59,11 @@ struct SeriesSelection {
         }
         lists = [
             Self.list(filter.apps), Self.list(filter.versions), Self.list(filter.environments), nil,
-            Self.list(filter.domains), Self.list(filter.codes), Self.list(filter.files), Self.list(keys),
+            Self.list(filter.domains), Self.list(filter.codes.map { $0.map { Int64($0) } }), Self.list(filter.files),
+            Self.list(keys),
             Self.list(filter.users.map { $0.map { Int64($0) } }), Self.list(filter.units),
-            Self.list(filter.states.map { $0.map { Int64($0.rawValue) } }), filter.text.flatMap { Self.phrase($0) },
+            Self.list(filter.states.map { $0.map { Int64($0.databaseValue) } }),
+            filter.text.flatMap { Self.phrase($0) },
         ]
     }
 

@@ -146,19 +146,21 @@ extension StoreReader {
             return try statement.first { row in
                 IssueGroup(
                     id: GroupKey.text(key: row.int64(0)), title: row.text(1),
-                    severity: IssueLevel(rank: UInt8(clamping: row.int64(2))) ?? .error,
-                    state: GroupState(rawValue: UInt8(clamping: row.int64(3))) ?? .open,
+                    level: IssueLevel(rank: UInt8(clamping: row.int64(2))) ?? .error,
+                    state: GroupState(databaseValue: UInt8(clamping: row.int64(3))) ?? .open,
                     mutedUntil: row.optionalInt64(4).map { IssueTimestamp(millisecondsSince1970: $0) },
-                    regressed: row.int64(5) != 0, app: row.text(6), uid: UInt32(clamping: row.int64(7)),
-                    fingerprint: row.text(8), domain: row.optionalText(9), code: row.optionalInt64(10),
-                    source: Self.source(row, from: 11), records: sum.records, occurrences: sum.occurrences,
+                    hasRegressed: row.int64(5) != 0, app: row.text(6), user: UInt32(clamping: row.int64(7)),
+                    fingerprint: row.text(8), domain: row.optionalText(9),
+                    code: row.optionalInt64(10).map { Int(clamping: $0) },
+                    source: Self.source(row, from: 11), records: Int(clamping: sum.records),
+                    occurrences: Int(clamping: sum.occurrences),
                     firstSeen: IssueTimestamp(millisecondsSince1970: max(sum.firstAt, row.int64(17))),
                     lastSeen: IssueTimestamp(millisecondsSince1970: sum.lastAt), firstVersion: row.optionalText(15),
                     lastVersion: row.optionalText(16))
             }
         }
         guard var group else { throw QueryFailure.notFound(id: "") }
-        if let newest { group.newest = try recordID(row: newest).text }
+        if let newest { group.newestRecord = try recordID(row: newest).text }
         return group
     }
 
@@ -224,7 +226,7 @@ extension StoreReader {
         let width = max(
             1, (end.millisecondsSince1970 - start.millisecondsSince1970 + Int64(buckets) - 1) / Int64(buckets))
         let places = Dictionary(rows.enumerated().map { ($0.element, $0.offset) }) { first, _ in first }
-        for index in groups.indices { groups[index].sparkline = [Int64](repeating: 0, count: buckets) }
+        for index in groups.indices { groups[index].sparkline = Array(repeating: 0, count: buckets) }
         var writer = JSONWriter()
         writer.array { for row in rows { $0.integer(row.rawValue) } }
         let sql = """
@@ -250,7 +252,7 @@ extension StoreReader {
         try statement.forEach { row in
             guard let index = places[row.id(0)] else { return }
             let bucket = Int(min(max(row.int64(1), 0), Int64(buckets) - 1))
-            groups[index].sparkline?[bucket] += row.int64(2)
+            groups[index].sparkline[bucket] += row.int(2)
         }
     }
 }

@@ -22,7 +22,7 @@ extension StoreReader {
         let key: StaticString
         switch dimension {
         case .total: key = "'total'"
-        case .severity: key = "series.severity"
+        case .level: key = "series.severity"
         case .app: key = "accounts.app"
         case .group: key = "groups.key"
         }
@@ -57,22 +57,22 @@ extension StoreReader {
             statement.bind(frame.times.lowerBound, at: 18)
             statement.bind(frame.times.upperBound, at: 19)
             statement.bind(Self.maxKeys, at: 20)
-            var counts: [String?: [Int64]] = [:]
-            if dimension == .total { counts["total"] = [Int64](repeating: 0, count: frame.bucketCount) }
-            let none = [Int64](repeating: 0, count: frame.bucketCount)
+            var counts: [String?: [Int]] = [:]
+            if dimension == .total { counts["total"] = [Int](repeating: 0, count: frame.bucketCount) }
+            let none = [Int](repeating: 0, count: frame.bucketCount)
             try statement.forEach { row in
-                counts[row.optionalText(0), default: none][frame.bucket(ofMinute: row.int64(1))] += row.int64(2)
+                counts[row.optionalText(0), default: none][frame.bucket(ofMinute: row.int64(1))] += row.int(2)
             }
             return Self.series(counts, dimension)
         }
     }
 
     private static func series(
-        _ counts: [String?: [Int64]], _ dimension: HistogramDimension
+        _ counts: [String?: [Int]], _ dimension: HistogramDimension
     ) -> [HistogramSeries] {
         var series = counts.compactMap { key, counts in key.map { HistogramSeries(key: $0, counts: counts) } }
         switch dimension {
-        case .severity: series.sort { $0.key > $1.key }
+        case .level: series.sort { $0.key > $1.key }
         case .total, .app, .group: series.sort { ($1.sum, $0.key) < ($0.sum, $1.key) }
         }
         for index in series.indices { series[index].key = name(series[index].key, dimension) }
@@ -83,7 +83,7 @@ extension StoreReader {
     private static func name(_ key: String, _ dimension: HistogramDimension) -> String {
         switch dimension {
         case .total, .app: key
-        case .severity: (UInt8(key).flatMap { IssueLevel(rank: $0) } ?? .error).name
+        case .level: (UInt8(key).flatMap { IssueLevel(rank: $0) } ?? .error).name
         case .group: GroupKey.text(key: Int64(key) ?? 0)
         }
     }

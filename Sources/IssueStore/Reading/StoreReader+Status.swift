@@ -201,12 +201,12 @@ extension StoreReader {
                 guard var sum = sums[key] else {
                     sums[key] = Suppression(
                         destination: key.destination, app: row.text(2), group: GroupKey.text(key: row.int64(3)),
-                        reason: key.reason, count: window.suppressedCount, since: since, groups: 1)
+                        reason: key.reason, count: Int(clamping: window.suppressedCount), since: since, groups: 1)
                     return
                 }
                 sum.group = nil
                 sum.groups = (sum.groups ?? 0) + 1
-                sum.count = sum.count.clampedSum(window.suppressedCount)
+                sum.count = Int(clamping: Int64(sum.count).clampedSum(window.suppressedCount))
                 sum.since = min(sum.since, since)
                 sums[key] = sum
             }
@@ -251,10 +251,12 @@ package struct StoreFigures: Sendable {
         let store =
             isAll
             ? StoreStatus(
-                id: code, records: records, groups: groups, bytes: bytes, oldest: oldest, freeBytes: nil,
+                id: code, records: Int(clamping: records), groups: Int(clamping: groups), bytes: Int(clamping: bytes),
+                oldest: oldest, freeBytes: nil,
                 faults: faults)
             : StoreStatus(
-                id: code, records: received, groups: groups, bytes: nil, oldest: nil, freeBytes: nil, faults: [])
+                id: code, records: Int(clamping: received), groups: Int(clamping: groups), bytes: nil, oldest: nil,
+                freeBytes: nil, faults: [])
         return StoreReader.Figures(
             store: store, received: received,
             ledgers: destinations.map { destination in

@@ -151,7 +151,7 @@ package final class QuarantinedStore {
                     uid: UInt32(clamping: row.int64(0)), app: row.text(1), fingerprint: row.text(2),
                     rule: row.int64(3),
                     standing: TriageState(
-                        GroupState(rawValue: UInt8(clamping: row.int64(4))) ?? .open,
+                        GroupState(databaseValue: UInt8(clamping: row.int64(4))) ?? .open,
                         mutedUntil: row.optionalInt64(5).map { IssueTimestamp(millisecondsSince1970: $0) },
                         knownVersion: row.optionalText(6).map { ApplicationVersion(text: $0) },
                         hasRegressed: row.int64(7) != 0))

@@ -200,7 +200,7 @@ struct TriageTable {
             statement.bind(id, at: 1)
             return try statement.first { row in
                 TriageState(
-                    GroupState(rawValue: UInt8(clamping: row.int64(0))) ?? .open,
+                    GroupState(databaseValue: UInt8(clamping: row.int64(0))) ?? .open,
                     mutedUntil: row.optionalInt64(1).map { IssueTimestamp(millisecondsSince1970: $0) },
                     knownVersion: row.optionalText(2).map { ApplicationVersion(text: $0) },
                     hasRegressed: row.int64(3) != 0)
@@ -214,7 +214,7 @@ struct TriageTable {
             "UPDATE groups SET state = ?2, muted_until = ?3, muted_version = ?4, regressed = ?5 WHERE id = ?1"
         ) { statement throws(SQLiteError) in
             statement.bind(group, at: 1)
-            statement.bind(Int64(standing.state.rawValue), at: 2)
+            statement.bind(Int64(standing.state.databaseValue), at: 2)
             statement.bind(standing.mutedUntil?.millisecondsSince1970, at: 3)
             statement.bind(standing.knownVersion?.text, at: 4)
             statement.bind(standing.hasRegressed ? Int64(1) : 0, at: 5)

@@ -14,7 +14,7 @@ package struct IssueRecord: Equatable, Sendable {
     package var app: Application?
     /// The fingerprint chosen by the sender; nil to let the daemon compute it.
     package var fingerprint: String?
-    package var backtrace: [Frame]
+    package var backtrace: [BacktraceFrame]
     package var causes: [IssueCause]
     /// A JSON object, as sent by the client.
     package var metadata: JSONValue?
@@ -25,7 +25,7 @@ package struct IssueRecord: Equatable, Sendable {
         message: String, severity: IssueLevel? = nil, domain: String? = nil, code: Int64? = nil,
         occurredAt: IssueTimestamp? = nil, firstOccurredAt: IssueTimestamp? = nil, count: Int64? = nil,
         source: SourceLocation? = nil, app: Application? = nil, fingerprint: String? = nil,
-        backtrace: [Frame] = [], causes: [IssueCause] = [], metadata: JSONValue? = nil, reportable: Bool? = nil
+        backtrace: [BacktraceFrame] = [], causes: [IssueCause] = [], metadata: JSONValue? = nil, reportable: Bool? = nil
     ) {
         self.message = message
         self.severity = severity
@@ -176,19 +176,25 @@ extension IssueCause: JSONObjectCodable {
     }
 }
 
-/// One frame of a backtrace, as an address or as a symbol.
-package struct Frame: Hashable, Sendable {
-    package var image: String?
-    package var buildID: String?
-    /// The offset of the return address in the image.
-    package var offset: Int64?
-    package var symbol: String?
-    package var file: String?
-    package var line: Int64?
+/// A call in a backtrace: a location in a binary, and names if the sender knew them (`Frame` on the wire).
+public struct BacktraceFrame: Hashable, Sendable {
+    /// The name of the binary. Nil if unknown.
+    public var image: String?
+    /// The build ID of the binary, to find its symbols. Nil if unknown.
+    public var buildID: String?
+    /// The offset in bytes of the return address from the start of the symbol, or of the binary if there is no symbol.
+    /// Nil if unknown.
+    public var offset: UInt64?
+    /// The function. Nil if unknown.
+    public var symbol: String?
+    /// The source file. Nil if unknown.
+    public var file: String?
+    /// The line in the source file. Nil if unknown.
+    public var line: Int?
 
     package init(
-        image: String? = nil, buildID: String? = nil, offset: Int64? = nil, symbol: String? = nil,
-        file: String? = nil, line: Int64? = nil
+        image: String? = nil, buildID: String? = nil, offset: UInt64? = nil, symbol: String? = nil,
+        file: String? = nil, line: Int? = nil
     ) {
         self.image = image
         self.buildID = buildID
@@ -197,15 +203,13 @@ package struct Frame: Hashable, Sendable {
         self.file = file
         self.line = line
     }
-}
 
-extension Frame {
     /// The symbol, offset and source location in one line, for users; empty if all are unknown.
     ///
     /// The build ID follows if there is no symbol, since it is needed to find one.
     package var location: String {
         let parts = [
-            symbol, offset.map { "+ 0x\(String(UInt64(bitPattern: $0), radix: 16))" },
+            symbol, offset.map { "+ 0x\(String($0, radix: 16))" },
             file.map { file in "at \(file)\(line.map { ":\($0)" } ?? "")" },
             symbol == nil ? buildID.map { "[\($0)]" } : nil,
         ]
@@ -213,13 +217,27 @@ extension Frame {
     }
 }
 
-extension Frame: JSONObjectCodable {
+extension BacktraceFrame: CustomStringConvertible {
+    /// All known properties in one line.
+    public var description: String {
+        let location = location
+        return TerminalSanitizer.line((image ?? "?") + (location.isEmpty ? "" : " \(location)"))
+    }
+}
+
+extension BacktraceFrame: JSONObjectCodable {
     package static var initial: Self { Self() }
+
+    /// The offset on the wire, where integers are signed.
+    private var signedOffset: Int64? {
+        get { offset.map { Int64(bitPattern: $0) } }
+        set { offset = newValue.map { UInt64(bitPattern: $0) } }
+    }
 
     package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
         try members.optional("image", &image)
         try members.optional("build_id", &buildID)
-        try members.optional("offset", &offset)
+        try members.optional("offset", &signedOffset)
         try members.optional("symbol", &symbol)
         try members.optional("file", &file)
         try members.optional("line", &line)
@@ -229,7 +247,7 @@ extension Frame: JSONObjectCodable {
         writer.openObject()
         writer.member("image", ifPresent: image)
         writer.member("build_id", ifPresent: buildID)
-        writer.member("offset", ifPresent: offset)
+        writer.member("offset", ifPresent: signedOffset)
         writer.member("symbol", ifPresent: symbol)
         writer.member("file", ifPresent: file)
         writer.member("line", ifPresent: line)

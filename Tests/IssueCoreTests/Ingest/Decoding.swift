@@ -39,7 +39,7 @@ struct Decoding {
         if !decoded.metadata.isEmpty { record.metadata = try? JSONValue(json: batch.string(decoded.metadata)) }
         if !decoded.details.isEmpty, let details = try? JSONValue(json: batch.string(decoded.details)) {
             record.causes = details["causes"].flatMap { try? [IssueCause](json: $0) } ?? []
-            record.backtrace = details["backtrace"].flatMap { try? [Frame](json: $0) } ?? []
+            record.backtrace = details["backtrace"].flatMap { try? [BacktraceFrame](json: $0) } ?? []
         }
         return record
     }

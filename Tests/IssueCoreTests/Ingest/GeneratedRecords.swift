@@ -33,8 +33,9 @@ struct GeneratedRecords {
         }
         if traffic.happens(oneIn: 4) {
             record.backtrace = (0..<traffic.number(below: 4)).map { _ in
-                Frame(
-                    image: text(), buildID: text(), offset: integer(), symbol: text(), file: text(), line: integer())
+                BacktraceFrame(
+                    image: text(), buildID: text(), offset: integer().map { UInt64(bitPattern: $0) }, symbol: text(),
+                    file: text(), line: integer().map { Int($0) })
             }
         }
         if traffic.happens(oneIn: 3) { record.metadata = .object(members(depth: 3)) }

@@ -34,7 +34,7 @@ struct RecordDecoderTests {
                     network: "wifi", development: false))
         #expect(record.fingerprint == "mine")
         #expect(record.count == 7)
-        #expect(record.backtrace == [Frame(image: "shop", buildID: "ab", offset: 74565)])
+        #expect(record.backtrace == [BacktraceFrame(image: "shop", buildID: "ab", offset: 74565)])
         #expect(record.causes == [IssueCause(domain: "D", code: -1, message: "m")])
         #expect(decoding.batch.string(decoding.batch.records[0].metadata) == #"{"a": [1, null]}"#)
         #expect(record.reportable == false)

@@ -66,7 +66,7 @@ struct SuppressedScanTests {
     func same(seed: UInt64) throws {
         try ScanFixture.with(Self.tight, seed: seed) { fixture in
             try report(12_000, to: fixture, seed: seed)
-            let muted = Int64(GroupState.muted.rawValue)
+            let muted = Int64(GroupState.muted.databaseValue)
             try fixture.execute(
                 """
                 UPDATE groups SET state = \(muted), muted_until = (SELECT received_at FROM records WHERE id = 7000)

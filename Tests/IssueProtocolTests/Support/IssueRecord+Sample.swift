@@ -19,7 +19,8 @@ extension IssueRecord {
             network: "wifi", development: false),
         fingerprint: "same",
         backtrace: [
-            Frame(image: "shop", buildID: "ab12", offset: 74565, symbol: "main", file: "main.swift", line: 1), Frame(),
+            BacktraceFrame(image: "shop", buildID: "ab12", offset: 74565, symbol: "main", file: "main.swift", line: 1),
+            BacktraceFrame(),
         ],
         causes: [IssueCause(domain: "NSCocoaErrorDomain", code: 4865, message: "…"), IssueCause(message: "")],
         metadata: ["attempt": 3, "payload": ["price": nil, "list": [1, 2.5, true]]], reportable: true)

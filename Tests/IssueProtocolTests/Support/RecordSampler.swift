@@ -22,7 +22,9 @@ struct RecordSampler {
                 : nil,
             fingerprint: text(),
             backtrace: few.map { _ in
-                Frame(image: text(), buildID: text(), offset: number(), symbol: text(), file: text(), line: number())
+                BacktraceFrame(
+                    image: text(), buildID: text(), offset: number().map { UInt64(bitPattern: $0) }, symbol: text(),
+                    file: text(), line: number().map { Int($0) })
             },
             causes: few.map { _ in IssueCause(domain: text(), code: number().map { Int($0) }, message: text() ?? "") },
             metadata: isThere ? ["a": json.value(), "b": json.value()] : nil, reportable: flag())

@@ -16,13 +16,13 @@ enum Samples {
         record: IssueRecord(message: ""))
 
     static let group = IssueGroup(
-        id: "g-1", title: "Decoding failed", severity: .error, state: .muted, mutedUntil: moment, regressed: true,
-        app: "shop", uid: 1000, fingerprint: "f", domain: "d", code: 1, source: SourceLocation(line: 1), records: 2,
-        occurrences: 3, firstSeen: moment, lastSeen: moment, firstVersion: "1", lastVersion: "2", newest: "r-1",
+        id: "g-1", title: "Decoding failed", level: .error, state: .muted, mutedUntil: moment, hasRegressed: true,
+        app: "shop", user: 1000, fingerprint: "f", domain: "d", code: 1, source: SourceLocation(line: 1), records: 2,
+        occurrences: 3, firstSeen: moment, lastSeen: moment, firstVersion: "1", lastVersion: "2", newestRecord: "r-1",
         sparkline: [0, 1, 2])
 
     static let minimalGroup = IssueGroup(
-        id: "g", title: "t", severity: .debug, state: .open, app: nil, uid: 0, fingerprint: "", records: 0,
+        id: "g", title: "t", level: .debug, state: .open, app: nil, user: 0, fingerprint: "", records: 0,
         occurrences: 0, firstSeen: IssueTimestamp(millisecondsSince1970: 0),
         lastSeen: IssueTimestamp(millisecondsSince1970: 0))
 
@@ -43,7 +43,7 @@ enum Samples {
     static let destination = DestinationStatus(
         name: "logz", kind: "logz", state: .paused, reason: "401", advice: "Renew the token.", ledger: ledger,
         oldestPending: moment, nextAttempt: moment, lastAnswer: "401", lastSuccess: moment, requests: 1, resent: 2,
-        maybeDuplicate: 3, bytesToday: 4)
+        possibleDuplicates: 3, bytesToday: 4)
 
     static let suppression = Suppression(
         destination: "logz", app: "shop", group: "g-1", reason: .groupRate, count: 5, since: moment, groups: 1)
@@ -71,7 +71,7 @@ enum Samples {
         filter.apps = ["shop"]
         filter.versions = ["1", "2"]
         filter.environments = []
-        filter.severity = .warning
+        filter.level = .warning
         filter.domains = ["d"]
         filter.codes = [1, -1]
         filter.files = ["Shop/Catalogue.swift"]

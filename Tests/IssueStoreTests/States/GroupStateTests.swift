@@ -53,7 +53,7 @@ struct GroupStateTests {
             #expect(try only(store).state == .resolved)
             try store.store([record(), record()], to: writer)
             #expect(try only(store).state == .open)
-            #expect(try only(store).regressed)
+            #expect(try only(store).hasRegressed)
             #expect(try priority(store) == [["1", "2"], ["2", "3"]])
             #expect(onPriorityRecords == [2])
             let reader = try store.reader()
@@ -61,7 +61,7 @@ struct GroupStateTests {
             #expect(try reader.walk(after: 0, limit: 9).map(\.candidate.isFirstOfGroup) == [true, true, false])
             // Setting the state again clears the regression.
             try say(TriageState(.resolved), store, writer)
-            #expect(try !only(store).regressed)
+            #expect(try !only(store).hasRegressed)
         }
     }
 
@@ -75,7 +75,7 @@ struct GroupStateTests {
                     try say(TriageState(.resolved), store, writer)
                 }
                 try store.store([record("Broken", version)], to: try store.writer())
-                #expect(try only(store).regressed)
+                #expect(try only(store).hasRegressed)
                 try expectSound(store)
             }
         }
@@ -91,7 +91,7 @@ struct GroupStateTests {
             #expect(try only(store).state == .resolved)
             try writer.connection.execute("DROP TRIGGER fails")
             try store.store([record()], to: writer)
-            #expect(try only(store).regressed)
+            #expect(try only(store).hasRegressed)
         }
     }
 
@@ -109,7 +109,7 @@ struct GroupStateTests {
             try store.store([record(), record("Broken", "2.0"), record("Broken", nil)], to: writer)
             #expect(try only(store, filter(text: "Broken")).state == .resolved)
             try store.store([record("Broken", "2.0.1")], to: writer)
-            #expect(try only(store, filter(text: "Broken")).regressed)
+            #expect(try only(store, filter(text: "Broken")).hasRegressed)
             #expect(try priority(store).last == ["6", "3"])
         }
     }
@@ -160,7 +160,7 @@ struct GroupStateTests {
             store.pass(.seconds(9))
             try store.store([record()], to: writer)
             #expect(try only(store).state == .open)
-            #expect(try !only(store).regressed)
+            #expect(try !only(store).hasRegressed)
             #expect(try muted(store) == [2])
 
             let second = store.wall.advanced(by: .seconds(10))
@@ -182,7 +182,7 @@ struct GroupStateTests {
             try store.store([record(), record("Broken", "1.1"), record()], to: writer)
             #expect(try muted(store) == [2])
             #expect(try priority(store) == [["1", "2"], ["3", "3"]])
-            #expect(try only(store).regressed)
+            #expect(try only(store).hasRegressed)
         }
     }
 
@@ -196,7 +196,7 @@ struct GroupStateTests {
             try store.store([record("Broken", "1.0.1")], to: writer)
             #expect(try only(store).state == .resolved)
             try store.store([record("Broken", "1.2")], to: writer)
-            #expect(try only(store).regressed)
+            #expect(try only(store).hasRegressed)
             try expectSound(store)
         }
     }
@@ -214,7 +214,7 @@ struct GroupStateTests {
             #expect(try only(store).state == .resolved)
             try say(TriageState(.resolved, knownVersion: ApplicationVersion(name: "1.1")), store, writer)
             try store.commit(submission, to: writer)
-            #expect(try only(store).regressed)
+            #expect(try only(store).hasRegressed)
             try expectSound(store)
         }
     }

@@ -1,0 +1,156 @@
+internal import IssueProtocol
+internal import Issues
+
+/// Users can change the state of their own issues, and operators that of all issues.
+extension IssueBrowser {
+    /// Marks an issue as resolved. The next record reopens it, and operators are notified.
+    ///
+    /// - Parameters:
+    ///   - group: The id of the group.
+    ///   - isUntilNewerVersion: Whether only a record from a version of the application newer than all
+    ///     versions so far reopens it.
+    /// - Returns: The group after the change.
+    /// - Throws: `DeliveryError` with the code `.notFound` if no such group exists or the caller may not see it,
+    ///   `.denied` if the caller may not change it, or another code if the daemon cannot be reached.
+    @discardableResult
+    public func resolve(_ group: String, untilNewerVersion isUntilNewerVersion: Bool = false) async throws -> IssueGroup
+    {
+        try await setState(
+            SetStateParameters(
+                group: group, state: .resolved, untilNewerVersion: isUntilNewerVersion ? true : nil))
+    }
+
+    /// Mutes an issue: its records are stored and counted, but not forwarded or announced.
+    ///
+    /// Records that arrive while the issue is muted are never forwarded, even after it is reopened.
+    ///
+    /// - Parameters:
+    ///   - group: The id of the group.
+    ///   - end: The time at which muting ends. Nil mutes it until it is reopened.
+    ///   - isUntilNewerVersion: Whether muting ends with a record from a version of the application
+    ///     newer than all versions so far.
+    /// - Returns: The group after the change.
+    /// - Throws: `DeliveryError` with the code `.notFound` if no such group exists or the caller may not see it,
+    ///   `.denied` if the caller may not change it, or another code if the daemon cannot be reached.
+    @discardableResult
+    public func mute(
+        _ group: String, until end: IssueTimestamp? = nil, untilNewerVersion isUntilNewerVersion: Bool = false
+    ) async throws -> IssueGroup {
+        try await setState(
+            SetStateParameters(
+                group: group, state: .muted, until: end, untilNewerVersion: isUntilNewerVersion ? true : nil))
+    }
+
+    /// Reopens a resolved or muted issue.
+    ///
+    /// - Parameter group: The id of the group.
+    /// - Returns: The group after the change.
+    /// - Throws: `DeliveryError` with the code `.notFound` if no such group exists or the caller may not see it,
+    ///   `.denied` if the caller may not change it, or another code if the daemon cannot be reached.
+    @discardableResult
+    public func reopen(_ group: String) async throws -> IssueGroup {
+        try await setState(SetStateParameters(group: group, state: .open))
+    }
+
+    private func setState(_ parameters: SetStateParameters) async throws -> IssueGroup {
+        let reply: SetStateReply = try await ask(.setState, parameters.json)
+        return reply.group
+    }
+}
+
+extension IssueBrowser {
+    /// Starts to forward all pending records now, and waits until each of them has a fate.
+    ///
+    /// Only operators may call this.
+    ///
+    /// - Parameters:
+    ///   - destination: The name of a destination. Nil forwards to all destinations.
+    ///   - timeout: The maximum time to wait. After it, the function returns the current status.
+    /// - Returns: The status of the destinations.
+    /// - Throws: `DeliveryError` with the code `.denied` if the caller is not an operator,
+    ///   `.notFound` if no such destination exists, or another code if the daemon cannot be
+    ///   reached.
+    @discardableResult
+    public func flush(destination: String? = nil, timeout: Duration = .seconds(30)) async throws -> [DestinationStatus]
+    {
+        let parameters = FlushParameters(destination: destination, timeout: timeout)
+        let reply: FlushReply = try await ask(
+            .flush, parameters.json, timeout: parameters.replyTimeout, isLong: true
+        ) {
+            DeliveryError($0, destination: destination)
+        }
+        return reply.destinations
+    }
+
+    /// Makes dead letters pending again.
+    ///
+    /// Only operators may call this.
+    ///
+    /// - Parameters:
+    ///   - destination: The name of a destination. Nil selects the dead letters of all destinations.
+    ///   - records: The ids of records. Nil selects the dead letters of all records.
+    /// - Returns: `requeued` is the number of dead letters that are pending again. `left` is the number of those that
+    ///   cannot be requeued, because their record or destination no longer exists.
+    /// - Throws: `DeliveryError` with the code `.denied` if the caller is not an operator, or
+    ///   another code if the daemon cannot be reached.
+    @discardableResult
+    public func requeue(
+        destination: String? = nil, records: [String]? = nil
+    ) async throws -> (requeued: Int, left: Int) {
+        let parameters = RequeueParameters(destination: destination, records: records).json
+        let reply: RequeueReply = try await order(.requeue, parameters)
+        return (Int(clamping: reply.count), Int(clamping: reply.left))
+    }
+
+    /// Permanently erases records.
+    ///
+    /// Only operators may call this.
+    ///
+    /// - Parameters:
+    ///   - filter: Selects the records. The daemon refuses an empty filter.
+    ///   - isDryRun: Whether to count the records without erasing them.
+    /// - Returns: `count` is the number of records. `unreachable` lists the places that may still contain some of them.
+    /// - Throws: `DeliveryError` with the code `.denied` if the caller is not an operator, or
+    ///   another code if the daemon refuses the filter or cannot be reached.
+    public func purge(
+        _ filter: IssueFilter, dryRun isDryRun: Bool = false
+    ) async throws -> (count: Int, unreachable: [String]) {
+        let parameters = PurgeParameters(filter: filter, isDryRun: isDryRun ? true : nil).json
+        let reply: PurgeReply = try await order(.purge, parameters)
+        return (Int(clamping: reply.count), reply.unreachable)
+    }
+
+    /// Lets the daemon copy its whole store while it is running.
+    ///
+    /// Only operators may call this.
+    ///
+    /// - Returns: The path of the copy on the daemon's host, in the daemon's state directory.
+    /// - Throws: `DeliveryError` with the code `.denied` if the caller is not an operator, or
+    ///   another code if the copy fails or the daemon cannot be reached.
+    public func backup() async throws -> String {
+        let reply: BackupReply = try await order(.backup, Array("{}".utf8))
+        guard let path = reply.path else {
+            throw DeliveryError(.malformed, "The daemon's reply contains no file path.")
+        }
+        return path
+    }
+
+    /// Recovers the readable records from stores that the daemon moved aside.
+    ///
+    /// Only operators may call this.
+    ///
+    /// - Parameters:
+    ///   - file: The name of a file. Nil selects all files.
+    ///   - isDryRun: Whether to list the files without reading them.
+    /// - Returns: `recovered` and `unreadable` are numbers of records. `files` are the names of the files. `hopeless`
+    ///   are the files that contain nothing readable; they are left unchanged.
+    /// - Throws: `DeliveryError` with the code `.denied` if the caller is not an operator, or
+    ///   another code if the daemon cannot be reached.
+    public func repair(
+        _ file: String? = nil, dryRun isDryRun: Bool = false
+    ) async throws -> (recovered: Int, unreadable: Int, files: [String], hopeless: [String]) {
+        let parameters = RepairParameters(file: file, isDryRun: isDryRun ? true : nil).json
+        let reply: RepairReply = try await order(.repair, parameters)
+        return (Int(clamping: reply.recovered), Int(clamping: reply.unreadable), reply.files, reply.hopeless)
+    }
+}
