@@ -31,7 +31,7 @@ let package = Package(
 
         // Layer 2: adapters to the socket, the disk and the destinations.
         .target(name: "Issues", dependencies: ["IssueWire", "UnixIO"]),
-        .target(name: "IssueBrowsing", dependencies: ["Issues", "IssueProtocol", "UnixIO"]),
+        .target(name: "IssueBrowsing", dependencies: ["Issues", "IssueProtocol", "IssueWire", "UnixIO"]),
         .target(name: "IssuesPresenting", dependencies: ["Issues", "IssueWire", "UnixIO"]),
         .target(name: "IssuesFoundation", dependencies: ["Issues", "IssuesPresenting"]),
         .target(name: "IssueStore", dependencies: ["SQLiteKit", "IssueCore", "IssueProtocol"]),
