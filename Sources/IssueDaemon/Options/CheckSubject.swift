@@ -28,25 +28,20 @@ struct CheckSubject: Equatable {
     ) throws(UsageError) {
         let caller = findUser("\(callerID)")?.name ?? "\(callerID)"
         let name = option ?? unit.user
-        let user = findUser(name)
-        if option != nil, user == nil {
-            throw UsageError("--user: no user named \(name.truncatedForLog).")
-        }
-        guard let user else {
-            self.init(.caller, "user \(caller) because there is no user \(name)")
+        choice = .caller
+        guard let user = findUser(name) else {
+            if option != nil { throw UsageError("--user: no user named \(name.truncatedForLog).") }
+            explanation = "user \(caller) because there is no user \(name)"
             return
         }
         if user.userID == callerID {
-            self.init(.caller, "user \(caller)")
+            explanation = "user \(caller)"
         } else if callerID != 0 {
-            self.init(.caller, "user \(caller), not as \(name): only root can do that")
+            explanation = "user \(caller), not as \(name): only root can do that"
         } else {
-            self.init(.other(user), "user \(user.name)\(option == nil ? ", the user of \(unit.sourcePath)" : "")")
+            choice = .other(user)
+            explanation = "user \(user.name)\(option == nil ? ", the user of \(unit.sourcePath)" : "")"
         }
-    }
-
-    private init(_ choice: Choice, _ explanation: String) {
-        (self.choice, self.explanation) = (choice, explanation)
     }
 
     /// Assumes the user's rights, and returns the environment of a service with

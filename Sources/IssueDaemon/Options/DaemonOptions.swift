@@ -12,9 +12,12 @@ package struct DaemonOptions: Hashable, Sendable {
     /// The user as which `--check` checks the configuration.
     package var user: String?
 
-    private static let names = [
-        "--config", "--check", "--user", "--print-config", "--list-messages", "--version", "--help",
+    /// The options that take no value.
+    private static let plainActions: [String: Action] = [
+        "--print-config": .printConfiguration, "--list-messages": .listMessages, "--version": .printVersion,
+        "--help": .printHelp,
     ]
+    private static let names = ["--config", "--check", "--user"] + plainActions.keys.sorted()
 
     /// Parses the command line.
     ///
@@ -46,12 +49,12 @@ package struct DaemonOptions: Hashable, Sendable {
                     throw UsageError("--user needs one user.")
                 }
                 user = name
-            case "--print-config" where value == nil: actions.append((.printConfiguration, name))
-            case "--list-messages" where value == nil: actions.append((.listMessages, name))
-            case "--version" where value == nil: actions.append((.printVersion, name))
-            case "--help" where value == nil, "-h" where value == nil: actions.append((.printHelp, name))
-            case "--print-config", "--list-messages", "--version", "--help":
-                throw UsageError("\(name) takes no value.")
+            case "-h" where value == nil: actions.append((.printHelp, name))
+            case _ where Self.plainActions[name] != nil:
+                guard value == nil, let action = Self.plainActions[name] else {
+                    throw UsageError("\(name) takes no value.")
+                }
+                actions.append((action, name))
             case _ where name.hasPrefix("-"):
                 let nearest = NearestName.find(name, among: Self.names).map { " Did you mean \($0)?" } ?? ""
                 throw UsageError("unknown option \(name.truncatedForLog).\(nearest)")
