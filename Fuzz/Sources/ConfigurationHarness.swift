@@ -32,7 +32,7 @@ enum ConfigurationHarness {
         var builder = ConfigurationBuilder(.default, surroundings: surroundings, purpose: .running)
         builder.build(merger.sections)
         let problems = merger.problems + builder.problems
-        return problems.isEmpty ? .success(builder.configuration) : .failure(InvalidConfiguration(problems))
+        return problems.isEmpty ? .success(builder.configuration) : .failure(InvalidConfiguration(problems: problems))
     }
 
     private static func checkProblems(_ problems: [ConfigurationProblem], of content: [UInt8]) {
