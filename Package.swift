@@ -70,7 +70,7 @@ let package = Package(
         .testTarget(name: "UnixIOTests", dependencies: ["UnixIO"]),
         .testTarget(name: "IssueCoreTests", dependencies: ["IssueCore", "IssueProtocol"]),
         .testTarget(name: "SQLiteKitTests", dependencies: ["SQLiteKit"]),
-        .testTarget(name: "HTTPTransferTests", dependencies: ["HTTPTransfer", "UnixIO"]),
+        .testTarget(name: "HTTPTransferTests", dependencies: ["HTTPTransfer", "FakeLogz", "UnixIO"]),
         .testTarget(
             name: "IssuesTests", dependencies: ["Issues", "IssueTestSupport", "IssueProtocol", "UnixIO"]),
         .testTarget(name: "IssuesPresentingTests", dependencies: ["IssuesPresenting", "Issues"]),

@@ -168,6 +168,8 @@ extension HTTPAttempt {
         unsafe ccurl_leave_resolver_behind(easy)
         var results = unsafe [
             ccurl_set_string(easy, CURLOPT_URL, request.url),
+            request.method == .get
+                ? ccurl_set_long(easy, CURLOPT_HTTPGET, 1) : ccurl_set_body(easy, body.baseAddress, body.count),
             ccurl_allow_http_only(easy),
             ccurl_set_long(easy, CURLOPT_FOLLOWLOCATION, 0),
             // Signals belong to the process, not to a library.
@@ -193,25 +195,7 @@ extension HTTPAttempt {
             // The file replaces the system's authorities.
             unsafe results.append(ccurl_set_string(easy, CURLOPT_CAPATH, nil))
         }
-        unsafe results += setMethod(easy, of: request, body: body)
         return results.first { $0 != CURLE_OK }
-    }
-
-    private static func setMethod(
-        _ easy: UnsafeMutableRawPointer, of request: HTTPRequest, body: UnsafeBufferPointer<UInt8>
-    ) -> [CURLcode] {
-        switch request.method {
-        case .head:
-            return unsafe [ccurl_set_long(easy, CURLOPT_NOBODY, 1)]
-        case .post:
-            return unsafe [ccurl_set_body(easy, body.baseAddress, body.count)]
-        case .get, .put, .delete:
-            if request.method == .get, body.isEmpty { return unsafe [ccurl_set_long(easy, CURLOPT_HTTPGET, 1)] }
-            return unsafe [
-                ccurl_set_body(easy, body.baseAddress, body.count),
-                ccurl_set_string(easy, CURLOPT_CUSTOMREQUEST, request.method.rawValue),
-            ]
-        }
     }
 
     /// Returns the duration rounded up, and at least 1, since libcurl interprets zero as no limit.

@@ -4,14 +4,12 @@ import Glibc
 /// An HTTP request with its limits.
 package struct HTTPRequest: Sendable {
     package enum Method: String, Sendable {
+        /// Without a body.
         case get = "GET"
-        case head = "HEAD"
         case post = "POST"
-        case put = "PUT"
-        case delete = "DELETE"
     }
 
-    package var method: Method
+    package var method = Method.post
     package var url: String
     package var headers: HTTPHeaders
     package var body: [UInt8]
@@ -27,8 +25,7 @@ package struct HTTPRequest: Sendable {
     package var answerLimit: Int = 64 * 1024
     package var userAgent: String = "issued"
 
-    package init(method: Method, url: String, headers: HTTPHeaders = [:], body: [UInt8] = []) {
-        self.method = method
+    package init(url: String, headers: HTTPHeaders = [:], body: [UInt8] = []) {
         self.url = url
         self.headers = headers
         self.body = body
@@ -105,11 +102,6 @@ struct HTTPOrigin: Equatable, CustomStringConvertible {
 
 /// The proxy used for a request, for messages. libcurl chooses it on its own and does not report it.
 enum ProxyName {
-    /// Returns the host and port of the proxy for a request; nil if it goes directly to the peer.
-    static func text(for request: HTTPRequest, to origin: HTTPOrigin) -> String? {
-        text(for: request, to: origin, variable)
-    }
-
     private static func variable(_ name: String) -> String? {
         guard let value = unsafe getenv(name) else { return nil }
         return unsafe String(cString: value)
@@ -120,7 +112,7 @@ enum ProxyName {
     /// - Parameter environment: Returns the value of an environment variable. The variables are those that libcurl
     ///   uses.
     static func text(
-        for request: HTTPRequest, to origin: HTTPOrigin, _ environment: (String) -> String?
+        for request: HTTPRequest, to origin: HTTPOrigin, _ environment: (String) -> String? = variable
     ) -> String? {
         let scheme = request.url.prefix { $0 != ":" }.lowercased()
         // libcurl ignores HTTP_PROXY, since in a CGI program it would be a header sent by the client.

@@ -71,12 +71,8 @@ package struct StreamClient: ~Copyable, @unchecked Sendable {
         let body = unsafe UnsafeBufferPointer<UInt8>(start: nil, count: 0)
         var result = unsafe HTTPAttempt.configure(easy, for: request, body: body, headers: headers, exchange: exchange)
         if result == nil {
-            let options = unsafe [
-                ccurl_set_long(easy, CURLOPT_CONNECT_ONLY, 1),
-                // The option applies to the connection, since there is no request.
-                ccurl_set_string(easy, CURLOPT_CUSTOMREQUEST, nil),
-            ]
-            result = options.first { $0 != CURLE_OK }
+            let option = unsafe ccurl_set_long(easy, CURLOPT_CONNECT_ONLY, 1)
+            result = option == CURLE_OK ? nil : option
         }
         let outcome = unsafe result ?? HTTPAttempt.run(easy, in: multi, cancellation, staysAdded: true)
         guard let outcome else {

@@ -26,18 +26,15 @@ import Testing
         #expect(received.body == Array("one\ntwo\n".utf8))
     }
 
-    @Test("An empty body is sent as an empty body", arguments: [HTTPRequest.Method.post, .put])
-    func emptyBody(method: HTTPRequest.Method) throws {
+    @Test("An empty body is sent as an empty body")
+    func emptyBody() throws {
         let listener = try ScriptedListener { connection in
             connection.readRequest()
             connection.answer("204 No Content")
         }
-        var request = HTTPRequest.post("", to: listener.port)
-        request.method = method
-
         var client = HTTPClient()
-        #expect(try client.perform(request).status == 204)
-        #expect(listener.requests.first?.head.hasPrefix("\(method.rawValue) /") == true)
+        #expect(try client.perform(.post("", to: listener.port)).status == 204)
+        #expect(listener.requests.first?.head.hasPrefix("POST /") == true)
         #expect(listener.requests.first?.head.contains("Content-Length: 0") == true)
     }
 

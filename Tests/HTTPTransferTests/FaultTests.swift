@@ -150,7 +150,7 @@ import Testing
             "file:///etc/\(markedToken)", "http://[::1/?token=\(markedToken)", "http://h:99999/?token=\(markedToken)",
         ])
     func unusableURL(url: String) {
-        var request = HTTPRequest(method: .post, url: url)
+        var request = HTTPRequest(url: url)
         request.proxy = ""
         #expect(fault(of: request)?.code == .invalidRequest)
     }

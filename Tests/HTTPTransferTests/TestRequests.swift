@@ -10,7 +10,7 @@ extension HTTPRequest {
         _ body: String = "{}", to port: UInt16, scheme: String = "http", host: String = "127.0.0.1"
     ) -> HTTPRequest {
         var request = HTTPRequest(
-            method: .post, url: "\(scheme)://\(host):\(port)/?token=\(markedToken)&type=t",
+            url: "\(scheme)://\(host):\(port)/?token=\(markedToken)&type=t",
             headers: ["Content-Type": "text/plain"], body: Array(body.utf8))
         request.connectTimeout = .seconds(1)
         request.totalTimeout = .seconds(1)

@@ -58,11 +58,11 @@ extension ShippingToken: CustomStringConvertible, CustomDebugStringConvertible, 
 /// Percent-encoding for the query of a URL.
 package enum PercentEncoding {
     /// Encodes all characters except those that are unreserved everywhere. A plus sign would be decoded as a space.
-    package static func encode(_ text: String, uppercase: Bool = true) -> String {
-        let digits = Array((uppercase ? "0123456789ABCDEF" : "0123456789abcdef").utf8)
+    package static func encode(_ text: String) -> String {
+        let digits = Array("0123456789ABCDEF".utf8)
         var output: [UInt8] = []
         for byte in text.utf8 {
-            if isUnreserved(byte) {
+            if byte.isLetterOrDigit || "-._~".utf8.contains(byte) {
                 output.append(byte)
             } else {
                 output += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
@@ -70,14 +70,11 @@ package enum PercentEncoding {
         }
         return String(decoding: output, as: UTF8.self)
     }
+}
 
-    private static func isUnreserved(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-            UInt8(ascii: "~"):
-            true
-        default: false
-        }
+extension UInt8 {
+    /// `true` for an ASCII letter or digit.
+    var isLetterOrDigit: Bool {
+        (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self | 0x20) || (0x30...0x39).contains(self)
     }
 }

@@ -155,7 +155,7 @@ package struct HTTPSettings: Equatable, Sendable {
     ///
     /// - Parameter limit: A time limit below the configured one; nil for none.
     func request(within limit: Duration?) -> HTTPRequest {
-        var request = HTTPRequest(method: .post, url: address.url)
+        var request = HTTPRequest(url: address.url)
         request.userAgent = "issued/\(version)"
         request.connectTimeout = min(connectTimeout, limit ?? connectTimeout)
         request.totalTimeout = min(requestTimeout, limit ?? requestTimeout)

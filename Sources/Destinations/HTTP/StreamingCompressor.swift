@@ -23,12 +23,17 @@ final class StreamingCompressor: PreparedBody {
         var hasEnded = false
     }
 
+    /// Creates the compressor of a body for a level.
+    typealias MakeCompressor = @Sendable (Int) throws(GzipError) -> GzipCompressor
+
     private let frame: BodyFrame
     private let level: Int
+    private let makeCompressor: MakeCompressor
     private let work = Monitor(Work())
     /// `true` once there is a thread that compresses the body.
     private var isUnderWay = false
     private var isFinished = false
+    private(set) var isBroken = false
     private var piece: [UInt8] = []
     private(set) var count = 0
     /// The whole body, once it is finished.
@@ -37,9 +42,13 @@ final class StreamingCompressor: PreparedBody {
     private(set) var isCompressed = false
 
     /// - Parameter level: The compression level of zlib; 0 for no compression.
-    init(_ frame: BodyFrame, level: Int) {
+    init(
+        _ frame: BodyFrame, level: Int,
+        makeCompressor: @escaping MakeCompressor = { (level) throws(GzipError) in try GzipCompressor(level: level) }
+    ) {
         self.frame = frame
         self.level = level
+        self.makeCompressor = makeCompressor
         piece += frame.beginning
     }
 
@@ -55,9 +64,10 @@ final class StreamingCompressor: PreparedBody {
         if level > 0, piece.count >= Self.pieceBytes { pass() }
     }
 
-    /// Completes the body. Returns `false` if zlib failed.
+    /// Completes the body. Returns `false` if zlib failed, which breaks the body.
     func finish() -> Bool {
-        if isFinished { return true }
+        if isFinished { return !isBroken }
+        isFinished = true
         if count > 0 { piece += frame.end } else { piece = [] }
         if isUnderWay {
             pass()
@@ -69,17 +79,27 @@ final class StreamingCompressor: PreparedBody {
                 defer { work.output = nil }
                 return (work.output, work.isCompressed)
             }
-            guard let (output, isCompressed) = result, let output else { return false }
+            guard let (output, isCompressed) = result, let output else {
+                isBroken = true
+                return false
+            }
             (bytes, self.isCompressed) = (output, isCompressed)
-        } else if level > 0, piece.count > Self.minCompressed, let output = try? Gzip.compress(piece, level: level) {
+        } else if level > 0, piece.count > Self.minCompressed, let output = try? compressed(piece) {
             (bytes, isCompressed) = (output, true)
         } else {
             // The body is too short, or there is not enough memory for zlib.
             bytes = piece
         }
         piece = []
-        isFinished = true
         return true
+    }
+
+    private func compressed(_ piece: [UInt8]) throws(GzipError) -> [UInt8] {
+        var output: [UInt8] = []
+        var compressor = try makeCompressor(level)
+        try compressor.append(piece, to: &output)
+        try compressor.finish(into: &output)
+        return output
     }
 
     private func pass() {
@@ -97,15 +117,14 @@ final class StreamingCompressor: PreparedBody {
     }
 
     private func start() {
-        let (work, level) = (work, level)
-        let thread = try? Thread.start(name: "compress") { Self.run(work, level) }
+        let (work, level, makeCompressor) = (work, level, makeCompressor)
+        let thread = try? Thread.start(name: "compress") { Self.run(work, try? makeCompressor(level)) }
         // If this failed, it is tried again with the next line.
         isUnderWay = thread != nil
     }
 
-    private static func run(_ work: Monitor<Work>, _ level: Int) {
+    private static func run(_ work: Monitor<Work>, _ compressor: consuming GzipCompressor?) {
         Thread.yieldToOthers()
-        var compressor = try? GzipCompressor(level: level)
         let isCompressed = compressor != nil
         var output: [UInt8] = []
         var hasFailed = false

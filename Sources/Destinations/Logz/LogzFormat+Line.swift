@@ -210,12 +210,7 @@ enum ReservedKeys {
 
     /// Returns `true` if a byte is safe in a field name: a letter, a digit or an underscore.
     static func isLetterOrDigit(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"):
-            true
-        default: false
-        }
+        byte.isLetterOrDigit || byte == UInt8(ascii: "_")
     }
 
     static func contains(_ key: String) -> Bool {

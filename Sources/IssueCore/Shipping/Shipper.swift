@@ -59,8 +59,15 @@ package protocol PreparedBody: AnyObject {
     /// The number of lines.
     var count: Int { get }
 
+    /// `true` if the body cannot be sent because compressing it failed. The lines must be added to another body.
+    var isBroken: Bool { get }
+
     /// Appends a line. Lines are sent in the order in which they are added.
     func add(_ line: [UInt8])
+}
+
+extension PreparedBody {
+    package var isBroken: Bool { false }
 }
 
 /// The parts that the lines of one series have in common, encoded once and copied into each line.

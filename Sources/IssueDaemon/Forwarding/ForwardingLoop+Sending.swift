@@ -72,7 +72,7 @@ extension ForwardingLoop where Destination: ~Copyable {
     private func answer(to shipment: Forwarding.Shipment) throws -> DeliveryResult {
         guard let lines = current?.lines else { preconditionFailure("Only lines of the current batch are sent") }
         let range = shipment.range
-        if let whole = lines.whole, range.count == lines.count {
+        if let whole = lines.whole, !whole.isBroken, range.count == lines.count {
             count(lines.bytes, for: lines.users)
             return shipper.send(whole, within: shipment.timeLimit)
         }

@@ -1,14 +1,17 @@
 import CZlib
 
 /// Decompresses gzip with plain zlib: the code under test must not verify itself.
-enum Inflate {
+package enum Inflate {
     /// The reason why decompression failed.
-    enum Failure: Error, Hashable, Sendable {
+    package enum Failure: Error, Hashable, Sendable {
         case overLimit
         case corrupt
     }
 
-    static func gzip(_ bytes: [UInt8], limit: Int) throws(Failure) -> [UInt8] {
+    /// Returns the contents of one or several streams.
+    ///
+    /// - Parameter limit: The maximum size of the result, in bytes.
+    package static func gzip(_ bytes: [UInt8], limit: Int) throws(Failure) -> [UInt8] {
         var stream = unsafe z_stream()
         guard unsafe czlib_gzip_inflate_init(&stream) == Z_OK else { throw .corrupt }
         defer { unsafe inflateEnd(&stream) }

@@ -10,10 +10,10 @@ import UnixIO
 struct BisectedBatchTests {
     private static let word = "poison"
 
-    /// Stores sixteen records. Returns their destination.
-    private func store(_ path: String) throws -> DestinationRow {
+    /// Stores records. Returns their destination.
+    private func store(_ count: Int, at path: String) throws -> DestinationRow {
         let fixture = try ScanFixture(path, .withoutLimits, seed: 1)
-        try fixture.commit((0..<16).map { IssueRecord(message: $0 == 9 ? Self.word : "line \($0 % 4)") })
+        try fixture.commit((0..<count).map { IssueRecord(message: $0 == 9 ? Self.word : "line \($0 % 4)") })
         try fixture.writer.closeOpenRange()
         return fixture.destination
     }
@@ -21,12 +21,13 @@ struct BisectedBatchTests {
     /// Forwards the records, and rejects one of them. `meanwhile` changes the
     /// store before the first reply.
     private func forward(
+        _ count: Int = 16, breakingFirstBody: Bool = false,
         _ meanwhile: @escaping @Sendable (StoreWriter) throws -> Void
     ) throws -> (requests: [[String]], ledger: Ledger) {
         let requests = Monitor<[[String]]>([])
         var ledger = Ledger()
         try ScanFixture.withPath { path in
-            let destination = try store(path)
+            let destination = try store(count, at: path)
             let writer = WriterService(
                 opening: StoreOpening(path: path, limits: .withoutLimits, retention: RetentionSettings()), log: .silent)
             let writing = try JoinableThread(name: "writer") {
@@ -44,9 +45,11 @@ struct BisectedBatchTests {
             let moved = Monitor(0)
             let forwarding = try JoinableThread(name: "forward") {
                 service.run({
-                    RefusingShipper(refusing: Self.word, requests) { number in
+                    var shipper = RefusingShipper(refusing: Self.word, requests) { number in
                         if number == 1 { try? writer.perform { try meanwhile($0) } }
                     }
+                    shipper.breaksFirstBody = breakingFirstBody
+                    return shipper
                 }) {
                     moved.withLock { $0 += 1 }
                     moved.broadcast()
@@ -85,6 +88,15 @@ struct BisectedBatchTests {
         #expect(ledger.balances)
         #expect(ledger.received == 15)
         #expect(ledger.delivered == 15)
+    }
+
+    @Test("A batch whose body could not be compressed is sent in another body")
+    func brokenBody() throws {
+        // A failure is followed by a single line, so the body of a batch is only sent again if it has one line.
+        let (requests, ledger) = try forward(1, breakingFirstBody: true) { _ in }
+        #expect(requests == [[], ["line 0"]])
+        #expect(ledger.balances)
+        #expect(ledger.delivered == 1)
     }
 
     @Test("A record that retention removes meanwhile stays expired, because it is unknown whether it arrived")

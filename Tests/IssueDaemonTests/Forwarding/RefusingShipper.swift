@@ -9,6 +9,7 @@ struct RefusingShipper: Shipper, ~Copyable {
 
     final class Body: PreparedBody {
         private(set) var lines: [String] = []
+        var isBroken = false
         var count: Int { lines.count }
         func add(_ line: [UInt8]) { lines.append(String(decoding: line, as: UTF8.self)) }
     }
@@ -16,6 +17,8 @@ struct RefusingShipper: Shipper, ~Copyable {
     let refused: String
     /// The lines of each request.
     let requests: Monitor<[[String]]>
+    /// `true` to fail with the first body, as if compressing it had failed.
+    var breaksFirstBody = false
     /// Called while a request waits for its reply, with the number of the
     /// request.
     let underWay: (Int) -> Void
@@ -35,6 +38,11 @@ struct RefusingShipper: Shipper, ~Copyable {
 
     mutating func send(_ body: any PreparedBody, within limit: Duration?) -> DeliveryResult {
         let lines = (body as? Body)?.lines ?? []
+        if breaksFirstBody, requests.withLock({ $0.isEmpty }) || (body as? Body)?.isBroken == true {
+            (body as? Body)?.isBroken = true
+            requests.withLock { $0.append([]) }
+            return DeliveryResult(.again(.reset, retryAfter: nil), ResponseSummary("Compressing the lines failed"))
+        }
         underWay(
             requests.withLock { requests in
                 requests.append(lines)
