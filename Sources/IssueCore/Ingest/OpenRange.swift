@@ -63,7 +63,7 @@ package struct OpenRange: Sendable {
 
     /// Skips an id that has no record.
     package mutating func skip() {
-        append(series: 0, receivedAt: entries.last?.receivedAt ?? 0, count: 0, bytes: 0)
+        entries.append(Entry(series: 0, receivedAt: entries.last?.receivedAt ?? 0, count: 0, bytes: 0))
     }
 
     /// Removes all but the first records after a failed commit.
@@ -75,7 +75,7 @@ package struct OpenRange: Sendable {
         entries.removeSubrange(count...)
         self.byteCount = byteCount
         forgetSeries()
-        for entry in entries { note(entry.series) }
+        for entry in entries where entry.series != 0 { note(entry.series) }
     }
 
     private mutating func forgetSeries() {

@@ -51,6 +51,19 @@ struct OpenRangeTests {
         }
     }
 
+    @Test("counts no series for a skipped id, also after a failed commit")
+    func skipped() {
+        var range = OpenRange(firstID: 1)
+        range.skip()
+        #expect(range.seriesEstimate == 0)
+        range.append(series: 5, receivedAt: 0, count: 1, bytes: 10)
+        range.skip()
+        range.append(series: 6, receivedAt: 0, count: 1, bytes: 10)
+        #expect(range.seriesEstimate == 2)
+        range.truncate(to: 3, byteCount: 10)
+        #expect(range.seriesEstimate == 1)
+    }
+
     @Test("has the same counts and lists as a simple recount", arguments: 0..<6)
     func recounts(seed: UInt64) {
         var traffic = SeededGenerator(seed: seed)
