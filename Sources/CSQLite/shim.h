@@ -38,15 +38,6 @@ static inline int csqlite_bind_blob_copied(sqlite3_stmt *s, int position, const 
     return sqlite3_bind_blob64(s, position, bytes, count, SQLITE_TRANSIENT);
 }
 
-/// Binds the bytes without copying them; they must outlive the binding.
-static inline int csqlite_bind_text_lent(sqlite3_stmt *s, int position, const void *bytes, sqlite3_uint64 count) {
-    return sqlite3_bind_text64(s, position, (const char *)bytes, count, SQLITE_STATIC, SQLITE_UTF8);
-}
-
-static inline int csqlite_bind_blob_lent(sqlite3_stmt *s, int position, const void *bytes, sqlite3_uint64 count) {
-    return sqlite3_bind_blob64(s, position, bytes, count, SQLITE_STATIC);
-}
-
 /// A virtual table over rows in memory.
 typedef struct csqlite_batch_vtab {
     sqlite3_vtab base;

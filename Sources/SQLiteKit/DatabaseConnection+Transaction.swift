@@ -15,34 +15,26 @@ extension DatabaseConnection {
     package func transaction<Value, Failure: SQLiteFailure>(
         _ body: () throws(Failure) -> Value
     ) throws(Failure) -> Value {
-        try perform("BEGIN IMMEDIATE", body)
+        try perform("BEGIN IMMEDIATE", Failure.init, body)
     }
 
     /// Runs a closure that may throw any error in a write transaction.
     @_disfavoredOverload
     package func transaction<Value>(_ body: () throws -> Value) throws -> Value {
-        try performAny("BEGIN IMMEDIATE", body)
+        try perform("BEGIN IMMEDIATE", { $0 }, body)
     }
 
     /// Runs a closure whose queries all read one snapshot. The first query takes the snapshot.
     ///
-    /// - Throws: The error that `body` throws, or an error of SQLite converted to it.
-    package func readTransaction<Value, Failure: SQLiteFailure>(
-        _ body: () throws(Failure) -> Value
-    ) throws(Failure) -> Value {
-        try perform("BEGIN DEFERRED", body)
-    }
-
-    /// Runs a closure that may throw any error and whose queries all read one snapshot.
-    @_disfavoredOverload
+    /// - Throws: The error that `body` throws, or `SQLiteError`.
     package func readTransaction<Value>(_ body: () throws -> Value) throws -> Value {
-        try performAny("BEGIN DEFERRED", body)
+        try perform("BEGIN DEFERRED", { $0 }, body)
     }
 
-    private func perform<Value, Failure: SQLiteFailure>(
-        _ begin: StaticString, _ body: () throws(Failure) -> Value
+    private func perform<Value, Failure: Error>(
+        _ begin: StaticString, _ failure: (SQLiteError) -> Failure, _ body: () throws(Failure) -> Value
     ) throws(Failure) -> Value {
-        do throws(SQLiteError) { try self.begin(begin) } catch { throw Failure(error) }
+        do throws(SQLiteError) { try self.begin(begin) } catch { throw failure(error) }
         let value: Value
         do throws(Failure) {
             value = try body()
@@ -50,20 +42,7 @@ extension DatabaseConnection {
             rollBack()
             throw error
         }
-        do throws(SQLiteError) { try commit() } catch { throw Failure(error) }
-        return value
-    }
-
-    private func performAny<Value>(_ begin: StaticString, _ body: () throws -> Value) throws -> Value {
-        try self.begin(begin)
-        let value: Value
-        do {
-            value = try body()
-        } catch {
-            rollBack()
-            throw error
-        }
-        try commit()
+        do throws(SQLiteError) { try commit() } catch { throw failure(error) }
         return value
     }
 

@@ -271,7 +271,8 @@ extension DatabaseConnection {
         _ sql: StaticString,
         _ body: (borrowing Statement) throws(Failure) -> Value
     ) throws(Failure) -> Value {
-        let entry = try borrowed(sql, as: Failure.self)
+        let entry: CachedStatement
+        do throws(SQLiteError) { entry = try borrowed(sql) } catch { throw Failure(error) }
         defer { entry.giveBack() }
         return try body(entry.statement)
     }
@@ -282,7 +283,7 @@ extension DatabaseConnection {
         _ sql: StaticString,
         _ body: (borrowing Statement) throws -> Value
     ) throws -> Value {
-        let entry = try borrowed(sql, as: SQLiteError.self)
+        let entry = try borrowed(sql)
         defer { entry.giveBack() }
         return try body(entry.statement)
     }
@@ -293,15 +294,9 @@ extension DatabaseConnection {
         throw SQLiteError(code: .interrupted, message: "interrupted")
     }
 
-    private func borrowed<Failure: SQLiteFailure>(
-        _ sql: StaticString, as failure: Failure.Type
-    ) throws(Failure) -> CachedStatement {
-        do throws(SQLiteError) {
-            try checkCancellation()
-            return try cache.borrow(sql, on: self)
-        } catch {
-            throw Failure(error)
-        }
+    private func borrowed(_ sql: StaticString) throws(SQLiteError) -> CachedStatement {
+        try checkCancellation()
+        return try cache.borrow(sql, on: self)
     }
 }
 
@@ -369,11 +364,6 @@ package enum CheckpointMode: Sendable {
 package struct CheckpointResult: Equatable, Sendable {
     package let framesInLog: Int
     package let framesCheckpointed: Int
-
-    package init(framesInLog: Int, framesCheckpointed: Int) {
-        self.framesInLog = framesInLog
-        self.framesCheckpointed = framesCheckpointed
-    }
 }
 
 /// How a database file is opened.

@@ -74,11 +74,6 @@ internal import CSQLite
         isNull(column) ? nil : int64(column)
     }
 
-    /// Returns a column as a floating-point number; nil for NULL.
-    package func optionalDouble(_ column: Int) -> Double? {
-        isNull(column) ? nil : double(column)
-    }
-
     /// Returns a column as text; nil for NULL.
     package func optionalText(_ column: Int) -> String? {
         isNull(column) ? nil : text(column)

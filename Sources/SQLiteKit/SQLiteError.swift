@@ -143,7 +143,6 @@ package struct ResultCode: RawRepresentable, Hashable, Sendable {
 extension ResultCode {
     package static let error = ResultCode(rawValue: SQLITE_ERROR)
     package static let permission = ResultCode(rawValue: SQLITE_PERM)
-    package static let aborted = ResultCode(rawValue: SQLITE_ABORT)
     package static let busy = ResultCode(rawValue: SQLITE_BUSY)
     package static let locked = ResultCode(rawValue: SQLITE_LOCKED)
     package static let outOfMemory = ResultCode(rawValue: SQLITE_NOMEM)
@@ -153,7 +152,6 @@ extension ResultCode {
     package static let corrupt = ResultCode(rawValue: SQLITE_CORRUPT)
     package static let full = ResultCode(rawValue: SQLITE_FULL)
     package static let cannotOpen = ResultCode(rawValue: SQLITE_CANTOPEN)
-    package static let tooBig = ResultCode(rawValue: SQLITE_TOOBIG)
     package static let constraint = ResultCode(rawValue: SQLITE_CONSTRAINT)
     package static let misuse = ResultCode(rawValue: SQLITE_MISUSE)
     package static let notADatabase = ResultCode(rawValue: SQLITE_NOTADB)
@@ -161,11 +159,9 @@ extension ResultCode {
     /// The snapshot of a reader is too old to start writing.
     package static let busySnapshot = ResultCode(rawValue: SQLITE_BUSY | (2 << 8))
     package static let writeFailed = ResultCode(rawValue: SQLITE_IOERR | (3 << 8))
-    package static let syncFailed = ResultCode(rawValue: SQLITE_IOERR | (4 << 8))
     package static let outOfMemoryForIO = ResultCode(rawValue: SQLITE_IOERR | (12 << 8))
     package static let checkConstraint = ResultCode(rawValue: SQLITE_CONSTRAINT | (1 << 8))
     package static let foreignKeyConstraint = ResultCode(rawValue: SQLITE_CONSTRAINT | (3 << 8))
-    package static let notNullConstraint = ResultCode(rawValue: SQLITE_CONSTRAINT | (5 << 8))
     package static let primaryKeyConstraint = ResultCode(rawValue: SQLITE_CONSTRAINT | (6 << 8))
     package static let uniqueConstraint = ResultCode(rawValue: SQLITE_CONSTRAINT | (8 << 8))
     package static let rowIDConstraint = ResultCode(rawValue: SQLITE_CONSTRAINT | (10 << 8))
@@ -184,33 +180,4 @@ extension ResultCode: CustomStringConvertible {
 /// failure is represented.
 package protocol SQLiteFailure: Error {
     init(_ error: SQLiteError)
-}
-
-/// Properties of the SQLite library that all connections of the process share.
-package enum SQLiteLibrary {
-    /// The version of the library at run time, such as 3051003 for 3.51.3.
-    package static var versionNumber: Int { Int(sqlite3_libversion_number()) }
-
-    /// `true` if a commit during another connection's checkpoint can lose frames.
-    ///
-    /// From 3.7.0 to 3.51.2, a checkpoint that begins on a completely copied WAL may mark frames as copied that a
-    /// commit wrote after restarting the WAL.
-    package static var hasWALResetFault: Bool {
-        (3_007_000..<3_051_003).contains(versionNumber)
-    }
-
-    /// The number of bytes that SQLite has allocated in this process.
-    package static var memoryUsed: Int64 {
-        var current: Int64 = 0
-        var highest: Int64 = 0
-        let code = unsafe sqlite3_status64(SQLITE_STATUS_MEMORY_USED, &current, &highest, 0)
-        precondition(code == SQLITE_OK, "SQLite did not report its memory usage")
-        return current
-    }
-
-    /// Sets the size in bytes above which caches free pages before they allocate more; zero for no limit.
-    package static func setSoftHeapLimit(bytes: Int64) {
-        precondition(bytes >= 0, "The limit must not be negative")
-        _ = sqlite3_soft_heap_limit64(bytes)
-    }
 }

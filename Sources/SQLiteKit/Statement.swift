@@ -210,36 +210,6 @@ extension Statement {
         bind(blob: blob.span, at: position)
     }
 
-    /// Binds bytes as text without copying them, for the duration of a closure. Resets the statement afterwards.
-    package func binding<Value: ~Copyable, Failure: Error>(
-        text: Span<UInt8>, at position: Int, _ body: () throws(Failure) -> Value
-    ) throws(Failure) -> Value {
-        try unsafe text.withUnsafeBufferPointer { bytes throws(Failure) in
-            let code = unsafe csqlite_bind_text_lent(handle, CInt(position), addressable(bytes), UInt64(bytes.count))
-            check(code, at: position)
-            defer { unbind(at: position) }
-            return try body()
-        }
-    }
-
-    /// Binds bytes as a blob without copying them, for the duration of a closure. Resets the statement afterwards.
-    package func binding<Value: ~Copyable, Failure: Error>(
-        blob: Span<UInt8>, at position: Int, _ body: () throws(Failure) -> Value
-    ) throws(Failure) -> Value {
-        try unsafe blob.withUnsafeBufferPointer { bytes throws(Failure) in
-            let code = unsafe csqlite_bind_blob_lent(handle, CInt(position), addressable(bytes), UInt64(bytes.count))
-            check(code, at: position)
-            defer { unbind(at: position) }
-            return try body()
-        }
-    }
-
-    /// Unbinds lent bytes, even from a statement that is still running.
-    private func unbind(at position: Int) {
-        reset()
-        bindNull(at: position)
-    }
-
     private func check(_ code: CInt, at position: Int) {
         precondition(code == SQLITE_OK, "Binding the parameter \(position) failed: \(error(code))")
     }

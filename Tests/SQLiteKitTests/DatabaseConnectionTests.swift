@@ -1,7 +1,8 @@
 import Foundation
-import SQLiteKit
 import Synchronization
 import Testing
+
+@testable import SQLiteKit
 
 @Suite("Connections")
 struct DatabaseConnectionTests {
@@ -225,16 +226,6 @@ struct DatabaseConnectionTests {
             thrown(SQLiteError.self) { try connection.execute("SELECT \"misspelt\" FROM t") }
             let overwrite: StaticString = "PRAGMA writable_schema=1; DELETE FROM sqlite_schema"
             thrown(SQLiteError.self) { try connection.execute(overwrite) }
-        }
-    }
-
-    @Test("SQLite reports its memory usage")
-    func memory() throws {
-        try TemporaryDatabase.with { database in
-            let connection = try database.writer()
-            #expect(SQLiteLibrary.memoryUsed > 0)
-            #expect(SQLiteLibrary.versionNumber > 3_037_000)
-            connection.releaseMemory()
         }
     }
 

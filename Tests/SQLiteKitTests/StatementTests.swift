@@ -58,7 +58,6 @@ struct StatementTests {
                 #expect(row.optionalBytes(2) == [])
                 #expect(row.optionalText(3) == nil)
                 #expect(row.optionalInt64(4) == nil)
-                #expect(row.optionalDouble(4) == nil)
                 #expect(row.optionalBytes(4) == nil)
                 return (0..<5).map { row.type($0) }
             }
@@ -88,27 +87,6 @@ struct StatementTests {
             query.bind(text: [0x61, 0xFF, 0x62], at: 1)
             #expect(try query.first { $0.text(0) } == "a\u{FFFD}b")
             #expect(try query.first { $0.bytes(0) } == [0x61, 0xFF, 0x62])
-        }
-    }
-
-    @Test("Lent bytes are bound within the scope and NULL after it")
-    func lentBinding() throws {
-        try TemporaryDatabase.with { database in
-            let connection = try database.writer()
-            let query = try Statement("SELECT ?1, ?2", on: connection)
-            let arena = Array("--text----".utf8)
-
-            let read = try query.binding(text: arena.span.extracting(2..<6), at: 1) { () throws(SQLiteError) in
-                try query.binding(blob: arena.span.extracting(0..<0), at: 2) { () throws(SQLiteError) in
-                    try query.step { ($0.text(0), $0.optionalBytes(1)) }
-                }
-            }
-            let after = try query.first { ($0.isNull(0), $0.isNull(1)) }
-
-            #expect(read?.0 == "text")
-            #expect(read?.1 == [])
-            #expect(after?.0 == true)
-            #expect(after?.1 == true)
         }
     }
 
