@@ -73,14 +73,13 @@ public enum Reported {
         _ message: @autoclosure () -> String = String(),
         fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column
     ) {
-        let failure = FailedAssertion(.assertion, message(), fileID, filePath, line, column)
-        switch failure.report(.error) {
-        case .discarded: return
-        case .handled, .unhandled: break
-        }
-        guard FailedAssertion.traps else { return }
-        failure.flush()
-        Swift.assertionFailure(failure.harmlessMessage, file: fileID, line: line)
+        let message = message()
+        let site = IssueSite(fileID: fileID, filePath: filePath, line: line, column: column)
+        let outcome = AssertionFailure.report(.assertion, message, at: site)
+        guard outcome != .discarded, AssertionFailure.traps else { return }
+        ShutdownFlush.run()
+        // Sanitized, since Swift writes the message verbatim to standard error.
+        Swift.assertionFailure(TerminalSanitizer.line(message), file: fileID, line: line)
     }
 
     /// Reports a failure and traps if a condition is false.
@@ -112,10 +111,11 @@ public enum Reported {
         _ message: @autoclosure () -> String = String(),
         fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column
     ) -> Never {
-        let failure = FailedAssertion(.precondition, message(), fileID, filePath, line, column)
-        _ = failure.report(.critical)
-        failure.flush()
-        Swift.preconditionFailure(failure.harmlessMessage, file: fileID, line: line)
+        let message = message()
+        let site = IssueSite(fileID: fileID, filePath: filePath, line: line, column: column)
+        _ = AssertionFailure.report(.precondition, message, at: site)
+        ShutdownFlush.run()
+        Swift.preconditionFailure(TerminalSanitizer.line(message), file: fileID, line: line)
     }
 
     /// Reports that the program cannot continue, and traps.
@@ -130,10 +130,11 @@ public enum Reported {
         _ message: @autoclosure () -> String = String(),
         fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column
     ) -> Never {
-        let failure = FailedAssertion(.fatalError, message(), fileID, filePath, line, column)
-        _ = failure.report(.critical)
-        failure.flush()
-        Swift.fatalError(failure.harmlessMessage, file: fileID, line: line)
+        let message = message()
+        let site = IssueSite(fileID: fileID, filePath: filePath, line: line, column: column)
+        _ = AssertionFailure.report(.fatalError, message, at: site)
+        ShutdownFlush.run()
+        Swift.fatalError(TerminalSanitizer.line(message), file: fileID, line: line)
     }
 }
 
@@ -169,35 +170,14 @@ public struct AssertionFailure: ReportableError, Hashable, CustomStringConvertib
     }
 }
 
-/// A failed assertion, ready to be reported.
-struct FailedAssertion {
-    let kind: AssertionFailure.Kind
-    let message: String
-    private let site: IssueSite
-
-    /// The message for standard error. It is sanitized, since Swift writes it verbatim.
-    var harmlessMessage: String { TerminalSanitizer.line(message) }
-
-    init(
-        _ kind: AssertionFailure.Kind, _ message: String, _ fileID: StaticString, _ filePath: StaticString,
-        _ line: UInt, _ column: UInt
-    ) {
-        self.kind = kind
-        self.message = message
-        site = IssueSite(fileID: fileID, filePath: filePath, line: line, column: column)
-    }
-
-    func report(_ level: IssueLevel) -> ReportOutcome {
-        let reason = message.isEmpty ? "no reason" : message
-        let error = AssertionFailure(kind: kind, message: reason, name: site.name)
-        return Reporting.report(error, { nil }, level: level, metadata: { [:] }, at: site)
-    }
-
+extension AssertionFailure {
     /// Whether Swift's `assert` is active in this build.
     static var traps: Bool { _isDebugAssertConfiguration() }
 
-    /// Flushes the buffer, since the process is about to end.
-    func flush() {
-        ShutdownFlush.run()
+    /// Reports a failed assertion.
+    fileprivate static func report(_ kind: Kind, _ message: String, at site: IssueSite) -> ReportOutcome {
+        let error = Self(kind: kind, message: message.isEmpty ? "no reason" : message, name: site.name)
+        let level: IssueLevel = kind == .assertion ? .error : .critical
+        return Reporting.report(error, { nil }, level: level, metadata: { [:] }, at: site)
     }
 }

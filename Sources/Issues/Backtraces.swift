@@ -37,14 +37,7 @@ package enum BacktraceChoice: String, CaseIterable, Sendable {
 final class ImageMap: Sendable {
     static let process = ImageMap()
 
-    fileprivate struct State: Sendable {
-        var images: [LoadedImage] = []
-        var generation: UInt64?
-        // A cache. It stays small because a program reports from few locations.
-        var known: [UInt: BacktraceFrame] = [:]
-    }
-
-    fileprivate static let capacity = 4096
+    private static let capacity = 4096
     private let state = Mutex(State())
 
     /// Returns the frames of return addresses. An address outside all images is omitted.
@@ -56,29 +49,30 @@ final class ImageMap: Sendable {
         var own = State()
         return own.frames(of: addresses)
     }
-}
 
-extension ImageMap.State {
-    fileprivate mutating func frames(of addresses: [UInt]) -> [BacktraceFrame] {
-        let now = LoadedImage.generation
-        if generation != now { self = Self(images: LoadedImage.all, generation: now) }
-        var frames: [BacktraceFrame] = []
-        for address in addresses {
-            let frame = known[address] ?? frame(of: address)
-            if known.count >= ImageMap.capacity { known = [:] }
-            known[address] = frame
-            if let frame { frames.append(frame) }
+    private struct State: Sendable {
+        var images: [LoadedImage] = []
+        var generation: UInt64?
+        // A cache. It stays small because a program reports from few locations.
+        var known: [UInt: BacktraceFrame] = [:]
+
+        mutating func frames(of addresses: [UInt]) -> [BacktraceFrame] {
+            let now = LoadedImage.generation
+            if generation != now { self = Self(images: LoadedImage.all, generation: now) }
+            return addresses.compactMap { address in
+                let frame = known[address] ?? frame(of: address)
+                if known.count >= ImageMap.capacity { known = [:] }
+                known[address] = frame
+                return frame
+            }
         }
-        return frames
-    }
-}
 
-extension ImageMap.State {
-    fileprivate func frame(of address: UInt) -> BacktraceFrame? {
-        guard let image = images.first(where: { $0.code.contains(address) }) else { return nil }
-        let path = image.path.isEmpty ? CurrentProcess.executable ?? "" : image.path
-        return BacktraceFrame(
-            image: path.split(separator: "/").last.map(String.init), buildID: image.buildID,
-            offset: UInt64(address - image.base))
+        private func frame(of address: UInt) -> BacktraceFrame? {
+            guard let image = images.first(where: { $0.code.contains(address) }) else { return nil }
+            let path = image.path.isEmpty ? CurrentProcess.executable ?? "" : image.path
+            return BacktraceFrame(
+                image: path.split(separator: "/").last.map(String.init), buildID: image.buildID,
+                offset: UInt64(address - image.base))
+        }
     }
 }

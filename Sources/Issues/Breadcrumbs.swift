@@ -83,12 +83,6 @@ public func withBreadcrumbs<R>(operation: () throws -> R) rethrows -> R {
 /// Runs an asynchronous operation with breadcrumbs of its own.
 ///
 /// This is the asynchronous version of `withBreadcrumbs`.
-///
-/// - Parameters:
-///   - isolation: The actor that the operation is isolated to. Nil for none.
-///   - operation: The operation to run.
-/// - Returns: The value that the operation returns.
-/// - Throws: The error that the operation throws.
 public func withBreadcrumbs<R>(
     isolation: isolated (any Actor)? = #isolation, operation: () async throws -> R
 ) async rethrows -> R {

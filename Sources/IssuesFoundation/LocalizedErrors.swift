@@ -5,19 +5,18 @@ public import IssuesPresenting
 // The loader runs this before `main`, so that an application only has to link this product.
 @section(".init_array") @used
 private let installReader: @convention(c) () -> Void = {
-    FoundationReader.current = FoundationReader(
-        userMessage: { LocalizedErrorReader.userMessage(of: $0) }, metadata: { LocalizedErrorReader.metadata(of: $0) })
+    FoundationReading.reader = LocalizedErrorReader()
 }
 
 /// Reads errors that conform to Foundation's `LocalizedError`.
-enum LocalizedErrorReader {
-    static func userMessage(of error: any Error) -> String? {
+struct LocalizedErrorReader: FoundationReader {
+    func userMessage(of error: any Error) -> String? {
         (error as? any LocalizedError)?.errorDescription
     }
 
     /// The texts are metadata and not part of the message: the message must be the same in all languages, since the
     /// daemon groups by it.
-    static func metadata(of error: any Error) -> IssueMetadata {
+    func metadata(of error: any Error) -> IssueMetadata {
         guard let error = error as? any LocalizedError else { return [:] }
         var metadata = IssueMetadata()
         let texts: [(IssueMetadata.Key, String?)] = [

@@ -13,11 +13,8 @@ public protocol PresentableError: ReportableError {
 }
 
 extension PresentableError {
-    /// The default, ``ErrorSource/internalInconsistency``.
     public var source: ErrorSource { .internalInconsistency }
-    /// The heading of `source`.
     public var title: String { source.title }
-    /// The default, ``Recovery/acknowledge``.
     public var recovery: Recovery { .acknowledge }
 }
 

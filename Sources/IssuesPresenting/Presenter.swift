@@ -46,7 +46,9 @@ public struct Prompt: Sendable {
     init?(_ error: any Error) {
         let texts = PresenterTexts.current
         let reportable = error as? any ReportableError
-        guard let message = reportable?.userMessage ?? FoundationReader.current?.userMessage(error) else { return nil }
+        guard let message = reportable?.userMessage ?? FoundationReading.reader?.userMessage(of: error) else {
+            return nil
+        }
         let presentable = error as? any PresentableError
         let title = presentable?.title ?? (reportable == nil ? texts.unknownError : texts.internalInconsistency)
         switch presentable?.recovery ?? .acknowledge {

@@ -151,16 +151,18 @@ struct ClientLibraryTests {
         try await DaemonFixture.with { daemon in
             let ids = try RawClient(path: daemon.socket).report("One", "Two")
             var connection = try CollectorConnection(paths: [daemon.socket])
-            let status: DaemonStatus = try connection.call(.status)
-            #expect(status.received == 2)
-            var seen: [String] = []
-            try connection.stream(.records, RecordsParameters(order: .oldest), of: RecordsReply.self) { page in
-                seen += page.records.map(\.id)
+            let status = try connection.call(CollectorMethod.status.fullName, json: Array("{}".utf8))
+            #expect(try DaemonStatus(json: status).received == 2)
+            var pages: [[UInt8]] = []
+            try connection.stream(
+                CollectorMethod.records.fullName, json: RecordsParameters(order: .oldest).json
+            ) { page in
+                pages.append(page)
                 return true
             }
-            #expect(seen == ids)
+            #expect(try pages.flatMap { try RecordsReply(json: $0).records.map(\.id) } == ids)
             #expect(throws: CollectorConnectionError.refused(.notFound(id: "nonsense"))) {
-                let _: IssueDetails = try connection.call(.show, ShowParameters(id: "nonsense"))
+                _ = try connection.call(CollectorMethod.show.fullName, json: ShowParameters(id: "nonsense").json)
             }
         }
     }

@@ -12,11 +12,11 @@ struct CollectorConnectionTests {
             var connection = try CollectorConnection(paths: ["/nowhere/at.all", fixture.path])
             #expect(connection.path == fixture.path)
 
-            let reply: AwaitReply = try connection.call(.await, AwaitParameters(id: "x"))
-            #expect(reply.fates.map(\.outcome) == [.delivered])
+            let reply = try connection.call(CollectorMethod.await.fullName, json: AwaitParameters(id: "x").json)
+            #expect(try AwaitReply(json: reply).fates.map(\.outcome) == [.delivered])
 
             do throws(CollectorConnectionError) {
-                _ = try connection.call(.show, ShowParameters(id: "x"), returning: IssueDetails.self)
+                _ = try connection.call(CollectorMethod.show.fullName, json: ShowParameters(id: "x").json)
                 Issue.record("The refusal was not seen")
             } catch {
                 #expect(error == .refused(.notFound(id: "x")))
@@ -28,19 +28,20 @@ struct CollectorConnectionTests {
     func streams() async throws {
         try await CollectorFixture.with { fixture in
             var connection = try CollectorConnection(paths: [fixture.path])
-            var pages: [String?] = []
-            try connection.stream(.records, RecordsParameters(), of: RecordsReply.self) { reply in
-                pages.append(reply.next)
+            let (method, parameters) = (CollectorMethod.records.fullName, RecordsParameters().json)
+            var pages: [[UInt8]] = []
+            try connection.stream(method, json: parameters) { reply in
+                pages.append(reply)
                 return true
             }
-            #expect(pages == ["1", "2", nil])
+            #expect(try pages.map { try RecordsReply(json: $0).next } == ["1", "2", nil])
 
             pages = []
-            try connection.stream(.records, RecordsParameters(), of: RecordsReply.self) { reply in
-                pages.append(reply.next)
+            try connection.stream(method, json: parameters) { reply in
+                pages.append(reply)
                 return false
             }
-            #expect(pages == ["1"])
+            #expect(try pages.map { try RecordsReply(json: $0).next } == ["1"])
         }
     }
 
@@ -50,7 +51,7 @@ struct CollectorConnectionTests {
             var connection = try CollectorConnection(paths: [fixture.path])
             do throws(CollectorConnectionError) {
                 _ = try connection.call(
-                    .flush, FlushParameters(), returning: FlushReply.self, timeout: .milliseconds(30))
+                    CollectorMethod.flush.fullName, json: FlushParameters().json, timeout: .milliseconds(30))
                 Issue.record("The deadline was not seen")
             } catch {
                 #expect(error == .timedOut)

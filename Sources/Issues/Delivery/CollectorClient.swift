@@ -142,13 +142,7 @@ package final class CollectorClient: Sendable {
 
     /// Waits for a reply that `begin` asks for.
     func value(of reply: PendingReply, begin: () -> Void) async throws -> VarlinkReply {
-        try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { continuation in
-                if reply.attach(continuation) { begin() }
-            }
-        } onCancel: {
-            if reply.finish(.failure(CancellationError())) { wake() }
-        }
+        try await reply.value(begin: begin) { wake() }
     }
 
     // MARK: The thread
@@ -277,12 +271,14 @@ package final class CollectorStream: Sendable {
     }
 }
 
-/// A reply for which one task waits.
-final class PendingReply: Sendable {
+typealias PendingReply = PendingResult<VarlinkReply>
+
+/// A result for which one task waits.
+final class PendingResult<Value: Sendable>: Sendable {
     private enum State {
         case new
-        case awaited(CheckedContinuation<VarlinkReply, any Error>)
-        case finished(Result<VarlinkReply, any Error>)
+        case awaited(CheckedContinuation<Value, any Error>)
+        case finished(Result<Value, any Error>)
     }
 
     private let state = Mutex(State.new)
@@ -293,20 +289,29 @@ final class PendingReply: Sendable {
         }
     }
 
-    /// Lets a task wait. If the result is already known, resumes the task at once and returns false.
-    func attach(_ continuation: CheckedContinuation<VarlinkReply, any Error>) -> Bool {
-        let result = state.withLock { state -> Result<VarlinkReply, any Error>? in
-            if case .finished(let result) = state { return result }
-            state = .awaited(continuation)
-            return nil
+    /// Waits for the result.
+    ///
+    /// - Parameters:
+    ///   - begin: Called once the task waits, unless the result is already known.
+    ///   - onCancel: Called when the cancellation of the task has ended the wait.
+    func value(begin: () -> Void, onCancel: @Sendable () -> Void) async throws -> Value {
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                let result = state.withLock { state -> Result<Value, any Error>? in
+                    if case .finished(let result) = state { return result }
+                    state = .awaited(continuation)
+                    return nil
+                }
+                if let result { continuation.resume(with: result) } else { begin() }
+            }
+        } onCancel: {
+            if finish(.failure(CancellationError())) { onCancel() }
         }
-        if let result { continuation.resume(with: result) }
-        return result == nil
     }
 
     /// Resumes the task. Only the first call has an effect; returns whether this was it.
     @discardableResult
-    func finish(_ result: Result<VarlinkReply, any Error>) -> Bool {
+    func finish(_ result: Result<Value, any Error>) -> Bool {
         let previous = state.withLock { state in
             let previous = state
             if case .finished = previous { return previous }

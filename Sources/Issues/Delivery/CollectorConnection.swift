@@ -37,38 +37,6 @@ package struct CollectorConnection: ~Copyable {
     /// Calls a method and returns its single reply.
     ///
     /// - Parameters:
-    ///   - method: The method.
-    ///   - parameters: The parameters of the call.
-    ///   - returning: The type of the reply.
-    ///   - timeout: The timeout for sending the call and receiving the reply. Nil waits indefinitely.
-    /// - Returns: The decoded reply.
-    /// - Throws: `refused` if the daemon replies with an error, `malformed` if the reply is
-    ///   invalid, and `timedOut` or `closed` if none arrives.
-    package mutating func call<Reply: JSONCodable>(
-        _ method: CollectorMethod, _ parameters: some JSONCodable, returning: Reply.Type = Reply.self,
-        timeout: Duration? = .seconds(45)
-    ) throws(CollectorConnectionError) -> Reply {
-        try Self.decode(try call(method.fullName, json: parameters.json, timeout: timeout))
-    }
-
-    /// Calls a method without parameters and returns its single reply.
-    ///
-    /// - Parameters:
-    ///   - method: The method.
-    ///   - returning: The type of the reply.
-    ///   - timeout: The timeout for sending the call and receiving the reply. Nil waits indefinitely.
-    /// - Returns: The decoded reply.
-    /// - Throws: `refused` if the daemon replies with an error, `malformed` if the reply is
-    ///   invalid, and `timedOut` or `closed` if none arrives.
-    package mutating func call<Reply: JSONCodable>(
-        _ method: CollectorMethod, returning: Reply.Type = Reply.self, timeout: Duration? = .seconds(45)
-    ) throws(CollectorConnectionError) -> Reply {
-        try Self.decode(try call(method.fullName, json: Array("{}".utf8), timeout: timeout))
-    }
-
-    /// Calls a method with JSON parameters and returns its single reply as JSON.
-    ///
-    /// - Parameters:
     ///   - method: The full name of the method, with its interface.
     ///   - parameters: The parameters, a JSON object.
     ///   - timeout: The timeout for sending the call and receiving the reply. Nil waits indefinitely.
@@ -84,35 +52,6 @@ package struct CollectorConnection: ~Copyable {
     }
 
     /// Calls a method and passes each part of its reply to a closure.
-    ///
-    /// If `onReply` returns false, the connection cannot be used again: a reply without an end can
-    /// only be stopped by closing it.
-    ///
-    /// - Parameters:
-    ///   - method: The method.
-    ///   - parameters: The parameters of the call.
-    ///   - of: The type of a part.
-    ///   - timeout: The timeout for each part. Nil waits indefinitely.
-    ///   - onReply: Receives a part. Returns false to stop.
-    /// - Throws: `refused` if the daemon replies with an error, `malformed` if a part is invalid,
-    ///   and `timedOut` or `closed` if none arrives.
-    package mutating func stream<Reply: JSONCodable>(
-        _ method: CollectorMethod, _ parameters: some JSONCodable, of: Reply.Type = Reply.self,
-        timeout: Duration? = .seconds(45), onReply: (Reply) -> Bool
-    ) throws(CollectorConnectionError) {
-        var failure: CollectorConnectionError?
-        try stream(method.fullName, json: parameters.json, timeout: timeout) { json in
-            do throws(CollectorConnectionError) {
-                return onReply(try Self.decode(json))
-            } catch {
-                failure = error
-                return false
-            }
-        }
-        if let failure { throw failure }
-    }
-
-    /// Calls a method with JSON parameters and passes each part of its reply to a closure as JSON.
     ///
     /// - Parameters:
     ///   - method: The full name of the method, with its interface.
@@ -198,14 +137,6 @@ package struct CollectorConnection: ~Copyable {
         let reply = try reply(deadline: deadline)
         if let error = CollectorError(reply) { throw .refused(error) }
         return reply
-    }
-
-    private static func decode<Reply: JSONCodable>(_ json: [UInt8]) throws(CollectorConnectionError) -> Reply {
-        do throws(FieldError) {
-            return try Reply(json: json)
-        } catch {
-            throw .malformed(error.description)
-        }
     }
 
     private static func lost(_ error: Errno) -> CollectorConnectionError {

@@ -6,7 +6,7 @@ final class LinkPoller {
     /// The token of the waker's events. Connections have other tokens.
     static let wakerToken: UInt64 = 0
 
-    private let poller: Poller
+    fileprivate let poller: Poller
     private let waker: Waker
     /// The events of the last wait.
     private(set) var events: [PollEvent] = []
@@ -23,18 +23,6 @@ final class LinkPoller {
     func wait(timeout: Duration?) throws(Errno) {
         try poller.wait(into: &events, timeout: timeout)
         if events.contains(where: { $0.token == Self.wakerToken }) { waker.counter.take() }
-    }
-
-    fileprivate func add(_ socket: borrowing FileDescriptor, token: UInt64, for interest: Interest) throws(Errno) {
-        try poller.add(socket, token: token, for: interest)
-    }
-
-    fileprivate func modify(_ socket: borrowing FileDescriptor, token: UInt64, for interest: Interest) throws(Errno) {
-        try poller.modify(socket, token: token, for: interest)
-    }
-
-    fileprivate func remove(_ socket: borrowing FileDescriptor) throws(Errno) {
-        try poller.remove(socket)
     }
 }
 
@@ -86,7 +74,7 @@ final class CollectorLink {
         self.token = token
         replies = ReplyReader(limit: replyLimit)
         do throws(Errno) {
-            try poller.add(self.socket, token: token, for: .read)
+            try poller.poller.add(self.socket, token: token, for: .read)
         } catch {
             throw .unreachable(path: path, error)
         }
@@ -95,7 +83,7 @@ final class CollectorLink {
     /// Ends the connection, even if a forked child holds the socket too.
     func close() {
         // Otherwise the child's copy would keep the socket in the poller. An error means that it was removed before.
-        try? poller.remove(socket)
+        try? poller.poller.remove(socket)
         try? socket.shutdownBoth()
     }
 
@@ -142,9 +130,9 @@ final class CollectorLink {
         self.isWatched = isWatched
         do throws(Errno) {
             if isWatched {
-                try poller.add(socket, token: token, for: interest)
+                try poller.poller.add(socket, token: token, for: interest)
             } else {
-                try poller.remove(socket)
+                try poller.poller.remove(socket)
             }
             return true
         } catch {
@@ -181,6 +169,6 @@ final class CollectorLink {
     private func wait(toWrite: Bool) -> Bool {
         guard toWrite != waitsToWrite else { return true }
         waitsToWrite = toWrite
-        return !isWatched || (try? poller.modify(socket, token: token, for: interest)) != nil
+        return !isWatched || (try? poller.poller.modify(socket, token: token, for: interest)) != nil
     }
 }

@@ -129,7 +129,7 @@ package final class Delivery: Sendable {
     private func start() {
         do throws(Errno) {
             _ = try Thread.start(name: "issues") { DeliveryLoop(self).run() }
-            ExitHook.install()
+            ShutdownFlush.installAtExit()
         } catch {
             // The thread could not be created. The next report tries again.
             state.withLock { $0.isStarted = false }
@@ -275,19 +275,6 @@ public func flushIssues(timeout: Duration = .seconds(1)) -> Bool {
     Delivery.existing?.flush(timeout: timeout) ?? true
 }
 
-/// Flushes the buffer when the process exits.
-enum ExitHook {
-    private static let isInstalled = Atomic(false)
-
-    static func install() {
-        // A child process inherits both the hook and the flag.
-        guard !isInstalled.exchange(true, ordering: .relaxed) else { return }
-        ProcessHooks.atExit {
-            ShutdownFlush.run(timeout: .milliseconds(500), stopsAtFirstFailure: true)
-        }
-    }
-}
-
 /// Sends or saves buffered reports when the process is about to end on purpose.
 package enum ShutdownFlush {
     /// Flushes the buffer, and saves what was not sent for the next run.
@@ -303,6 +290,15 @@ package enum ShutdownFlush {
         }
         // Otherwise a program that runs only for seconds would never finish sending the calls of earlier runs.
         delivery.waitForPickup(until: deadline)
+    }
+
+    private static let isInstalled = Atomic(false)
+
+    /// Flushes the buffer when the process exits.
+    static func installAtExit() {
+        // A child process inherits both the hook and the flag.
+        guard !isInstalled.exchange(true, ordering: .relaxed) else { return }
+        ProcessHooks.atExit { ShutdownFlush.run(timeout: .milliseconds(500), stopsAtFirstFailure: true) }
     }
 }
 
@@ -323,16 +319,18 @@ final class Waker: Sendable {
 package enum ProducerName {
     /// Returns a random UUID (version 4).
     package static func random() -> String {
-        var bytes = Randomness.bytes(16)
-        bytes[6] = bytes[6] & 0x0F | 0x40
-        bytes[8] = bytes[8] & 0x3F | 0x80
-        let digits = Array("0123456789abcdef")
-        var name = ""
-        for (index, byte) in bytes.enumerated() {
-            if [4, 6, 8, 10].contains(index) { name.append("-") }
-            name.append(digits[Int(byte >> 4)])
-            name.append(digits[Int(byte & 15)])
-        }
-        return name
+        uuid(UInt128(Randomness.uint64()) << 64 | UInt128(Randomness.uint64()), version: 4)
+    }
+
+    /// Returns a UUID (RFC 9562).
+    ///
+    /// - Parameters:
+    ///   - bits: The bits, of which those of the version and the variant are replaced.
+    ///   - version: The version.
+    package static func uuid(_ bits: UInt128, version: UInt128) -> String {
+        let own: UInt128 = 0xF << 76 | 0x3 << 62
+        let digits = String(bits & ~own | version << 76 | 0x2 << 62, radix: 16)
+        let padded = Array(String(repeating: "0", count: 32 - digits.count) + digits)
+        return [0..<8, 8..<12, 12..<16, 16..<20, 20..<32].map { String(padded[$0]) }.joined(separator: "-")
     }
 }

@@ -90,10 +90,7 @@ final class ReceiptState: Sendable {
 
     private struct State {
         var outcome: StoreResult?
-        var waiting: [Int: CheckedContinuation<Stored, any Error>] = [:]
-        var nextTicket = 0
-        // Tickets of tasks that were cancelled before they began to wait.
-        var cancelled: Set<Int> = []
+        var waiting: [ObjectIdentifier: PendingResult<Stored>] = [:]
     }
 
     private let state = Mutex(State())
@@ -103,13 +100,13 @@ final class ReceiptState: Sendable {
 
     /// Sets the outcome and resumes the waiting tasks. Only the first call has an effect.
     func complete(_ outcome: StoreResult) {
-        let waiting = state.withLock { state -> [CheckedContinuation<Stored, any Error>] in
-            guard state.outcome == nil else { return [] }
+        let waiting = state.withLock { state -> [ObjectIdentifier: PendingResult<Stored>] in
+            guard state.outcome == nil else { return [:] }
             state.outcome = outcome
             defer { state.waiting = [:] }
-            return Array(state.waiting.values)
+            return state.waiting
         }
-        for continuation in waiting { continuation.resume(with: outcome.mapError { $0 }) }
+        for result in waiting.values { result.finish(outcome.mapError { $0 }) }
     }
 
     func fail(_ error: DeliveryError) {
@@ -118,35 +115,14 @@ final class ReceiptState: Sendable {
 
     /// Waits until the outcome is known. Throws `CancellationError` if the task is cancelled.
     func outcome() async throws -> Stored {
-        let ticket = state.withLock { state in
-            state.nextTicket += 1
-            return state.nextTicket
+        let result = PendingResult<Stored>()
+        let known = state.withLock { state in
+            if state.outcome == nil { state.waiting[ObjectIdentifier(result)] = result }
+            return state.outcome
         }
-        return try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { continuation in
-                wait(with: continuation, ticket: ticket)
-            }
-        } onCancel: {
-            cancel(ticket)
+        if let known { result.finish(known.mapError { $0 }) }
+        return try await result.value(begin: {}) {
+            _ = state.withLock { $0.waiting.removeValue(forKey: ObjectIdentifier(result)) }
         }
-    }
-
-    private func wait(with continuation: CheckedContinuation<Stored, any Error>, ticket: Int) {
-        let known: Result<Stored, any Error>? = state.withLock { state in
-            if state.cancelled.remove(ticket) != nil { return .failure(CancellationError()) }
-            if let outcome = state.outcome { return outcome.mapError { $0 } }
-            state.waiting[ticket] = continuation
-            return nil
-        }
-        if let known { continuation.resume(with: known) }
-    }
-
-    private func cancel(_ ticket: Int) {
-        let continuation = state.withLock { state in
-            let continuation = state.waiting.removeValue(forKey: ticket)
-            if continuation == nil, state.outcome == nil { state.cancelled.insert(ticket) }
-            return continuation
-        }
-        continuation?.resume(throwing: CancellationError())
     }
 }

@@ -23,7 +23,9 @@ package struct RecordFit {
     ///   - metadata: The metadata of the record. Nil for none.
     ///   - causes: The number of causes of the record.
     static func frames(beside metadata: JSONValue?, causes: Int) -> Int {
-        max(0, allKeys - recordKeys - (metadata?.keyCount ?? 0) - causes * 3) / 3
+        var keysLeft = allKeys - recordKeys - causes * 3
+        _ = metadata?.fits(keysLeft: &keysLeft, depth: .max)
+        return max(0, keysLeft) / 3
     }
 
     private var keysLeft = RecordFit.keys
@@ -89,25 +91,8 @@ extension JSONValue {
         }
     }
 
-    /// The number of keys at all depths.
-    fileprivate var keyCount: Int {
-        switch self {
-        case .null, .bool, .integer, .number, .string: return 0
-        case .array(let elements):
-            var count = 0
-            for element in elements { count += element.keyCount }
-            return count
-        case .object(let members):
-            var count = members.count
-            for member in members { count += member.value.keyCount }
-            return count
-        }
-    }
-
     fileprivate var text: String {
-        var writer = JSONWriter()
-        writer.value(self)
-        return writer.text
+        String(decoding: json, as: UTF8.self)
     }
 }
 

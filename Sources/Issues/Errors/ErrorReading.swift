@@ -24,7 +24,7 @@ struct ErrorReading: Sendable {
         let type = ErrorTypeInfo.of(error)
         if type.isKnown, let reading = ErrorReading(known: error) {
             self = reading
-            if error is any ReportableError { FoundationReader.current?.refine(&self, error) }
+            if error is any ReportableError { refine(error) }
             return
         }
         if type.mayBeFoundations, let reading = ErrorReading(ofFoundation: error, typeName: type.name) {
@@ -32,7 +32,14 @@ struct ErrorReading: Sendable {
         } else {
             self.init(other: error, type)
         }
-        FoundationReader.current?.refine(&self, error)
+        refine(error)
+    }
+
+    /// Adds what Foundation knows of the error.
+    private mutating func refine(_ error: any Error) {
+        guard var added = FoundationReading.reader?.metadata(of: error) else { return }
+        if added["localized_description"] == .init(message) { added["localized_description"] = nil }
+        metadata = added.merging(metadata)
     }
 
     private init?(known error: any Error) {
@@ -83,25 +90,15 @@ struct ErrorReading: Sendable {
 /// Descriptions of decoding and encoding errors, with the coding path.
 extension ErrorReading {
     init(decoding error: DecodingError) {
-        switch error {
-        case .dataCorrupted(let context):
-            self.init("Data corrupted", context.codingPath, context.debugDescription, context.underlyingError, code: 0)
-        case .keyNotFound(let key, let context):
-            self.init(
-                "Key '\(key.stringValue)' not found", context.codingPath, context.debugDescription,
-                context.underlyingError, code: 1)
-        case .typeMismatch(let type, let context):
-            self.init(
-                "Type mismatch, \(type) expected", context.codingPath, context.debugDescription,
-                context.underlyingError, code: 2)
-        case .valueNotFound(let type, let context):
-            self.init(
-                "Value of type \(type) not found", context.codingPath, context.debugDescription,
-                context.underlyingError, code: 3)
-        @unknown default:
-            self.init(message: "\(error)", domain: "Swift.DecodingError")
-            code = -1
-        }
+        let (text, code, context): (String, Int, DecodingError.Context?) =
+            switch error {
+            case .dataCorrupted(let context): ("Data corrupted", 0, context)
+            case .keyNotFound(let key, let context): ("Key '\(key.stringValue)' not found", 1, context)
+            case .typeMismatch(let type, let context): ("Type mismatch, \(type) expected", 2, context)
+            case .valueNotFound(let type, let context): ("Value of type \(type) not found", 3, context)
+            @unknown default: ("\(error)", -1, nil)
+            }
+        self.init(text, context?.codingPath, context?.debugDescription, context?.underlyingError, code: code)
         domain = "Swift.DecodingError"
     }
 
@@ -111,19 +108,17 @@ extension ErrorReading {
             self.init(
                 "Value of type \(type(of: value)) can't be encoded", context.codingPath, context.debugDescription,
                 context.underlyingError, code: 0)
-        @unknown default:
-            self.init(message: "\(error)", domain: "Swift.EncodingError")
-            code = -1
+        @unknown default: self.init("\(error)", nil, nil, nil, code: -1)
         }
         domain = "Swift.EncodingError"
     }
 
     private init(
-        _ what: String, _ path: [any CodingKey], _ details: String, _ underlyingError: (any Error)?, code: Int
+        _ what: String, _ path: [any CodingKey]?, _ details: String?, _ underlyingError: (any Error)?, code: Int
     ) {
-        let path = Self.text(of: path)
+        let path = Self.text(of: path ?? [])
         let whole = path.isEmpty ? what : "\(what) at \(path)"
-        self.init(message: details.isEmpty ? whole : "\(whole): \(details)", domain: nil)
+        self.init(message: [whole, details ?? ""].filter { !$0.isEmpty }.joined(separator: ": "), domain: nil)
         self.code = code
         if !path.isEmpty { metadata["coding_path"] = .init(path) }
         underlying = [underlyingError].compactMap(\.self)
@@ -232,40 +227,22 @@ extension ErrorReading {
     }
 }
 
-/// The information about errors that only Foundation can provide.
-///
-/// The product IssuesFoundation installs its reader in ``current``.
-package struct FoundationReader: Sendable {
+/// The information about errors that only Foundation can provide. The product IssuesFoundation installs it.
+package protocol FoundationReader: Sendable {
     /// Returns the message of an error for users; nil if the error is not shown to them.
-    package var userMessage: @Sendable (any Error) -> String?
+    func userMessage(of error: any Error) -> String?
     /// Returns further metadata of an error, such as its failure reason and recovery suggestion.
-    package var metadata: @Sendable (any Error) -> IssueMetadata
+    func metadata(of error: any Error) -> IssueMetadata
+}
 
-    /// Creates a reader.
-    ///
-    /// - Parameters:
-    ///   - userMessage: Returns the message of an error for users; nil if the error is not shown to them.
-    ///   - metadata: Returns further metadata of an error.
-    package init(
-        userMessage: @escaping @Sendable (any Error) -> String?,
-        metadata: @escaping @Sendable (any Error) -> IssueMetadata
-    ) {
-        self.userMessage = userMessage
-        self.metadata = metadata
-    }
+/// The installed reader.
+package enum FoundationReading {
+    private static let storage = Mutex<(any FoundationReader)?>(nil)
 
-    private static let storage = Mutex<FoundationReader?>(nil)
-
-    /// The installed reader; nil if the application does not use IssuesFoundation.
-    package static var current: FoundationReader? {
+    /// The reader; nil if the application does not use IssuesFoundation.
+    package static var reader: (any FoundationReader)? {
         get { storage.withLock { $0 } }
         set { storage.withLock { $0 = newValue } }
-    }
-
-    func refine(_ reading: inout ErrorReading, _ error: any Error) {
-        var metadata = metadata(error)
-        if metadata["localized_description"] == .init(reading.message) { metadata["localized_description"] = nil }
-        reading.metadata = metadata.merging(reading.metadata)
     }
 }
 

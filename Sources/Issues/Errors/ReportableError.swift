@@ -21,18 +21,12 @@ public protocol ReportableError: Error {
 }
 
 extension ReportableError {
-    /// The type's qualified name.
     public static var domain: String { TypeName.of(Self.self) }
-    /// The default code, 0.
     public var code: Int { 0 }
-    /// The error's description, without the memory addresses that Swift prints for private types.
+    // Without the memory addresses that Swift prints for private types.
     public var message: String { TypeName.withoutContexts(String(describing: self)) }
-    /// Empty metadata.
     public var userInfo: IssueMetadata { [:] }
-    /// The default, true.
     public var isReportable: Bool { true }
-    /// An empty list.
     public var underlyingErrors: [any Error] { [] }
-    /// The default, nil.
     public var userMessage: String? { nil }
 }

@@ -108,12 +108,6 @@ public struct IssueMetadata: Sendable, ExpressibleByDictionaryLiteral {
 }
 
 extension IssueMetadata: Hashable {
-    /// Returns whether both have equal keys and values, in any order.
-    ///
-    /// - Parameters:
-    ///   - left: Metadata.
-    ///   - right: Other metadata.
-    /// - Returns: True if both are equal.
     public static func == (left: Self, right: Self) -> Bool {
         guard left.count == right.count else { return false }
         for (index, member) in left.members.enumerated() {
@@ -126,9 +120,6 @@ extension IssueMetadata: Hashable {
         return true
     }
 
-    /// Feeds the keys and values into a hasher, regardless of their order.
-    ///
-    /// - Parameter hasher: The hasher to use.
     public func hash(into hasher: inout Hasher) {
         dictionary.hash(into: &hasher)
     }
@@ -148,9 +139,6 @@ extension IssueMetadata {
         /// The name on the wire.
         public var rawValue: String
 
-        /// Creates a key.
-        ///
-        /// - Parameter rawValue: The name on the wire.
         public init(rawValue: String) {
             self.rawValue = rawValue
         }
@@ -238,29 +226,11 @@ extension IssueMetadata.Value: ExpressibleByStringInterpolation, ExpressibleByIn
     ExpressibleByFloatLiteral, ExpressibleByBooleanLiteral, ExpressibleByNilLiteral, ExpressibleByArrayLiteral,
     ExpressibleByDictionaryLiteral
 {
-    /// Creates a string from a literal.
-    ///
-    /// - Parameter value: The string.
     public init(stringLiteral value: String) { self.init(value) }
-    /// Creates an integer from a literal.
-    ///
-    /// - Parameter value: The integer.
     public init(integerLiteral value: Int64) { json = .integer(value) }
-    /// Creates a number from a literal.
-    ///
-    /// - Parameter value: The number.
     public init(floatLiteral value: Double) { self.init(value) }
-    /// Creates a Boolean from a literal.
-    ///
-    /// - Parameter value: The Boolean.
     public init(booleanLiteral value: Bool) { self.init(value) }
-    /// Creates a JSON null from a literal.
-    ///
-    /// - Parameter nilLiteral: Empty.
     public init(nilLiteral: ()) { json = .null }
-    /// Creates a list from a literal.
-    ///
-    /// - Parameter elements: The elements.
     public init(arrayLiteral elements: IssueMetadata.Value...) { self.init(elements) }
 
     /// Creates a nested object from a literal.
@@ -273,11 +243,7 @@ extension IssueMetadata.Value: ExpressibleByStringInterpolation, ExpressibleByIn
 
 extension IssueMetadata.Value: CustomStringConvertible {
     /// The value as JSON.
-    public var description: String {
-        var writer = JSONWriter()
-        writer.value(json)
-        return writer.text
-    }
+    public var description: String { String(decoding: json.json, as: UTF8.self) }
 }
 
 extension IssueMetadata: CustomStringConvertible {
@@ -343,18 +309,12 @@ extension IssueMetadata: Sequence {
             self.members = members.makeIterator()
         }
 
-        /// Returns the next key and value; nil at the end.
-        ///
-        /// - Returns: The key and its value.
         public mutating func next() -> (key: Key, value: Value)? {
             guard let (key, value) = members.next() else { return nil }
             return (key, value)
         }
     }
 
-    /// Returns an iterator over the values, sorted by key.
-    ///
-    /// - Returns: The iterator.
     public func makeIterator() -> Iterator { Iterator(inOrder) }
 }
 

@@ -124,15 +124,7 @@ struct MetadataElements: UnkeyedEncodingContainer {
     let codingPath: [any CodingKey]
     private(set) var count = 0
 
-    init(node: EncodedNode, budget: EncodingBudget, codingPath: [any CodingKey]) {
-        self.node = node
-        self.budget = budget
-        self.codingPath = codingPath
-    }
-
-    mutating func encodeNil() {
-        next()?.content = .value(.null)
-    }
+    mutating func encodeNil() { next()?.content = .value(.null) }
 
     mutating func encode(_ value: some Encodable) {
         let path = codingPath + [MetadataIndex(count)]
@@ -148,9 +140,7 @@ struct MetadataElements: UnkeyedEncodingContainer {
         inner().unkeyedContainer()
     }
 
-    mutating func superEncoder() -> any Encoder {
-        inner()
-    }
+    mutating func superEncoder() -> any Encoder { inner() }
 
     private mutating func inner() -> MetadataEncoder {
         let path = codingPath + [MetadataIndex(count)]
@@ -160,16 +150,7 @@ struct MetadataElements: UnkeyedEncodingContainer {
     /// Returns a node for the next element; nil if the budget is exhausted.
     private mutating func next() -> EncodedNode? {
         count += 1
-        let element = EncodedNode()
-        switch budget.take() {
-        case .some: node.append(element)
-        case .last:
-            element.content = .value(.string(EncodingBudget.cut))
-            node.append(element)
-            return nil
-        case .none: return nil
-        }
-        return element
+        return budget.makeNode { node.append($0) }
     }
 }
 
@@ -212,9 +193,7 @@ struct MetadataMembers<Key: CodingKey>: KeyedEncodingContainerProtocol {
         MetadataEncoder(node: member("super") ?? EncodedNode(), budget: budget, codingPath: codingPath)
     }
 
-    mutating func superEncoder(forKey key: Key) -> any Encoder {
-        inner(key)
-    }
+    mutating func superEncoder(forKey key: Key) -> any Encoder { inner(key) }
 
     private func inner(_ key: Key) -> MetadataEncoder {
         MetadataEncoder(
@@ -223,16 +202,7 @@ struct MetadataMembers<Key: CodingKey>: KeyedEncodingContainerProtocol {
 
     /// Returns a node for a member; nil if the budget is exhausted.
     private func member(_ name: String) -> EncodedNode? {
-        let member = EncodedNode()
-        switch budget.take() {
-        case .some: node.append(member, for: name)
-        case .last:
-            member.content = .value(.string(EncodingBudget.cut))
-            node.append(member, for: name)
-            return nil
-        case .none: return nil
-        }
-        return member
+        budget.makeNode { node.append($0, for: name) }
     }
 }
 
@@ -317,17 +287,16 @@ final class EncodingBudget {
     private var valuesLeft = 10_000
     private var depthLeft = EncodingBudget.deepest
 
-    /// Whether another element or member fits, and whether it is the last one, which represents the rest.
-    enum Room {
-        case some
-        case last
-        case none
-    }
-
-    func take() -> Room {
-        guard valuesLeft > 0 else { return .none }
+    /// Passes a node for another element or member to `append`, and returns it. The last node represents all the rest;
+    /// for it and for the rest, returns nil.
+    func makeNode(append: (EncodedNode) -> Void) -> EncodedNode? {
+        guard valuesLeft > 0 else { return nil }
         valuesLeft -= 1
-        return valuesLeft == 0 ? .last : .some
+        let node = EncodedNode()
+        append(node)
+        guard valuesLeft == 0 else { return node }
+        node.content = .value(.string(Self.cut))
+        return nil
     }
 
     /// Runs `body` one level deeper. Returns false, without running it, if the depth limit is reached.

@@ -24,21 +24,16 @@ package struct ProcessSettings: Sendable {
     ///   - isTesting: Whether this process runs tests, which keep the default reporters.
     ///   - variable: Returns the value of an environment variable; nil if it is not set.
     package init(isTesting: Bool = false, variable: (String) -> String?) {
-        if let text = Self.given(variable("ISSUED_LEVEL")) {
-            if let level = IssueLevel(rawValue: text) {
-                self.level = level
-            } else {
-                complain("ISSUED_LEVEL", text, IssueLevel.allCases.map(\.rawValue), "The value is ignored.")
-            }
+        func given(_ name: String) -> String? { variable(name).flatMap { $0.isEmpty ? nil : $0 } }
+        func read<Value: RawRepresentable<String> & CaseIterable>(_ name: String) -> Value? {
+            guard let text = given(name) else { return nil }
+            let value = Value(rawValue: text)
+            if value == nil { complain(name, text, Value.allCases.map(\.rawValue), "The value is ignored.") }
+            return value
         }
-        if let text = Self.given(variable("ISSUED_BACKTRACE")) {
-            if let choice = BacktraceChoice(rawValue: text) {
-                backtrace = choice
-            } else {
-                complain("ISSUED_BACKTRACE", text, BacktraceChoice.allCases.map(\.rawValue), "The value is ignored.")
-            }
-        }
-        if !isTesting, let text = Self.given(variable("ISSUED_REPORTERS")) { readReporters(text) }
+        level = read("ISSUED_LEVEL") ?? level
+        backtrace = read("ISSUED_BACKTRACE") ?? backtrace
+        if !isTesting, let text = given("ISSUED_REPORTERS") { readReporters(text) }
     }
 
     private static let reporterNames = ["default", "daemon", "breakpoint", "fatalError", "none"]
@@ -64,10 +59,6 @@ package struct ProcessSettings: Sendable {
     private mutating func complain(_ variable: String, _ text: String, _ values: [String], _ consequence: String) {
         let expected = values.joined(separator: ", ")
         complaints.append("\(variable): invalid value '\(text)'; expected one of: \(expected). \(consequence)")
-    }
-
-    private static func given(_ text: String?) -> String? {
-        text.flatMap { $0.isEmpty ? nil : $0 }
     }
 }
 

@@ -5,18 +5,12 @@ internal import UnixIO
 public struct _DefaultReporter: IssueSink {
     init() {}
 
-    /// Reports an issue.
-    ///
-    /// In tests, this fails the running test. Otherwise it writes a line to standard error, and
-    /// sends the issue to the daemon if its socket exists.
-    ///
-    /// - Parameter report: The issue.
     public func receive(_ report: IssueReport) {
-        var reached = ReachedDeliveries()
+        var reached: Set<ObjectIdentifier> = []
         receive(report, reached: &reached)
     }
 
-    func receive(_ report: IssueReport, reached: inout ReachedDeliveries) {
+    func receive(_ report: IssueReport, reached: inout Set<ObjectIdentifier>) {
         guard !isTesting else {
             // A test sends nothing to the daemon, unless it uses the daemon's reporter explicitly.
             if !TestFailure.record(report) { StandardErrorLine.write(report) }
@@ -27,19 +21,12 @@ public struct _DefaultReporter: IssueSink {
         DaemonReporter().receive(report, reached: &reached)
     }
 
-    /// Writes an expected issue to standard error.
-    ///
-    /// - Parameters:
-    ///   - message: A description of the issue. Nil for none.
-    ///   - fileID: The file ID of the location.
-    ///   - filePath: The file path of the location.
-    ///   - line: The line of the location.
-    ///   - column: The column of the location.
     public func expectIssue(
         _ message: @autoclosure () -> String?, fileID: StaticString, filePath: StaticString, line: UInt, column: UInt
     ) {
+        let text = message().flatMap { $0.isEmpty ? nil : $0 } ?? IssueReport.defaultMessage
         let site = IssueSite(fileID: fileID, filePath: filePath, line: line, column: column)
-        StandardErrorLine.write(expected: message(), at: site)
+        StandardErrorLine.write("\(site): expected: \(text)")
     }
 }
 
@@ -93,16 +80,13 @@ public struct DaemonReporter: IssueSink {
         return Receipt(state: state)
     }
 
-    /// Submits an issue without a receipt.
-    ///
-    /// - Parameter report: The issue.
     public func receive(_ report: IssueReport) {
         delivery.submit(report)
     }
 
-    func receive(_ report: IssueReport, reached: inout ReachedDeliveries) {
+    func receive(_ report: IssueReport, reached: inout Set<ObjectIdentifier>) {
         let delivery = delivery
-        guard reached.insert(delivery) else { return }
+        guard reached.insert(ObjectIdentifier(delivery)).inserted else { return }
         delivery.submit(report)
     }
 }
@@ -119,9 +103,6 @@ extension IssueReporter where Self == DaemonReporter {
 public struct _BreakpointReporter: IssueSink {
     init() {}
 
-    /// Writes an issue to standard error, and stops if a debugger is attached.
-    ///
-    /// - Parameter report: The issue.
     public func receive(_ report: IssueReport) {
         StandardErrorLine.write(report)
         guard Self.isTraced else { return }
@@ -141,19 +122,10 @@ extension IssueReporter where Self == _BreakpointReporter {
     public static var breakpoint: Self { Self() }
 }
 
-/// A reporter that ends the process at the first issue.
+/// A reporter that ends the process at the first issue, with a message that includes its location.
 public struct _FatalErrorReporter: IssueReporter {
     init() {}
 
-    /// Ends the process with a message that includes the reported location.
-    ///
-    /// - Parameters:
-    ///   - message: A description of the issue. Nil for none.
-    ///   - severity: The severity of the issue.
-    ///   - fileID: The file ID of the location.
-    ///   - filePath: The file path of the location.
-    ///   - line: The line of the location.
-    ///   - column: The column of the location.
     public func reportIssue(
         _ message: @autoclosure () -> String?, severity: IssueSeverity, fileID: StaticString, filePath: StaticString,
         line: UInt, column: UInt
@@ -182,11 +154,6 @@ enum StandardErrorLine {
 
     static func write(_ report: IssueReport) {
         write(text(report))
-    }
-
-    static func write(expected message: String?, at site: IssueSite) {
-        let text = message.flatMap { $0.isEmpty ? nil : $0 } ?? IssueReport.defaultMessage
-        write("\(site): expected: \(text)")
     }
 
     /// Writes a line with a single call, so that lines of several threads do not mix.

@@ -19,7 +19,7 @@ public protocol IssueReporter: Sendable {
         _ message: @autoclosure () -> String?, severity: IssueSeverity, fileID: StaticString, filePath: StaticString,
         line: UInt, column: UInt)
 
-    /// Reports a caught error.
+    /// Reports a caught error. By default, reports its description as an issue of severity `error`.
     ///
     /// - Parameters:
     ///   - error: The error.
@@ -32,7 +32,7 @@ public protocol IssueReporter: Sendable {
         _ error: any Error, _ message: @autoclosure () -> String?, fileID: StaticString, filePath: StaticString,
         line: UInt, column: UInt)
 
-    /// Reports an issue that was expected.
+    /// Reports an issue that was expected. Does nothing by default.
     ///
     /// - Parameters:
     ///   - message: A description of the issue. Nil for none.
@@ -43,7 +43,7 @@ public protocol IssueReporter: Sendable {
     func expectIssue(
         _ message: @autoclosure () -> String?, fileID: StaticString, filePath: StaticString, line: UInt, column: UInt)
 
-    /// Reports a caught error that was expected.
+    /// Reports a caught error that was expected. By default, reports its description as an expected issue.
     ///
     /// - Parameters:
     ///   - error: The error.
@@ -58,7 +58,8 @@ public protocol IssueReporter: Sendable {
 
     /// Reports an issue without a severity.
     ///
-    /// This requirement exists for old reporters. New ones implement the method with a severity.
+    /// This requirement exists for old reporters. New ones implement the method with a severity, which the default
+    /// calls with `error`.
     ///
     /// - Parameters:
     ///   - message: A description of the issue. Nil for none.
@@ -71,15 +72,6 @@ public protocol IssueReporter: Sendable {
 }
 
 extension IssueReporter {
-    /// Reports the error's description as an issue of severity `error`.
-    ///
-    /// - Parameters:
-    ///   - error: The error.
-    ///   - message: The caller's message. Nil for none.
-    ///   - fileID: The file ID of the location.
-    ///   - filePath: The file path of the location.
-    ///   - line: The line of the location.
-    ///   - column: The column of the location.
     public func reportIssue(
         _ error: any Error, _ message: @autoclosure () -> String?, fileID: StaticString, filePath: StaticString,
         line: UInt, column: UInt
@@ -89,27 +81,10 @@ extension IssueReporter {
             column: column)
     }
 
-    /// Does nothing.
-    ///
-    /// - Parameters:
-    ///   - message: A description of the issue. Nil for none.
-    ///   - fileID: The file ID of the location.
-    ///   - filePath: The file path of the location.
-    ///   - line: The line of the location.
-    ///   - column: The column of the location.
     public func expectIssue(
         _ message: @autoclosure () -> String?, fileID: StaticString, filePath: StaticString, line: UInt, column: UInt
     ) {}
 
-    /// Reports the error's description as an expected issue.
-    ///
-    /// - Parameters:
-    ///   - error: The error.
-    ///   - message: The caller's message. Nil for none.
-    ///   - fileID: The file ID of the location.
-    ///   - filePath: The file path of the location.
-    ///   - line: The line of the location.
-    ///   - column: The column of the location.
     public func expectIssue(
         _ error: any Error, _ message: @autoclosure () -> String?, fileID: StaticString, filePath: StaticString,
         line: UInt, column: UInt
@@ -118,14 +93,6 @@ extension IssueReporter {
             CaughtError.text(error, message()), fileID: fileID, filePath: filePath, line: line, column: column)
     }
 
-    /// Reports an issue of severity `error`.
-    ///
-    /// - Parameters:
-    ///   - message: A description of the issue. Nil for none.
-    ///   - fileID: The file ID of the location.
-    ///   - filePath: The file path of the location.
-    ///   - line: The line of the location.
-    ///   - column: The column of the location.
     public func reportIssue(
         _ message: @autoclosure () -> String?, fileID: StaticString, filePath: StaticString, line: UInt, column: UInt
     ) {
@@ -146,6 +113,7 @@ public enum IssueReporters {
     }
 
     private static let applicationBox = Mutex<ApplicationSnapshot?>(nil)
+    private static let defaultApplication = ApplicationSnapshot(ApplicationInfo())
 
     /// The properties of the application that each issue includes.
     public static var application: ApplicationInfo {
@@ -157,14 +125,7 @@ public enum IssueReporters {
     }
 
     static var applicationSnapshot: ApplicationSnapshot {
-        if let snapshot = applicationBox.withLock({ $0 }) { return snapshot }
-        // Created outside the lock, since it makes system calls.
-        let made = ApplicationSnapshot(ApplicationInfo())
-        return applicationBox.withLock { snapshot in
-            if let snapshot { return snapshot }
-            snapshot = made
-            return made
-        }
+        applicationBox.withLock { $0 } ?? defaultApplication
     }
 }
 
@@ -185,15 +146,6 @@ public protocol IssueSink: IssueReporter {
 }
 
 extension IssueSink {
-    /// Passes the issue to ``receive(_:)``.
-    ///
-    /// - Parameters:
-    ///   - message: A description of the issue. Nil for none.
-    ///   - severity: The severity of the issue.
-    ///   - fileID: The file ID of the location.
-    ///   - filePath: The file path of the location.
-    ///   - line: The line of the location.
-    ///   - column: The column of the location.
     public func reportIssue(
         _ message: @autoclosure () -> String?, severity: IssueSeverity, fileID: StaticString, filePath: StaticString,
         line: UInt, column: UInt
@@ -204,15 +156,6 @@ extension IssueSink {
                 site: IssueSite(fileID: fileID, filePath: filePath, line: line, column: column)))
     }
 
-    /// Passes the error to ``receive(_:)``.
-    ///
-    /// - Parameters:
-    ///   - error: The error.
-    ///   - message: The caller's message. Nil for none.
-    ///   - fileID: The file ID of the location.
-    ///   - filePath: The file path of the location.
-    ///   - line: The line of the location.
-    ///   - column: The column of the location.
     public func reportIssue(
         _ error: any Error, _ message: @autoclosure () -> String?, fileID: StaticString, filePath: StaticString,
         line: UInt, column: UInt
@@ -301,21 +244,6 @@ enum CaughtError {
     }
 }
 
-/// The deliveries that a report has reached.
-///
-/// A report enters each delivery once, even if several reporters use the same one.
-struct ReachedDeliveries {
-    private var identities: [ObjectIdentifier] = []
-
-    /// Adds a delivery. Returns false if the report has already reached it.
-    mutating func insert(_ delivery: Delivery) -> Bool {
-        let identity = ObjectIdentifier(delivery)
-        guard !identities.contains(identity) else { return false }
-        identities.append(identity)
-        return true
-    }
-}
-
 /// Runs an operation with other reporters.
 ///
 /// ```swift
@@ -336,13 +264,6 @@ public func withIssueReporters<R>(_ reporters: [any IssueReporter], operation: (
 /// Runs an asynchronous operation with other reporters.
 ///
 /// This is the asynchronous version of `withIssueReporters`.
-///
-/// - Parameters:
-///   - reporters: The reporters for the operation. With an empty list, no reporter receives them.
-///   - isolation: The actor that the operation is isolated to. Nil for none.
-///   - operation: The operation to run.
-/// - Returns: The value that the operation returns.
-/// - Throws: The error that the operation throws.
 public func withIssueReporters<R>(
     _ reporters: [any IssueReporter], isolation: isolated (any Actor)? = #isolation,
     operation: () async throws -> R

@@ -81,7 +81,8 @@ enum Reporting {
         guard !reporters.isEmpty else { return }
         let scope = box.forReporters()
         defer { scope.endWork() }
-        var reached = ReachedDeliveries()
+        // A report enters each delivery once, even if several reporters use the same one.
+        var reached: Set<ObjectIdentifier> = []
         for reporter in reporters { pending.notify(reporter, message, metadata, &reached, from: box, in: scope) }
     }
 
@@ -251,7 +252,7 @@ struct PendingReport {
     ///   - scope: The scope in which the reporter runs.
     mutating func notify(
         _ reporter: any IssueReporter, _ message: () -> String?, _ metadata: () -> IssueMetadata,
-        _ reached: inout ReachedDeliveries, from box: ReportingScope.Box, in scope: ReportingScope.Box
+        _ reached: inout Set<ObjectIdentifier>, from box: ReportingScope.Box, in scope: ReportingScope.Box
     ) {
         // The concrete types first: checking for a type is cheaper than checking for a protocol.
         if let reporter = reporter as? DaemonReporter {

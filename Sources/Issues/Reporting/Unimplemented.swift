@@ -24,9 +24,9 @@ public func unimplemented<each Argument, Result>(
     fileID: StaticString = #fileID, filePath: StaticString = #filePath, function: StaticString = #function,
     line: UInt = #line, column: UInt = #column
 ) -> @Sendable (repeat each Argument) -> sending Result {
-    let callSite = UnimplementedLocation(fileID, filePath, function, line, column)
+    let site = IssueSite(fileID: fileID, filePath: filePath, line: line, column: column, function: function)
     return { (argument: repeat each Argument) in
-        callSite.report(description(), invokedWith: (repeat each argument))
+        site.reportUnimplemented(description(), invokedWith: (repeat each argument))
         return placeholder()
     }
 }
@@ -46,10 +46,10 @@ public func unimplemented<each Argument, Result>(
     fileID: StaticString = #fileID, filePath: StaticString = #filePath, function: StaticString = #function,
     line: UInt = #line, column: UInt = #column
 ) -> @Sendable (repeat each Argument) throws -> sending Result {
-    let callSite = UnimplementedLocation(fileID, filePath, function, line, column)
+    let site = IssueSite(fileID: fileID, filePath: filePath, line: line, column: column, function: function)
     return { (argument: repeat each Argument) in
         let description = description()
-        callSite.report(description, invokedWith: (repeat each argument))
+        site.reportUnimplemented(description, invokedWith: (repeat each argument))
         throw UnimplementedFailure(description: description)
     }
 }
@@ -71,9 +71,9 @@ public func unimplemented<each Argument, Failure: Error, Result>(
     fileID: StaticString = #fileID, filePath: StaticString = #filePath, function: StaticString = #function,
     line: UInt = #line, column: UInt = #column
 ) -> @Sendable (repeat each Argument) throws(Failure) -> sending Result {
-    let callSite = UnimplementedLocation(fileID, filePath, function, line, column)
+    let site = IssueSite(fileID: fileID, filePath: filePath, line: line, column: column, function: function)
     return { (argument: repeat each Argument) throws(Failure) in
-        callSite.report(description(), invokedWith: (repeat each argument))
+        site.reportUnimplemented(description(), invokedWith: (repeat each argument))
         throw failure()
     }
 }
@@ -96,8 +96,8 @@ public func unimplemented<Result>(
     fileID: StaticString = #fileID, filePath: StaticString = #filePath, function: StaticString = #function,
     line: UInt = #line, column: UInt = #column
 ) -> Result {
-    let callSite = UnimplementedLocation(fileID, filePath, function, line, column)
-    callSite.report(description())
+    let site = IssueSite(fileID: fileID, filePath: filePath, line: line, column: column, function: function)
+    site.reportUnimplemented(description())
     return placeholder()
 }
 
@@ -115,71 +115,48 @@ public typealias _UnimplementedAsyncTypedThrowingClosure<each Argument, Failure:
 
 /// Returns an asynchronous closure that reports an issue when it is called and then returns a placeholder.
 ///
-/// - Parameters:
-///   - description: A description of the closure, for example its name.
-///   - placeholder: The value that the closure returns.
-///   - fileID: The file ID of the reported location. Defaults to the caller's.
-///   - filePath: The file path of the reported location. Defaults to the caller's.
-///   - function: The function or type of the reported location. Defaults to the caller's.
-///   - line: The line of the reported location. Defaults to the caller's.
-///   - column: The column of the reported location. Defaults to the caller's.
-/// - Returns: The closure.
+/// This is the asynchronous version of `unimplemented(_:placeholder:)`.
 public func unimplemented<each Argument, Result>(
     _ description: @autoclosure @escaping @Sendable () -> String = "",
     placeholder: @autoclosure @escaping @Sendable () -> sending Result = (),
     fileID: StaticString = #fileID, filePath: StaticString = #filePath, function: StaticString = #function,
     line: UInt = #line, column: UInt = #column
 ) -> _UnimplementedAsyncClosure<repeat each Argument, Result> {
-    let callSite = UnimplementedLocation(fileID, filePath, function, line, column)
+    let site = IssueSite(fileID: fileID, filePath: filePath, line: line, column: column, function: function)
     return { (argument: repeat each Argument) in
-        callSite.report(description(), invokedWith: (repeat each argument))
+        site.reportUnimplemented(description(), invokedWith: (repeat each argument))
         return placeholder()
     }
 }
 
 /// Returns an asynchronous closure that reports an issue when it is called and then throws ``UnimplementedFailure``.
 ///
-/// - Parameters:
-///   - description: A description of the closure, for example its name.
-///   - fileID: The file ID of the reported location. Defaults to the caller's.
-///   - filePath: The file path of the reported location. Defaults to the caller's.
-///   - function: The function or type of the reported location. Defaults to the caller's.
-///   - line: The line of the reported location. Defaults to the caller's.
-///   - column: The column of the reported location. Defaults to the caller's.
-/// - Returns: The closure.
+/// This is the asynchronous version of `unimplemented(_:)`.
 public func unimplemented<each Argument, Result>(
     _ description: @autoclosure @escaping @Sendable () -> String = "",
     fileID: StaticString = #fileID, filePath: StaticString = #filePath, function: StaticString = #function,
     line: UInt = #line, column: UInt = #column
 ) -> _UnimplementedAsyncThrowingClosure<repeat each Argument, Result> {
-    let callSite = UnimplementedLocation(fileID, filePath, function, line, column)
+    let site = IssueSite(fileID: fileID, filePath: filePath, line: line, column: column, function: function)
     return { (argument: repeat each Argument) in
         let description = description()
-        callSite.report(description, invokedWith: (repeat each argument))
+        site.reportUnimplemented(description, invokedWith: (repeat each argument))
         throw UnimplementedFailure(description: description)
     }
 }
 
 /// Returns an asynchronous closure that reports an issue when it is called and then throws a custom error.
 ///
-/// - Parameters:
-///   - description: A description of the closure, for example its name.
-///   - failure: The error that the closure throws.
-///   - fileID: The file ID of the reported location. Defaults to the caller's.
-///   - filePath: The file path of the reported location. Defaults to the caller's.
-///   - function: The function or type of the reported location. Defaults to the caller's.
-///   - line: The line of the reported location. Defaults to the caller's.
-///   - column: The column of the reported location. Defaults to the caller's.
-/// - Returns: The closure.
+/// This is the asynchronous version of `unimplemented(_:throwing:)`.
 public func unimplemented<each Argument, Failure: Error, Result>(
     _ description: @autoclosure @escaping @Sendable () -> String = "",
     throwing failure: @autoclosure @escaping @Sendable () -> Failure,
     fileID: StaticString = #fileID, filePath: StaticString = #filePath, function: StaticString = #function,
     line: UInt = #line, column: UInt = #column
 ) -> _UnimplementedAsyncTypedThrowingClosure<repeat each Argument, Failure, Result> {
-    let callSite = UnimplementedLocation(fileID, filePath, function, line, column)
+    let site = IssueSite(fileID: fileID, filePath: filePath, line: line, column: column, function: function)
     return { (argument: repeat each Argument) async throws(Failure) in
-        callSite.report(description(), invokedWith: (repeat each argument))
+        site.reportUnimplemented(description(), invokedWith: (repeat each argument))
         throw failure()
     }
 }
@@ -197,34 +174,21 @@ public struct UnimplementedFailure: Error {
     }
 }
 
-/// The location of an unimplemented closure or value.
-struct UnimplementedLocation: Sendable {
-    var site: IssueSite
-    var function: StaticString
+extension IssueSite {
+    /// Reports that the unimplemented value that is defined here was used.
+    fileprivate func reportUnimplemented(_ description: String, invocation: String = "") {
+        // swift-issue-reporting uses the same text, and tests compare with it.
+        let what = description.isEmpty ? "Unimplemented" : "Unimplemented: \(description)"
+        let text = "\(what) …\n\n  Defined in '\(function ?? "")' at:\n    \(self)\(invocation)"
+        Reporting.report(nil, { text }, level: .error, metadata: { [:] }, at: self)
+    }
 
-    init(
-        _ fileID: StaticString, _ filePath: StaticString, _ function: StaticString, _ line: UInt, _ column: UInt
+    /// Reports that the unimplemented closure that is defined here was called, with its arguments.
+    fileprivate func reportUnimplemented<each Argument>(
+        _ description: String, invokedWith arguments: (repeat each Argument)
     ) {
-        site = IssueSite(fileID: fileID, filePath: filePath, line: line, column: column, function: function)
-        self.function = function
-    }
-
-    /// Reports that the value was used.
-    func report(_ description: String) {
-        Reporting.report(nil, { text(description) }, level: .error, metadata: { [:] }, at: site)
-    }
-
-    /// Reports that the closure was called, with its arguments.
-    func report<each Argument>(_ description: String, invokedWith arguments: (repeat each Argument)) {
         var call = ""
         debugPrint(arguments, terminator: "", to: &call)
-        let text = "\(text(description))\n\n  Invoked with:\n    \(call)"
-        Reporting.report(nil, { text }, level: .error, metadata: { [:] }, at: site)
-    }
-
-    // swift-issue-reporting uses the same text, and tests compare with it.
-    private func text(_ description: String) -> String {
-        let what = description.isEmpty ? "Unimplemented" : "Unimplemented: \(description)"
-        return "\(what) …\n\n  Defined in '\(function)' at:\n    \(site)"
+        reportUnimplemented(description, invocation: "\n\n  Invoked with:\n    \(call)")
     }
 }

@@ -57,16 +57,6 @@ public func withErrorReporting<R>(
 /// Runs an asynchronous operation and reports the error that it throws.
 ///
 /// This is the asynchronous version of `withErrorReporting`.
-///
-/// - Parameters:
-///   - message: A description of the operation. Nil for none.
-///   - reporters: The reporters for this error and for issues during the operation. Nil keeps the current ones.
-///   - fileID: The file ID of the reported location. Defaults to the caller's.
-///   - filePath: The file path of the reported location. Defaults to the caller's.
-///   - line: The line of the reported location. Defaults to the caller's.
-///   - column: The column of the reported location. Defaults to the caller's.
-///   - body: The operation to run.
-/// - Returns: The value that the operation returns, or nil if it throws.
 public func withErrorReporting<R>(
     _ message: @autoclosure () -> String? = nil, to reporters: [any IssueReporter]? = nil,
     fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column,
@@ -86,16 +76,6 @@ public func withErrorReporting<R>(
 /// Runs an asynchronous operation with an optional result and reports the error that it throws.
 ///
 /// This is the asynchronous version of `withErrorReporting` for optional results.
-///
-/// - Parameters:
-///   - message: A description of the operation. Nil for none.
-///   - reporters: The reporters for this error and for issues during the operation. Nil keeps the current ones.
-///   - fileID: The file ID of the reported location. Defaults to the caller's.
-///   - filePath: The file path of the reported location. Defaults to the caller's.
-///   - line: The line of the reported location. Defaults to the caller's.
-///   - column: The column of the reported location. Defaults to the caller's.
-///   - body: The operation to run.
-/// - Returns: The value that the operation returns, or nil if it throws.
 public func withErrorReporting<R>(
     _ message: @autoclosure () -> String? = nil, to reporters: [any IssueReporter]? = nil,
     fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column,
@@ -155,16 +135,6 @@ public func withIssueContext<R>(
 ///
 /// This is the asynchronous version of
 /// ``withIssueContext(fileID:filePath:line:column:operation:)``.
-///
-/// - Parameters:
-///   - fileID: The file ID of the location.
-///   - filePath: The file path of the location.
-///   - line: The line of the location.
-///   - column: The column of the location.
-///   - isolation: The actor that the operation is isolated to. Nil for none.
-///   - operation: The operation to run.
-/// - Returns: The value that the operation returns.
-/// - Throws: The error that the operation throws.
 public func withIssueContext<R>(
     fileID: StaticString, filePath: StaticString, line: UInt, column: UInt,
     isolation: isolated (any Actor)? = #isolation, operation: () async throws -> R
@@ -196,12 +166,6 @@ public func withIssueMetadata<R>(_ metadata: IssueMetadata, operation: () throws
 /// Runs an asynchronous operation and adds metadata to every issue that it reports.
 ///
 /// This is the asynchronous version of `withIssueMetadata`.
-///
-/// - Parameters:
-///   - metadata: The metadata to add.
-///   - operation: The operation to run.
-/// - Returns: The value that the operation returns.
-/// - Throws: The error that the operation throws.
 public func withIssueMetadata<R>(_ metadata: IssueMetadata, operation: () async throws -> R) async rethrows -> R {
     try await ReportingScope.$box.withValue(ReportingScope.adding(metadata), operation: operation)
 }

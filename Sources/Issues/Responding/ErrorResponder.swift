@@ -293,7 +293,7 @@ extension ErrorResponder {
         Self { report in
             guard report.error != nil || report.level >= .error else { return .notHandled }
             report.notifyReporters()
-            if FailedAssertion.traps { ShutdownFlush.run() }
+            if AssertionFailure.traps { ShutdownFlush.run() }
             Swift.assertionFailure(
                 "Unhandled error: \(report.message)", file: report.site.filePath, line: report.site.line)
             return .handled

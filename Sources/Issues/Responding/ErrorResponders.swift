@@ -188,13 +188,6 @@ public func withErrorResponders<R>(_ responders: [ErrorResponder], operation: ()
 /// Runs an asynchronous operation with responders for everything that is reported during it.
 ///
 /// This is the asynchronous version of `withErrorResponders`.
-///
-/// - Parameters:
-///   - responders: The responders. The first one runs first, and all run before those of outer scopes.
-///   - isolation: The actor that the operation is isolated to. Nil for none.
-///   - operation: The operation to run.
-/// - Returns: The value that the operation returns.
-/// - Throws: The error that the operation throws.
 @_disfavoredOverload
 public func withErrorResponders<R>(
     _ responders: ErrorResponder..., isolation: isolated (any Actor)? = #isolation, operation: () async throws -> R
@@ -207,13 +200,6 @@ public func withErrorResponders<R>(
 /// Runs an asynchronous operation with a list of responders for everything that is reported during it.
 ///
 /// This is the asynchronous version of `withErrorResponders`.
-///
-/// - Parameters:
-///   - responders: The responders. The first one runs first, and all run before those of outer scopes.
-///   - isolation: The actor that the operation is isolated to. Nil for none.
-///   - operation: The operation to run.
-/// - Returns: The value that the operation returns.
-/// - Throws: The error that the operation throws.
 public func withErrorResponders<R>(
     _ responders: [ErrorResponder], isolation: isolated (any Actor)? = #isolation, operation: () async throws -> R
 ) async rethrows -> R {

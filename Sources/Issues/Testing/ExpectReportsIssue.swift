@@ -37,16 +37,6 @@ public func expectReportsIssue(
 /// Runs an asynchronous operation and expects that it reports at least one issue and that all its issues match.
 ///
 /// This is the asynchronous version of `expectReportsIssue`.
-///
-/// - Parameters:
-///   - message: A text that is added to the failure if no issue is reported. Nil adds nothing.
-///   - fileID: The file ID of the reported location. Defaults to the caller's.
-///   - filePath: The file path of the reported location. Defaults to the caller's.
-///   - line: The line of the reported location. Defaults to the caller's.
-///   - column: The column of the reported location. Defaults to the caller's.
-///   - body: The operation to run.
-///   - issueMatcher: Returns whether `issue` was expected. Called once for each issue, after `body` has returned.
-/// - Throws: The error that `body` throws. The collected issues are then not checked.
 public func expectReportsIssue(
     _ message: @autoclosure () -> String? = nil,
     fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column,

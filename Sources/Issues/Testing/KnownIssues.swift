@@ -49,16 +49,6 @@ public func withExpectedIssue(
 ///
 /// This is the asynchronous version of
 /// ``withExpectedIssue(_:isIntermittent:fileID:filePath:line:column:_:)``.
-///
-/// - Parameters:
-///   - message: A description of the known issue. Nil for none.
-///   - isIntermittent: Whether the issue occurs only sometimes. If true, an operation without an issue is not reported.
-///   - isolation: The actor that the call is isolated to. Nil for none.
-///   - fileID: The file ID of the reported location. Defaults to the caller's.
-///   - filePath: The file path of the reported location. Defaults to the caller's.
-///   - line: The line of the reported location. Defaults to the caller's.
-///   - column: The column of the reported location. Defaults to the caller's.
-///   - body: The operation to run. An error that it throws counts as a known issue and is not rethrown.
 public func withExpectedIssue(
     _ message: String? = nil, isIntermittent: Bool = false, isolation: isolated (any Actor)? = #isolation,
     fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column,
@@ -113,16 +103,6 @@ public func _withKnownIssue(
 ///
 /// This is the asynchronous version of
 /// ``_withKnownIssue(_:isIntermittent:fileID:filePath:line:column:_:)``.
-///
-/// - Parameters:
-///   - message: A description of the known issue. Nil for none.
-///   - isIntermittent: Whether the issue occurs only sometimes. If true, an operation without an issue is not reported.
-///   - isolation: The actor that the call is isolated to. Nil for none.
-///   - fileID: The file ID of the reported location. Defaults to the caller's.
-///   - filePath: The file path of the reported location. Defaults to the caller's.
-///   - line: The line of the reported location. Defaults to the caller's.
-///   - column: The column of the reported location. Defaults to the caller's.
-///   - body: The operation to run. An error that it throws counts as a known issue and is not rethrown.
 public func _withKnownIssue(
     _ message: String? = nil, isIntermittent: Bool = false, isolation: isolated (any Actor)? = #isolation,
     fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column,

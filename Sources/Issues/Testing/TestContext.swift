@@ -35,17 +35,8 @@ public enum TestContext: Equatable, Sendable {
             /// The traits of the test.
             public let traits: [any Sendable]
 
-            /// Returns whether two tests have the same id.
-            ///
-            /// - Parameters:
-            ///   - left: A test.
-            ///   - right: Another test.
-            /// - Returns: True if the ids are equal. The traits are not compared.
             public static func == (left: Self, right: Self) -> Bool { left.id == right.id }
 
-            /// Feeds the id into a hasher.
-            ///
-            /// - Parameter hasher: The hasher to use.
             public func hash(into hasher: inout Hasher) { hasher.combine(id) }
 
             /// The id of a test in Swift Testing.
