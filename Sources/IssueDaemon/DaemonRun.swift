@@ -241,6 +241,10 @@ enum Clock {
     static var wall: IssueTimestamp { IssueTimestamp(millisecondsSince1970: WallClock.nowMilliseconds) }
     static var monotonic: MonotonicInstant { MonotonicInstant(sinceBoot: MonotonicClock.now.sinceBoot) }
 
+    static func sleep(for duration: Duration) {
+        _ = Monitor(()).wait(deadline: MonotonicClock.now.advanced(by: duration)) { _ -> Bool? in nil }
+    }
+
     /// Converts an instant for functions that wait.
     static func kernel(_ instant: MonotonicInstant) -> KernelInstant {
         KernelInstant(nanoseconds: instant.sinceBoot.clampedNanoseconds)

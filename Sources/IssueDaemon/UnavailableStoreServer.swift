@@ -23,11 +23,7 @@ final class UnavailableStoreServer {
         let handlers = SocketService.Handlers(
             submit: { submission in
                 let connection = submission.process.connection
-                socket.refused(
-                    submission.eachCall.map {
-                        Refusal(
-                            connection: connection, token: $0.token, sequence: $0.numbering?.sequence, error: answer)
-                    })
+                socket.refused(submission.eachCall.map { Refusal($0, of: connection, answer) })
                 return RecordBatch()
             },
             query: { job in

@@ -238,11 +238,6 @@ struct JobRun {
         guard !service.isStopping(job) else { throw Stopped() }
     }
 
-    /// Pauses to let other threads work.
-    func rest(_ duration: Duration) {
-        _ = Monitor(0).wait(deadline: MonotonicClock.now.advanced(by: duration)) { _ -> Bool? in nil }
-    }
-
     /// Throws if a copy of the database would leave less than `KeepFree=` free.
     /// Records would be removed to make room for the copy.
     func requireSpace(for bytes: Int64) throws {

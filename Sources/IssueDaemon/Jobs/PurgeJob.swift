@@ -109,7 +109,7 @@ struct PurgeJob {
                 guard lastStep.duration(to: Clock.monotonic) < Self.timeout else {
                     return ["the free space of the database, which was in use by readers: repeat the purge"]
                 }
-                run.rest(.milliseconds(5))
+                Clock.sleep(for: .milliseconds(5))
             }
             try run.progress(PurgeReply(count: erasure.records))
         }

@@ -169,10 +169,7 @@ struct WALRelief {
     private static let reportInterval: Duration = .seconds(60)
 
     init(_ snapshots: SnapshotGate, normal: WALLimits, duringBackup: WALLimits, log: Log) {
-        self.snapshots = snapshots
-        self.normal = normal
-        self.duringBackup = duringBackup
-        self.log = log
+        (self.snapshots, self.normal, self.duringBackup, self.log) = (snapshots, normal, duringBackup, log)
     }
 
     /// Resets the WAL if it has become too large, after ending the snapshots
@@ -198,7 +195,7 @@ struct WALRelief {
         if let retryAt, now < retryAt { return pressure < .full }
         isClosed = true
         var isEmpty = snapshots.close(interrupting: pressure >= .interrupting)
-        if pressure >= .interrupting, !isEmpty { logReaders(writer, now) }
+        if pressure >= .interrupting, !isEmpty { report(.notice, .storeWALQueriesInterrupted, writer, now) }
         if !isEmpty, pressure == .full, wantsCommit { isEmpty = snapshots.waitUntilEmpty(timeout: Self.timeout) }
         // Until then commits have space, or there is nothing to commit. The
         // last snapshot that ends wakes the writer.
@@ -209,7 +206,7 @@ struct WALRelief {
         open()
         guard limits.pressure(frames: writer.walPages) > .none else { return true }
         retryAt = Clock.monotonic.advanced(by: Self.retryInterval)
-        logOthers(writer, now)
+        report(.warning, .storeWALBlocked, writer, now)
         return pressure < .full
     }
 
@@ -218,19 +215,9 @@ struct WALRelief {
         isClosed = false
     }
 
-    private mutating func logReaders(_ writer: StoreWriter, _ now: MonotonicInstant) {
-        guard mayLog(now) else { return }
-        log.notice(.storeWALQueriesInterrupted, ["bytes": "\(writer.walBytes)"])
-    }
-
-    private mutating func logOthers(_ writer: StoreWriter, _ now: MonotonicInstant) {
-        guard mayLog(now) else { return }
-        log.warning(.storeWALBlocked, ["bytes": "\(writer.walBytes)"])
-    }
-
-    private mutating func mayLog(_ now: MonotonicInstant) -> Bool {
-        if let reportsAt, now < reportsAt { return false }
+    private mutating func report(_ level: LogLevel, _ event: LogEvent, _ writer: StoreWriter, _ now: MonotonicInstant) {
+        if let reportsAt, now < reportsAt { return }
         reportsAt = now.advanced(by: Self.reportInterval)
-        return true
+        log.log(level, event, ["bytes": "\(writer.walBytes)"])
     }
 }

@@ -12,8 +12,7 @@ struct StoreLocation {
     private let userID: UInt32
 
     init(_ path: String, userID: UInt32 = CurrentProcess.userID) {
-        self.path = path
-        self.userID = userID
+        (self.path, self.userID) = (path, userID)
     }
 
     var folder: String { FileSystem.parentFolder(of: path) }
@@ -103,14 +102,8 @@ struct StoreLocation {
     }
 
     private func ancestors(of path: String) -> [String] {
-        var found: [String] = []
-        var path = path
-        while true {
-            let parent = FileSystem.parentFolder(of: path)
-            guard parent != path, parent != "." else { return found }
-            found.append(parent)
-            path = parent
-        }
+        let parent = FileSystem.parentFolder(of: path)
+        return parent == path || parent == "." ? [] : [parent] + ancestors(of: parent)
     }
 
     private func check(_ status: FileStatus, of folder: String, isAncestor: Bool) throws(StoreFailure) {

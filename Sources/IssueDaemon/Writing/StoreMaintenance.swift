@@ -53,19 +53,13 @@ struct StoreMaintenance {
     private static let longTurn: Duration = .milliseconds(10)
 
     init(folder: String, at now: MonotonicInstant, removed: @escaping () -> Void, log: Log) {
-        self.folder = folder
-        self.removed = removed
-        nextCollection = now
-        self.log = log
-        nextCheck = now
-        nextMarkCheck = now
-        nextMuteCheck = now
+        (self.folder, self.removed, self.log) = (folder, removed, log)
+        (nextCollection, nextCheck, nextMarkCheck, nextMuteCheck) = (now, now, now, now)
     }
 
     /// Returns when the next step is due, if there is no other work until then.
     func deadline(_ writer: StoreWriter) -> MonotonicInstant {
-        let isBusy = forgetting != nil || hasOldMarks || isShrinking
-        guard !isBusy else { return MonotonicInstant(sinceBoot: .zero) }
+        if forgetting != nil || hasOldMarks || isShrinking { return MonotonicInstant(sinceBoot: .zero) }
         guard let end = writer.nextMuteEnd else { return nextCheck }
         let wall = Clock.wall
         let left = end > wall ? end.millisecondsSince1970 - wall.millisecondsSince1970 : 0
@@ -98,9 +92,7 @@ struct StoreMaintenance {
     /// - Returns: Whether to log the failure. Of several equal failures in a
     ///   row, only the first is logged.
     mutating func failed(by failure: StoreFailure, at now: MonotonicInstant) -> Bool {
-        forgetting = nil
-        hasOldMarks = false
-        isShrinking = false
+        (forgetting, hasOldMarks, isShrinking) = (nil, false, false)
         // If the disk was full, the step may succeed as soon as the WAL has
         // been reset.
         nextCheck = now.advanced(by: failure == .noSpace ? Self.shortPause : Self.pause)
@@ -160,29 +152,22 @@ struct StoreMaintenance {
         lastFailure = nil
         hasUnreferencedRows = true
         nextCheck = now
-        tell(current)
+        report(current)
     }
 
-    private func tell(_ forgotten: ExpiryRun) {
+    private func report(_ run: ExpiryRun) {
         // Retention had already removed all records of the range.
-        guard forgotten.records > 0 || forgotten.expired > 0 else { return }
-        var level = LogLevel.notice
-        if forgotten.reason == .age { level = .info }
+        guard run.records > 0 || run.expired > 0 else { return }
         // Expired records have not been delivered to a destination.
-        if forgotten.expired > 0 { level = .warning }
-        let (records, expired) = (forgotten.records, forgotten.expired)
-        switch forgotten.part {
+        let level: LogLevel = run.expired > 0 ? .warning : run.reason == .age ? .info : .notice
+        let (reason, records, expired) = (run.reason.rawValue, "\(run.records)", "\(run.expired)")
+        switch run.part {
         case .range:
-            log.log(
-                level, .storeRecordsExpired,
-                ["reason": forgotten.reason.rawValue, "records": "\(records)", "expired": "\(expired)"])
+            log.log(level, .storeRecordsExpired, ["reason": reason, "records": records, "expired": expired])
         case .noisiest(let thinning):
             log.log(
                 level, .storeRecordsThinned,
-                [
-                    "reason": forgotten.reason.rawValue, "uid": "\(thinning.user)", "records": "\(records)",
-                    "expired": "\(expired)",
-                ])
+                ["reason": reason, "uid": "\(thinning.user)", "records": records, "expired": expired])
         }
     }
 }

@@ -32,11 +32,7 @@ struct StoreOpening: Sendable {
         } catch {
             let isOfTheFile = error.isDamage && !error.isUnreadable
             guard error.isFixedByNewFile, isOfTheFile || canCreateNewFile else { throw error }
-            log.error(
-                error.isDamage
-                    ? .storeDamaged
-                    : .storeUnusable,
-                ["error": "\(error)"])
+            log.error(error.isDamage ? .storeDamaged : .storeUnusable, ["error": "\(error)"])
         }
         setAside(log: log)
         return try StoreWriter(settings(path))
@@ -85,7 +81,7 @@ struct StoreOpening: Sendable {
                 throw .foreign(message)
             } catch {
                 guard error.isFixedByNewFile else { throw error }
-                CorruptionCheck.rest()
+                Clock.sleep(for: CorruptionCheck.pause)
             }
         }
         return try StoreWriter(settings(path))
@@ -115,9 +111,7 @@ struct StoreOpening: Sendable {
         }
         for ending in ["-shm", "-journal"] { move(ending, to: name, log) }
         let isLogAlone = isLogKept && (try? FileSystem.status(of: name)) == nil
-        log.notice(
-            isLogAlone ? .storeKeptWAL : .storeKeptDatabase,
-            ["file": isLogAlone ? name + "-wal" : name])
+        log.notice(isLogAlone ? .storeKeptWAL : .storeKeptDatabase, ["file": isLogAlone ? name + "-wal" : name])
     }
 
     private func move(_ ending: String, to name: String, _ log: Log) {
@@ -178,10 +172,8 @@ final class StoreLock: Sendable {
             if held?.path == path { return true }
             do throws(Errno) {
                 held = Held(path: path, lock: try FileLock(path + ".lock"))
-            } catch .wouldBlock {
-                return false
             } catch {
-                return true
+                return error != .wouldBlock
             }
             return true
         }
@@ -215,7 +207,8 @@ final class CorruptionCheck: Sendable {
     /// The period in which damage is ignored only once.
     private static let memory: Duration = .seconds(600)
     private static let attempts = 3
-    private static let pause: Duration = .milliseconds(300)
+    /// The time before another attempt, because a disk error may be temporary.
+    static let pause: Duration = .milliseconds(300)
 
     init(timeout: Duration = .seconds(3)) {
         self.timeout = timeout
@@ -230,7 +223,7 @@ final class CorruptionCheck: Sendable {
             // The pages that were read stay in the page cache, so the next
             // check gets further.
             case .inconclusive: return forgive(damage, .inconclusive)
-            case .damaged: if attempt < Self.attempts { Self.rest() }
+            case .damaged: if attempt < Self.attempts { Clock.sleep(for: Self.pause) }
             }
         }
         return .confirmed
@@ -258,11 +251,5 @@ final class CorruptionCheck: Sendable {
         isOver.withLock { $0 = true }
         isOver.broadcast()
         return finding
-    }
-
-    /// Waits for a moment, because a disk error may be temporary.
-    static func rest() {
-        let nothing = Monitor(())
-        _ = nothing.wait(deadline: MonotonicClock.now.advanced(by: pause)) { _ -> Bool? in nil }
     }
 }

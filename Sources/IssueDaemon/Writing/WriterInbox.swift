@@ -64,10 +64,7 @@ struct WriterInbox: Sendable {
         }
         var work = self
         work.dropSpares()
-        submissions = []
-        recordCount = 0
-        tasks = []
-        corruptionReport = nil
+        (submissions, recordCount, tasks, corruptionReport) = ([], 0, [], nil)
         return work
     }
 }

@@ -70,7 +70,9 @@ final class WriterRun {
 
     private func perform(_ work: WriterInbox) {
         checkFile(before: work)
-        let mayCommit = isAbandoned || relieveWAL(wantsCommit: !work.isEmpty)
+        // Reports are refused while the WAL is too large.
+        let mayCommit =
+            isAbandoned || relief.relieve(writer, wantsCommit: !work.isEmpty) { checkpoint(restarts: true) }
         for task in work.tasks { task(writer) }
         store(work.submissions, mayCommit: mayCommit)
         if !isAbandoned { maintain(isIdle: work.isEmpty) }
@@ -86,12 +88,6 @@ final class WriterRun {
             log.error(.storeReplaced)
             abandon()
         }
-    }
-
-    /// Keeps the WAL below its limits. Returns `false` if reports must be
-    /// refused until it has been reset.
-    private func relieveWAL(wantsCommit: Bool) -> Bool {
-        relief.relieve(writer, wantsCommit: wantsCommit) { checkpoint(restarts: true) }
     }
 
     /// Commits or refuses submissions, and reacts to the result.
@@ -213,18 +209,13 @@ final class WriterRun {
     }
 
     private func refuse(_ submissions: [Submission], _ error: CollectorError?) {
-        var refusals: [Refusal] = []
-        for submission in submissions {
-            for call in submission.eachCall {
-                refusals.append(refusal(of: call, submission.process.connection, error))
-            }
+        let refusals = submissions.flatMap { submission in
+            submission.eachCall.map { Refusal($0, of: submission.process.connection, error) }
+        }
+        for refusal in refusals {
+            if let sequence = refusal.sequence { gates[refusal.connection, default: NumberGate()].refused(sequence) }
         }
         callbacks.refused(refusals)
-    }
-
-    private func refusal(of call: ReportCall, _ connection: UInt64, _ error: CollectorError?) -> Refusal {
-        if let sequence = call.numbering?.sequence { gates[connection, default: NumberGate()].refused(sequence) }
-        return Refusal(connection: connection, token: call.token, sequence: call.numbering?.sequence, error: error)
     }
 
     /// Removes calls that were sent before their sender could know that an
@@ -235,15 +226,11 @@ final class WriterRun {
             let connection = submissions[index].process.connection
             guard gates[connection] != nil else { continue }
             submissions[index].calls.removeAll { call in
-                guard let sequence = call.numbering?.sequence,
-                    gates[connection]?.arrived(sequence) == .refuse
-                else { return false }
-                // All calls above a refused number are refused.
-                refusals += call.each.map {
-                    Refusal(
-                        connection: connection, token: $0.token, sequence: $0.numbering?.sequence,
-                        error: .busy(retryAfter: .milliseconds(100)))
+                guard let sequence = call.numbering?.sequence, gates[connection]?.arrived(sequence) == .refuse else {
+                    return false
                 }
+                // All calls above a refused number are refused.
+                refusals += call.each.map { Refusal($0, of: connection, .busy(retryAfter: .milliseconds(100))) }
                 return true
             }
             if gates[connection]?.isOpen == true { gates[connection] = nil }

@@ -48,8 +48,7 @@ final class WriterService: Sendable {
     static let walPages = 512
 
     init(opening: StoreOpening, log: Log) {
-        self.opening = opening
-        self.log = log
+        (self.opening, self.log) = (opening, log)
         let inbox = inbox
         // The writer waits for the last snapshot to end, and may have no other
         // work that wakes it.
@@ -203,7 +202,12 @@ struct Refusal: Sendable {
     /// The number of its first record, if it has one. Calls of the same
     /// connection with higher numbers must be refused, too.
     var sequence: Int64?
-    /// nil if it is unknown whether the call is stored. Then it is not
-    /// answered.
+    /// nil if it is unknown whether the call is stored. Then it is not answered.
     var error: CollectorError?
+}
+
+extension Refusal {
+    init(_ call: ReportCall, of connection: UInt64, _ error: CollectorError?) {
+        self.init(connection: connection, token: call.token, sequence: call.numbering?.sequence, error: error)
+    }
 }

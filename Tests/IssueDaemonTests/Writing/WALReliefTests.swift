@@ -85,7 +85,9 @@ struct WALReliefTests {
             // Queries are not the cause.
             #expect(!gate.isClosed)
             let deadline = MonotonicClock.now.advanced(by: .seconds(30))
-            while try commit(1, &relief, fixture).refused > 0, MonotonicClock.now < deadline { CorruptionCheck.rest() }
+            while try commit(1, &relief, fixture).refused > 0, MonotonicClock.now < deadline {
+                Clock.sleep(for: CorruptionCheck.pause)
+            }
             #expect(try commit(50, &relief, fixture).refused == 0)
         }
     }
