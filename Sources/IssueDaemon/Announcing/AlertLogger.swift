@@ -56,9 +56,7 @@ final class AlertLogger: Sendable {
         path: String, snapshots: SnapshotGate = SnapshotGate(), timeout: Duration = AlertRateLimiter.suppressedFor,
         log: Log
     ) {
-        self.path = path
-        self.snapshots = snapshots
-        self.log = log
+        (self.path, self.snapshots, self.log) = (path, snapshots, log)
         queue = Monitor(AlertQueue(limit: AlertRateLimiter(timeout: timeout, at: Self.now)))
     }
 
@@ -126,32 +124,28 @@ final class AlertLogger: Sendable {
 
     private func write(_ row: RecordRow, _ event: LogEvent) {
         let stored = row.stored
-        let title = String(stored.record.message.prefix(Self.titleCharacters))
         log.log(
             event == .issueNew ? .notice : .warning, event,
             [
                 "group": stored.group, "record": stored.id, "app": row.accountName, "uid": "\(stored.sender.uid)",
                 "version": stored.record.app?.version ?? "", "severity": (stored.record.severity ?? .error).name,
-                "issue": title,
+                "issue": String(stored.record.message.prefix(Self.titleCharacters)),
             ])
     }
 
     private func write(_ suppressed: SuppressedAlerts) {
         guard !suppressed.isNothing else { return }
+        // Such as `1001: 140, 1002: 3, 2 more`.
+        let users =
+            untold.users.map { "\($0.uid): \($0.count)" }
+            + (untold.otherUsers > 0 ? ["\(untold.otherUsers) more"] : [])
         log.log(
             suppressed.isUrgent ? .warning : .notice, .issueSuppressedAlerts,
             [
                 "new": "\(suppressed.new)", "critical": "\(suppressed.critical)",
                 "regressed": "\(suppressed.regressed)",
-                "most_of_uid": suppressed.users.first.map { "\($0.uid)" } ?? "", "users": Self.text(of: suppressed),
+                "most_of_uid": suppressed.users.first.map { "\($0.uid)" } ?? "", "users": users.joined(separator: ", "),
             ])
-    }
-
-    /// Lists the users and their numbers of suppressed alerts, such as
-    /// `1001: 140, 1002: 3, 2 more`.
-    private static func text(of suppressed: SuppressedAlerts) -> String {
-        let users = suppressed.users.map { "\($0.uid): \($0.count)" }
-        return (users + (suppressed.otherUsers > 0 ? ["\(suppressed.otherUsers) more"] : [])).joined(separator: ", ")
     }
 
     /// The monotonic clock as the rate limiter's clock.

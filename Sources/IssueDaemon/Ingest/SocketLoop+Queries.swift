@@ -289,10 +289,9 @@ extension QueryAnswer.Content {
     /// The reply to send; nil if there is none.
     fileprivate var reply: [UInt8]? {
         switch self {
-        case .reply(let bytes), .fileReply(let bytes, _), .progress(let bytes), .page(let bytes, _): bytes
-        case .news(let bytes, _): bytes
         case .refusal(let error): error.reply.message
         case .fates(let fates): QueryService.reply(AwaitReply(fates: fates))
+        case .reply, .fileReply, .progress, .page, .news: encoded
         }
     }
 }

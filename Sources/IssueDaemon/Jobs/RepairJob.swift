@@ -37,29 +37,31 @@ struct RepairJob {
         var isReadable = false
         while let portion = store.step() {
             isReadable = isReadable || !portion.submissions.isEmpty
-            reply.recovered += try importSalvaged(portion.submissions, run.writer)
+            if !portion.submissions.isEmpty {
+                reply.recovered += try run.writer.perform { writer in
+                    try writer.importSalvaged(portion.submissions, wall: Clock.wall, monotonic: Clock.monotonic)
+                }
+            }
             reply.unreadable += portion.unreadable
             try run.progress(reply)
         }
-        try importNotes(of: store, run)
+        var last: GroupID = 0
+        while let (notes, next) = store.notes(above: last) {
+            last = next
+            try run.writer.perform { try $0.importSalvaged(notes) }
+            try run.goOn()
+        }
+        let (records, unreadable) = (
+            "\(reply.recovered - before.recovered)", "\(reply.unreadable - before.unreadable)"
+        )
         guard !store.hasGivenUp, isReadable || reply.unreadable == before.unreadable else {
             reply.hopeless.append(name)
-            run.log.warning(
-                .repairNoRecords,
-                [
-                    "file": path, "records": "\(reply.recovered - before.recovered)",
-                    "unreadable": "\(reply.unreadable - before.unreadable)",
-                    "ended": store.hasGivenUp ? "reading it came to no end" : "all was tried",
-                ])
-            return
+            let end = store.hasGivenUp ? "reading it came to no end" : "all was tried"
+            return run.log.warning(
+                .repairNoRecords, ["file": path, "records": records, "unreadable": unreadable, "ended": end])
         }
         try markRepaired(name, run)
-        run.log.notice(
-            .repairFinished,
-            [
-                "file": path, "records": "\(reply.recovered - before.recovered)",
-                "unreadable": "\(reply.unreadable - before.unreadable)",
-            ])
+        run.log.notice(.repairFinished, ["file": path, "records": records, "unreadable": unreadable])
     }
 
     private func open(_ path: String, _ run: JobRun) throws -> QuarantinedStore? {
@@ -101,22 +103,6 @@ struct RepairJob {
         }
         run.log.notice(.repairSchemaReplaced, ["file": path])
         return store
-    }
-
-    private func importSalvaged(_ submissions: [Submission], _ writer: WriterService) throws -> Int64 {
-        guard !submissions.isEmpty else { return 0 }
-        return try writer.perform { writer in
-            try writer.importSalvaged(submissions, wall: Clock.wall, monotonic: Clock.monotonic)
-        }
-    }
-
-    private func importNotes(of store: QuarantinedStore, _ run: JobRun) throws {
-        var last: GroupID = 0
-        while let (notes, next) = store.notes(above: last) {
-            last = next
-            try run.writer.perform { try $0.importSalvaged(notes) }
-            try run.checkCancellation()
-        }
     }
 
     /// Renames a finished database, so that it is not repaired again. It stays

@@ -116,7 +116,7 @@ final class QueryService: Sendable {
                 if writer.mustReopen(after: error) { reader = nil }
                 content = .refusal(refusal(for: error, endedFor: reason))
             }
-            let (bytes, time) = (content.byteCount, began.duration(to: MonotonicClock.now))
+            let (bytes, time) = (content.encoded?.count ?? 0, began.duration(to: MonotonicClock.now))
             if inbox.withLock({ $0.answered(payer, after: time, bytes: bytes) }) { inbox.broadcast() }
             socket.answered(job.answer(content, memory: QueryAnswer.Memory(user: payer.user, bytes: bytes)))
         }
@@ -168,11 +168,7 @@ final class QueryService: Sendable {
     private func list(_ parameters: ListParameters, _ viewer: Viewer, _ reader: StoreReader) throws -> ListReply {
         let limit = try Self.limit(parameters.limit, atMost: Self.maxGroups)
         let buckets = max(parameters.sparkline ?? 0, 0)
-        do throws(QueryLimits.Excess) {
-            try QueryLimits.check(sparkline: buckets, groups: limit)
-        } catch {
-            throw QueryFailure(error)
-        }
+        try QueryLimits.check(sparkline: buckets, groups: limit)
         let page = try reader.groups(
             StoreReader.GroupQuery(
                 filter: parameters.filter ?? IssueFilter(), order: parameters.order ?? .newest, limit: limit,
@@ -198,13 +194,8 @@ final class QueryService: Sendable {
         _ parameters: HistogramParameters, _ viewer: Viewer, _ reader: StoreReader
     ) throws -> HistogramReply {
         let filter = parameters.filter ?? IssueFilter()
-        let frame: HistogramFrame
-        do throws(QueryLimits.Excess) {
-            frame = try HistogramFrame(
-                bucket: parameters.bucket, since: filter.since, until: filter.until, now: Clock.wall)
-        } catch {
-            throw QueryFailure(error)
-        }
+        let frame = try HistogramFrame(
+            bucket: parameters.bucket, since: filter.since, until: filter.until, now: Clock.wall)
         let series = try reader.histogram(filter, frame, by: parameters.by ?? .total, viewer: viewer)
         return HistogramReply(start: frame.start, series: series)
     }
@@ -286,6 +277,7 @@ extension CollectorError {
     init?(knownCause error: any Error) {
         switch error {
         case let error as CollectorError: self = error
+        case let excess as QueryLimits.Excess: self = .invalidFilter(field: excess.field, reason: excess.reason)
         case QueryFailure.invalidFilter(let field, let reason): self = .invalidFilter(field: field, reason: reason)
         case QueryFailure.invalidParameter(let name): self = .invalidParameter(name)
         case QueryFailure.notFound(let id): self = .notFound(id: id)
@@ -334,12 +326,7 @@ struct QueryInbox: Sendable {
     }
 
     mutating func enqueue(_ job: QueryJob) {
-        let user = job.process.accountableUser
-        if job.isPrivileged {
-            privileged.append(job, user: user)
-        } else {
-            shared.append(job, user: user)
-        }
+        self[keyPath: Self.queue(isPrivileged: job.isPrivileged)].append(job, user: job.process.accountableUser)
     }
 
     /// Removes the queries of a closed connection. Otherwise they would accumulate.
@@ -369,17 +356,18 @@ struct QueryInbox: Sendable {
 
     /// Takes the next query whose client is still connected.
     mutating func take(for lane: Lane) -> (job: QueryJob, payer: Payer)? {
-        if lane != .privileged, let next = take(from: \.shared, isPrivileged: false) { return next }
-        if lane != .shared, let next = take(from: \.privileged, isPrivileged: true) { return next }
-        return nil
+        if lane != .privileged, let next = take(isPrivileged: false) { return next }
+        return lane == .shared ? nil : take(isPrivileged: true)
     }
 
-    private mutating func take(
-        from queue: WritableKeyPath<Self, TimeShareQueue<QueryJob>>, isPrivileged: Bool
-    ) -> (job: QueryJob, payer: Payer)? {
+    private static func queue(isPrivileged: Bool) -> WritableKeyPath<Self, TimeShareQueue<QueryJob>> {
+        isPrivileged ? \.privileged : \.shared
+    }
+
+    private mutating func take(isPrivileged: Bool) -> (job: QueryJob, payer: Payer)? {
         let replies = replies
         var lacksRoom = false
-        let next = self[keyPath: queue].take { user in
+        let next = self[keyPath: Self.queue(isPrivileged: isPrivileged)].take { user in
             let decision = replies.decision(user: user, isPrivileged: isPrivileged)
             if decision == .waitForOthers { lacksRoom = true }
             return decision == .begin
@@ -406,19 +394,14 @@ struct QueryInbox: Sendable {
     /// - Parameter bytes: The size of the reply, which counts until `repliesChanged` subtracts it.
     /// - Returns: `true` if other threads wait for memory and may continue now.
     mutating func answered(_ payer: Payer, after time: Duration, bytes: Int) -> Bool {
-        if payer.isPrivileged {
-            privileged.finished(user: payer.user, after: time)
-        } else {
-            shared.finished(user: payer.user, after: time)
-        }
+        self[keyPath: Self.queue(isPrivileged: payer.isPrivileged)].finished(user: payer.user, after: time)
         return repliesChanged(of: payer.user, by: bytes - ReplyBudget.maxReply)
     }
 
     /// Returns whether a query that has run for `time` must end so that others
     /// have their turn.
     func mustYield(_ payer: Payer, after time: Duration) -> Bool {
-        payer.isPrivileged
-            ? privileged.mustYield(user: payer.user, after: time) : shared.mustYield(user: payer.user, after: time)
+        self[keyPath: Self.queue(isPrivileged: payer.isPrivileged)].mustYield(user: payer.user, after: time)
     }
 }
 
@@ -491,12 +474,12 @@ struct QueryAnswer: Sendable {
 }
 
 extension QueryAnswer.Content {
-    /// The size of the reply, in bytes.
-    var byteCount: Int {
+    /// The encoded reply; nil for the other answers.
+    var encoded: [UInt8]? {
         switch self {
-        case .reply(let bytes), .fileReply(let bytes, _), .progress(let bytes), .page(let bytes, _): bytes.count
-        case .news(let bytes, _): bytes?.count ?? 0
-        case .refusal, .fates: 0
+        case .reply(let bytes), .fileReply(let bytes, _), .progress(let bytes), .page(let bytes, _): bytes
+        case .news(let bytes, _): bytes
+        case .refusal, .fates: nil
         }
     }
 }

@@ -26,9 +26,7 @@ final class StatusRegistry: Sendable {
         }
 
         init(name: String, view: ForwardingView, state: DestinationRow.State) {
-            self.name = name
-            self.view = view
-            self.state = state
+            (self.name, self.view, self.state) = (name, view, state)
         }
     }
 
@@ -38,18 +36,12 @@ final class StatusRegistry: Sendable {
         var refused = 0
         var connections = 0
         var forwarders: [Forwarder] = []
-        var obstacle: Obstacle?
+        /// The reason for which reports are refused, and the time since which they are.
+        var obstacle: (failure: StoreFailure, since: Timestamp)?
         var configurationFaults: [String] = []
         /// The advice for each destination that is paused because of its
         /// configuration, by name.
         var destinationAdvice: [String: String] = [:]
-    }
-
-    /// The reason for which reports are refused, and the time since which they
-    /// are.
-    private struct Obstacle: Sendable {
-        var failure: StoreFailure
-        var since: IssueTimestamp
     }
 
     private let state = Mutex(State())
@@ -80,7 +72,7 @@ final class StatusRegistry: Sendable {
     /// Sets the reason for which reports can't be stored; nil if they can.
     func update(_ failure: StoreFailure?) {
         state.withLock { state in
-            state.obstacle = failure.map { Obstacle(failure: $0, since: state.obstacle?.since ?? Clock.wall) }
+            state.obstacle = failure.map { ($0, state.obstacle?.since ?? Clock.wall) }
         }
     }
 
@@ -130,10 +122,10 @@ final class StatusRegistry: Sendable {
             store.freeBytes = (try? FileSystem.freeBytes(at: FileSystem.parentFolder(of: path))).map {
                 Int(clamping: $0)
             }
-            if let obstacle = state.obstacle { store.faults.append(Self.message(of: obstacle)) }
-            store.faults += databasesSetAside
-            store.faults += state.configurationFaults
-            store.faults += Self.credentialFaults(state)
+            if let (failure, since) = state.obstacle {
+                store.faults.append("reports are refused since \(since.text): \(failure)")
+            }
+            store.faults += databasesSetAside + state.configurationFaults + Self.credentialFaults(state)
         }
         return DaemonStatus(
             version: ProductVersion.text, host: Host.name, startedAt: startedAt,
@@ -147,12 +139,7 @@ final class StatusRegistry: Sendable {
     /// Returns the status while the store can't be opened.
     func statusWithoutStore(viewer: Viewer) -> DaemonStatus {
         let store = StoreStatus(id: "", records: 0, groups: 0, bytes: nil, oldest: nil, freeBytes: nil, faults: [])
-        return status(
-            StoreReader.Figures(store: store, received: 0, ledgers: []), viewer: viewer)
-    }
-
-    private static func message(of obstacle: Obstacle) -> String {
-        "reports are refused since \(obstacle.since.description): \(obstacle.failure)"
+        return status(StoreReader.Figures(store: store, received: 0, ledgers: []), viewer: viewer)
     }
 
     /// The files that were moved aside, which stay next to the database until
