@@ -1,7 +1,7 @@
 package import IssueWire
 
 /// The parameters of `Backup`.
-package struct BackupParameters: Equatable, Sendable {
+package struct BackupParameters: Equatable, JSONObjectCodable, Sendable {
     /// `true` to receive the copy as an open file descriptor with the last reply. No copy remains in the daemon's
     /// directory.
     package var descriptor: Bool?
@@ -9,9 +9,7 @@ package struct BackupParameters: Equatable, Sendable {
     package init(descriptor: Bool? = nil) {
         self.descriptor = descriptor
     }
-}
 
-extension BackupParameters: JSONObjectCodable {
     package static var initial: Self { Self() }
 
     package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
@@ -20,7 +18,7 @@ extension BackupParameters: JSONObjectCodable {
 }
 
 /// The reply of `Backup`: the progress, and in the last reply the location of the copy.
-package struct BackupReply: Equatable, Sendable {
+package struct BackupReply: Equatable, JSONObjectCodable, Sendable {
     /// The path of the copy; nil until it is complete, or if a descriptor was requested.
     package var path: String?
     /// The index of the copy among the file descriptors passed with this reply: 0, or nil if no descriptor is passed.
@@ -36,9 +34,7 @@ package struct BackupReply: Equatable, Sendable {
         self.bytesDone = bytesDone
         self.bytesTotal = bytesTotal
     }
-}
 
-extension BackupReply: JSONObjectCodable {
     package static var initial: Self { Self(bytesDone: 0, bytesTotal: 0) }
 
     package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
@@ -50,7 +46,7 @@ extension BackupReply: JSONObjectCodable {
 }
 
 /// The parameters of `Purge`.
-package struct PurgeParameters: Equatable, Sendable {
+package struct PurgeParameters: Equatable, JSONObjectCodable, Sendable {
     package var filter: IssueFilter
     /// `true` to only count the matching records.
     package var isDryRun: Bool?
@@ -59,9 +55,7 @@ package struct PurgeParameters: Equatable, Sendable {
         self.filter = filter
         self.isDryRun = isDryRun
     }
-}
 
-extension PurgeParameters: JSONObjectCodable {
     package static var initial: Self { Self(filter: IssueFilter()) }
 
     package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
@@ -71,7 +65,7 @@ extension PurgeParameters: JSONObjectCodable {
 }
 
 /// The reply of `Purge`: the number of records erased, and the places that still hold copies of some of them.
-package struct PurgeReply: Equatable, Sendable {
+package struct PurgeReply: Equatable, JSONObjectCodable, Sendable {
     /// The number of records erased, or of records that match if it was a dry run.
     package var count: Int64
     /// Descriptions of the places that may still hold copies, such as backups and destinations.
@@ -81,9 +75,7 @@ package struct PurgeReply: Equatable, Sendable {
         self.count = count
         self.unreachable = unreachable
     }
-}
 
-extension PurgeReply: JSONObjectCodable {
     package static var initial: Self { Self(count: 0) }
 
     package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
@@ -93,7 +85,7 @@ extension PurgeReply: JSONObjectCodable {
 }
 
 /// The parameters of `Repair`.
-package struct RepairParameters: Equatable, Sendable {
+package struct RepairParameters: Equatable, JSONObjectCodable, Sendable {
     /// The name of the database file that was moved aside; nil for all of them.
     package var file: String?
     /// `true` to only list the files.
@@ -103,9 +95,7 @@ package struct RepairParameters: Equatable, Sendable {
         self.file = file
         self.isDryRun = isDryRun
     }
-}
 
-extension RepairParameters: JSONObjectCodable {
     package static var initial: Self { Self() }
 
     package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
@@ -115,7 +105,7 @@ extension RepairParameters: JSONObjectCodable {
 }
 
 /// The reply of `Repair`: the progress, and the files concerned.
-package struct RepairReply: Equatable, Sendable {
+package struct RepairReply: Equatable, JSONObjectCodable, Sendable {
     /// The number of records recovered so far.
     package var recovered: Int64
     /// The number of records that could not be read.
@@ -137,9 +127,7 @@ package struct RepairReply: Equatable, Sendable {
         self.files = files
         self.hopeless = hopeless
     }
-}
 
-extension RepairReply: JSONObjectCodable {
     package static var initial: Self { Self() }
 
     package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
@@ -152,7 +140,7 @@ extension RepairReply: JSONObjectCodable {
 }
 
 /// The parameters of `Flush`.
-package struct FlushParameters: Equatable, Sendable {
+package struct FlushParameters: Equatable, JSONObjectCodable, Sendable {
     /// The destination to forward to; nil for all.
     package var destination: String?
     /// The maximum time to wait; nil for the daemon's default.
@@ -162,9 +150,7 @@ package struct FlushParameters: Equatable, Sendable {
         self.destination = destination
         self.timeout = timeout
     }
-}
 
-extension FlushParameters: JSONObjectCodable {
     package static var initial: Self { Self() }
 
     package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
@@ -174,15 +160,13 @@ extension FlushParameters: JSONObjectCodable {
 }
 
 /// The reply of `Flush`: the state of the destinations afterwards.
-package struct FlushReply: Equatable, Sendable {
+package struct FlushReply: Equatable, JSONObjectCodable, Sendable {
     package var destinations: [DestinationStatus]
 
     package init(destinations: [DestinationStatus]) {
         self.destinations = destinations
     }
-}
 
-extension FlushReply: JSONObjectCodable {
     package static var initial: Self { Self(destinations: []) }
 
     package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
@@ -191,7 +175,7 @@ extension FlushReply: JSONObjectCodable {
 }
 
 /// The parameters of `Requeue`.
-package struct RequeueParameters: Equatable, Sendable {
+package struct RequeueParameters: Equatable, JSONObjectCodable, Sendable {
     /// The destination whose dead letters are requeued; nil for all.
     package var destination: String?
     /// The ids of the records to requeue; nil for all.
@@ -201,9 +185,7 @@ package struct RequeueParameters: Equatable, Sendable {
         self.destination = destination
         self.records = records
     }
-}
 
-extension RequeueParameters: JSONObjectCodable {
     package static var initial: Self { Self() }
 
     package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
@@ -213,7 +195,7 @@ extension RequeueParameters: JSONObjectCodable {
 }
 
 /// The reply of `Requeue`: the number of records that are pending again.
-package struct RequeueReply: Equatable, Sendable {
+package struct RequeueReply: Equatable, JSONObjectCodable, Sendable {
     /// The number of dead letters that are pending again.
     package var count: Int64
     /// The number of dead letters that stay, because their record or their configured destination no longer exists.
@@ -223,9 +205,7 @@ package struct RequeueReply: Equatable, Sendable {
         self.count = count
         self.left = left
     }
-}
 
-extension RequeueReply: JSONObjectCodable {
     package static var initial: Self { Self(count: 0) }
 
     package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {

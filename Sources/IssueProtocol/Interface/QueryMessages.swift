@@ -1,7 +1,7 @@
 package import IssueWire
 
 /// The parameters of `List`.
-package struct ListParameters: Equatable, Sendable {
+package struct ListParameters: Equatable, JSONObjectCodable, Sendable {
     package var filter: IssueFilter?
     package var order: ResultOrder?
     /// The maximum number of groups in the reply; nil for the daemon's default.
@@ -21,9 +21,7 @@ package struct ListParameters: Equatable, Sendable {
         self.after = after
         self.sparkline = sparkline
     }
-}
 
-extension ListParameters: JSONObjectCodable {
     package static var initial: Self { Self() }
 
     package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
@@ -36,7 +34,7 @@ extension ListParameters: JSONObjectCodable {
 }
 
 /// The reply of `List`: a page of groups.
-package struct ListReply: Equatable, Sendable {
+package struct ListReply: Equatable, JSONObjectCodable, Sendable {
     package var groups: [IssueGroup]
     /// The cursor of the next page; nil if this is the last one.
     package var next: String?
@@ -45,9 +43,7 @@ package struct ListReply: Equatable, Sendable {
         self.groups = groups
         self.next = next
     }
-}
 
-extension ListReply: JSONObjectCodable {
     package static var initial: Self { Self(groups: []) }
 
     package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
@@ -57,7 +53,7 @@ extension ListReply: JSONObjectCodable {
 }
 
 /// The parameters of `Records`.
-package struct RecordsParameters: Equatable, Sendable {
+package struct RecordsParameters: Equatable, JSONObjectCodable, Sendable {
     package var filter: IssueFilter?
     package var order: ResultOrder?
     /// The maximum number of records in each reply; nil for the daemon's default.
@@ -77,9 +73,7 @@ package struct RecordsParameters: Equatable, Sendable {
         self.after = after
         self.follow = follow
     }
-}
 
-extension RecordsParameters: JSONObjectCodable {
     package static var initial: Self { Self() }
 
     package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
@@ -92,7 +86,7 @@ extension RecordsParameters: JSONObjectCodable {
 }
 
 /// The reply of `Records`: a page of single records.
-package struct RecordsReply: Equatable, Sendable {
+package struct RecordsReply: Equatable, JSONObjectCodable, Sendable {
     package var records: [StoredRecord]
     /// The cursor of the next page; nil if this is the last one.
     package var next: String?
@@ -101,9 +95,7 @@ package struct RecordsReply: Equatable, Sendable {
         self.records = records
         self.next = next
     }
-}
 
-extension RecordsReply: JSONObjectCodable {
     package static var initial: Self { Self(records: []) }
 
     package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
@@ -113,16 +105,14 @@ extension RecordsReply: JSONObjectCodable {
 }
 
 /// The parameters of `Show`.
-package struct ShowParameters: Equatable, Sendable {
+package struct ShowParameters: Equatable, JSONObjectCodable, Sendable {
     /// The id of a record or of a group.
     package var id: String
 
     package init(id: String) {
         self.id = id
     }
-}
 
-extension ShowParameters: JSONObjectCodable {
     package static var initial: Self { Self(id: "") }
 
     package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
@@ -131,7 +121,7 @@ extension ShowParameters: JSONObjectCodable {
 }
 
 /// The parameters of `Histogram`.
-package struct HistogramParameters: Equatable, Sendable {
+package struct HistogramParameters: Equatable, JSONObjectCodable, Sendable {
     package var filter: IssueFilter?
     /// The size of a bucket: whole minutes.
     package var bucket: Duration
@@ -143,9 +133,7 @@ package struct HistogramParameters: Equatable, Sendable {
         self.bucket = bucket
         self.by = by
     }
-}
 
-extension HistogramParameters: JSONObjectCodable {
     package static var initial: Self { Self(bucket: .zero) }
 
     package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
@@ -156,7 +144,7 @@ extension HistogramParameters: JSONObjectCodable {
 }
 
 /// The reply of `Histogram`: the start of the first bucket, and the counts.
-package struct HistogramReply: Equatable, Sendable {
+package struct HistogramReply: Equatable, JSONObjectCodable, Sendable {
     /// The start of the first bucket.
     package var start: IssueTimestamp
     package var series: [HistogramSeries]
@@ -165,9 +153,7 @@ package struct HistogramReply: Equatable, Sendable {
         self.start = start
         self.series = series
     }
-}
 
-extension HistogramReply: JSONObjectCodable {
     package static var initial: Self { Self(start: .epoch, series: []) }
 
     package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {

@@ -1,7 +1,7 @@
 package import IssueWire
 
 /// The parameters of `Report`.
-package struct ReportParameters: Equatable, Sendable {
+package struct ReportParameters: Equatable, JSONObjectCodable, Sendable {
     package var records: [IssueRecord]
     /// The id of a sender that numbers its records, so that records it sends again are not stored twice; nil for none.
     package var producer: String?
@@ -13,9 +13,7 @@ package struct ReportParameters: Equatable, Sendable {
         self.producer = producer
         self.sequence = sequence
     }
-}
 
-extension ReportParameters: JSONObjectCodable {
     package static var initial: Self { Self(records: []) }
 
     package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
@@ -26,7 +24,7 @@ extension ReportParameters: JSONObjectCodable {
 }
 
 /// The parameters of `SetState`.
-package struct SetStateParameters: Equatable, Sendable {
+package struct SetStateParameters: Equatable, JSONObjectCodable, Sendable {
     package var group: String
     package var state: GroupState
     /// The end of a mute; nil if it has none.
@@ -40,9 +38,7 @@ package struct SetStateParameters: Equatable, Sendable {
         self.until = until
         self.untilNewerVersion = untilNewerVersion
     }
-}
 
-extension SetStateParameters: JSONObjectCodable {
     package static var initial: Self { Self(group: "", state: .open) }
 
     package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
@@ -54,15 +50,13 @@ extension SetStateParameters: JSONObjectCodable {
 }
 
 /// The reply of `SetState`: the group after the change.
-package struct SetStateReply: Equatable, Sendable {
+package struct SetStateReply: Equatable, JSONObjectCodable, Sendable {
     package var group: IssueGroup
 
     package init(group: IssueGroup) {
         self.group = group
     }
-}
 
-extension SetStateReply: JSONObjectCodable {
     package static var initial: Self { Self(group: .initial) }
 
     package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
@@ -71,7 +65,7 @@ extension SetStateReply: JSONObjectCodable {
 }
 
 /// The parameters of `DeadLetters`.
-package struct DeadLettersParameters: Equatable, Sendable {
+package struct DeadLettersParameters: Equatable, JSONObjectCodable, Sendable {
     /// The destination whose dead letters are listed; nil for all.
     package var destination: String?
     /// The ids of the records whose dead letters are listed; nil for all.
@@ -93,9 +87,7 @@ package struct DeadLettersParameters: Equatable, Sendable {
         self.limit = limit
         self.after = after
     }
-}
 
-extension DeadLettersParameters: JSONObjectCodable {
     package static var initial: Self { Self() }
 
     package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
@@ -108,7 +100,7 @@ extension DeadLettersParameters: JSONObjectCodable {
 }
 
 /// The reply of `DeadLetters`.
-package struct DeadLettersReply: Equatable, Sendable {
+package struct DeadLettersReply: Equatable, JSONObjectCodable, Sendable {
     package var deadLetters: [DeadLetter]
     /// The cursor of the next page; nil if this is the last one.
     package var next: String?
@@ -117,9 +109,7 @@ package struct DeadLettersReply: Equatable, Sendable {
         self.deadLetters = deadLetters
         self.next = next
     }
-}
 
-extension DeadLettersReply: JSONObjectCodable {
     package static var initial: Self { Self(deadLetters: []) }
 
     package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {

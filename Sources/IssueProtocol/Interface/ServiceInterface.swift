@@ -43,7 +43,7 @@ package enum ServiceInterface {
 }
 
 /// The reply of `org.varlink.service.GetInfo`.
-package struct ServiceInfo: Equatable, Sendable {
+package struct ServiceInfo: Equatable, JSONObjectCodable, Sendable {
     package var vendor: String
     package var product: String
     package var version: String
@@ -57,9 +57,7 @@ package struct ServiceInfo: Equatable, Sendable {
         self.url = url
         self.interfaces = interfaces
     }
-}
 
-extension ServiceInfo: JSONObjectCodable {
     package static var initial: Self { Self(vendor: "", product: "", version: "", url: "", interfaces: []) }
 
     package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
@@ -87,15 +85,13 @@ package enum ServiceMethod: String, CaseIterable, Sendable {
 }
 
 /// The parameters of `org.varlink.service.GetInterfaceDescription`.
-package struct InterfaceDescriptionParameters: Equatable, Sendable {
+package struct InterfaceDescriptionParameters: Equatable, JSONObjectCodable, Sendable {
     package var interface: String
 
     package init(interface: String) {
         self.interface = interface
     }
-}
 
-extension InterfaceDescriptionParameters: JSONObjectCodable {
     package static var initial: Self { Self(interface: "") }
 
     package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
@@ -104,15 +100,13 @@ extension InterfaceDescriptionParameters: JSONObjectCodable {
 }
 
 /// The reply of `org.varlink.service.GetInterfaceDescription`.
-package struct InterfaceDescriptionReply: Equatable, Sendable {
+package struct InterfaceDescriptionReply: Equatable, JSONObjectCodable, Sendable {
     package var description: String
 
     package init(description: String) {
         self.description = description
     }
-}
 
-extension InterfaceDescriptionReply: JSONObjectCodable {
     package static var initial: Self { Self(description: "") }
 
     package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {

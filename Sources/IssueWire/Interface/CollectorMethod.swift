@@ -32,15 +32,13 @@ package enum CollectorMethod: String, CaseIterable, Sendable {
 }
 
 /// The reply of `Report`: one receipt per record, in the order of the records.
-package struct ReportReply: Equatable, Sendable {
+package struct ReportReply: Equatable, JSONObjectCodable, Sendable {
     package var receipts: [RecordReceipt]
 
     package init(receipts: [RecordReceipt]) {
         self.receipts = receipts
     }
-}
 
-extension ReportReply: JSONObjectCodable {
     package static var initial: Self { Self(receipts: []) }
 
     package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
@@ -49,7 +47,7 @@ extension ReportReply: JSONObjectCodable {
 }
 
 /// The parameters of `Await`.
-package struct AwaitParameters: Equatable, Sendable {
+package struct AwaitParameters: Equatable, JSONObjectCodable, Sendable {
     package var id: String
     /// The destination to wait for; nil for all.
     package var destination: String?
@@ -61,9 +59,7 @@ package struct AwaitParameters: Equatable, Sendable {
         self.destination = destination
         self.timeout = timeout
     }
-}
 
-extension AwaitParameters: JSONObjectCodable {
     package static var initial: Self { Self(id: "") }
 
     package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
@@ -74,15 +70,13 @@ extension AwaitParameters: JSONObjectCodable {
 }
 
 /// The reply of `Await`: the fate of the record at each destination.
-package struct AwaitReply: Equatable, Sendable {
+package struct AwaitReply: Equatable, JSONObjectCodable, Sendable {
     package var fates: [IssueFate]
 
     package init(fates: [IssueFate]) {
         self.fates = fates
     }
-}
 
-extension AwaitReply: JSONObjectCodable {
     package static var initial: Self { Self(fates: []) }
 
     package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {

@@ -14,11 +14,7 @@ extension JSONCodable {
     package init(json: Span<UInt8>) throws(FieldError) {
         var scanner = JSONScanner(json)
         try self.init(from: &scanner)
-        do {
-            try scanner.end()
-        } catch {
-            throw FieldError(error, expected: "a single value")
-        }
+        try scanner.read("a single value") { scanner throws(JSONError) in try scanner.end() }
     }
 
     /// Reads a value from JSON text that contains nothing else but white space.
@@ -47,12 +43,8 @@ extension JSONCodable {
 extension Array: JSONCodable where Element: JSONCodable {
     package init(from scanner: inout JSONScanner) throws(FieldError) {
         self.init()
-        do {
-            try scanner.openArray()
-        } catch {
-            throw FieldError(error, expected: "a list")
-        }
-        while try Self.hasNext(in: &scanner) {
+        try scanner.read("a list") { scanner throws(JSONError) in try scanner.openArray() }
+        while try scanner.read("a list", { scanner throws(JSONError) in try scanner.nextElement() }) {
             do {
                 append(try Element(from: &scanner))
             } catch {
@@ -66,23 +58,11 @@ extension Array: JSONCodable where Element: JSONCodable {
         for element in self { element.write(to: &writer) }
         writer.closeArray()
     }
-
-    private static func hasNext(in scanner: inout JSONScanner) throws(FieldError) -> Bool {
-        do {
-            return try scanner.nextElement()
-        } catch {
-            throw FieldError(error, expected: "a list")
-        }
-    }
 }
 
 extension Int64: JSONCodable {
     package init(from scanner: inout JSONScanner) throws(FieldError) {
-        do {
-            self = try scanner.integer()
-        } catch {
-            throw FieldError(error, expected: "an integer")
-        }
+        self = try scanner.read("an integer") { scanner throws(JSONError) in try scanner.integer() }
     }
 
     package func write(to writer: inout JSONWriter) { writer.integer(self) }
@@ -106,11 +86,7 @@ extension UInt32: JSONCodable {}
 
 extension String: JSONCodable {
     package init(from scanner: inout JSONScanner) throws(FieldError) {
-        do {
-            self = scanner.string(try scanner.text())
-        } catch {
-            throw FieldError(error, expected: "a string")
-        }
+        self = try scanner.read("a string") { scanner throws(JSONError) in scanner.string(try scanner.text()) }
     }
 
     package func write(to writer: inout JSONWriter) { writer.string(self) }
@@ -118,11 +94,7 @@ extension String: JSONCodable {
 
 extension Bool: JSONCodable {
     package init(from scanner: inout JSONScanner) throws(FieldError) {
-        do {
-            self = try scanner.bool()
-        } catch {
-            throw FieldError(error, expected: "true or false")
-        }
+        self = try scanner.read("true or false") { scanner throws(JSONError) in try scanner.bool() }
     }
 
     package func write(to writer: inout JSONWriter) { writer.bool(self) }
@@ -130,13 +102,8 @@ extension Bool: JSONCodable {
 
 extension IssueTimestamp: JSONCodable {
     package init(from scanner: inout JSONScanner) throws(FieldError) {
-        let time: IssueTimestamp?
-        do {
-            let text = try scanner.text()
-            // No form of a time needs an escape, but a writer may still use one.
-            time = text.hasEscapes ? IssueTimestamp(scanner.string(text)) : scanner.timestamp(text)
-        } catch {
-            throw FieldError(error, expected: "an RFC 3339 time")
+        let time = try scanner.read("an RFC 3339 time") { scanner throws(JSONError) in
+            IssueTimestamp(scanner.string(try scanner.text()))
         }
         guard let time else {
             throw FieldError(reason: "must be an RFC 3339 time, such as 2026-11-21T10:00:00.123Z")
@@ -159,8 +126,15 @@ extension Duration: JSONCodable {
 }
 
 extension JSONScanner {
-    fileprivate func timestamp(_ text: JSONText) -> IssueTimestamp? {
-        IssueTimestamp(bytes, from: text.start, to: text.end)
+    /// Reads a value. An error states what was expected, with its article.
+    mutating func read<Value>(
+        _ expected: String, _ body: (inout JSONScanner) throws(JSONError) -> Value
+    ) throws(FieldError) -> Value {
+        do {
+            return try body(&self)
+        } catch {
+            throw FieldError(error, expected: expected)
+        }
     }
 }
 

@@ -224,20 +224,14 @@ package struct JSONMembers: ~Escapable {
 
     @inline(never)
     private mutating func open() throws(FieldError) {
-        do {
-            try scanner.openObject()
-        } catch {
-            throw FieldError(error, expected: "an object")
-        }
+        try scanner.read("an object") { scanner throws(JSONError) in try scanner.openObject() }
         try findKey()
     }
 
     @inline(never)
     private mutating func findKey() throws(FieldError) {
-        do {
-            key = try scanner.nextMember().map { scanner.string($0) }
-        } catch {
-            throw FieldError(error, expected: "an object")
+        key = try scanner.read("an object") { scanner throws(JSONError) in
+            try scanner.nextMember().map { scanner.string($0) }
         }
     }
 

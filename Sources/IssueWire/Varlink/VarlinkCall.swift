@@ -112,25 +112,35 @@ extension VarlinkCall {
             let keys = EnvelopeKeys.shared
             method = JSONText(start: 0, end: 0, hasEscapes: false)
             var hasMethod = false
-            try scanner.openEnvelope()
-            while let text = try scanner.nextEnvelopeMember() {
-                let key = scanner.key(text)
-                if key == keys.method {
-                    method = try scanner.envelopeText("method")
-                    hasMethod = true
-                } else if key == keys.parameters {
-                    parameters = try scanner.envelopeParameters()
-                } else if key == keys.oneway {
-                    oneway = try scanner.envelopeFlag("oneway")
-                } else if key == keys.more {
-                    more = try scanner.envelopeFlag("more")
-                } else if key == keys.upgrade {
-                    upgrade = try scanner.envelopeFlag("upgrade")
-                } else {
-                    try scanner.skipEnvelopeMember()
+            var expected = (field: "", value: "an object")
+            do throws(JSONError) {
+                try scanner.openObject()
+                while let text = try scanner.nextMember() {
+                    let key = scanner.key(text)
+                    if key == keys.method {
+                        expected = ("method", "a string")
+                        method = try scanner.text()
+                        hasMethod = true
+                    } else if key == keys.parameters {
+                        expected = ("parameters", "an object")
+                        parameters = try scanner.envelopeParameters()
+                    } else if key == keys.oneway {
+                        expected = ("oneway", "true or false")
+                        oneway = try scanner.bool()
+                    } else if key == keys.more {
+                        expected = ("more", "true or false")
+                        more = try scanner.bool()
+                    } else if key == keys.upgrade {
+                        expected = ("upgrade", "true or false")
+                        upgrade = try scanner.bool()
+                    } else {
+                        _ = try scanner.passWhole()
+                    }
                 }
+                try scanner.end()
+            } catch {
+                throw VarlinkError(error, in: expected.field, expected: expected.value)
             }
-            try scanner.endEnvelope()
             guard hasMethod else { throw .invalid(FieldError(field: "method", reason: "is required")) }
         }
     }
@@ -149,70 +159,16 @@ struct EnvelopeKeys: Sendable {
     let error = JSONKey("error")
 }
 
-// Reading that calls and replies share, with errors that refer to the message.
 extension JSONScanner {
-    mutating func openEnvelope() throws(VarlinkError) {
-        do {
-            try openObject()
-        } catch {
-            throw VarlinkError(error, in: "", expected: "an object")
-        }
-    }
-
-    @inline(__always)
-    mutating func nextEnvelopeMember() throws(VarlinkError) -> JSONText? {
-        do {
-            return try nextMember()
-        } catch {
-            throw .malformed(error)
-        }
-    }
-
-    mutating func envelopeText(_ field: String) throws(VarlinkError) -> JSONText {
-        do {
-            return try text()
-        } catch {
-            throw VarlinkError(error, in: field, expected: "a string")
-        }
-    }
-
-    mutating func envelopeFlag(_ field: String) throws(VarlinkError) -> Bool {
-        do {
-            return try bool()
-        } catch {
-            throw VarlinkError(error, in: field, expected: "true or false")
-        }
-    }
-
     /// Returns the range of an object, or nil for `null`.
-    mutating func envelopeParameters() throws(VarlinkError) -> Range<Int>? {
-        do {
-            if try null() { return nil }
-            if try kind() == .object { return try passWhole() }
-        } catch {
-            throw .malformed(error)
-        }
-        throw VarlinkError(.wrongType(at: position), in: "parameters", expected: "an object")
-    }
-
-    mutating func skipEnvelopeMember() throws(VarlinkError) {
-        do {
-            _ = try passWhole()
-        } catch {
-            throw .malformed(error)
-        }
-    }
-
-    mutating func endEnvelope() throws(VarlinkError) {
-        do {
-            try end()
-        } catch {
-            throw .malformed(error)
-        }
+    fileprivate mutating func envelopeParameters() throws(JSONError) -> Range<Int>? {
+        if try null() { return nil }
+        guard try kind() == .object else { throw .wrongType(at: position) }
+        return try passWhole()
     }
 
     /// Skips a value of any depth. Tries the fast path first, since almost no value is too deep for it.
-    private mutating func passWhole() throws(JSONError) -> Range<Int> {
+    fileprivate mutating func passWhole() throws(JSONError) -> Range<Int> {
         var slow = self
         do {
             return try skipValue()
@@ -232,10 +188,9 @@ extension VarlinkError {
     /// Creates the error for a member. A value of the wrong type is well-formed JSON; any other error means that it is
     /// not.
     fileprivate init(_ error: JSONError, in field: String, expected: String) {
-        switch error {
-        case .wrongType: self = .invalid(FieldError(error, expected: expected).inside(field))
-        case .truncated, .unexpectedByte, .invalidUTF8, .invalidEscape, .tooDeep, .tooManyKeys, .notAnInteger,
-            .trailingBytes:
+        if case .wrongType = error {
+            self = .invalid(FieldError(error, expected: expected).inside(field))
+        } else {
             self = .malformed(error)
         }
     }
@@ -264,20 +219,28 @@ package struct VarlinkReply: Equatable, Sendable {
         let keys = EnvelopeKeys.shared
         var range: Range<Int>?
         continues = false
-        try scanner.openEnvelope()
-        while let text = try scanner.nextEnvelopeMember() {
-            let key = scanner.key(text)
-            if key == keys.parameters {
-                range = try scanner.envelopeParameters()
-            } else if key == keys.continues {
-                continues = try scanner.envelopeFlag("continues")
-            } else if key == keys.error {
-                error = scanner.string(try scanner.envelopeText("error"))
-            } else {
-                try scanner.skipEnvelopeMember()
+        var expected = (field: "", value: "an object")
+        do throws(JSONError) {
+            try scanner.openObject()
+            while let text = try scanner.nextMember() {
+                let key = scanner.key(text)
+                if key == keys.parameters {
+                    expected = ("parameters", "an object")
+                    range = try scanner.envelopeParameters()
+                } else if key == keys.continues {
+                    expected = ("continues", "true or false")
+                    continues = try scanner.bool()
+                } else if key == keys.error {
+                    expected = ("error", "a string")
+                    error = scanner.string(try scanner.text())
+                } else {
+                    _ = try scanner.passWhole()
+                }
             }
+            try scanner.end()
+        } catch {
+            throw VarlinkError(error, in: expected.field, expected: expected.value)
         }
-        try scanner.endEnvelope()
         parameters = message.json(in: range)
     }
 
