@@ -29,12 +29,6 @@ package struct RecordLogClock: Equatable, Sendable {
         package var wall: IssueTimestamp
         /// The offset of this and all following commits, in milliseconds; nil if it did not change.
         package var newOffset: Int64?
-
-        package init(log: RecordLogInstant, wall: IssueTimestamp, newOffset: Int64?) {
-            self.log = log
-            self.wall = wall
-            self.newOffset = newOffset
-        }
     }
 
     private struct Moment: Equatable {
@@ -92,11 +86,6 @@ package struct RecordLogClock: Equatable, Sendable {
     package func now(wall: IssueTimestamp, monotonic: MonotonicInstant) -> RecordLogInstant {
         var copy = self
         return copy.committed(wall: wall, monotonic: monotonic).log
-    }
-
-    /// Returns the wall time of a log time, using the current offset. For display only.
-    package func wallTime(of instant: RecordLogInstant) -> IssueTimestamp {
-        IssueTimestamp(millisecondsSince1970: instant.milliseconds.clampedDifference(state?.offset ?? 0))
     }
 
     private mutating func begin(at log: RecordLogInstant, _ present: Moment, before previous: State?) -> Reading {

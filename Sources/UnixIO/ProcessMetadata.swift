@@ -16,14 +16,6 @@ package struct ProcessMetadata: Hashable, Sendable {
     /// The time between the start of the host and that of the process, in clock ticks.
     package var startTime: UInt64
 
-    package init(pid: Int32, command: String, executable: String?, unit: String?, startTime: UInt64) {
-        self.pid = pid
-        self.command = command
-        self.executable = executable
-        self.unit = unit
-        self.startTime = startTime
-    }
-
     /// Tells whether a process is still the one that had its pid before.
     package enum Identity: Sendable {
         case same
@@ -217,12 +209,6 @@ package struct PeerCredentials: Hashable, Sendable {
     package var pid: Int32
     package var uid: UInt32
     package var gid: UInt32
-
-    package init(pid: Int32, uid: UInt32, gid: UInt32) {
-        self.pid = pid
-        self.uid = uid
-        self.gid = gid
-    }
 }
 
 extension FileDescriptor {

@@ -1,7 +1,7 @@
-import IssueCore
 import IssueProtocol
 import Testing
 
+@testable import IssueCore
 @testable import IssueStore
 
 @Suite("A batch")

@@ -1,6 +1,6 @@
-import IssueCore
 import IssueProtocol
 
+@testable import IssueCore
 @testable import IssueStore
 
 /// Forwards records as a destination's thread does, but makes random decisions and reports the fate of every record.

@@ -1,8 +1,8 @@
-import IssueCore
 import IssueProtocol
 import SQLiteKit
 import Testing
 
+@testable import IssueCore
 @testable import IssueStore
 
 @Suite("Retention in the store")

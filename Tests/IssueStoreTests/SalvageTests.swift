@@ -1,9 +1,9 @@
 import Foundation
-import IssueCore
 import IssueProtocol
 import SQLiteKit
 import Testing
 
+@testable import IssueCore
 @testable import IssueStore
 
 @Suite("Importing from a quarantined database")

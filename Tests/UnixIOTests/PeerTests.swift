@@ -1,6 +1,7 @@
 import Glibc
 import Testing
-import UnixIO
+
+@testable import UnixIO
 
 @Suite("Peers of a Unix socket")
 struct PeerTests {

@@ -1,6 +1,7 @@
 import Glibc
 import Testing
-import UnixIO
+
+@testable import UnixIO
 
 @Suite("Process information from /proc")
 struct ProcessMetadataTests {

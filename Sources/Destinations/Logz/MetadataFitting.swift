@@ -133,7 +133,7 @@ struct MetadataFitting {
     }
 
     private mutating func record(_ kind: FieldTypes.Kind, at path: String) -> Bool {
-        types.record(kind, at: path) == .fits
+        types.record(kind, at: path)
     }
 
     private mutating func noteTruncated(_ path: String) {

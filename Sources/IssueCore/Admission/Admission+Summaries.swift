@@ -225,34 +225,7 @@ package struct SummaryDraft: Equatable, Sendable {
     /// The number of groups covered.
     package var distinctGroups: Int64
     /// The row ranges of the suppressed records. Stored for queries about single records; not sent.
-    package var stretches: [SummaryRange]
-
-    package init(
-        group: GroupID?, account: AccountID, reason: SuppressionReason, windowStart: RecordLogInstant,
-        windowEnd: RecordLogInstant,
-        suppressedCount: Int64, suppressedOccurrences: Int64, forwardedCount: Int64, occurrences: Int64,
-        summarySequence: Int64, firstSeen: RecordLogInstant, lastSeen: RecordLogInstant, samples: [RowID],
-        maxSeverity: IssueLevel, stillSuppressing: Bool, distinctGroups: Int64,
-        stretches: [SummaryRange] = []
-    ) {
-        self.group = group
-        self.account = account
-        self.reason = reason
-        self.windowStart = windowStart
-        self.windowEnd = windowEnd
-        self.suppressedCount = suppressedCount
-        self.suppressedOccurrences = suppressedOccurrences
-        self.forwardedCount = forwardedCount
-        self.occurrences = occurrences
-        self.summarySequence = summarySequence
-        self.firstSeen = firstSeen
-        self.lastSeen = lastSeen
-        self.samples = samples
-        self.maxSeverity = maxSeverity
-        self.stillSuppressing = stillSuppressing
-        self.distinctGroups = distinctGroups
-        self.stretches = stretches
-    }
+    package var stretches: [SummaryRange] = []
 }
 
 /// Decides which windows get a summary of their own and which share one.
@@ -302,12 +275,6 @@ package struct SummaryRange: Equatable, Sendable {
     package var group: GroupID
     package var reason: SuppressionReason
     package var records: ClosedRange<RowID>
-
-    package init(group: GroupID, reason: SuppressionReason, records: ClosedRange<RowID>) {
-        self.group = group
-        self.reason = reason
-        self.records = records
-    }
 }
 
 /// The records of one group that were suppressed for one reason since the last summary. It is

@@ -26,7 +26,7 @@ package struct CardinalityGuard: Sendable {
     /// A rate whose period is counted in milliseconds.
     private struct Limit: Sendable {
         /// Zero for no limit.
-        let count: Int64
+        var count: Int64
         let window: Int64
 
         init(_ rate: Rate) {
@@ -34,30 +34,29 @@ package struct CardinalityGuard: Sendable {
             window = max(1, rate.period.wholeMilliseconds)
         }
 
-        private init(count: Int64, window: Int64) {
-            self.count = count
-            self.window = window
+        func times(_ factor: Int64) -> Limit {
+            var limit = self
+            limit.count = count.clampedProduct(factor)
+            return limit
         }
-
-        func times(_ factor: Int64) -> Limit { Limit(count: count.clampedProduct(factor), window: window) }
     }
 
     private struct WindowCount: Sendable {
-        var window: Int64
-        var count: Int64
+        var window = Int64.min
+        var count: Int64 = 0
     }
 
     private struct Account: Sendable {
-        var groups: WindowCount
-        var series: WindowCount
+        var groups = WindowCount()
+        var series = WindowCount()
     }
 
     private struct User: Sendable {
-        var applications = WindowCount(window: .min, count: 0)
-        var senders = WindowCount(window: .min, count: 0)
+        var applications = WindowCount()
+        var senders = WindowCount()
         /// New groups and series of all applications together.
-        var groups = WindowCount(window: .min, count: 0)
-        var series = WindowCount(window: .min, count: 0)
+        var groups = WindowCount()
+        var series = WindowCount()
     }
 
     /// The period over which a user's application names and sender kinds are counted.
@@ -105,9 +104,7 @@ package struct CardinalityGuard: Sendable {
     package mutating func newSeries(
         account: AccountID, user: UInt32, isNewGroup: Bool, at now: RecordLogInstant
     ) -> SeriesVerdict {
-        var known =
-            accounts.peek(account)
-            ?? Account(groups: WindowCount(window: .min, count: 0), series: WindowCount(window: .min, count: 0))
+        var known = accounts.peek(account) ?? Account()
         var owner = users.peek(user) ?? User()
         let hasSeries = Self.isBelowLimit(known.series, owner.series, newSeries, at: now)
         let hasGroups = Self.isBelowLimit(known.groups, owner.groups, newGroups, at: now)
@@ -128,20 +125,22 @@ package struct CardinalityGuard: Sendable {
 
     /// Decides whether a new application name of a user may be created, and counts it if so.
     package mutating func newApplication(uid: UInt32, at now: RecordLogInstant) -> ApplicationVerdict {
-        var user = users.peek(uid) ?? User()
-        guard Self.isBelowLimit(user.applications, applications, at: now) else { return .overflow }
-        Self.count(&user.applications, applications, at: now)
-        _ = users.insert(user, for: uid)
-        return .allow
+        admit(\.applications, applications, of: uid, at: now)
     }
 
     /// Decides whether a new kind of sender of a user may be created, and counts it if so.
     ///
     /// A kind of sender is a combination of properties that the kernel reports about a process.
     package mutating func newSender(uid: UInt32, at now: RecordLogInstant) -> ApplicationVerdict {
+        admit(\.senders, senders, of: uid, at: now)
+    }
+
+    private mutating func admit(
+        _ tally: WritableKeyPath<User, Tally>, _ limit: Limit, of uid: UInt32, at now: RecordLogInstant
+    ) -> ApplicationVerdict {
         var user = users.peek(uid) ?? User()
-        guard Self.isBelowLimit(user.senders, senders, at: now) else { return .overflow }
-        Self.count(&user.senders, senders, at: now)
+        guard Self.isBelowLimit(user[keyPath: tally], limit, at: now) else { return .overflow }
+        Self.count(&user[keyPath: tally], limit, at: now)
         _ = users.insert(user, for: uid)
         return .allow
     }

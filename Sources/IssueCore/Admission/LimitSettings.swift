@@ -41,9 +41,7 @@ package struct LimitSettings: Hashable, Sendable {
     ///   - uid: The user the application runs as.
     ///   - application: The application's name.
     package func limits(uid: UInt32, application: String) -> ApplicationLimits {
-        var limits = ApplicationLimits(
-            groupBurst: groupBurst, groupRefill: groupRefill, applicationBurst: applicationBurst,
-            applicationRefill: applicationRefill)
+        var limits = defaultApplicationLimits
         let matching = overrides.filter { $0.name == application }
         for override in matching.filter({ $0.uid == nil }) + matching.filter({ $0.uid == uid }) {
             limits.groupBurst = override.groupBurst ?? limits.groupBurst
@@ -98,13 +96,6 @@ package struct ApplicationLimits: Hashable, Sendable {
     package var groupRefill: Rate
     package var applicationBurst: Int64
     package var applicationRefill: Rate
-
-    package init(groupBurst: Int64, groupRefill: Rate, applicationBurst: Int64, applicationRefill: Rate) {
-        self.groupBurst = groupBurst
-        self.groupRefill = groupRefill
-        self.applicationBurst = applicationBurst
-        self.applicationRefill = applicationRefill
-    }
 
     var group: BucketLimit { BucketLimit(burst: groupBurst, refill: groupRefill) }
     var application: BucketLimit { BucketLimit(burst: applicationBurst, refill: applicationRefill) }

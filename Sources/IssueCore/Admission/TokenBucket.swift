@@ -109,13 +109,7 @@ package struct BucketLimit: Hashable, Sendable {
     /// The capacity, in tokens.
     package var burst: Int64
     package var refill: Rate
-    package var share: Percentage
-
-    package init(burst: Int64, refill: Rate, share: Percentage = .whole) {
-        self.burst = burst
-        self.refill = refill
-        self.share = share
-    }
+    package var share = Share.whole
 
     package static let unlimited = BucketLimit(burst: 0, refill: .unlimited)
 

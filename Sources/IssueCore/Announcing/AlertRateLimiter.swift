@@ -8,27 +8,15 @@
 package struct AlertRateLimiter: Sendable {
     /// Two buckets, one for new groups and one for critical and regressed records.
     private struct Budget<Bucket: Sendable>: Sendable {
-        private var new: Bucket
-        private var urgent: Bucket
+        private var (new, urgent): (Bucket, Bucket)
 
         init(_ bucket: Bucket) {
-            new = bucket
-            urgent = bucket
+            (new, urgent) = (bucket, bucket)
         }
 
         subscript(reason: PriorityReason) -> Bucket {
-            get {
-                switch reason {
-                case .firstOfGroup: new
-                case .critical, .regression: urgent
-                }
-            }
-            set {
-                switch reason {
-                case .firstOfGroup: new = newValue
-                case .critical, .regression: urgent = newValue
-                }
-            }
+            get { reason == .firstOfGroup ? new : urgent }
+            set { if reason == .firstOfGroup { new = newValue } else { urgent = newValue } }
         }
     }
 

@@ -37,11 +37,6 @@ package struct BatchLimit: Equatable, Sendable {
     package var records: Int
     /// The size in bytes at which a batch is full.
     package var bytes: Int
-
-    package init(records: Int, bytes: Int) {
-        self.records = records
-        self.bytes = bytes
-    }
 }
 
 /// The outcome of the lines of one batch. Lines are numbered from 0 in the order in which they were
@@ -51,39 +46,20 @@ package struct BatchOutcome: Equatable, Sendable {
         /// The index of the line in the batch.
         package var line: Int
         package var reason: DeadLetterReason
-
-        package init(line: Int, reason: DeadLetterReason) {
-            self.line = line
-            self.reason = reason
-        }
     }
 
     package var delivered: [Range<Int>]
     package var dead: [Dead]
     /// Lines without an outcome yet. They continue as a batch of their own.
-    package var left: LineSet
+    package var left = LineSet()
     /// `true` if some of the lines may have been delivered twice.
     package var maybeDuplicate: Bool
     /// The number of delivered lines that may have been delivered twice.
-    package var possibleDuplicates: Int
+    package var possibleDuplicates = 0
     /// `true` if the destination confirms delivery, so delivered lines are known to have arrived.
-    package var isConfirmed: Bool
+    package var isConfirmed = true
     /// The number of requests made since the batch was stored or loaded.
     package var requests: Int
-
-    package init(
-        delivered: [Range<Int>], dead: [Dead], left: LineSet = LineSet(), maybeDuplicate: Bool,
-        possibleDuplicates: Int = 0,
-        isConfirmed: Bool = true, requests: Int
-    ) {
-        self.delivered = delivered
-        self.dead = dead
-        self.left = left
-        self.maybeDuplicate = maybeDuplicate
-        self.possibleDuplicates = possibleDuplicates
-        self.isConfirmed = isConfirmed
-        self.requests = requests
-    }
 }
 
 /// The progress of one batch.
@@ -159,12 +135,12 @@ package struct LineSet: Equatable, Sendable {
     package var count: Int { ranges.reduce(0) { $0 + $1.count } }
 
     package func contains(_ line: Int) -> Bool {
-        let index = firstPosition { $0.upperBound > line }
+        let index = ranges.firstPosition { $0.upperBound > line }
         return index < ranges.count && ranges[index].contains(line)
     }
 
     package func contains(_ lines: Range<Int>) -> Bool {
-        let index = firstPosition { $0.upperBound >= lines.upperBound }
+        let index = ranges.firstPosition { $0.upperBound >= lines.upperBound }
         return index < ranges.count && ranges[index].lowerBound <= lines.lowerBound
     }
 
@@ -175,8 +151,8 @@ package struct LineSet: Equatable, Sendable {
             ranges.append(lines)
             return
         }
-        let first = firstPosition { $0.upperBound >= lines.lowerBound }
-        let end = firstPosition { $0.lowerBound > lines.upperBound }
+        let first = ranges.firstPosition { $0.upperBound >= lines.lowerBound }
+        let end = ranges.firstPosition { $0.lowerBound > lines.upperBound }
         var joined = lines
         if first < end {
             let lower = min(lines.lowerBound, ranges[first].lowerBound)
@@ -209,14 +185,16 @@ package struct LineSet: Equatable, Sendable {
         }
         return counted
     }
+}
 
-    /// Returns the index of the first range that fulfils a condition. All ranges after it must
-    /// fulfil it too.
-    private func firstPosition(where isMet: (Range<Int>) -> Bool) -> Int {
-        var (low, high) = (0, ranges.count)
+extension Array {
+    /// Returns the index of the first element that fulfils a condition; the count if none does. All elements after it
+    /// must fulfil it too.
+    func firstPosition(where isMet: (Element) -> Bool) -> Int {
+        var (low, high) = (0, count)
         while low < high {
             let middle = low + (high - low) / 2
-            if isMet(ranges[middle]) { high = middle } else { low = middle + 1 }
+            if isMet(self[middle]) { high = middle } else { low = middle + 1 }
         }
         return low
     }

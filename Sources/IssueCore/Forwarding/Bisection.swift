@@ -258,15 +258,10 @@ struct RefusalEvidence: Equatable, Sendable {
     private var maxTakenBack = 0
     /// The size of the largest part with refused lines, and how many of its lines were refused. If
     /// all lines are sent at once, this is the whole batch.
-    private var largest = (refused: 0, count: 0)
-
-    static func == (left: RefusalEvidence, right: RefusalEvidence) -> Bool {
-        left.delivered == right.delivered && left.refused == right.refused && left.maxTakenBack == right.maxTakenBack
-            && left.largest == right.largest
-    }
+    private var (largestRefused, largestCount) = (0, 0)
 
     mutating func met(refused: Int, of count: Int) {
-        if count > largest.count { largest = (refused, count) }
+        if count > largestCount { (largestRefused, largestCount) = (refused, count) }
     }
 
     mutating func recordTakenBack(refused: Int) { maxTakenBack = max(maxTakenBack, refused) }
@@ -294,7 +289,7 @@ struct RefusalEvidence: Equatable, Sendable {
 
     /// The number of refused lines stated in the response for the largest part, if at least half of
     /// its lines were accepted; otherwise 0.
-    private var statedRefusals: Int { largest.refused * 2 <= largest.count ? largest.refused : 0 }
+    private var statedRefusals: Int { largestRefused * 2 <= largestCount ? largestRefused : 0 }
 }
 
 /// A response that accepts some lines and refuses others (Logz.io's 400).

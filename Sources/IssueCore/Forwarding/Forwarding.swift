@@ -279,24 +279,13 @@ extension Forwarding {
         /// The lines, numbered from 0.
         package var range: Range<Int>
         /// `true` if the request consists of one line in truncated form.
-        package var isCut: Bool
+        package var isCut = false
         /// `true` if the destination is paused. The credential must be read again before the
         /// request.
-        package var rereadsCredential: Bool
+        package var rereadsCredential = false
         /// The timeout of the request, shortened because the destination may be down; nil for the
         /// configured one.
         package var timeLimit: Duration?
-
-        package init(
-            batch: BatchID, range: Range<Int>, isCut: Bool = false, rereadsCredential: Bool = false,
-            timeLimit: Duration? = nil
-        ) {
-            self.batch = batch
-            self.range = range
-            self.isCut = isCut
-            self.rereadsCredential = rereadsCredential
-            self.timeLimit = timeLimit
-        }
     }
 
     /// The action after an event other than a response.

@@ -170,11 +170,3 @@ package enum MessageTemplate {
         return String(decoding: output, as: UTF8.self)
     }
 }
-
-extension MessageTemplate {
-    /// Returns the message that a template and its parts represent. For bytes in their stored form,
-    /// the most frequent case.
-    package static func text(template: [UInt8], parts: [UInt8]) -> String {
-        message(template: template, parts: parts)
-    }
-}

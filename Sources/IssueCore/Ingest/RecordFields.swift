@@ -367,11 +367,6 @@ package struct RecordRejection: Error, Equatable, Sendable {
     /// The path of the invalid member; nil if the record as a whole is invalid.
     package var field: String?
     package var reason: String
-
-    package init(field: String?, reason: String) {
-        self.field = field
-        self.reason = reason
-    }
 }
 
 /// The keys in a record's causes and backtrace whose values are type-checked.

@@ -5,28 +5,11 @@
 /// pause gets no credit for the unused time.
 package struct TimeShareQueue<Item: Sendable>: Sendable {
     private struct User: Sendable {
-        var items: [Item] = []
-        /// The index of the next item.
-        var next = 0
+        var items = Queue<Item>()
         var spent: Duration
         var running = 0
         /// The number of the user's last turn, in the order of all turns.
         var sequence: UInt64
-
-        var isWaiting: Bool { next < items.count }
-
-        mutating func takeFirst() -> Item {
-            let item = items[next]
-            next += 1
-            if next == items.count {
-                items = []
-                next = 0
-            } else if next >= 64, 2 * next >= items.count {
-                items.removeFirst(next)
-                next = 0
-            }
-            return item
-        }
     }
 
     /// The time after which an item must end if a user who has spent less is waiting.
@@ -51,13 +34,13 @@ package struct TimeShareQueue<Item: Sendable>: Sendable {
     }
 
     /// The number of items of all users that wait.
-    package var waitingCount: Int { users.values.reduce(0) { $0 + $1.items.count - $1.next } }
+    package var waitingCount: Int { users.values.reduce(0) { $0 + $1.items.count } }
 
     /// Adds an item after the other items of the user.
     package mutating func append(_ item: Item, user: UInt32) {
         lastSequence += 1
         var entry = users[user] ?? User(spent: level, sequence: lastSequence)
-        if !entry.isWaiting, entry.running == 0 {
+        if entry.items.isEmpty, entry.running == 0 {
             entry.spent = max(entry.spent, level)
             entry.sequence = lastSequence
         }
@@ -77,7 +60,7 @@ package struct TimeShareQueue<Item: Sendable>: Sendable {
         lastSequence += 1
         entry.sequence = lastSequence
         entry.running += 1
-        let item = entry.takeFirst()
+        let item = entry.items.removeFirst()
         users[user] = entry
         return (item, user)
     }
@@ -99,22 +82,20 @@ package struct TimeShareQueue<Item: Sendable>: Sendable {
 
     /// Removes the waiting items of a user that match. The user is not charged for them.
     package mutating func removeAll(of user: UInt32, where matches: (Item) -> Bool) {
-        guard var entry = users[user], entry.isWaiting else { return }
-        entry.items.removeFirst(entry.next)
-        entry.next = 0
+        guard var entry = users[user] else { return }
         entry.items.removeAll(where: matches)
         users[user] = entry
         forgetIdle(user)
     }
 
     private mutating func forgetIdle(_ user: UInt32) {
-        if let entry = users[user], !entry.isWaiting, entry.running == 0, entry.spent <= level { users[user] = nil }
-        if users.values.allSatisfy({ !$0.isWaiting && $0.running == 0 }) {
+        if let entry = users[user], entry.items.isEmpty, entry.running == 0, entry.spent <= level { users[user] = nil }
+        if users.values.allSatisfy({ $0.items.isEmpty && $0.running == 0 }) {
             // No user competes for the threads now.
             users = [:]
             level = .zero
         } else if users.count > Self.maxIdleUsers {
-            users = users.filter { $0.value.isWaiting || $0.value.running > 0 }
+            users = users.filter { !$0.value.items.isEmpty || $0.value.running > 0 }
         }
     }
 
@@ -129,6 +110,6 @@ package struct TimeShareQueue<Item: Sendable>: Sendable {
     }
 
     private func mayRun(_ user: User) -> Bool {
-        user.isWaiting && user.running < maxRunningPerUser
+        !user.items.isEmpty && user.running < maxRunningPerUser
     }
 }

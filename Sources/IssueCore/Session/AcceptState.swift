@@ -46,17 +46,11 @@ package struct AcceptState: Equatable, Sendable {
         }
     }
 
-    package enum BacklogAction: Equatable, Sendable {
-        case none
-        /// Log that the shortage is over.
-        case reportRecovery
-    }
-
-    /// Notes that all waiting connections were accepted.
-    package mutating func emptiedBacklog() -> BacklogAction {
-        guard state == .retrying else { return .none }
+    /// Notes that all waiting connections were accepted. Returns `true` if a shortage is over, which is logged.
+    package mutating func emptiedBacklog() -> Bool {
+        guard state == .retrying else { return false }
         state = .accepting
-        return .reportRecovery
+        return true
     }
 
     /// Notes that a connection was closed, which frees a descriptor.

@@ -88,13 +88,8 @@ package struct AccountableUsers: Equatable, Sendable {
     }
 
     private func range(with uid: UInt32) -> Range? {
-        var (low, high) = (0, ranges.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if ranges[middle].last < uid { low = middle + 1 } else { high = middle }
-        }
-        guard low < ranges.count, ranges[low].first <= uid else { return nil }
-        return ranges[low]
+        let next = ranges.firstPosition { $0.last >= uid }
+        return next < ranges.count && ranges[next].first <= uid ? ranges[next] : nil
     }
 
     /// Returns the ids of the named users in `/etc/passwd`.

@@ -1,11 +1,6 @@
 /// Decides when a subscriber's query is repeated: once for all changes since the last query began,
 /// never twice at the same time, and not at all while nothing changes.
 package struct ChangePollGate: Equatable, Sendable {
-    package enum Action: Equatable, Sendable {
-        case poll
-        case none
-    }
-
     /// `true` while a query is running.
     package private(set) var isPolling = true
     /// `true` if there may be results that the last query could not see.
@@ -30,10 +25,10 @@ package struct ChangePollGate: Equatable, Sendable {
     package var isDue: Bool { hasChanges && !isPolling }
 
     /// Returns whether to start a query, given that its results can be sent.
-    package mutating func shouldPoll() -> Action {
-        guard isDue else { return .none }
+    package mutating func shouldPoll() -> Bool {
+        guard isDue else { return false }
         hasChanges = false
         isPolling = true
-        return .poll
+        return true
     }
 }

@@ -426,7 +426,7 @@ package struct ConnectionState: Equatable, Sendable {
         case .awaiting(let parameters, _, var gate):
             // The current fates are the answer.
             gate.happened()
-            guard gate.shouldPoll() == .poll else { return .none }
+            guard gate.shouldPoll() else { return .none }
             calls = .query(token: token, .awaiting(parameters, until: until, gate))
             return .run(.fates(parameters))
         case .flushing(let parameters, _, _):
@@ -638,9 +638,9 @@ extension ConnectionState {
         case (.fates(let arePending), .awaiting(let parameters, let until, var gate)):
             guard arePending, now < until else { return .finish }
             gate.polled(mayBeMore: false)
-            let action = gate.shouldPoll()
+            let polls = gate.shouldPoll()
             calls = .query(token: token, .awaiting(parameters, until: until, gate))
-            return action == .poll ? .run(.fates(parameters)) : .none
+            return polls ? .run(.fates(parameters)) : .none
         case (.news, _), (.fates, _): preconditionFailure("The result does not belong to the query")
         }
     }
@@ -670,7 +670,7 @@ extension ConnectionState {
     /// Returns the follower's next step; nil if there is nothing to look for.
     package mutating func pollNews() -> QueryStep? {
         guard wantsNews, case .query(let token, .following(let filter, let row, var gate)) = calls,
-            gate.shouldPoll() == .poll
+            gate.shouldPoll()
         else { return nil }
         calls = .query(token: token, .following(filter, row: row, gate))
         return .news(filter, row: row)
@@ -682,9 +682,9 @@ extension ConnectionState {
     package mutating func fatesChanged() -> QueryStep? {
         guard case .query(let token, .awaiting(let parameters, let until, var gate)) = calls else { return nil }
         gate.happened()
-        let action = gate.shouldPoll()
+        let polls = gate.shouldPoll()
         calls = .query(token: token, .awaiting(parameters, until: until, gate))
-        return action == .poll ? .fates(parameters) : nil
+        return polls ? .fates(parameters) : nil
     }
 
     /// Notes that one more destination has forwarded all pending records.

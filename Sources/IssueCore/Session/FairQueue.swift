@@ -5,36 +5,15 @@
 /// for the next turn. A user who sends little therefore never waits for everything another user has
 /// sent, over one connection or many. The items of a connection keep their order.
 package struct FairQueue<Item: Sendable>: Sendable {
-    private struct Line: Sendable {
-        var items: [(item: Item, cost: Int)] = []
-        var first = 0
-
-        var isEmpty: Bool { first == items.count }
-        var nextCost: Int { isEmpty ? 0 : items[first].cost }
-
-        mutating func take() -> (item: Item, cost: Int) {
-            let next = items[first]
-            first += 1
-            if first == items.count {
-                items = []
-                first = 0
-            } else if first >= 64, 2 * first >= items.count {
-                items.removeFirst(first)
-                first = 0
-            }
-            return next
-        }
-    }
-
     private struct User: Sendable {
         var schedule: DeficitRoundRobin<UInt64>
-        var lines: [UInt64: Line] = [:]
+        var lines: [UInt64: Queue<(item: Item, cost: Int)>] = [:]
 
         /// What the item costs that has its turn.
-        mutating func nextCost() -> Int { schedule.next().flatMap { lines[$0]?.nextCost } ?? 0 }
+        mutating func nextCost() -> Int { schedule.next().flatMap { lines[$0]?.first?.cost } ?? 0 }
 
         mutating func take() -> (item: Item, cost: Int)? {
-            guard let connection = schedule.next(), let next = lines[connection]?.take() else { return nil }
+            guard let connection = schedule.next(), let next = lines[connection]?.removeFirst() else { return nil }
             let isDone = lines[connection]?.isEmpty == true
             if isDone { lines[connection] = nil }
             schedule.charge(next.cost, isDone: isDone)
@@ -64,7 +43,7 @@ package struct FairQueue<Item: Sendable>: Sendable {
         schedule.join(user, with: cost)
         users[user, default: User(schedule: DeficitRoundRobin(quantum: connectionQuantum))].schedule.join(
             connection, with: cost)
-        users[user]?.lines[connection, default: Line()].items.append((item, cost))
+        users[user]?.lines[connection, default: Queue()].append((item, cost))
     }
 
     /// Removes and returns items in the order of turns until their cost reaches a limit. Returns at
@@ -98,28 +77,10 @@ package struct FairQueue<Item: Sendable>: Sendable {
 /// skipped. A new key with a small first item gets the next turn, once.
 struct DeficitRoundRobin<Key: Hashable & Sendable>: Sendable {
     private let quantum: Int
-    private var line = Line()
+    private var line = Queue<Key>()
     /// New keys with small first items.
-    private var priority = Line()
+    private var priority = Queue<Key>()
     private var credits: [Key: Int] = [:]
-
-    /// A queue of keys with amortised constant-time removal.
-    private struct Line: Sendable {
-        private var keys: [Key] = []
-        private var start = 0
-
-        var first: Key? { start < keys.count ? keys[start] : nil }
-
-        mutating func append(_ key: Key) { keys.append(key) }
-
-        mutating func removeFirst() {
-            start += 1
-            if start >= 64, 2 * start >= keys.count {
-                keys.removeFirst(start)
-                start = 0
-            }
-        }
-    }
 
     init(quantum: Int) {
         precondition(quantum > 0, "The quantum must be positive")
@@ -141,8 +102,7 @@ struct DeficitRoundRobin<Key: Hashable & Sendable>: Sendable {
             let credit = credits[key, default: 0]
             if credit > 0 { return key }
             credits[key] = credit + quantum
-            line.removeFirst()
-            line.append(key)
+            line.append(line.removeFirst())
         }
         return nil
     }
@@ -159,10 +119,44 @@ struct DeficitRoundRobin<Key: Hashable & Sendable>: Sendable {
         }
         credits[key] = isDone ? nil : credits[key, default: 0] - cost
         if isPriority {
-            priority.removeFirst()
+            _ = priority.removeFirst()
             if !isDone { line.append(key) }
         } else if isDone {
-            line.removeFirst()
+            _ = line.removeFirst()
         }
     }
 }
+
+/// A first-in, first-out queue. Removing takes constant time on average.
+struct Queue<Element> {
+    private var elements: [Element] = []
+    private var start = 0
+
+    var count: Int { elements.count - start }
+    var isEmpty: Bool { count == 0 }
+    var first: Element? { isEmpty ? nil : elements[start] }
+
+    mutating func append(_ element: Element) { elements.append(element) }
+
+    /// Removes and returns the first element. There must be one.
+    mutating func removeFirst() -> Element {
+        let first = elements[start]
+        start += 1
+        if start == elements.count {
+            elements.removeAll(keepingCapacity: elements.count <= 64)
+            start = 0
+        } else if start >= 64, 2 * start >= elements.count {
+            elements.removeFirst(start)
+            start = 0
+        }
+        return first
+    }
+
+    mutating func removeAll(where matches: (Element) -> Bool) {
+        elements.removeFirst(start)
+        start = 0
+        elements.removeAll(where: matches)
+    }
+}
+
+extension Queue: Sendable where Element: Sendable {}

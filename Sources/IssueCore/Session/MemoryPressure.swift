@@ -27,7 +27,9 @@ package struct MemoryPressure: Sendable {
     private var received = 0
     /// The part of `replies` that waits for clients to read it.
     private var unread = 0
-    private var nextReplyCheck: MonotonicInstant?
+    /// The next time at which unread replies are checked while queries wait for their memory; nil
+    /// if none wait.
+    package private(set) var replyDeadline: MonotonicInstant?
     /// Users whose connections wait because memory is short, in the order in which they began to.
     private var throttledUsers: [UInt32] = []
     private var isThrottled: Set<UInt32> = []
@@ -131,22 +133,18 @@ package struct MemoryPressure: Sendable {
         replies.used > replies.limit ? Cut(kind: .reply, limit: replies.limit, guaranteed: replies.guaranteed) : nil
     }
 
-    /// The next time at which unread replies are checked while queries wait for their memory; nil
-    /// if none wait.
-    package var replyDeadline: MonotonicInstant? { nextReplyCheck }
-
     /// Notes that queries wait for the memory of unread replies.
-    package mutating func lacksReplyRoom(at now: MonotonicInstant) { nextReplyCheck = nextReplyCheck ?? now }
+    package mutating func lacksReplyRoom(at now: MonotonicInstant) { replyDeadline = replyDeadline ?? now }
 
     /// Returns the cut that frees memory for queries, from replies that clients do not read; nil if
     /// none is needed.
     ///
     /// Replies that are still being read are checked again after a while.
     package mutating func replyDeadlineReached(at now: MonotonicInstant) -> Cut? {
-        guard let time = nextReplyCheck, time <= now else { return nil }
-        nextReplyCheck = nil
+        guard let time = replyDeadline, time <= now else { return nil }
+        replyDeadline = nil
         guard unread > limits.unread else { return nil }
-        nextReplyCheck = now.advanced(by: limits.stalledReplyTimeout / 4)
+        replyDeadline = now.advanced(by: limits.stalledReplyTimeout / 4)
         return Cut(
             kind: .reply, limit: limits.unread, stalledSince: now.advanced(by: .zero - limits.stalledReplyTimeout))
     }
@@ -184,12 +182,6 @@ package struct ConnectionBytes: Equatable, Sendable {
         package var memory: Int
         /// Whether the connection has bytes under way now but had none before, or the reverse.
         package var activity: Activity
-
-        package init(bytes: Int, memory: Int, activity: Activity) {
-            self.bytes = bytes
-            self.memory = memory
-            self.activity = activity
-        }
     }
 
     package enum Activity: Equatable, Sendable {

@@ -7,19 +7,14 @@ package struct NumberGate: Equatable, Sendable {
 
     package init() {}
 
-    package enum Action: Equatable, Sendable {
-        case take
-        case refuse
-    }
-
-    /// Decides whether a numbered report is accepted.
+    /// Returns `true` if a numbered report is accepted.
     ///
     /// - Parameter sequence: The sequence number of its first record.
-    package mutating func arrived(_ sequence: Int64) -> Action {
-        guard let refusedFrom else { return .take }
-        guard sequence <= refusedFrom else { return .refuse }
+    package mutating func accepts(_ sequence: Int64) -> Bool {
+        guard let refusedFrom else { return true }
+        guard sequence <= refusedFrom else { return false }
         self.refusedFrom = nil
-        return .take
+        return true
     }
 
     /// Handles an error reply to a numbered report.

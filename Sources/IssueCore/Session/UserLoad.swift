@@ -35,11 +35,6 @@ package struct UserLoad: Sendable {
     package struct Allowance: Equatable, Sendable {
         package var calls: Int
         package var replies: Int
-
-        package init(calls: Int, replies: Int) {
-            self.calls = calls
-            self.replies = replies
-        }
     }
 
     package let limits: Limits

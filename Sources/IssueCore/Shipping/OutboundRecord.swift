@@ -140,27 +140,20 @@ package struct FieldTypes: Equatable, Sendable {
         self.kinds = kinds
     }
 
-    package enum TypeMatch: Equatable, Sendable {
-        /// The value can be sent unchanged.
-        case fits
-        /// The field has another type, or there are too many fields. The value is sent as text
-        /// elsewhere.
-        case doesNotFit
-    }
-
-    /// Returns whether a value can be sent under a path. The first value of a field fixes its type.
+    /// Returns `true` if a value can be sent under a path. The first value of a field fixes its type. A value of another
+    /// type, or of one field too many, is sent as text elsewhere.
     ///
     /// - Parameters:
     ///   - kind: The type of the value.
     ///   - path: The path of the field.
-    package mutating func record(_ kind: Kind, at path: String) -> TypeMatch {
+    package mutating func record(_ kind: Kind, at path: String) -> Bool {
         if let known = kinds[path] {
-            return known == kind || (known == .number && kind == .integer) ? .fits : .doesNotFit
+            return known == kind || (known == .number && kind == .integer)
         }
-        guard kinds.count < Self.maxFields else { return .doesNotFit }
+        guard kinds.count < Self.maxFields else { return false }
         kinds[path] = kind
         added.append(path)
-        return .fits
+        return true
     }
 
     /// Returns the known type of a field, or nil. A field that contains others is an object.

@@ -82,22 +82,12 @@ package struct MutedRows: Equatable, Sendable {
 
     /// Returns `true` if the group was muted at a row.
     package func contains(_ row: RowID) -> Bool {
-        guard let next = stretch(endingFrom: row) else { return false }
-        return next.contains(row)
+        let next = stretches.firstPosition { $0.upperBound >= row }
+        return next < stretches.count && stretches[next].contains(row)
     }
 
     /// The last muted row; nil if the group was never muted.
     package var last: RowID? { stretches.last?.upperBound }
-
-    /// Returns the first range that ends at or after a row, or nil if there is none.
-    private func stretch(endingFrom row: RowID) -> ClosedRange<RowID>? {
-        var (lower, upper) = (0, stretches.count)
-        while lower < upper {
-            let middle = (lower + upper) / 2
-            if stretches[middle].upperBound < row { lower = middle + 1 } else { upper = middle }
-        }
-        return lower < stretches.count ? stretches[lower] : nil
-    }
 }
 
 /// A version made of numbers, such as `2.10.1-beta.2+7`, which can be compared with others.

@@ -159,7 +159,7 @@ struct ConnectionIntake {
         do throws(CollectorError) {
             let report = try Self.decode(
                 message, of: frames, envelope, token: replies.nextToken, with: &reader, into: &batch)
-            if let sequence = report.call.numbering?.sequence, numbers.arrived(sequence) == .refuse {
+            if let sequence = report.call.numbering?.sequence, !numbers.accepts(sequence) {
                 throw .busy(retryAfter: .milliseconds(100))
             }
             let size = message.count + Self.weight(of: report.call)

@@ -56,10 +56,7 @@ extension SocketLoop {
     }
 
     private func emptiedBacklog() {
-        switch acceptor.gate.emptiedBacklog() {
-        case .reportRecovery: service.log.notice(.socketAccepting)
-        case .none: break
-        }
+        if acceptor.gate.emptiedBacklog() { service.log.notice(.socketAccepting) }
     }
 
     /// Stops accepting connections for a moment because the host lacks a

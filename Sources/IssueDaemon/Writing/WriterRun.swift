@@ -226,7 +226,8 @@ final class WriterRun {
             let connection = submissions[index].process.connection
             guard gates[connection] != nil else { continue }
             submissions[index].calls.removeAll { call in
-                guard let sequence = call.numbering?.sequence, gates[connection]?.arrived(sequence) == .refuse else {
+                guard let sequence = call.numbering?.sequence, gates[connection]?.accepts(sequence) == false
+                else {
                     return false
                 }
                 // All calls above a refused number are refused.

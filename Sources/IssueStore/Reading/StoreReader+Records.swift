@@ -220,7 +220,7 @@ package struct RecordRow: Sendable {
         let message =
             switch cells.message {
             case .whole(let text): text
-            case .parts(let parts): MessageTemplate.text(template: kind.template, parts: parts)
+            case .parts(let parts): MessageTemplate.message(template: kind.template, parts: parts)
             }
         let details = cells.details.flatMap { try? JSONValue(json: $0) }
         var record = IssueRecord(message: message, count: cells.count)

@@ -1,5 +1,6 @@
-import IssueCore
 import Testing
+
+@testable import IssueCore
 
 struct FairBucketTests {
     private static let limit = BucketLimit(burst: 60, refill: Rate(60, per: .seconds(60)))

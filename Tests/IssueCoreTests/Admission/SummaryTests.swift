@@ -1,6 +1,7 @@
-import IssueCore
 import IssueProtocol
 import Testing
+
+@testable import IssueCore
 
 struct SummaryTests {
     private func at(_ seconds: Int64) -> RecordLogInstant { RecordLogInstant(milliseconds: seconds * 1000) }

@@ -1,5 +1,6 @@
-import IssueCore
 import Testing
+
+@testable import IssueCore
 
 struct TokenBucketTests {
     private let limit = BucketLimit(burst: 5, refill: Rate(1, per: .seconds(300)))

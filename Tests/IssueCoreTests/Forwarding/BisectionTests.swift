@@ -1,5 +1,6 @@
-import IssueCore
 import Testing
+
+@testable import IssueCore
 
 struct BisectionTests {
     /// A destination that refuses some lines, with a record of the lines it has received.

@@ -1,6 +1,7 @@
-import IssueCore
 import IssueProtocol
 import Testing
+
+@testable import IssueCore
 
 struct ForwardingTests: ForwardingSteps {
     /// Returns a forwarder whose batch of this many lines is in flight.

@@ -1,6 +1,7 @@
-import IssueCore
 import IssueProtocol
 import Testing
+
+@testable import IssueCore
 
 struct PacingTests {
     private func at(_ seconds: Double) -> MonotonicInstant {

@@ -1,5 +1,6 @@
-import IssueCore
 import Testing
+
+@testable import IssueCore
 
 struct UnsentTests {
     private func at(_ seconds: Double) -> MonotonicInstant {

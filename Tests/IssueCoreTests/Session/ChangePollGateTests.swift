@@ -13,7 +13,7 @@ struct LookoutTests {
     @Test("is not repeated while nothing changes")
     func idleness() {
         var pollGate = idle()
-        for _ in 0..<3 { #expect(pollGate.shouldPoll() == .none) }
+        for _ in 0..<3 { #expect(pollGate.shouldPoll() == false) }
         #expect(!pollGate.isPolling)
     }
 
@@ -22,9 +22,9 @@ struct LookoutTests {
         var pollGate = idle()
         pollGate.happened()
         pollGate.happened()
-        #expect(pollGate.shouldPoll() == .poll)
+        #expect(pollGate.shouldPoll() == true)
         pollGate.polled(mayBeMore: false)
-        #expect(pollGate.shouldPoll() == .none)
+        #expect(pollGate.shouldPoll() == false)
     }
 
     @Test("is repeated for changes during a query, which may have missed them")
@@ -33,12 +33,12 @@ struct LookoutTests {
             var pollGate = isFirst ? ChangePollGate() : idle()
             if !isFirst {
                 pollGate.happened()
-                #expect(pollGate.shouldPoll() == .poll)
+                #expect(pollGate.shouldPoll() == true)
             }
             pollGate.happened()
-            #expect(pollGate.shouldPoll() == .none, "There must never be two queries at the same time")
+            #expect(pollGate.shouldPoll() == false, "There must never be two queries at the same time")
             pollGate.polled(mayBeMore: false)
-            #expect(pollGate.shouldPoll() == .poll)
+            #expect(pollGate.shouldPoll() == true)
         }
     }
 
@@ -46,8 +46,8 @@ struct LookoutTests {
     func more() {
         var pollGate = ChangePollGate()
         pollGate.polled(mayBeMore: true)
-        #expect(pollGate.shouldPoll() == .poll)
+        #expect(pollGate.shouldPoll() == true)
         pollGate.polled(mayBeMore: false)
-        #expect(pollGate.shouldPoll() == .none)
+        #expect(pollGate.shouldPoll() == false)
     }
 }

@@ -1,5 +1,6 @@
-import IssueCore
 import Testing
+
+@testable import IssueCore
 
 @Suite("The memory of all users")
 struct MemoryPressureTests {

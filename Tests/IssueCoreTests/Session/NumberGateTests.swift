@@ -6,22 +6,22 @@ struct NumberGateTests {
     @Test("are refused until one starts at or below the refused number")
     func refuses() {
         var gate = NumberGate()
-        #expect(gate.arrived(1) == .take)
+        #expect(gate.accepts(1) == true)
         gate.refused(10)
         #expect(!gate.isOpen)
-        #expect(gate.arrived(11) == .refuse)
-        #expect(gate.arrived(500) == .refuse)
-        #expect(gate.arrived(10) == .take)
+        #expect(gate.accepts(11) == false)
+        #expect(gate.accepts(500) == false)
+        #expect(gate.accepts(10) == true)
         #expect(gate.isOpen)
-        #expect(gate.arrived(11) == .take)
+        #expect(gate.accepts(11) == true)
     }
 
     @Test("are also accepted from a number below the refused one")
     func takesBelow() {
         var gate = NumberGate()
         gate.refused(10)
-        #expect(gate.arrived(3) == .take)
-        #expect(gate.arrived(99) == .take)
+        #expect(gate.accepts(3) == true)
+        #expect(gate.accepts(99) == true)
     }
 
     @Test("wait for the lowest of several refused numbers")
@@ -29,9 +29,9 @@ struct NumberGateTests {
         var gate = NumberGate()
         gate.refused(10)
         gate.refused(20)
-        #expect(gate.arrived(20) == .refuse)
+        #expect(gate.accepts(20) == false)
         gate.refused(5)
-        #expect(gate.arrived(10) == .refuse)
-        #expect(gate.arrived(5) == .take)
+        #expect(gate.accepts(10) == false)
+        #expect(gate.accepts(5) == true)
     }
 }

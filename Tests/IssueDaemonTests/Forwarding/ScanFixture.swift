@@ -1,9 +1,9 @@
 import Foundation
-import IssueCore
 import IssueProtocol
 import IssueStore
 import SQLiteKit
 
+@testable import IssueCore
 @testable import IssueDaemon
 
 /// A store with a destination, whose record log is scanned in portions,

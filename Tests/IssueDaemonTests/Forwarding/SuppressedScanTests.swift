@@ -1,8 +1,8 @@
-import IssueCore
 import IssueProtocol
 import IssueStore
 import Testing
 
+@testable import IssueCore
 @testable import IssueDaemon
 
 @Suite("Scanning suppressed records")

@@ -1,8 +1,8 @@
-import IssueCore
 import IssueProtocol
 import SQLiteKit
 import Testing
 
+@testable import IssueCore
 @testable import IssueStore
 
 /// Every change of a row fails in turn, in every kind of transaction, and so does the final step of the commit.

@@ -1,8 +1,8 @@
 import Foundation
-import IssueCore
 import IssueProtocol
 import Testing
 
+@testable import IssueCore
 @testable import IssueStore
 
 /// A store in use on a disk that fails, and the model of its expected contents.
