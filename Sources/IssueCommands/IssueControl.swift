@@ -15,29 +15,29 @@ package struct IssueControl {
         PurgeCommand.self,
     ]
 
-    private let environment: (String) -> String?
-    private let now: IssueTimestamp
-    private let terminal: TerminalInfo
-    private let input: any CommandInput
-    private let output: any CommandOutput
-    private let connect: LinkFactory
-    private let files: FileSaving
-    private let reporting: ReportSurroundings
+    // Without the common options, which `run` adds.
+    private let context: CommandContext
 
+    /// Creates the program.
+    ///
+    /// - Parameters:
+    ///   - environment: Returns the value of an environment variable; nil if it is not set.
+    ///   - now: The time to which relative times refer.
+    ///   - terminal: The properties of the terminal.
+    ///   - input: The standard input.
+    ///   - output: The standard output and error.
+    ///   - files: Saves files that the daemon passes.
+    ///   - reporting: What `report` needs besides input and output.
+    ///   - connect: Connects to a socket; nil for the standard ones.
     package init(
         environment: @escaping (String) -> String?, now: IssueTimestamp, terminal: TerminalInfo,
         input: any CommandInput, output: any CommandOutput,
         files: FileSaving, reporting: ReportSurroundings,
         connect: @escaping LinkFactory
     ) {
-        self.environment = environment
-        self.now = now
-        self.terminal = terminal
-        self.input = input
-        self.output = output
-        self.files = files
-        self.reporting = reporting
-        self.connect = connect
+        context = CommandContext(
+            environment: environment, now: now, terminal: terminal, input: input, output: output, files: files,
+            reporting: reporting, makeLink: connect)
     }
 
     /// Runs the command that the arguments name. The program's name is not among the arguments.
@@ -45,7 +45,7 @@ package struct IssueControl {
         do throws(CommandFailure) {
             return try dispatch(arguments)
         } catch {
-            if let message = error.message { complain(message) }
+            if let message = error.message { context.warn(message) }
             return error.code
         }
     }
@@ -86,14 +86,14 @@ package struct IssueControl {
             try parser.parse(words, into: &arguments)
             if arguments.has(CommonOptions.help) { return printText(help(of: specification)) }
             try specification.operands.check(arguments.operands)
-            command = try type.init(arguments, at: now)
+            command = try type.init(arguments, at: self.context.now)
             context = try makeContext(arguments)
         } catch {
             throw CommandFailure(.usage, "\(error.message). See issuectl \(specification.name) --help")
         }
         let code = try command.run(in: context)
         // A daemon is reachable, so reports that earlier runs could not send are sent now.
-        if context.hasConnected.value { reporting.sendSpooled(arguments[CommonOptions.socket]) }
+        if context.hasConnected.value { context.reporting.sendSpooled(context.socket) }
         return code
     }
 
@@ -103,19 +103,12 @@ package struct IssueControl {
         }
         let choice = try arguments.choice(
             CommonOptions.color, among: ColorChoice.allCases.map(\.rawValue), ColorChoice.init(rawValue:))
-        let connect = connect
-        let hasConnected = CommandContext.Flag()
-        let socket = arguments[CommonOptions.socket]
-        return CommandContext(
-            environment: environment, now: now, terminal: terminal,
-            format: arguments.has(CommonOptions.json) ? .json : arguments.has(CommonOptions.lines) ? .lines : .human,
-            painter: Painter(isColored: (choice ?? .auto).applies(to: terminal, environment)),
-            input: input, output: output, files: files, reporting: reporting,
-            connect: { () throws(CollectorConnectionError) in
-                let link = try connect(socket)
-                hasConnected.value = true
-                return link
-            }, hasConnected: hasConnected)
+        var context = context
+        context.format =
+            arguments.has(CommonOptions.json) ? .json : arguments.has(CommonOptions.lines) ? .lines : .human
+        context.painter.isColored = (choice ?? .auto).applies(to: context.terminal, context.environment)
+        context.socket = arguments[CommonOptions.socket]
+        return context
     }
 
     private func command(named name: String) throws(CommandFailure) -> any Command.Type {
@@ -135,12 +128,8 @@ package struct IssueControl {
     }
 
     private func printText(_ text: String) -> ExitCode {
-        _ = output.write(Array(text.utf8))
+        _ = context.output.write(Array(text.utf8))
         return .success
-    }
-
-    private func complain(_ message: String) {
-        output.writeError(Array("issuectl: \(TerminalSanitizer.line(message))\n".utf8))
     }
 }
 
@@ -213,17 +202,21 @@ struct CommandContext {
     var environment: (String) -> String?
     var now: IssueTimestamp
     var terminal: TerminalInfo
-    var format: OutputFormat
-    var painter: Painter
     var input: any CommandInput
     var output: any CommandOutput
     var files: FileSaving
     var reporting: ReportSurroundings
-    var connect: () throws(CollectorConnectionError) -> any BrowserLink
-    /// Set once a connection to the daemon was established.
-    var hasConnected: Flag
+    fileprivate var makeLink: LinkFactory
 
-    final class Flag {
+    // The common options.
+    var format = OutputFormat.human
+    var painter = Painter(isColored: false)
+    fileprivate var socket: String?
+
+    /// Set once a connection to the daemon was established.
+    fileprivate let hasConnected = Flag()
+
+    fileprivate final class Flag {
         var value = false
     }
 
@@ -231,6 +224,13 @@ struct CommandContext {
     var width: Int? { terminal.tableWidth(environment) }
 
     /// Connects to the daemon.
+    func connect() throws(CollectorConnectionError) -> any BrowserLink {
+        let link = try makeLink(socket)
+        hasConnected.value = true
+        return link
+    }
+
+    /// Connects to the daemon for queries.
     ///
     /// - Parameter notFound: The error message if the daemon does not find what was asked for; nil for the default.
     func collector(notFound: String? = nil) throws(CommandFailure) -> Collector {
@@ -258,6 +258,22 @@ struct CommandContext {
         try print(bytes: TerminalSafeJSON.escape(json) + [UInt8(ascii: "\n")])
     }
 
+    /// Prints a reply.
+    ///
+    /// - Parameters:
+    ///   - answer: The reply.
+    ///   - member: The member of the reply whose elements `--ndjson` prints; nil to print the whole reply.
+    ///   - text: Returns the lines for users.
+    func print<Reply>(
+        _ answer: Answer<Reply>, elements member: String? = nil, text: (Reply) -> [String]
+    ) throws(CommandFailure) {
+        switch (format, member) {
+        case (.human, _): try print(text(answer.value))
+        case (.lines, let member?): for element in answer.elements(of: member) { try print(json: element) }
+        case (.json, _), (.lines, nil): try print(json: answer.json)
+        }
+    }
+
     private func print(bytes: [UInt8]) throws(CommandFailure) {
         guard output.write(bytes) else { throw .nobodyReads }
     }
@@ -275,6 +291,16 @@ struct CommandContext {
     func publishProgress(_ text: String) {
         guard terminal.isTerminal, format == .human else { return }
         output.writeError(Array("\r\u{1B}[K\(TerminalSanitizer.line(text))".utf8))
+    }
+
+    /// Runs a long operation, and shows its progress.
+    func order<Reply>(
+        _ method: CollectorMethod, _ parameters: some JSONCodable, on collector: Collector,
+        progress: (Reply) -> String
+    ) throws(CommandFailure) -> Answer<Reply> {
+        let answer = try collector.order(method, parameters.json) { publishProgress(progress($0)) }
+        publishProgress("")
+        return answer
     }
 
     /// Prints a message to standard error, on one line.

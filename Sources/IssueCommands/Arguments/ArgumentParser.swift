@@ -137,39 +137,66 @@ package struct ParsedArguments: Equatable, Sendable {
     func integer(
         _ option: OptionSpecification, in bounds: ClosedRange<Int64> = 0...Int64.max
     ) throws(UsageError) -> Int64? {
-        guard let text = self[option] else { return nil }
-        guard let number = Int64(text), bounds.contains(number) else {
-            let limits =
-                switch (bounds.lowerBound, bounds.upperBound) {
-                case (.min, .max): ""
-                case (let lowest, .max): " of at least \(lowest)"
-                case (let lowest, let highest): " from \(lowest) to \(highest)"
-                }
-            throw UsageError(text, of: option, expected: "a whole number\(limits)")
+        let limits =
+            switch (bounds.lowerBound, bounds.upperBound) {
+            case (.min, .max): ""
+            case (let lowest, .max): " of at least \(lowest)"
+            case (let lowest, let highest): " from \(lowest) to \(highest)"
+            }
+        return try value(of: option, expected: "a whole number\(limits)") { text in
+            Int64(text).flatMap { bounds.contains($0) ? $0 : nil }
         }
-        return number
+    }
+
+    /// Returns the value of an option as a time span; nil if it was not given.
+    func duration(_ option: OptionSpecification) throws(UsageError) -> Duration? {
+        try value(of: option, expected: DurationExpression.forms, DurationExpression.duration)
     }
 
     /// Returns the value of an option that accepts a few keywords; nil if it was not given.
     func choice<Choice>(
         _ option: OptionSpecification, among words: [String], _ make: (String) -> Choice?
     ) throws(UsageError) -> Choice? {
-        guard let text = self[option] else { return nil }
-        guard let choice = make(text) else { throw UsageError(text, of: option, words: words) }
-        return choice
+        try value(of: option, expected: nil, words: words, make)
+    }
+
+    /// Returns the value of an option; nil if it was not given.
+    ///
+    /// - Parameters:
+    ///   - option: The option. The last value counts.
+    ///   - expected: A description of valid values; nil if only `words` are valid.
+    ///   - words: The keywords among the valid values.
+    ///   - make: Converts the text. Returns nil if it is invalid.
+    func value<Value>(
+        of option: OptionSpecification, expected: String?, words: [String] = [], _ make: (String) -> Value?
+    ) throws(UsageError) -> Value? {
+        try self[option].map { text throws(UsageError) in
+            guard let value = make(text) else {
+                throw UsageError(text, of: option, expected: expected, words: words)
+            }
+            return value
+        }
+    }
+
+    /// Returns all values of a repeatable option; nil if it was not given. The parameters are those of `value(of:)`.
+    func values<Value>(
+        of option: OptionSpecification, expected: String?, words: [String] = [], _ make: (String) -> Value?
+    ) throws(UsageError) -> [Value]? {
+        try all(option)?.map { text throws(UsageError) in
+            guard let value = make(text) else {
+                throw UsageError(text, of: option, expected: expected, words: words)
+            }
+            return value
+        }
     }
 }
 
 extension UsageError {
-    /// Creates the error for an invalid value, with a description of valid ones.
-    init(_ value: String, of option: OptionSpecification, expected: String) {
-        self.init("invalid value '\(value)' for \(option.spelling); expected \(expected)")
-    }
-
-    /// Creates the error for a value that is not one of an option's keywords, with a suggestion.
-    init(_ value: String, of option: OptionSpecification, words: [String]) {
-        self.init(value, of: option, expected: "one of: \(words.joined(separator: ", "))")
-        message += NearestName.suggestion(for: value, among: words)
+    /// Creates the error for an invalid value, with a description of valid ones, or else the keywords.
+    init(_ value: String, of option: OptionSpecification, expected: String?, words: [String] = []) {
+        let expected = expected ?? "one of: \(words.joined(separator: ", "))"
+        let nearest = NearestName.suggestion(for: value, among: words)
+        self.init("invalid value '\(value)' for \(option.spelling); expected \(expected)\(nearest)")
     }
 }
 

@@ -1,39 +1,16 @@
 import UnixIO
 
 /// The description of a command for the parser and the help.
-package struct CommandSpecification: Sendable {
-    package var name: String
+struct CommandSpecification: Sendable {
+    var name: String
     /// The line in the list of commands.
-    package var summary: String
-    package var operands: OperandRule
+    var summary: String
+    var operands = OperandRule.none
     /// The options by heading, in the order of the help.
-    package var sections: [Section]
+    var sections: [(title: String, options: [OptionSpecification])] = []
     /// Paragraphs after the options.
-    package var notes: [String]
-    package var examples: [String]
-
-    /// A group of related options.
-    package struct Section: Sendable {
-        package var title: String
-        package var options: [OptionSpecification]
-
-        package init(_ title: String, _ options: [OptionSpecification]) {
-            self.title = title
-            self.options = options
-        }
-    }
-
-    package init(
-        _ name: String, _ summary: String, operands: OperandRule = .none, sections: [Section] = [],
-        notes: [String] = [], examples: [String] = []
-    ) {
-        self.name = name
-        self.summary = summary
-        self.operands = operands
-        self.sections = sections
-        self.notes = notes
-        self.examples = examples
-    }
+    var notes: [String] = []
+    var examples: [String] = []
 
     var options: [OptionSpecification] { sections.flatMap(\.options) }
 }
@@ -58,7 +35,7 @@ package struct OptionSpecification: Hashable, Sendable {
 }
 
 /// The operands that a command accepts.
-package enum OperandRule: Equatable, Sendable {
+enum OperandRule: Equatable, Sendable {
     case none
     case optional(String)
     case one(String)
@@ -73,9 +50,7 @@ package enum OperandRule: Equatable, Sendable {
         case .any(let name): " [\(name)...]"
         }
     }
-}
 
-extension OperandRule {
     /// Throws if there are too many or too few operands.
     func check(_ operands: [String]) throws(UsageError) {
         let limit: Int
@@ -99,7 +74,7 @@ enum HelpText {
             "Usage: issuectl \(command.name) [OPTION...]\(command.operands.usage)",
             Fitting.wrap(command.summary + ".", to: width).joined(separator: "\n"),
         ]
-        let sections = command.sections + [CommandSpecification.Section("Common options", common)]
+        let sections = command.sections + [("Common options", common)]
         let indent = column(of: sections.flatMap(\.options))
         for section in sections where !section.options.isEmpty {
             blocks.append(block(section.title, section.options, indent: indent))

@@ -6,7 +6,7 @@ package import UnixIO
 /// `issuectl backup`: copies the daemon's store.
 struct BackupCommand: Command {
     static let specification = CommandSpecification(
-        "backup", "Copy the daemon's whole store while it runs", operands: .optional("FILE"),
+        name: "backup", summary: "Copy the daemon's whole store while it runs", operands: .optional("FILE"),
         notes: [
             "Without FILE, the copy is stored next to the database, in the daemon's own folder. With FILE, it is "
                 + "written there, readable by you alone, and the daemon keeps none. An existing FILE is not "
@@ -26,7 +26,7 @@ struct BackupCommand: Command {
         // Checked first, since copying takes long.
         try context.files.check(file)
         let collector = try context.collector()
-        var (answer, copy) = try collector.backup { printProgress($0, context) }
+        var (answer, copy) = try collector.backup { context.publishProgress(progress($0)) }
         context.publishProgress("")
         guard let copy else {
             let path = answer.value.path.map { ", and left one at \($0)" } ?? ""
@@ -42,25 +42,20 @@ struct BackupCommand: Command {
 
     private func runInPlace(_ context: CommandContext) throws(CommandFailure) -> ExitCode {
         let collector = try context.collector()
-        let answer: BrowserReply<BackupReply> = try collector.order(.backup, BackupParameters().json) {
-            printProgress($0, context)
-        }
-        context.publishProgress("")
+        let answer: BrowserReply<BackupReply> = try context.order(
+            .backup, BackupParameters(), on: collector, progress: progress)
         guard let path = answer.value.path else { throw collector.invalid("it names no file") }
         return try print(answer, path, context)
     }
 
-    private func printProgress(_ reply: BackupReply, _ context: CommandContext) {
-        context.publishProgress("\(Quantity.bytes(reply.bytesDone)) of \(Quantity.bytes(reply.bytesTotal)) copied")
+    private func progress(_ reply: BackupReply) -> String {
+        "\(Quantity.bytes(reply.bytesDone)) of \(Quantity.bytes(reply.bytesTotal)) copied"
     }
 
     private func print(
         _ answer: BrowserReply<BackupReply>, _ path: String, _ context: CommandContext
     ) throws(CommandFailure) -> ExitCode {
-        switch context.format {
-        case .human: try context.print("\(TerminalSanitizer.line(path)): \(Quantity.bytes(answer.value.bytesTotal))")
-        case .json, .lines: try context.print(json: answer.json)
-        }
+        try context.print(answer) { ["\(TerminalSanitizer.line(path)): \(Quantity.bytes($0.bytesTotal))"] }
         return .success
     }
 }

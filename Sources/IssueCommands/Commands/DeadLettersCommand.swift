@@ -13,9 +13,9 @@ struct DeadLettersCommand: Command {
     static let all = OptionSpecification("all", short: "a", "List or requeue all dead letters")
 
     static let specification = CommandSpecification(
-        "dead-letters", "List, requeue or export dead letters",
+        name: "dead-letters", summary: "List, requeue or export dead letters",
         operands: .any("list|show|requeue|export] [ID"),
-        sections: [.init("Filter", [destination, all, PagingOptions.limit])],
+        sections: [("Filter", [destination, all, PagingOptions.limit])],
         notes: [
             "list (the default) shows dead letters, newest first; show ID shows all details of those of a record; "
                 + "requeue ID... or requeue --all makes them pending again; export [ID...] writes the lines that were "
@@ -67,7 +67,7 @@ struct DeadLettersCommand: Command {
         let count = isAll ? nil : limit ?? Int64(context.terminal.tableRows(context.environment))
         let table = Table(Self.columns, width: context.width, painter: context.painter)
         try Paging(context: context, count: count, member: "dead_letters").run(
-            table, empty: "No dead letters.", more: "More results: use --limit or --all."
+            table, empty: "No dead letters."
         ) { limit, after throws(CommandFailure) in
             let answer = try collector.deadLetters(
                 DeadLettersParameters(destination: destination, limit: limit, after: after))
@@ -95,12 +95,9 @@ struct DeadLettersCommand: Command {
         guard !answer.value.deadLetters.isEmpty else {
             throw CommandFailure(.refused, noneOfThese)
         }
-        switch context.format {
-        case .json: try context.print(json: answer.json)
-        case .lines: for element in answer.elements(of: "dead_letters") { try context.print(json: element) }
-        case .human:
+        try context.print(answer, elements: "dead_letters") { reply in
             var page = TextPage(painter: context.painter)
-            for letter in answer.value.deadLetters {
+            for letter in reply.deadLetters {
                 page.heading("\(letter.record) for \(letter.destination)")
                 page.fields([
                     ("Given up", PageTime.full(letter.timestamp, now: context.now)), ("Reason", letter.reason),
@@ -108,7 +105,7 @@ struct DeadLettersCommand: Command {
                     ("Line", letter.line),
                 ])
             }
-            try context.print(page.lines)
+            return page.lines
         }
         return .success
     }
@@ -120,20 +117,15 @@ struct DeadLettersCommand: Command {
     private func requeue(in context: CommandContext) throws(CommandFailure) -> ExitCode {
         let parameters = RequeueParameters(destination: destination, records: isAll ? nil : ids)
         let collector = try context.collector(notFound: noneOfThese)
-        let answer: BrowserReply<RequeueReply> = try collector.order(.requeue, parameters.json) { reply in
-            context.publishProgress("\(Quantity.text(reply.count, "dead letter"))")
+        let answer: BrowserReply<RequeueReply> = try context.order(.requeue, parameters, on: collector) { reply in
+            Quantity.text(reply.count, "dead letter")
         }
-        context.publishProgress("")
-        switch context.format {
-        case .human:
-            let count = answer.value.count
-            try context.print("\(Quantity.text(count, "dead letter")) \(count == 1 ? "is" : "are") pending again.")
-            if answer.value.left > 0 {
-                try context.print(
-                    "\(Quantity.text(answer.value.left)) can only be exported: the record or its destination no longer exists."
-                )
-            }
-        case .json, .lines: try context.print(json: answer.json)
+        try context.print(answer) { reply in
+            let pending =
+                "\(Quantity.text(reply.count, "dead letter")) \(reply.count == 1 ? "is" : "are") pending again."
+            guard reply.left > 0 else { return [pending] }
+            let left = Quantity.text(reply.left)
+            return [pending, "\(left) can only be exported: the record or its destination no longer exists."]
         }
         return .success
     }

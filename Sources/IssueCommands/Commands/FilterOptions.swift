@@ -39,55 +39,25 @@ enum FilterOptions {
         filter.environments = arguments.all(environment)
         filter.level = try arguments.choice(severity, among: SeverityWord.forms, SeverityWord.severity)
         filter.domains = arguments.all(domain)
-        filter.codes = try each(code, in: arguments, expected: "a whole number") { Int($0) }
+        filter.codes = try arguments.values(of: code, expected: "a whole number") { Int($0) }
         filter.files = arguments.all(file)
         filter.text = arguments[text]
         filter.groups = arguments.all(group)
-        filter.users = try each(user, in: arguments, expected: "a user id") { UInt32($0) }
+        filter.users = try arguments.values(of: user, expected: "a user id") { UInt32($0) }
         filter.units = arguments.all(unit)
-        filter.states = try each(state, in: arguments, words: GroupState.allCases.map(\.name), GroupState.init(name:))
-        filter.outcomes = try each(fate, in: arguments, words: IssueFate.Outcome.allCases.map(\.name)) {
+        filter.states = try arguments.values(
+            of: state, expected: nil, words: GroupState.allCases.map(\.name), GroupState.init(name:))
+        filter.outcomes = try arguments.values(of: fate, expected: nil, words: IssueFate.Outcome.allCases.map(\.name)) {
             // Accepts the spelling of tables as well.
             IssueFate.Outcome(name: $0.replacing("-", with: "_"))
         }
         filter.destination = arguments[destination]
-        filter.since = try moment(since, in: arguments, at: now)
-        filter.until = try moment(until, in: arguments, at: now)
+        func moment(_ option: OptionSpecification) throws(UsageError) -> Timestamp? {
+            try arguments.value(of: option, expected: TimeExpression.forms) { TimeExpression.moment($0, now: now) }
+        }
+        filter.since = try moment(since)
+        filter.until = try moment(until)
         return filter == IssueFilter() ? nil : filter
-    }
-
-    private static func moment(
-        _ option: OptionSpecification, in arguments: ParsedArguments, at now: IssueTimestamp
-    ) throws(UsageError) -> IssueTimestamp? {
-        guard let text = arguments[option] else { return nil }
-        guard let moment = TimeExpression.moment(text, now: now) else {
-            throw UsageError(text, of: option, expected: TimeExpression.forms)
-        }
-        return moment
-    }
-
-    private static func each<Value>(
-        _ option: OptionSpecification, in arguments: ParsedArguments, expected: String, _ make: (String) -> Value?
-    ) throws(UsageError) -> [Value]? {
-        guard let texts = arguments.all(option) else { return nil }
-        var values: [Value] = []
-        for text in texts {
-            guard let value = make(text) else { throw UsageError(text, of: option, expected: expected) }
-            values.append(value)
-        }
-        return values
-    }
-
-    private static func each<Value>(
-        _ option: OptionSpecification, in arguments: ParsedArguments, words: [String], _ make: (String) -> Value?
-    ) throws(UsageError) -> [Value]? {
-        guard let texts = arguments.all(option) else { return nil }
-        var values: [Value] = []
-        for text in texts {
-            guard let value = make(text) else { throw UsageError(text, of: option, words: words) }
-            values.append(value)
-        }
-        return values
     }
 }
 
@@ -146,7 +116,7 @@ struct Paging {
     }
 
     func run(
-        _ table: Table, empty: String, more: String,
+        _ table: Table, empty: String,
         fetch: (_ limit: Int, _ after: String?) throws(CommandFailure) -> ResultPage
     ) throws(CommandFailure) {
         var table = table
@@ -171,20 +141,11 @@ struct Paging {
         case .human:
             if shown == 0 { try context.print(empty) }
             // Only on a terminal: a program that reads the output must not count this line as a result.
-            if next != nil, context.terminal.isTerminal { try context.print(context.painter(more, .faint)) }
+            if next != nil, context.terminal.isTerminal {
+                try context.print(context.painter("More results: use --limit or --all.", .faint))
+            }
         case .lines: break
-        case .json: try printDocument(document)
+        case .json: try context.print(json: PrettyJSON.document(member, document))
         }
-    }
-
-    private func printDocument(_ elements: [[UInt8]]) throws(CommandFailure) {
-        var writer = JSONWriter()
-        writer.openObject()
-        writer.key(member)
-        writer.openArray()
-        for element in elements { writer.raw(element) }
-        writer.closeArray()
-        writer.closeObject()
-        try context.print(json: writer.bytes)
     }
 }

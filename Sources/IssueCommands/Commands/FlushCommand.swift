@@ -9,8 +9,8 @@ struct FlushCommand: Command {
         "timeout", value: "TIME", "Maximum time to wait for all fates (default 30s)")
 
     static let specification = CommandSpecification(
-        "flush", "Forward pending records now and show the result", operands: .optional("DESTINATION"),
-        sections: [.init("Options", [timeout])],
+        name: "flush", summary: "Forward pending records now and show the result", operands: .optional("DESTINATION"),
+        sections: [("Options", [timeout])],
         notes: ["Exits with 75 if some of the records are still pending when the time is over."],
         examples: ["issuectl flush", "issuectl flush logzio --timeout 2min"])
 
@@ -19,14 +19,7 @@ struct FlushCommand: Command {
 
     init(_ arguments: ParsedArguments, at now: IssueTimestamp) throws(UsageError) {
         destination = arguments.operands.first
-        guard let text = arguments[Self.timeout] else {
-            timeout = .seconds(30)
-            return
-        }
-        guard let duration = DurationExpression.duration(text) else {
-            throw UsageError(text, of: Self.timeout, expected: DurationExpression.forms)
-        }
-        timeout = duration
+        timeout = try arguments.duration(Self.timeout) ?? .seconds(30)
     }
 
     func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
@@ -38,16 +31,15 @@ struct FlushCommand: Command {
         }
         let answer = try collector.flush(FlushParameters(destination: destination, timeout: timeout))
         let unfinished = answer.value.destinations.filter { isUnfinished($0, startedAt: context.now) }
-        switch context.format {
-        case .human:
-            if answer.value.destinations.isEmpty { try context.print("No destination is configured.") }
-            for destination in answer.value.destinations {
+        try context.print(answer, elements: "destinations") { reply in
+            guard !reply.destinations.isEmpty else { return ["No destination is configured."] }
+            return reply.destinations.flatMap { destination in
                 let earlier = before.first { $0.name == destination.name }?.ledger ?? Ledger()
-                try context.print(line(destination, since: earlier))
-                if let advice = destination.advice { try context.print("  " + TerminalSanitizer.line(advice)) }
+                return [
+                    line(destination, since: earlier), destination.advice.map { "  " + TerminalSanitizer.line($0) },
+                ]
+                .compactMap(\.self)
             }
-        case .json: try context.print(json: answer.json)
-        case .lines: for element in answer.elements(of: "destinations") { try context.print(json: element) }
         }
         guard unfinished.isEmpty else {
             let names = unfinished.map(\.name).joined(separator: ", ")

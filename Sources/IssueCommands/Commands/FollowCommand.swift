@@ -6,8 +6,8 @@ import UnixIO
 /// `issuectl follow`: shows new records as they arrive, until interrupted.
 struct FollowCommand: Command {
     static let specification = CommandSpecification(
-        "follow", "Show new records as they arrive, until interrupted",
-        sections: [.init("Filter", FilterOptions.ofRecords)],
+        name: "follow", summary: "Show new records as they arrive, until interrupted",
+        sections: [("Filter", FilterOptions.ofRecords)],
         notes: ["With --since, earlier records from that time on are shown first. " + FilterOptions.timeNote],
         examples: ["issuectl follow --severity error", "issuectl follow --ndjson --app shop"])
 

@@ -11,8 +11,8 @@ struct HistogramCommand: Command {
         "by", value: "WHAT", "\(HistogramDimension.allCases.map(\.rawValue).joined(separator: ", ")) (default total)")
 
     static let specification = CommandSpecification(
-        "histogram", "Show record counts over time",
-        sections: [.init("Filter", FilterOptions.all), .init("Output", [bucket, by])],
+        name: "histogram", summary: "Show record counts over time",
+        sections: [("Filter", FilterOptions.all), ("Output", [bucket, by])],
         notes: [
             "Counts the records of the last 24 hours unless --since or --until is given, including those that "
                 + "retention has removed. Counts older than a week are per hour. By app or group, the last line, *, counts "
@@ -40,26 +40,19 @@ struct HistogramCommand: Command {
             try arguments.choice(
                 Self.by, among: HistogramDimension.allCases.map(\.rawValue), HistogramDimension.init(rawValue:))
             ?? .total
-        guard let text = arguments[Self.bucket] else {
-            bucket = Self.fitting(filter, at: now)
-            return
+        let given = try arguments.value(of: Self.bucket, expected: "whole minutes, such as 5min, 1h or 1d") { text in
+            DurationExpression.duration(text).flatMap { $0 > .zero && $0.wholeMilliseconds % 60_000 == 0 ? $0 : nil }
         }
-        guard let span = DurationExpression.duration(text), span > .zero, span.wholeMilliseconds % 60_000 == 0 else {
-            throw UsageError(text, of: Self.bucket, expected: "whole minutes, such as 5min, 1h or 1d")
-        }
-        bucket = span
+        bucket = given ?? Self.fitting(filter, at: now)
     }
 
     func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
         let answer = try context.collector().histogram(
             HistogramParameters(filter: filter, bucket: bucket, by: dimension == .total ? nil : dimension))
-        switch context.format {
-        case .human:
-            let page = HistogramPage(
-                answer.value, bucket: bucket, by: dimension, width: context.width, painter: context.painter)
-            try context.print(page.lines)
-        case .json: try context.print(json: answer.json)
-        case .lines: for element in answer.elements(of: "series") { try context.print(json: element) }
+        try context.print(answer, elements: "series") { reply in
+            HistogramPage(
+                reply: reply, bucket: bucket, dimension: dimension, width: context.width, painter: context.painter
+            ).lines
         }
         return .success
     }
@@ -76,24 +69,14 @@ struct HistogramCommand: Command {
 
 /// The output of `histogram`: a bar for each bucket, or a line for each series.
 struct HistogramPage {
-    private let reply: HistogramReply
-    private let bucket: Duration
-    private let dimension: HistogramDimension
-    private let width: Int?
-    private let painter: Painter
+    let reply: HistogramReply
+    let bucket: Duration
+    let dimension: HistogramDimension
+    let width: Int?
+    let painter: Painter
 
     /// The width if the output is not a terminal.
     private static let defaultWidth = 80
-
-    init(
-        _ reply: HistogramReply, bucket: Duration, by dimension: HistogramDimension, width: Int?, painter: Painter
-    ) {
-        self.reply = reply
-        self.bucket = bucket
-        self.dimension = dimension
-        self.width = width
-        self.painter = painter
-    }
 
     var lines: [String] {
         guard reply.series.contains(where: { $0.sum > 0 }) else { return ["No records match."] }

@@ -9,10 +9,10 @@ struct ListCommand: Command {
         "sparkline", "Show the activity over time (default on terminals of 120 columns or more)")
 
     static let specification = CommandSpecification(
-        "list", "List issues, most recently active first",
+        name: "list", summary: "List issues, most recently active first",
         sections: [
-            .init("Filter", FilterOptions.all),
-            .init("Output", PagingOptions.options + [sparkline]),
+            ("Filter", FilterOptions.all),
+            ("Output", PagingOptions.options + [sparkline]),
         ],
         notes: [FilterOptions.timeNote],
         examples: ["issuectl list --severity error --since 24h", "issuectl list --app shop --order most --limit 10"])
@@ -37,8 +37,7 @@ struct ListCommand: Command {
         let collector = try context.collector()
         let table = Table(columns(hasSparkline: hasSparkline), width: context.width, painter: context.painter)
         try Paging(context: context, count: paging.count(in: context), member: "groups").run(
-            table, empty: filter == nil ? "No issues." : "No issues match.",
-            more: "More results: use --limit or --all."
+            table, empty: filter == nil ? "No issues." : "No issues match."
         ) { limit, after throws(CommandFailure) in
             let answer = try collector.list(
                 ListParameters(

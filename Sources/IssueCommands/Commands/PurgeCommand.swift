@@ -9,8 +9,8 @@ struct PurgeCommand: Command {
     static let yes = OptionSpecification("yes", short: "y", "Do not ask for confirmation")
 
     static let specification = CommandSpecification(
-        "purge", "Erase records permanently",
-        sections: [.init("Filter", FilterOptions.ofRecords), .init("Options", [dryRun, yes])],
+        name: "purge", summary: "Erase records permanently",
+        sections: [("Filter", FilterOptions.ofRecords), ("Options", [dryRun, yes])],
         notes: [
             "Erases the records that match all of the options, and lists where copies may remain. At least one option "
                 + "is required. Asks for confirmation; without a terminal, --yes is required. " + FilterOptions.timeNote
@@ -46,10 +46,7 @@ struct PurgeCommand: Command {
             }
         }
         let answer = try purge(isDryRun: isDryRun, collector, context)
-        switch context.format {
-        case .human: try context.print(lines(answer.value))
-        case .json, .lines: try context.print(json: answer.json)
-        }
+        try context.print(answer, text: lines)
         return .success
     }
 
@@ -57,11 +54,7 @@ struct PurgeCommand: Command {
         isDryRun: Bool, _ collector: Collector, _ context: CommandContext
     ) throws(CommandFailure) -> BrowserReply<PurgeReply> {
         let parameters = PurgeParameters(filter: filter, isDryRun: isDryRun ? true : nil)
-        let answer: BrowserReply<PurgeReply> = try collector.order(.purge, parameters.json) { reply in
-            context.publishProgress("\(Quantity.text(reply.count, "record"))")
-        }
-        context.publishProgress("")
-        return answer
+        return try context.order(.purge, parameters, on: collector) { Quantity.text($0.count, "record") }
     }
 
     private func lines(_ reply: PurgeReply) -> [String] {

@@ -6,10 +6,10 @@ import UnixIO
 /// `issuectl records`: lists single records.
 struct RecordsCommand: Command {
     static let specification = CommandSpecification(
-        "records", "List single records, newest first",
+        name: "records", summary: "List single records, newest first",
         sections: [
-            .init("Filter", FilterOptions.ofRecords),
-            .init("Output", PagingOptions.recordOptions),
+            ("Filter", FilterOptions.ofRecords),
+            ("Output", PagingOptions.recordOptions),
         ],
         notes: [FilterOptions.timeNote],
         examples: [
@@ -29,8 +29,7 @@ struct RecordsCommand: Command {
         let collector = try context.collector()
         let table = Table(Self.columns, width: context.width, painter: context.painter)
         try Paging(context: context, count: paging.count(in: context), member: "records").run(
-            table, empty: filter == nil ? "No records." : "No records match.",
-            more: "More results: use --limit or --all."
+            table, empty: filter == nil ? "No records." : "No records match."
         ) { limit, after throws(CommandFailure) in
             let answer = try collector.records(
                 RecordsParameters(filter: filter, order: paging.order, limit: limit, after: after))
@@ -67,7 +66,7 @@ struct RecordsCommand: Command {
 /// `issuectl show`: shows one record with all details.
 struct ShowCommand: Command {
     static let specification = CommandSpecification(
-        "show", "Show all details of a record, or of a group's newest record", operands: .one("ID"),
+        name: "show", summary: "Show all details of a record, or of a group's newest record", operands: .one("ID"),
         examples: ["issuectl show g92c9da597585468b", "issuectl show g92c9da597585468b --json"])
 
     private let id: String
@@ -77,12 +76,8 @@ struct ShowCommand: Command {
     }
 
     func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
-        let answer = try context.collector().show(id)
-        switch context.format {
-        case .human:
-            let page = RecordDetails(answer.value, now: context.now, width: context.width, painter: context.painter)
-            try context.print(page.lines)
-        case .json, .lines: try context.print(json: answer.json)
+        try context.print(try context.collector().show(id)) { reply in
+            RecordDetails(reply, now: context.now, width: context.width, painter: context.painter).lines
         }
         return .success
     }

@@ -8,8 +8,8 @@ struct RepairCommand: Command {
     static let list = OptionSpecification("list", short: "l", "Only list the databases")
 
     static let specification = CommandSpecification(
-        "repair", "Recover records from databases that were moved aside", operands: .optional("FILE"),
-        sections: [.init("Options", [list])],
+        name: "repair", summary: "Recover records from databases that were moved aside", operands: .optional("FILE"),
+        sections: [("Options", [list])],
         notes: [
             "A database that could not be used is moved aside, as issues.db.damaged-TIME next to the current one. "
                 + "Its readable records are stored again, as new records that name their old id and time; records that "
@@ -27,17 +27,12 @@ struct RepairCommand: Command {
 
     func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
         let notFound = parameters.file.map { "no database '\($0)' was moved aside: see issuectl repair --list" }
-        let answer: BrowserReply<RepairReply> = try context.collector(notFound: notFound).order(
-            .repair, parameters.json
-        ) {
-            reply in
-            context.publishProgress("\(Quantity.text(reply.recovered, "record")) recovered")
+        let collector = try context.collector(notFound: notFound)
+        let answer: Answer<RepairReply> = try context.order(
+            .repair, parameters, on: collector) { reply in
+            "\(Quantity.text(reply.recovered, "record")) recovered"
         }
-        context.publishProgress("")
-        switch context.format {
-        case .human: try context.print(lines(answer.value))
-        case .json, .lines: try context.print(json: answer.json)
-        }
+        try context.print(answer, text: lines)
         return answer.value.hopeless.isEmpty ? .success : .refused
     }
 

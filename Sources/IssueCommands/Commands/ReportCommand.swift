@@ -17,10 +17,10 @@ struct ReportCommand: Command {
     static let standardError = OptionSpecification("stderr", short: "s", "Also print each message to standard error")
 
     static let specification = CommandSpecification(
-        "report", "Report issues and print their ids", operands: .any("MESSAGE"),
+        name: "report", summary: "Report issues and print their ids", operands: .any("MESSAGE"),
         sections: [
-            .init("Record", ReportOptions.all),
-            .init("Options", [jsonLines, timeout, spool, id, quiet, standardError]),
+            ("Record", ReportOptions.all),
+            ("Options", [jsonLines, timeout, spool, id, quiet, standardError]),
         ],
         notes: [
             "Without MESSAGE, each line of standard input is a message. A rejected line is reported with its number; the others are stored, and the exit status is 1.",
@@ -42,14 +42,7 @@ struct ReportCommand: Command {
         if arguments.has(Self.jsonLines), !arguments.operands.isEmpty {
             throw UsageError("--json-lines reads standard input and takes no MESSAGE")
         }
-        if let text = arguments[Self.timeout] {
-            guard let duration = DurationExpression.duration(text) else {
-                throw UsageError(text, of: Self.timeout, expected: DurationExpression.forms)
-            }
-            timeout = duration
-        } else {
-            timeout = .seconds(10)
-        }
+        timeout = try arguments.duration(Self.timeout) ?? .seconds(10)
         if arguments[Self.id] == "" { throw UsageError("", of: Self.id, expected: "a non-empty text") }
         // Validated here, and evaluated again with the environment when the command runs.
         _ = try ReportOptions.template(arguments, variable: { _ in nil })
@@ -136,10 +129,7 @@ enum ReportOptions {
 
     private static func metadataObject(_ arguments: ParsedArguments) throws(UsageError) -> JSONValue? {
         var members: [JSONValue.Member] = []
-        for text in arguments.all(metadata) ?? [] {
-            guard let member = MetadataPair.member(text) else {
-                throw UsageError(text, of: metadata, expected: "KEY=VALUE")
-            }
+        for member in try arguments.values(of: metadata, expected: "KEY=VALUE", MetadataPair.member) ?? [] {
             members.removeAll { $0.key == member.key }
             members.append(member)
         }

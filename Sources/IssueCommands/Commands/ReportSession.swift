@@ -83,14 +83,7 @@ struct ReportSession {
     /// Prints the remaining output and returns the exit code.
     mutating func finish() -> ExitCode {
         if context.format == .json, !how.isQuiet {
-            var writer = JSONWriter()
-            writer.openObject()
-            writer.key("receipts")
-            writer.openArray()
-            for receipt in receipts { writer.raw(receipt) }
-            writer.closeArray()
-            writer.closeObject()
-            output(writer.bytes)
+            output(PrettyJSON.document("receipts", receipts))
         }
         return hasFailed ? .refused : .success
     }
@@ -379,10 +372,10 @@ package enum CallerName {
 
 /// Derives a producer's id from a key that the user chose.
 package enum ReportID {
-    /// Returns the key itself if it is a UUID, otherwise a UUID derived from it.
+    /// Returns the key itself if it is a UUID, otherwise a UUID of version 8 that is derived from it.
     package static func producer(for key: String) -> String {
         let lowercase = key.lowercased()
-        return isUUID(lowercase) ? lowercase : uuid(FNV1a.hash(key.utf8))
+        return isUUID(lowercase) ? lowercase : ProducerName.uuid(FNV1a.hash(key.utf8), version: 8)
     }
 
     private static func isUUID(_ text: String) -> Bool {
@@ -396,18 +389,6 @@ package enum ReportID {
                     || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(byte)
             }
         }
-    }
-
-    /// Returns a UUID of version 8, which leaves its bits to the application (RFC 9562, 5.8).
-    private static func uuid(_ bits: UInt128) -> String {
-        let version: UInt128 = 0xF << 76
-        let variant: UInt128 = 0x3 << 62
-        var marked = bits & ~version & ~variant
-        marked |= UInt128(0x8) << 76
-        marked |= UInt128(0x2) << 62
-        let digits = String(marked, radix: 16)
-        let padded = Array(String(repeating: "0", count: 32 - digits.count) + digits)
-        return [0..<8, 8..<12, 12..<16, 16..<20, 20..<32].map { String(padded[$0]) }.joined(separator: "-")
     }
 }
 

@@ -4,40 +4,35 @@ import Issues
 import UnixIO
 
 /// `issuectl resolve`: marks a group as resolved.
-struct ResolveCommand: Command {
+struct ResolveCommand: StateCommand {
     static let specification = CommandSpecification(
-        "resolve", "Mark an issue as resolved", operands: .one("GROUP"),
-        sections: [.init("Duration", [StateChange.untilNewerVersion])],
+        name: "resolve", summary: "Mark an issue as resolved", operands: .one("GROUP"),
+        sections: [("Duration", [untilNewerVersion])],
         notes: [
             "The next record of the issue reopens it. This is logged, and the record is forwarded ahead of any backlog. "
-                + "With \(StateChange.untilNewerVersion.spelling), only records of newer versions reopen it."
+                + "With \(untilNewerVersion.spelling), only records of newer versions reopen it."
         ],
         examples: [
             "issuectl resolve g92c9da597585468b", "issuectl resolve g92c9da597585468b --until-newer-version",
         ])
 
-    private let change: StateChange
+    let parameters: SetStateParameters
 
     init(_ arguments: ParsedArguments, at now: IssueTimestamp) throws(UsageError) {
-        change = StateChange(
-            SetStateParameters(
-                group: arguments.operands.first ?? "", state: .resolved,
-                untilNewerVersion: arguments.has(StateChange.untilNewerVersion) ? true : nil))
-    }
-
-    func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
-        try change.run(in: context)
+        parameters = SetStateParameters(
+            group: arguments.operands.first ?? "", state: .resolved,
+            untilNewerVersion: arguments.has(untilNewerVersion) ? true : nil)
     }
 }
 
 /// `issuectl mute`: stops forwarding the records of a group.
-struct MuteCommand: Command {
+struct MuteCommand: StateCommand {
     static let duration = OptionSpecification("for", value: "SPAN", "For this time span")
     static let until = OptionSpecification("until", short: "U", value: "TIME", "Until this time")
 
     static let specification = CommandSpecification(
-        "mute", "Stop forwarding an issue, but store and count it", operands: .one("GROUP"),
-        sections: [.init("Duration", [duration, until, StateChange.untilNewerVersion])],
+        name: "mute", summary: "Stop forwarding an issue, but store and count it", operands: .one("GROUP"),
+        sections: [("Duration", [duration, until, untilNewerVersion])],
         notes: [
             "New records of the issue are withheld from all destinations, even if it is reopened later. Without an option, it "
                 + "stays muted until it is reopened. SPAN is \(DurationExpression.forms), TIME is RFC 3339 or a date. Days "
@@ -45,70 +40,54 @@ struct MuteCommand: Command {
         ],
         examples: ["issuectl mute g92c9da597585468b --for 2h", "issuectl mute g92c9da597585468b --until 2026-12-01"])
 
-    private let change: StateChange
+    let parameters: SetStateParameters
 
     init(_ arguments: ParsedArguments, at now: IssueTimestamp) throws(UsageError) {
-        change = StateChange(
-            SetStateParameters(
-                group: arguments.operands.first ?? "", state: .muted, until: try Self.end(arguments, at: now),
-                untilNewerVersion: arguments.has(StateChange.untilNewerVersion) ? true : nil))
-    }
-
-    func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
-        try change.run(in: context)
+        parameters = SetStateParameters(
+            group: arguments.operands.first ?? "", state: .muted, until: try Self.end(arguments, at: now),
+            untilNewerVersion: arguments.has(untilNewerVersion) ? true : nil)
     }
 
     private static func end(_ arguments: ParsedArguments, at now: IssueTimestamp) throws(UsageError) -> IssueTimestamp?
     {
-        if let text = arguments[duration] {
-            guard arguments[until] == nil else { throw UsageError("--for and --until cannot be used together") }
-            guard let span = DurationExpression.duration(text), span > .zero else {
-                throw UsageError(text, of: duration, expected: DurationExpression.forms)
-            }
-            return now.advanced(by: span)
+        if arguments.has(duration), arguments.has(until) {
+            throw UsageError("--for and --until cannot be used together")
         }
-        guard let text = arguments[until] else { return nil }
-        guard let end = TimeExpression.moment(text, now: now), end > now else {
-            throw UsageError(text, of: until, expected: "a future time: RFC 3339 or a date")
+        let span = try arguments.value(of: duration, expected: DurationExpression.forms) { text in
+            DurationExpression.duration(text).flatMap { $0 > .zero ? $0 : nil }
         }
-        return end
+        if let span { return now.advanced(by: span) }
+        return try arguments.value(of: until, expected: "a future time: RFC 3339 or a date") { text in
+            TimeExpression.moment(text, now: now).flatMap { $0 > now ? $0 : nil }
+        }
     }
 }
 
 /// `issuectl reopen`: reopens a resolved or muted group.
-struct ReopenCommand: Command {
+struct ReopenCommand: StateCommand {
     static let specification = CommandSpecification(
-        "reopen", "Reopen a resolved or muted issue", operands: .one("GROUP"),
+        name: "reopen", summary: "Reopen a resolved or muted issue", operands: .one("GROUP"),
         examples: ["issuectl list --state muted", "issuectl reopen g92c9da597585468b"])
 
-    private let change: StateChange
+    let parameters: SetStateParameters
 
     init(_ arguments: ParsedArguments, at now: IssueTimestamp) throws(UsageError) {
-        change = StateChange(SetStateParameters(group: arguments.operands.first ?? "", state: .open))
-    }
-
-    func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
-        try change.run(in: context)
+        parameters = SetStateParameters(group: arguments.operands.first ?? "", state: .open)
     }
 }
 
-/// Changes the state of a group and shows the result. Shared by `resolve`, `mute` and `reopen`.
-struct StateChange {
-    static let untilNewerVersion = OptionSpecification(
-        "until-newer-version", "Until a version newer than all seen so far reports it")
+private let untilNewerVersion = OptionSpecification(
+    "until-newer-version", "Until a version newer than all seen so far reports it")
 
-    private let parameters: SetStateParameters
+/// A command that changes the state of a group and shows the result.
+private protocol StateCommand: Command {
+    var parameters: SetStateParameters { get }
+}
 
-    init(_ parameters: SetStateParameters) {
-        self.parameters = parameters
-    }
-
+extension StateCommand {
     func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
         let answer = try context.collector().setState(parameters)
-        switch context.format {
-        case .human: try context.print(line(answer.value.group, now: context.now))
-        case .json, .lines: try context.print(json: answer.json)
-        }
+        try context.print(answer) { [line($0.group, now: context.now)] }
         return .success
     }
 

@@ -6,7 +6,7 @@ import UnixIO
 /// `issuectl status`: shows the state of the daemon, its store and its destinations.
 struct StatusCommand: Command {
     static let specification = CommandSpecification(
-        "status", "Show the state of the daemon, its store and its destinations",
+        name: "status", summary: "Show the state of the daemon, its store and its destinations",
         notes: [
             "The ledger counts records since each destination exists. It balances if the number received is "
                 + "the sum of all fates. "
@@ -18,11 +18,8 @@ struct StatusCommand: Command {
 
     func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
         let answer = try context.collector().status()
-        switch context.format {
-        case .human:
-            let page = StatusPage(answer.value, now: context.now, width: context.width, painter: context.painter)
-            try context.print(page.lines)
-        case .json, .lines: try context.print(json: answer.json)
+        try context.print(answer) { status in
+            StatusPage(status: status, now: context.now, width: context.width, painter: context.painter).lines
         }
         // Monitoring can rely on the exit code alone.
         return answer.value.store.faults.isEmpty ? .success : .refused
@@ -31,17 +28,10 @@ struct StatusCommand: Command {
 
 /// The output of `status`.
 struct StatusPage {
-    private let status: DaemonStatus
-    private let now: IssueTimestamp
-    private let width: Int?
-    private let painter: Painter
-
-    init(_ status: DaemonStatus, now: IssueTimestamp, width: Int?, painter: Painter) {
-        self.status = status
-        self.now = now
-        self.width = width
-        self.painter = painter
-    }
+    let status: DaemonStatus
+    let now: IssueTimestamp
+    let width: Int?
+    let painter: Painter
 
     var lines: [String] {
         var page = TextPage(painter: painter)
@@ -61,7 +51,7 @@ struct StatusPage {
             page.add(["No destination configured. Issues are stored but not forwarded."], indent: 0)
         }
         for destination in status.destinations { show(destination, into: &page) }
-        page.add(LedgerTable(status.destinations, width: width, painter: painter).lines, indent: 0)
+        page.add(LedgerTable(destinations: status.destinations, width: width, painter: painter).lines, indent: 0)
         suppressions(into: &page)
         return page.lines
     }
@@ -163,15 +153,9 @@ extension SuppressionReason {
 
 /// The ledger as a column of numbers for each destination.
 struct LedgerTable {
-    private let destinations: [DestinationStatus]
-    private let width: Int?
-    private let painter: Painter
-
-    init(_ destinations: [DestinationStatus], width: Int?, painter: Painter) {
-        self.destinations = destinations
-        self.width = width
-        self.painter = painter
-    }
+    let destinations: [DestinationStatus]
+    let width: Int?
+    let painter: Painter
 
     var lines: [String] {
         guard !destinations.isEmpty else { return [] }

@@ -8,6 +8,18 @@ enum PrettyJSON {
         return lines
     }
 
+    /// Returns an object with one member, an array of elements that are JSON already.
+    static func document(_ member: String, _ elements: [[UInt8]]) -> [UInt8] {
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.key(member)
+            writer.openArray()
+            for element in elements { writer.raw(element) }
+            writer.closeArray()
+        }
+        return writer.bytes
+    }
+
     private static func append(
         _ value: JSONValue, before: String, after: String, depth: Int, width: Int, to lines: inout [String]
     ) {
@@ -48,9 +60,7 @@ enum PrettyJSON {
     }
 
     private static func minified(_ value: JSONValue) -> String {
-        var writer = JSONWriter()
-        writer.value(value)
-        return TerminalSanitizer.line(writer.text)
+        TerminalSanitizer.line(String(decoding: value.json, as: UTF8.self))
     }
 }
 

@@ -14,8 +14,8 @@ package enum Quantity {
     }
 
     /// Returns a count such as `1 record` or `2 records`.
-    static func text(_ number: some FixedWidthInteger, _ one: String, _ many: String? = nil) -> String {
-        "\(text(number)) \(number == 1 ? one : many ?? one + "s")"
+    static func text(_ number: some FixedWidthInteger, _ one: String) -> String {
+        "\(text(number)) \(number == 1 ? one : one + "s")"
     }
 
     /// Returns a size such as `512 B`, `1.4 KiB` or `20.0 GiB`, rounded down.

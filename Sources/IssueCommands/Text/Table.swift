@@ -144,12 +144,8 @@ package enum Fitting {
         return prefix + "…"
     }
 
-    static func pad(_ text: String, to width: Int, alignment: Alignment = .left) -> String {
-        let room = String(repeating: " ", count: max(0, width - DisplayWidth.of(text)))
-        switch alignment {
-        case .left: return text + room
-        case .right: return room + text
-        }
+    static func pad(_ text: String, to width: Int) -> String {
+        text + String(repeating: " ", count: max(0, width - DisplayWidth.of(text)))
     }
 
     /// Wraps a text at spaces. A part that exceeds the width gets a line of its own.
