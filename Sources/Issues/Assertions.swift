@@ -43,15 +43,7 @@ public enum Reported {
 
     /// Reports a failure if a condition is false, and then traps in debug builds.
     ///
-    /// Use this version for a condition that needs more than an expression.
-    ///
-    /// - Parameters:
-    ///   - message: The reason to report. Evaluated only if the condition is false.
-    ///   - fileID: The file ID of the reported location. Defaults to the caller's.
-    ///   - filePath: The file path of the reported location. Defaults to the caller's.
-    ///   - line: The line of the reported location. Defaults to the caller's.
-    ///   - column: The column of the reported location. Defaults to the caller's.
-    ///   - condition: Returns the condition to check.
+    /// Use this version for a condition that needs more than an expression. Otherwise like the version with an expression.
     public static func assert(
         _ message: @autoclosure () -> String = String(),
         fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column,

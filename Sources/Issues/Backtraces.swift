@@ -19,12 +19,7 @@ package enum BacktraceChoice: String, CaseIterable, Sendable {
         }
     }
 
-    /// Returns the return addresses of the calls above a mark on this thread.
-    ///
-    /// - Parameters:
-    ///   - level: The level of the report.
-    ///   - mark: The position in the call stack to start from.
-    /// - Returns: At most ``limit`` addresses; none if reports of this level include no backtrace.
+    /// Returns up to ``limit`` return addresses of this thread; none if reports of this level include no backtrace.
     static func addresses(for level: IssueLevel, above mark: CallStack.Mark) -> [UInt] {
         guard ProcessSettings.shared.backtrace.isWanted(for: level) else { return [] }
         return CallStack.returnAddresses(above: mark, atMost: limit)

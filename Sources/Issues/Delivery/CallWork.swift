@@ -22,11 +22,7 @@ protocol CallWork: AnyObject {
     func received(_ reply: VarlinkReply, at now: KernelInstant) -> Bool
     /// Handles a failed attempt to connect.
     func connectFailed(_ error: CollectorConnectionError, at now: KernelInstant)
-    /// Handles the end of a connection.
-    ///
-    /// - Parameters:
-    ///   - error: The reason.
-    ///   - wasUsed: Whether the daemon had replied on this connection.
+    /// Handles the end of a connection. `wasUsed` tells whether the daemon had replied on it.
     func disconnected(_ error: CollectorConnectionError, wasUsed: Bool)
 }
 

@@ -73,15 +73,8 @@ package struct CollectorConnection: ~Copyable {
 
     /// Calls a method as `stream` does, and returns the file descriptor that was passed with the replies.
     ///
-    /// The peer may pass any kind of descriptor, so check its status before reading from it.
-    ///
-    /// - Parameters:
-    ///   - method: The full name of the method, with its interface.
-    ///   - parameters: The parameters, a JSON object.
-    ///   - timeout: The timeout for each part. Nil waits indefinitely.
-    ///   - onReply: Receives a part. Returns false to stop; the connection cannot be used again then.
-    /// - Returns: The descriptor; nil if none was passed.
-    /// - Throws: The same errors as `stream`.
+    /// The peer may pass any kind of descriptor, so check its status before reading from it. Nil if none was passed. The
+    /// parameters and errors are those of `stream`.
     package mutating func streamTakingFile(
         _ method: String, json parameters: [UInt8], timeout: Duration? = .seconds(45), onReply: ([UInt8]) -> Bool
     ) throws(CollectorConnectionError) -> FileDescriptor? {

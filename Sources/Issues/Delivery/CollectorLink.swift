@@ -56,15 +56,7 @@ final class CollectorLink {
     private(set) var isWatched = true
     private var replies: ReplyReader
 
-    /// Adds a connected, non-blocking socket to a poller.
-    ///
-    /// - Parameters:
-    ///   - path: The path of the socket.
-    ///   - socket: The socket.
-    ///   - poller: Waits for the socket.
-    ///   - token: The token of the socket's events.
-    ///   - replyLimit: The maximum size of a reply, in bytes.
-    /// - Throws: `unreachable` if the socket cannot be waited for.
+    /// Adds a connected, non-blocking socket to a poller. `replyLimit` is the maximum size of a reply, in bytes.
     init(
         path: String, socket: consuming FileDescriptor, poller: LinkPoller, token: UInt64, replyLimit: Int
     ) throws(CollectorConnectionError) {

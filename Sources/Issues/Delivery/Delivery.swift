@@ -215,9 +215,6 @@ public struct DeliveryError: Error, Hashable, Sendable, CustomStringConvertible 
         /// The name of the code.
         public var rawValue: String
 
-        /// Creates a code.
-        ///
-        /// - Parameter rawValue: The name of the code.
         public init(rawValue: String) { self.rawValue = rawValue }
 
         /// The daemon rejected the record.

@@ -17,11 +17,7 @@ package struct RecordFit {
     private static let recordKeys = 32
     private static let allKeys = 256
 
-    /// Returns how many backtrace frames fit into the key limit of a record.
-    ///
-    /// - Parameters:
-    ///   - metadata: The metadata of the record. Nil for none.
-    ///   - causes: The number of causes of the record.
+    /// Returns how many backtrace frames fit into the key limit of a record with these metadata and causes.
     static func frames(beside metadata: JSONValue?, causes: Int) -> Int {
         var keysLeft = allKeys - recordKeys - causes * 3
         _ = metadata?.fits(keysLeft: &keysLeft, depth: .max)
@@ -97,13 +93,8 @@ extension JSONValue {
 }
 
 extension IssueReport {
-    /// Returns the report as a record for the wire.
-    ///
-    /// - Parameters:
-    ///   - application: The application's properties.
-    ///   - droppedBefore: The number of issues that were dropped before this one.
-    ///   - repeats: The number of identical reports that were coalesced into this one.
-    ///   - lastRepeat: The time of the last of them. Nil if there are none.
+    /// Returns the report as a record for the wire. `repeats` identical reports were coalesced into it, the last one at
+    /// `lastRepeat`.
     func record(
         application: ApplicationInfo, droppedBefore: Int, repeats: Int = 0, lastRepeat: IssueTimestamp? = nil
     ) -> IssueRecord {

@@ -53,34 +53,19 @@ enum ReportResult {
     case malformed
 
     init(_ reply: VarlinkReply) {
-        if let error = CollectorError(reply) {
-            self.init(error)
-        } else if let answer = try? ReportReply(json: reply.parameters) {
-            self = .receipts(answer.receipts)
-        } else {
-            self = .malformed
-        }
-    }
-
-    private init(_ error: CollectorError) {
-        switch error {
-        case .tooLarge(let limit):
-            self = .tooLarge(limit: limit)
-        case .busy(let delay):
-            self = .later(delay)
+        switch CollectorError(reply) {
+        case nil: self = (try? ReportReply(json: reply.parameters)).map { .receipts($0.receipts) } ?? .malformed
+        case .tooLarge(let limit): self = .tooLarge(limit: limit)
+        case .busy(let delay): self = .later(delay)
         case .invalidRecord, .invalidFilter, .invalidParameter, .denied, .permissionDenied, .expectedMore, .notFound:
-            self = .refused(error.description)
+            self = .refused(CollectorError(reply)?.description ?? "")
         case .noSpace, .interfaceNotFound, .methodNotFound, .methodNotImplemented, .unknown:
             // Another daemon, or a later version of this one, may accept the call.
             self = .later(nil)
         }
     }
 
-    /// Returns the outcome for one record of the call.
-    ///
-    /// - Parameters:
-    ///   - index: The index of the record in the call.
-    ///   - path: The socket of the daemon.
+    /// Returns the outcome for the record at an index of the call. `path` is the socket of the daemon.
     func outcome(at index: Int, path: String) -> ReceiptState.StoreResult {
         switch self {
         case .receipts(let receipts):

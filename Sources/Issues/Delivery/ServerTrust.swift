@@ -11,21 +11,14 @@ package struct ServerTrust: Sendable {
     package var isNamed: Bool
     /// An additional user id that may run the server, from `ISSUED_SOCKET_USER`. Nil for none.
     package var namedUser: UInt32?
+    /// The user id of this process.
     package var userID: UInt32
     /// Returns the user id of the daemon; nil if no such user exists. Called only when needed.
     package var daemonUser: @Sendable () -> UInt32?
     /// Returns the user id that represents users outside this process's user namespace; nil in the host's namespace.
     package var overflowUserID: @Sendable () -> UInt32?
 
-    /// Creates the rules for a socket.
-    ///
-    /// - Parameters:
-    ///   - isNamed: Whether the socket was named rather than found by searching.
-    ///   - namedUser: An additional user id that may run the server. Nil for none.
-    ///   - userID: The user id of this process.
-    ///   - daemonUser: Returns the user id of the daemon; nil if no such user exists.
-    ///   - overflowUserID: Returns the user id that represents users outside of this process's user
-    ///     namespace; nil in the host's namespace.
+    /// Creates the rules for a socket. The parameters are the properties.
     package init(
         isNamed: Bool, namedUser: UInt32? = nil, userID: UInt32 = CurrentProcess.userID,
         daemonUser: @escaping @Sendable () -> UInt32? = { UserDatabase.userID(named: "issued") },

@@ -321,7 +321,7 @@ package struct SpillSender: Sendable {
             var connection = try? CollectorConnection(
                 paths: paths, trust: trust, timeout: timeLeft(of: Self.connectTimeout))
         {
-            conversation: while let file = files.first {
+            while let file = files.popFirst() {
                 let call: [UInt8]
                 do throws(Errno) {
                     call = try open.read(file.name, limit: Self.fileLimit)
@@ -329,27 +329,19 @@ package struct SpillSender: Sendable {
                     call = []
                 } catch {
                     // Another run may be able to read it.
-                    _ = files.popFirst()
                     continue
                 }
                 guard SpillFolder.isCall(call, named: file.name) else {
                     // It can never be sent. How many issues it had is not known.
                     onLost?(1)
-                    _ = files.popFirst()
                     try? open.remove(file.name)
                     continue
                 }
-                switch send(call, on: &connection) {
-                case .delivered: break
-                case .never:
-                    // After a refused sequence number, the daemon continues only on a new connection.
-                    _ = files.popFirst()
-                    try? open.remove(file.name)
-                    break conversation
-                case .later: return
-                }
-                _ = files.popFirst()
+                let outcome = send(call, on: &connection)
+                guard outcome != .later else { return }
                 try? open.remove(file.name)
+                // After a refused sequence number, the daemon continues only on a new connection.
+                if outcome == .never { break }
             }
         }
         _ = consume lock

@@ -217,18 +217,7 @@ struct MetadataScalar: SingleValueEncodingContainer {
     func encode(_ value: String) { set(.init(value)) }
     func encode(_ value: Double) { set(.init(value)) }
     func encode(_ value: Float) { set(.init(Double("\(value)") ?? Double(value))) }
-    func encode(_ value: Int) { set(.init(value)) }
-    func encode(_ value: Int8) { set(.init(value)) }
-    func encode(_ value: Int16) { set(.init(value)) }
-    func encode(_ value: Int32) { set(.init(value)) }
-    func encode(_ value: Int64) { set(.init(value)) }
-    func encode(_ value: Int128) { set(.init(value)) }
-    func encode(_ value: UInt) { set(.init(value)) }
-    func encode(_ value: UInt8) { set(.init(value)) }
-    func encode(_ value: UInt16) { set(.init(value)) }
-    func encode(_ value: UInt32) { set(.init(value)) }
-    func encode(_ value: UInt64) { set(.init(value)) }
-    func encode(_ value: UInt128) { set(.init(value)) }
+    func encode(_ value: some BinaryInteger & Encodable) { set(.init(value)) }
 
     func encode(_ value: some Encodable) {
         MetadataEncoder.encode(value, into: node, budget: budget, path: codingPath)

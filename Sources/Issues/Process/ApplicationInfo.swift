@@ -55,13 +55,7 @@ extension ApplicationInfo {
         /// The name on the wire.
         public var rawValue: String
 
-        /// Creates an environment.
-        ///
-        /// - Parameter rawValue: The name on the wire.
         public init(rawValue: String) { self.rawValue = rawValue }
-        /// Creates an environment from a literal.
-        ///
-        /// - Parameter value: The name on the wire.
         public init(stringLiteral value: String) { rawValue = value }
 
         /// The environment of real users.
@@ -79,13 +73,7 @@ extension ApplicationInfo {
         /// The name on the wire.
         public var rawValue: String
 
-        /// Creates a kind of network connection.
-        ///
-        /// - Parameter rawValue: The name on the wire.
         public init(rawValue: String) { self.rawValue = rawValue }
-        /// Creates a kind of network connection from a literal.
-        ///
-        /// - Parameter value: The name on the wire.
         public init(stringLiteral value: String) { rawValue = value }
 
         /// A wireless local network.

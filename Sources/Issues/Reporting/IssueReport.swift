@@ -103,20 +103,8 @@ public struct IssueReport: Sendable {
             site: IssueSite(fileID: fileID, filePath: filePath, line: line, column: column, function: function))
     }
 
-    /// Creates a report for a caught error.
-    ///
-    /// The metadata of the scopes around the call is added; see `withIssueMetadata`.
-    ///
-    /// - Parameters:
-    ///   - error: The error.
-    ///   - message: A description of what the program was doing when the error occurred. Nil for none.
-    ///   - level: The level of the issue.
-    ///   - metadata: Metadata of the issue.
-    ///   - fileID: The file ID of the reported location. Defaults to the caller's.
-    ///   - filePath: The file path of the reported location. Defaults to the caller's.
-    ///   - line: The line of the reported location. Defaults to the caller's.
-    ///   - column: The column of the reported location. Defaults to the caller's.
-    ///   - function: The function of the reported location. Defaults to the caller's.
+    /// Creates a report for a caught error. `message` describes what the program was doing when it occurred; nil for none.
+    /// Otherwise like the version with a message only.
     public init(
         _ error: any Error, _ message: String? = nil, level: IssueLevel = .error, metadata: IssueMetadata = [:],
         fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line,
@@ -159,17 +147,29 @@ public struct IssueReport: Sendable {
         storage = Storage(content)
     }
 
-    /// Returns whether both reports are equal except for their times.
+    /// Returns whether both are equal except for their times, callers' notes and addresses.
     func isDuplicate(as other: IssueReport) -> Bool {
-        storage.content.isDuplicate(as: other.storage.content)
+        // Compares the location first: it usually differs, and the comparison is cheap.
+        site.line == other.site.line && site.column == other.site.column && level == other.level
+            && message == other.message && metadata == other.metadata && domain == other.domain
+            && code == other.code && causes == other.causes && isReportable == other.isReportable
+            && breadcrumbs == other.breadcrumbs && site.fileID.description == other.site.fileID.description
     }
 
     /// Replaces the error. The old error becomes the first cause of the new one.
     mutating func replaceError(by error: any Error) {
-        // A responder may return the same error that it received.
-        let reading = ErrorReading(error)
         var content = content
-        guard content.replaceError(by: error, reading) else { return }
+        let reading = ErrorReading(error)
+        let replaced = IssueCause(
+            domain: domain, code: code, message: content.error == nil ? message : content.errorMessage)
+        // A responder may return the same error that it received.
+        guard reading.cause != replaced else { return }
+        let older = causes
+        // For a report without an error, the message was passed to the responders as the error.
+        if content.error == nil { content.note = nil }
+        content.apply(error, reading)
+        // An error that wraps the old one has already listed it and its causes.
+        content.causes += ([replaced] + older).filter { !content.causes.contains($0) }
         self.content = content
     }
 }
@@ -199,28 +199,6 @@ extension IssueReport {
         var addresses: [UInt] = []
         /// The error's message, without that of the caller.
         var errorMessage = ""
-
-        /// Returns whether both are equal except for their times, callers' notes and addresses.
-        func isDuplicate(as other: Content) -> Bool {
-            // Compares the location first: it usually differs, and the comparison is cheap.
-            site.line == other.site.line && site.column == other.site.column && level == other.level
-                && message == other.message && metadata == other.metadata && domain == other.domain
-                && code == other.code && causes == other.causes && isReportable == other.isReportable
-                && breadcrumbs == other.breadcrumbs && site.fileID.description == other.site.fileID.description
-        }
-
-        /// Replaces the error. Returns false if the new one equals the old one.
-        mutating func replaceError(by error: any Error, _ reading: ErrorReading) -> Bool {
-            let replaced = IssueCause(domain: domain, code: code, message: self.error == nil ? message : errorMessage)
-            guard reading.cause != replaced else { return false }
-            let older = causes
-            // For a report without an error, the message was passed to the responders as the error.
-            if self.error == nil { note = nil }
-            apply(error, reading)
-            // An error that wraps the old one has already listed it and its causes.
-            causes += ([replaced] + older).filter { !causes.contains($0) }
-            return true
-        }
 
         mutating func apply(_ error: any Error, _ reading: ErrorReading) {
             message = note.map { "\($0): \(reading.message)" } ?? reading.message
@@ -319,12 +297,6 @@ public enum IssueSeverity: String, Sendable, Hashable, Codable, CaseIterable, Co
     /// A failure.
     case error
 
-    /// Returns whether a severity is lower than another.
-    ///
-    /// - Parameters:
-    ///   - left: A severity.
-    ///   - right: Another severity.
-    /// - Returns: True if `left` is `warning` and `right` is `error`.
     public static func < (left: Self, right: Self) -> Bool {
         left == .warning && right == .error
     }

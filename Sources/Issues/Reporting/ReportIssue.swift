@@ -60,16 +60,7 @@ public func reportIssue(
         at: IssueSite(fileID: fileID, filePath: filePath, line: line, column: column, function: function))
 }
 
-/// Reports an issue of level ``IssueLevel/error`` with metadata.
-///
-/// - Parameters:
-///   - message: A description of what went wrong. Nil reports "Issue reported".
-///   - metadata: Metadata of the issue. Evaluated only if a reporter or responder needs it.
-///   - fileID: The file ID of the reported location. Defaults to the caller's.
-///   - filePath: The file path of the reported location. Defaults to the caller's.
-///   - line: The line of the reported location. Defaults to the caller's.
-///   - column: The column of the reported location. Defaults to the caller's.
-///   - function: The function of the reported location. Defaults to the caller's.
+/// Reports an issue of level `error` with metadata. Otherwise like the version with a level.
 public func reportIssue(
     _ message: @autoclosure () -> String? = nil, metadata: @autoclosure () -> IssueMetadata,
     fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column,
@@ -103,17 +94,7 @@ public func reportIssue(
         at: IssueSite(fileID: fileID, filePath: filePath, line: line, column: column, function: function))
 }
 
-/// Reports a caught error with metadata.
-///
-/// - Parameters:
-///   - error: The error.
-///   - message: A description of what the program was doing when the error occurred. Nil for none.
-///   - metadata: Metadata of the issue. Evaluated only if a reporter or responder needs it.
-///   - fileID: The file ID of the reported location. Defaults to the caller's.
-///   - filePath: The file path of the reported location. Defaults to the caller's.
-///   - line: The line of the reported location. Defaults to the caller's.
-///   - column: The column of the reported location. Defaults to the caller's.
-///   - function: The function of the reported location. Defaults to the caller's.
+/// Reports a caught error with metadata, at level `error`. Otherwise like the version with a level.
 public func reportIssue(
     _ error: any Error, _ message: @autoclosure () -> String? = nil, metadata: @autoclosure () -> IssueMetadata,
     fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column,

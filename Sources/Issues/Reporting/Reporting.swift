@@ -59,17 +59,11 @@ enum Reporting {
             case .replaced(let error): report.replaceError(by: error)
             }
         }
-        notifyReporters(report)
+        report.notifyReporters()
         return .unhandled
     }
 
-    /// Sends a complete report to the reporters of the current scope.
-    static func notifyReporters(_ report: IssueReport) {
-        var pending = PendingReport(report)
-        notify(in: ReportingScope.here, pending: &pending, { nil }, { [:] })
-    }
-
-    private static func notify(
+    fileprivate static func notify(
         in box: ReportingScope.Box, pending: inout PendingReport, _ message: () -> String?,
         _ metadata: () -> IssueMetadata
     ) {
@@ -242,14 +236,7 @@ struct PendingReport {
     ///
     /// The caller's closures and the error's text are evaluated in the caller's scope, since they
     /// may report issues themselves.
-    ///
-    /// - Parameters:
-    ///   - reporter: The reporter.
-    ///   - message: The caller's message.
-    ///   - metadata: The caller's metadata.
-    ///   - reached: The deliveries that the report has already reached.
-    ///   - box: The caller's scope.
-    ///   - scope: The scope in which the reporter runs.
+    /// `box` is the caller's scope, and `scope` is that in which the reporter runs.
     mutating func notify(
         _ reporter: any IssueReporter, _ message: () -> String?, _ metadata: () -> IssueMetadata,
         _ reached: inout Set<ObjectIdentifier>, from box: ReportingScope.Box, in scope: ReportingScope.Box
@@ -288,4 +275,12 @@ enum ReportOutcome {
     case handled
     /// A responder dropped the report, and its consequences are skipped.
     case discarded
+}
+
+extension IssueReport {
+    /// Sends the report to the reporters of the current scope now, before the responders outside have received it.
+    package func notifyReporters() {
+        var pending = PendingReport(self)
+        Reporting.notify(in: ReportingScope.here, pending: &pending, { nil }, { [:] })
+    }
 }

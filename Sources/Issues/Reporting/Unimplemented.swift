@@ -31,16 +31,8 @@ public func unimplemented<each Argument, Result>(
     }
 }
 
-/// Returns a closure that reports an issue when it is called and then throws ``UnimplementedFailure``.
-///
-/// - Parameters:
-///   - description: A description of the closure, for example its name.
-///   - fileID: The file ID of the reported location. Defaults to the caller's.
-///   - filePath: The file path of the reported location. Defaults to the caller's.
-///   - function: The function or type of the reported location. Defaults to the caller's.
-///   - line: The line of the reported location. Defaults to the caller's.
-///   - column: The column of the reported location. Defaults to the caller's.
-/// - Returns: The closure.
+/// Returns a closure that reports an issue when it is called and then throws ``UnimplementedFailure``. Otherwise like
+/// the version that returns a placeholder.
 public func unimplemented<each Argument, Result>(
     _ description: @autoclosure @escaping @Sendable () -> String = "",
     fileID: StaticString = #fileID, filePath: StaticString = #filePath, function: StaticString = #function,
@@ -54,17 +46,8 @@ public func unimplemented<each Argument, Result>(
     }
 }
 
-/// Returns a closure that reports an issue when it is called and then throws a custom error.
-///
-/// - Parameters:
-///   - description: A description of the closure, for example its name.
-///   - failure: The error that the closure throws.
-///   - fileID: The file ID of the reported location. Defaults to the caller's.
-///   - filePath: The file path of the reported location. Defaults to the caller's.
-///   - function: The function or type of the reported location. Defaults to the caller's.
-///   - line: The line of the reported location. Defaults to the caller's.
-///   - column: The column of the reported location. Defaults to the caller's.
-/// - Returns: The closure.
+/// Returns a closure that reports an issue when it is called and then throws the error `failure`. Otherwise like the
+/// version that returns a placeholder.
 public func unimplemented<each Argument, Failure: Error, Result>(
     _ description: @autoclosure @escaping @Sendable () -> String = "",
     throwing failure: @autoclosure @escaping @Sendable () -> Failure,
@@ -78,17 +61,8 @@ public func unimplemented<each Argument, Failure: Error, Result>(
     }
 }
 
-/// Reports an issue immediately and returns a placeholder for a missing value.
-///
-/// - Parameters:
-///   - description: A description of the value, for example its name.
-///   - placeholder: The value to return.
-///   - fileID: The file ID of the reported location. Defaults to the caller's.
-///   - filePath: The file path of the reported location. Defaults to the caller's.
-///   - function: The function or type of the reported location. Defaults to the caller's.
-///   - line: The line of the reported location. Defaults to the caller's.
-///   - column: The column of the reported location. Defaults to the caller's.
-/// - Returns: The placeholder.
+/// Reports an issue immediately and returns a placeholder for a missing value. Otherwise like the version that returns
+/// a closure.
 @_disfavoredOverload
 public func unimplemented<Result>(
     _ description: @autoclosure @escaping @Sendable () -> String = "",

@@ -33,17 +33,7 @@ public func withErrorReporting<R>(
 
 /// Runs an operation with an optional result and reports the error that it throws.
 ///
-/// This version of `withErrorReporting` does not wrap the result in another optional.
-///
-/// - Parameters:
-///   - message: A description of the operation. Nil for none.
-///   - reporters: The reporters for this error and for issues during the operation. Nil keeps the current ones.
-///   - fileID: The file ID of the reported location. Defaults to the caller's.
-///   - filePath: The file path of the reported location. Defaults to the caller's.
-///   - line: The line of the reported location. Defaults to the caller's.
-///   - column: The column of the reported location. Defaults to the caller's.
-///   - body: The operation to run.
-/// - Returns: The value that the operation returns, or nil if it throws.
+/// The result is not wrapped in another optional. Otherwise like the version for other results.
 public func withErrorReporting<R>(
     _ message: @autoclosure () -> String? = nil, to reporters: [any IssueReporter]? = nil,
     fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column,

@@ -31,25 +31,14 @@ public struct ErrorResponder: Sendable {
         self.respond = respond
     }
 
-    /// Creates a responder for errors of one type.
-    init<Failure: Error>(
+    /// Creates a responder for errors of one type, or of all with `(any Error).self`.
+    private init<Failure: Error>(
         of type: Failure.Type, respond: @escaping @Sendable (Failure) throws -> Response
     ) {
         self.init { report in
             guard let error = report.propagatingError as? Failure else { return .notHandled }
             do {
                 return try respond(error)
-            } catch {
-                return .replaced(error)
-            }
-        }
-    }
-
-    /// Creates a responder for all errors.
-    init(respondToError respond: @escaping @Sendable (any Error) throws -> Response) {
-        self.init { report in
-            do {
-                return try respond(report.propagatingError)
             } catch {
                 return .replaced(error)
             }
@@ -64,16 +53,13 @@ extension ErrorResponder {
     ///   throws replaces the given one and goes to the next responder.
     /// - Returns: The responder.
     public static func receive(_ body: @escaping @Sendable (any Error) throws -> ErrorHandling) -> Self {
-        Self(respondToError: { Response(try body($0)) })
+        receive((any Error).self, body)
     }
 
-    /// Creates a responder that runs for every error and decides whether it is handled.
-    ///
-    /// - Parameter body: Returns whether the error is handled. An error that it throws replaces the
-    ///   given one and goes to the next responder.
-    /// - Returns: The responder.
+    /// Creates a responder that runs for every error and decides whether it is handled. Otherwise like the version that
+    /// receives the error.
     public static func receive(_ body: @escaping @Sendable () throws -> ErrorHandling) -> Self {
-        Self(respondToError: { _ in Response(try body()) })
+        receive((any Error).self) { _ in try body() }
     }
 
     /// Creates a responder that receives errors of one type and decides whether they are handled.
@@ -86,29 +72,15 @@ extension ErrorResponder {
     public static func receive<Failure: Error>(
         _ type: Failure.Type, _ body: @escaping @Sendable (Failure) throws -> ErrorHandling
     ) -> Self {
-        Self(of: type) { Response(try body($0)) }
+        Self(of: type) { try body($0) == .handled ? .handled : .notHandled }
     }
 
-    /// Creates a responder that runs for errors of one type and decides whether they are handled.
-    ///
-    /// - Parameters:
-    ///   - type: The type of the errors. Errors of other types are not handled.
-    ///   - body: Returns whether the error is handled. An error that it throws replaces the given
-    ///     one and goes to the next responder.
-    /// - Returns: The responder.
+    /// Creates a responder that runs for errors of one type and decides whether they are handled. Otherwise like the
+    /// version that receives the error.
     public static func receive<Failure: Error>(
         _ type: Failure.Type, _ body: @escaping @Sendable () throws -> ErrorHandling
     ) -> Self {
-        Self(of: type) { _ in Response(try body()) }
-    }
-}
-
-extension ErrorResponder.Response {
-    fileprivate init(_ handling: ErrorHandling) {
-        switch handling {
-        case .handled: self = .handled
-        case .notHandled: self = .notHandled
-        }
+        receive(type) { _ in try body() }
     }
 }
 
@@ -119,22 +91,13 @@ extension ErrorResponder {
     ///   to the next responder.
     /// - Returns: The responder.
     public static func handle(_ body: @escaping @Sendable (any Error) throws -> Void) -> Self {
-        Self(respondToError: {
-            try body($0)
-            return .handled
-        })
+        handle((any Error).self, body)
     }
 
-    /// Creates a responder that handles every error without receiving it.
-    ///
-    /// - Parameter body: Handles the error. An error that it throws replaces the given one and goes
-    ///   to the next responder.
-    /// - Returns: The responder.
+    /// Creates a responder that handles every error without receiving it. Otherwise like the version that receives the
+    /// error.
     public static func handle(_ body: @escaping @Sendable () throws -> Void) -> Self {
-        Self(respondToError: { _ in
-            try body()
-            return .handled
-        })
+        handle((any Error).self) { _ in try body() }
     }
 
     /// Creates a responder that handles errors of one type.
@@ -152,19 +115,12 @@ extension ErrorResponder {
         }
     }
 
-    /// Creates a responder that handles errors of one type without receiving them.
-    ///
-    /// - Parameters:
-    ///   - type: The type of the errors. Errors of other types are not handled.
-    ///   - body: Handles the error. An error that it throws replaces the given one and goes to the next responder.
-    /// - Returns: The responder.
+    /// Creates a responder that handles errors of one type without receiving them. Otherwise like the version that
+    /// receives the error.
     public static func handle<Failure: Error>(
         _ type: Failure.Type, _ body: @escaping @Sendable () throws -> Void
     ) -> Self {
-        Self(of: type) { _ in
-            try body()
-            return .handled
-        }
+        handle(type) { _ in try body() }
     }
 }
 
@@ -177,18 +133,13 @@ extension ErrorResponder {
     /// - Parameter body: Handles the error.
     /// - Returns: The responder.
     public static func handle(_ body: @escaping @Sendable (any Error) async throws -> Void) -> Self {
-        Self(respondToError: { inTask($0, body) })
+        handle((any Error).self, body)
     }
 
-    /// Creates a responder that handles every error in a new task without receiving it.
-    ///
-    /// The reporting thread does not wait for the task. An error that the task throws is reported
-    /// to the responders outside of this one.
-    ///
-    /// - Parameter body: Handles the error.
-    /// - Returns: The responder.
+    /// Creates a responder that handles every error in a new task without receiving it. Otherwise like the version that
+    /// receives the error.
     public static func handle(_ body: @escaping @Sendable () async throws -> Void) -> Self {
-        Self(respondToError: { inTask($0) { _ in try await body() } })
+        handle((any Error).self) { _ in try await body() }
     }
 
     /// Creates a responder that handles errors of one type in a new task.
@@ -203,30 +154,19 @@ extension ErrorResponder {
     public static func handle<Failure: Error>(
         _ type: Failure.Type, _ body: @escaping @Sendable (Failure) async throws -> Void
     ) -> Self {
-        Self(of: type) { inTask($0, body) }
+        Self(of: type) { error in
+            // The task inherits the responders outside of this one.
+            Task { await withErrorReporting { try await body(error) } }
+            return .handled
+        }
     }
 
-    /// Creates a responder that handles errors of one type in a new task without receiving them.
-    ///
-    /// The reporting thread does not wait for the task. An error that the task throws is reported
-    /// to the responders outside of this one.
-    ///
-    /// - Parameters:
-    ///   - type: The type of the errors. Errors of other types are not handled.
-    ///   - body: Handles the error.
-    /// - Returns: The responder.
+    /// Creates a responder that handles errors of one type in a new task without receiving them. Otherwise like the
+    /// version that receives the error.
     public static func handle<Failure: Error>(
         _ type: Failure.Type, _ body: @escaping @Sendable () async throws -> Void
     ) -> Self {
-        Self(of: type) { inTask($0) { _ in try await body() } }
-    }
-
-    private static func inTask<Failure: Error>(
-        _ error: Failure, _ body: @escaping @Sendable (Failure) async throws -> Void
-    ) -> Response {
-        // The task inherits the responders outside of this one.
-        Task { await withErrorReporting { try await body(error) } }
-        return .handled
+        handle(type) { _ in try await body() }
     }
 }
 
@@ -236,16 +176,13 @@ extension ErrorResponder {
     /// - Parameter body: Receives the error and returns the new one. An error that it throws is used as the new one.
     /// - Returns: The responder.
     public static func transform(_ body: @escaping @Sendable (any Error) throws -> any Error) -> Self {
-        Self(respondToError: { .replaced(try body($0)) })
+        transform((any Error).self, body)
     }
 
-    /// Creates a responder that replaces every error without receiving it. The old error becomes a cause of the new
-    /// one.
-    ///
-    /// - Parameter body: Returns the new error. An error that it throws is used as the new one.
-    /// - Returns: The responder.
+    /// Creates a responder that replaces every error without receiving it. Otherwise like the version that receives the
+    /// error.
     public static func transform(_ body: @escaping @Sendable () throws -> any Error) -> Self {
-        Self(respondToError: { _ in .replaced(try body()) })
+        transform((any Error).self) { _ in try body() }
     }
 
     /// Creates a responder that replaces errors of one type. The old error becomes a cause of the new one.
@@ -260,17 +197,12 @@ extension ErrorResponder {
         Self(of: type) { .replaced(try body($0)) }
     }
 
-    /// Creates a responder that replaces errors of one type without receiving them. The old error becomes a cause of
-    /// the new one.
-    ///
-    /// - Parameters:
-    ///   - type: The type of the errors. Errors of other types are not handled.
-    ///   - body: Returns the new error. An error that it throws is used as the new one.
-    /// - Returns: The responder.
+    /// Creates a responder that replaces errors of one type without receiving them. Otherwise like the version that
+    /// receives the error.
     public static func transform<Failure: Error>(
         _ type: Failure.Type, _ body: @escaping @Sendable () throws -> any Error
     ) -> Self {
-        Self(of: type) { _ in .replaced(try body()) }
+        transform(type) { _ in try body() }
     }
 }
 

@@ -43,17 +43,7 @@ public struct ErrorResponders: Sendable {
         }
     }
 
-    /// Reports an issue in the scope from which these responders were taken.
-    ///
-    /// - Parameters:
-    ///   - message: A description of what went wrong. Nil reports "Issue reported".
-    ///   - level: The level of the issue.
-    ///   - metadata: Metadata of the issue. It takes precedence over that of the scope.
-    ///   - fileID: The file ID of the reported location. Defaults to the caller's.
-    ///   - filePath: The file path of the reported location. Defaults to the caller's.
-    ///   - line: The line of the reported location. Defaults to the caller's.
-    ///   - column: The column of the reported location. Defaults to the caller's.
-    ///   - function: The function of the reported location. Defaults to the caller's.
+    /// Reports an issue in the scope from which these responders were taken. Otherwise like the version with an error.
     public func report(
         _ message: @autoclosure () -> String? = nil, level: IssueLevel = .error,
         metadata: @autoclosure () -> IssueMetadata = [:],
@@ -104,11 +94,6 @@ public enum ErrorHandling: Hashable, Sendable {
 extension IssueReport {
     /// The error that responders receive. A message without an error is wrapped in an ``IssueMessage``.
     package var propagatingError: any Error { error ?? IssueMessage(message) }
-
-    /// Sends the report to the reporters now, before the responders outside have received it.
-    package func notifyReporters() {
-        Reporting.notifyReporters(self)
-    }
 }
 
 /// The error that responders receive for an issue that was reported as a message only.
@@ -163,13 +148,7 @@ extension ResponderChain {
     }
 }
 
-/// Runs an operation with responders for everything that is reported during it.
-///
-/// - Parameters:
-///   - responders: The responders. The first one runs first, and all run before those of outer scopes.
-///   - operation: The operation to run.
-/// - Returns: The value that the operation returns.
-/// - Throws: The error that the operation throws.
+/// Runs an operation with responders for everything that is reported during it. Otherwise like the version with a list.
 public func withErrorResponders<R>(_ responders: ErrorResponder..., operation: () throws -> R) rethrows -> R {
     try withErrorResponders(responders, operation: operation)
 }

@@ -39,11 +39,6 @@ enum TestRun {
     /// Returns whether a process was started as a test run.
     ///
     /// The suffix .xctest counts only in the executable's name: a program may be given such a file as an argument.
-    ///
-    /// - Parameters:
-    ///   - executable: The path of the executable. Nil if unknown.
-    ///   - arguments: The command line, including the program's name.
-    ///   - variable: Returns the value of an environment variable; nil if it is not set.
     static func isAnnounced(executable: String?, arguments: [String], variable: (String) -> String?) -> Bool {
         if let name = executable?.split(separator: "/").last,
             name.hasSuffix(".xctest") || name == "xctest" || name == "swiftpm-testing-helper"

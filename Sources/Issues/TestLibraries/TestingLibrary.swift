@@ -41,12 +41,10 @@ enum TestingLibrary {
                 let location: SourceLocation = TestingValues.location(site),
                 let severity: Severity = TestingValues.severity(isWarning ? "warning" : "error")
             else { return false }
-            let comment: Comment? = message.flatMap { TestingValues.comment($0) }
-            _ = record(comment, severity, location)
+            _ = record(TestingValues.comment(message), severity, location)
             return true
         }
-        guard let types = TestingTypes.loaded else { return false }
-        return open(types.issue, types.comment, types.severity, types.location)
+        return TestingTypes.loaded.map { open($0.issue, $0.comment, $0.severity, $0.location) } ?? false
     }
 
     /// Records a caught error. Returns false if the library cannot be called.
@@ -60,12 +58,10 @@ enum TestingLibrary {
                     as: (@convention(thin) (any Error, Comment?, SourceLocation) -> Issue).self),
                 let location: SourceLocation = TestingValues.location(site)
             else { return false }
-            let comment: Comment? = message.flatMap { TestingValues.comment($0) }
-            _ = record(error, comment, location)
+            _ = record(error, TestingValues.comment(message), location)
             return true
         }
-        guard let types = TestingTypes.loaded else { return false }
-        return open(types.issue, types.comment, types.location)
+        return TestingTypes.loaded.map { open($0.issue, $0.comment, $0.location) } ?? false
     }
 }
 
@@ -81,8 +77,7 @@ extension TestingLibrary {
                     as: (@convention(thin) (Comment?, Bool, SourceLocation, () throws -> Void) -> Void).self),
                 let location: SourceLocation = TestingValues.location(site)
             else { return false }
-            let comment: Comment? = message.flatMap { TestingValues.comment($0) }
-            call(comment, isIntermittent, location, body)
+            call(TestingValues.comment(message), isIntermittent, location, body)
             return true
         }
         guard let types = TestingTypes.loaded else { return false }
@@ -112,8 +107,7 @@ extension TestingLibrary {
                 let call = unsafe LoadedSymbols.function(name, as: Call.self),
                 let location: SourceLocation = TestingValues.location(site)
             else { return false }
-            let comment: Comment? = message.flatMap { TestingValues.comment($0) }
-            await call(comment, isIntermittent, isolation, location, body)
+            await call(TestingValues.comment(message), isIntermittent, isolation, location, body)
             return true
         }
         guard let types = TestingTypes.loaded else { return false }
@@ -160,9 +154,9 @@ enum TestingValues {
             site.fileID.description, site.filePath.description, Int(clamping: site.line), Int(clamping: site.column))
     }
 
-    static func comment<Comment>(_ text: String) -> Comment? {
+    static func comment<Comment>(_ text: String?) -> Comment? {
         // The conformance is public, so no symbol name is needed.
-        guard let type = Comment.self as? any RawRepresentable<String>.Type else { return nil }
+        guard let text, let type = Comment.self as? any RawRepresentable<String>.Type else { return nil }
         return type.init(rawValue: text) as? Comment
     }
 

@@ -66,16 +66,7 @@ public typealias _AsyncThrowingBody = @concurrent () async throws -> Void
 ///
 /// Under Swift Testing this calls `withKnownIssue`, so everything that fails the test counts.
 /// Under XCTest and outside tests, only issues that are reported with this library count, on
-/// the operation's task and its child tasks.
-///
-/// - Parameters:
-///   - message: A description of the known issue. Nil for none.
-///   - isIntermittent: Whether the issue occurs only sometimes. If true, an operation without an issue is not reported.
-///   - fileID: The file ID of the reported location. Defaults to the caller's.
-///   - filePath: The file path of the reported location. Defaults to the caller's.
-///   - line: The line of the reported location. Defaults to the caller's.
-///   - column: The column of the reported location. Defaults to the caller's.
-///   - body: The operation to run. An error that it throws counts as a known issue and is not rethrown.
+/// the operation's task and its child tasks. The parameters are those of `withExpectedIssue`.
 public func _withKnownIssue(
     _ message: String? = nil, isIntermittent: Bool = false,
     fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column,
