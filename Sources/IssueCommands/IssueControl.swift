@@ -18,17 +18,7 @@ package struct IssueControl {
     // Without the common options, which `run` adds.
     private let context: CommandContext
 
-    /// Creates the program.
-    ///
-    /// - Parameters:
-    ///   - environment: Returns the value of an environment variable; nil if it is not set.
-    ///   - now: The time to which relative times refer.
-    ///   - terminal: The properties of the terminal.
-    ///   - input: The standard input.
-    ///   - output: The standard output and error.
-    ///   - files: Saves files that the daemon passes.
-    ///   - reporting: What `report` needs besides input and output.
-    ///   - connect: Connects to a socket; nil for the standard ones.
+    /// Creates the program. `connect` takes the path of a socket; nil for the standard ones.
     package init(
         environment: @escaping (String) -> String?, now: IssueTimestamp, terminal: TerminalInfo,
         input: any CommandInput, output: any CommandOutput,

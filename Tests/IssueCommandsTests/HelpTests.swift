@@ -1,51 +1,76 @@
+import Foundation
 import Testing
 
 @Suite("Help")
 struct HelpTests {
+    /// The names and summaries that `issuectl --help` lists.
+    private static let commands: [(name: String, summary: String)] = {
+        let lines = issuectl(["--help"]).output.split(separator: "\n", omittingEmptySubsequences: false)
+        return lines.drop { $0 != "Commands:" }.dropFirst().prefix { !$0.isEmpty }.map { line in
+            let name = line.drop { $0 == " " }.prefix { $0 != " " }
+            return (String(name), String(line[name.endIndex...].drop { $0 == " " }))
+        }
+    }()
+
     @Test("issuectl --help")
-    func program() {
+    func program() throws {
+        let help = issuectl(["--help"]).output
+        let list = Self.commands.map { command in
+            "  \(command.name.padding(toLength: 12, withPad: " ", startingAt: 0))  \(command.summary)\n"
+        }
+        #expect(list.contains("  report        Report issues and print their ids\n"))
+        #expect(list.contains("  dead-letters  List, requeue or export dead letters\n"))
         #expect(
-            issuectl(["--help"]).output == #"""
+            help == #"""
                 Usage: issuectl [OPTION...] COMMAND [ARGUMENT...]
 
                 Report issues to the issue daemon of this host, and query them.
 
                 Commands:
-                  report        Report issues and print their ids
-                  list          List issues, most recently active first
-                  records       List single records, newest first
-                  show          Show all details of a record, or of a group's newest record
-                  follow        Show new records as they arrive, until interrupted
-                  histogram     Show record counts over time
-                  resolve       Mark an issue as resolved
-                  mute          Stop forwarding an issue, but store and count it
-                  reopen        Reopen a resolved or muted issue
-                  status        Show the state of the daemon, its store and its destinations
-                  flush         Forward pending records now and show the result
-                  dead-letters  List, requeue or export dead letters
-                  backup        Copy the daemon's whole store while it runs
-                  repair        Recover records from databases that were moved aside
-                  purge         Erase records permanently
 
-                Options:
-                      --socket PATH  The daemon's socket (default: ISSUED_SOCKET or a standard
-                                     location)
-                      --json         Print one JSON document
-                      --ndjson       Print one JSON object per line, as received
-                      --color WHEN   Colour the output: auto, always or never
-                  -h, --help         Show this help
-                      --version      Show the version
+                """# + list.joined() + #"""
 
-                Run issuectl COMMAND --help for more about a command.
+                    Options:
+                          --socket PATH  The daemon's socket (default: ISSUED_SOCKET or a standard
+                                         location)
+                          --json         Print one JSON document
+                          --ndjson       Print one JSON object per line, as received
+                          --color WHEN   Colour the output: auto, always or never
+                      -h, --help         Show this help
+                          --version      Show the version
 
-                Exit status:
-                  0   success
-                  1   not found or refused; for status and repair also: a fault remains
-                  64  invalid command line
-                  69  the daemon is not reachable
-                  75  temporary failure: try again
+                    Run issuectl COMMAND --help for more about a command.
 
-                """#)
+                    Exit status:
+                      0   success
+                      1   not found or refused; for status and repair also: a fault remains
+                      64  invalid command line
+                      69  the daemon is not reachable
+                      75  temporary failure: try again
+
+                    """#)
+    }
+
+    @Test("Every command has a help text that begins with its summary, and is in the manual page")
+    func everyCommand() throws {
+        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        let manual = try String(contentsOf: root.appending(path: "Documentation/man/issuectl.1"), encoding: .utf8)
+        let named = Set(
+            manual.replacingOccurrences(of: "\\-", with: "-").replacingOccurrences(of: "\"", with: "").split(
+                separator: "\n"
+            )
+            .filter { $0.hasPrefix(".B ") || $0.hasPrefix(".BI ") }.compactMap {
+                $0.split(separator: " ").dropFirst().first
+            })
+        #expect(Self.commands.count >= 15)
+        for command in Self.commands {
+            #expect(named.contains(Substring(command.name)), "\(command.name) is not in the manual page")
+            let help = issuectl([command.name, "--help"]).output
+            #expect(help.hasPrefix("Usage: issuectl \(command.name) [OPTION...]"))
+            let paragraph = help.split(separator: "\n\n").dropFirst().first?.replacingOccurrences(of: "\n", with: " ")
+            #expect(paragraph == command.summary + ".")
+        }
     }
 
     @Test("issuectl report --help")
@@ -349,9 +374,7 @@ struct HelpTests {
         #expect(issuectl(words).output == issuectl(["list", "--help"]).output)
     }
 
-    @Test(
-        "No line of help is wider than 80 columns",
-        arguments: ["report", "list", "records", "show", "follow", "status", "flush"])
+    @Test("No line of help is wider than 80 columns", arguments: commands.map(\.name))
     func widths(command: String) {
         for line in issuectl([command, "--help"]).output.split(separator: "\n") where !line.hasPrefix("  issuectl ") {
             #expect(line.count <= 80)
