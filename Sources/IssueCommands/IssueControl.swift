@@ -255,7 +255,7 @@ struct CommandContext {
     ///   - member: The member of the reply whose elements `--ndjson` prints; nil to print the whole reply.
     ///   - text: Returns the lines for users.
     func print<Reply>(
-        _ answer: Answer<Reply>, elements member: String? = nil, text: (Reply) -> [String]
+        _ answer: BrowserReply<Reply>, elements member: String? = nil, text: (Reply) -> [String]
     ) throws(CommandFailure) {
         switch (format, member) {
         case (.human, _): try print(text(answer.value))
@@ -287,7 +287,7 @@ struct CommandContext {
     func order<Reply>(
         _ method: CollectorMethod, _ parameters: some JSONCodable, on collector: Collector,
         progress: (Reply) -> String
-    ) throws(CommandFailure) -> Answer<Reply> {
+    ) throws(CommandFailure) -> BrowserReply<Reply> {
         let answer = try collector.order(method, parameters.json) { publishProgress(progress($0)) }
         publishProgress("")
         return answer

@@ -52,7 +52,7 @@ enum FilterOptions {
             IssueFate.Outcome(name: $0.replacing("-", with: "_"))
         }
         filter.destination = arguments[destination]
-        func moment(_ option: OptionSpecification) throws(UsageError) -> Timestamp? {
+        func moment(_ option: OptionSpecification) throws(UsageError) -> IssueTimestamp? {
             try arguments.value(of: option, expected: TimeExpression.forms) { TimeExpression.moment($0, now: now) }
         }
         filter.since = try moment(since)

@@ -28,8 +28,9 @@ struct RepairCommand: Command {
     func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
         let notFound = parameters.file.map { "no database '\($0)' was moved aside: see issuectl repair --list" }
         let collector = try context.collector(notFound: notFound)
-        let answer: Answer<RepairReply> = try context.order(
-            .repair, parameters, on: collector) { reply in
+        let answer: BrowserReply<RepairReply> = try context.order(
+            .repair, parameters, on: collector
+        ) { reply in
             "\(Quantity.text(reply.recovered, "record")) recovered"
         }
         try context.print(answer, text: lines)

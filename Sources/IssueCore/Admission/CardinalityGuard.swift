@@ -136,11 +136,11 @@ package struct CardinalityGuard: Sendable {
     }
 
     private mutating func admit(
-        _ tally: WritableKeyPath<User, Tally>, _ limit: Limit, of uid: UInt32, at now: RecordLogInstant
+        _ window: WritableKeyPath<User, WindowCount>, _ limit: Limit, of uid: UInt32, at now: RecordLogInstant
     ) -> ApplicationVerdict {
         var user = users.peek(uid) ?? User()
-        guard Self.isBelowLimit(user[keyPath: tally], limit, at: now) else { return .overflow }
-        Self.count(&user[keyPath: tally], limit, at: now)
+        guard Self.isBelowLimit(user[keyPath: window], limit, at: now) else { return .overflow }
+        Self.count(&user[keyPath: window], limit, at: now)
         _ = users.insert(user, for: uid)
         return .allow
     }
@@ -200,15 +200,16 @@ package struct CardinalityGuard: Sendable {
         isBelowLimit(own, limit, at: now) && isBelowLimit(user, limit.times(applicationsAtOnce), at: now)
     }
 
-    private static func isBelowLimit(_ tally: WindowCount, _ limit: Limit, at now: RecordLogInstant) -> Bool {
-        limit.count <= 0 || tally.window < window(of: limit, at: now) || tally.count < limit.count
+    private static func isBelowLimit(_ counted: WindowCount, _ limit: Limit, at now: RecordLogInstant) -> Bool {
+        limit.count <= 0 || counted.window < window(of: limit, at: now) || counted.count < limit.count
     }
 
-    private static func count(_ tally: inout WindowCount, _ limit: Limit, at now: RecordLogInstant, by count: Int64 = 1)
-    {
+    private static func count(
+        _ counted: inout WindowCount, _ limit: Limit, at now: RecordLogInstant, by count: Int64 = 1
+    ) {
         let present = window(of: limit, at: now)
-        if tally.window < present { tally = WindowCount(window: present, count: 0) }
-        tally.count = tally.count.clampedSum(count)
+        if counted.window < present { counted = WindowCount(window: present, count: 0) }
+        counted.count = counted.count.clampedSum(count)
     }
 
     private static func window(of limit: Limit, at now: RecordLogInstant) -> Int64 {

@@ -109,7 +109,7 @@ package struct BucketLimit: Hashable, Sendable {
     /// The capacity, in tokens.
     package var burst: Int64
     package var refill: Rate
-    package var share = Share.whole
+    package var share = Percentage.whole
 
     package static let unlimited = BucketLimit(burst: 0, refill: .unlimited)
 

@@ -137,8 +137,8 @@ final class AlertLogger: Sendable {
         guard !suppressed.isNothing else { return }
         // Such as `1001: 140, 1002: 3, 2 more`.
         let users =
-            untold.users.map { "\($0.uid): \($0.count)" }
-            + (untold.otherUsers > 0 ? ["\(untold.otherUsers) more"] : [])
+            suppressed.users.map { "\($0.uid): \($0.count)" }
+            + (suppressed.otherUsers > 0 ? ["\(suppressed.otherUsers) more"] : [])
         log.log(
             suppressed.isUrgent ? .warning : .notice, .issueSuppressedAlerts,
             [

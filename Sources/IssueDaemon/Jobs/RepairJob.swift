@@ -49,7 +49,7 @@ struct RepairJob {
         while let (notes, next) = store.notes(above: last) {
             last = next
             try run.writer.perform { try $0.importSalvaged(notes) }
-            try run.goOn()
+            try run.checkCancellation()
         }
         let (records, unreadable) = (
             "\(reply.recovered - before.recovered)", "\(reply.unreadable - before.unreadable)"

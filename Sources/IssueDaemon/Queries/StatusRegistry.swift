@@ -37,7 +37,7 @@ final class StatusRegistry: Sendable {
         var connections = 0
         var forwarders: [Forwarder] = []
         /// The reason for which reports are refused, and the time since which they are.
-        var obstacle: (failure: StoreFailure, since: Timestamp)?
+        var obstacle: (failure: StoreFailure, since: IssueTimestamp)?
         var configurationFaults: [String] = []
         /// The advice for each destination that is paused because of its
         /// configuration, by name.
@@ -123,7 +123,7 @@ final class StatusRegistry: Sendable {
                 Int(clamping: $0)
             }
             if let (failure, since) = state.obstacle {
-                store.faults.append("reports are refused since \(since.text): \(failure)")
+                store.faults.append("reports are refused since \(since.description): \(failure)")
             }
             store.faults += databasesSetAside + state.configurationFaults + Self.credentialFaults(state)
         }
