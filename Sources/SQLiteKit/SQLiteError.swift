@@ -154,6 +154,8 @@ extension ResultCode {
     package static let cannotOpen = ResultCode(rawValue: SQLITE_CANTOPEN)
     package static let constraint = ResultCode(rawValue: SQLITE_CONSTRAINT)
     package static let misuse = ResultCode(rawValue: SQLITE_MISUSE)
+    /// The statement is not allowed; see ``Connection/restrictToReading()``.
+    package static let unauthorized = ResultCode(rawValue: SQLITE_AUTH)
     package static let notADatabase = ResultCode(rawValue: SQLITE_NOTADB)
 
     /// The snapshot of a reader is too old to start writing.

@@ -41,8 +41,51 @@ internal import CSQLite
         columnCount = unsafe sqlite3_column_count(statement)
     }
 
+    /// Compiles the first statement of a text that a user has written, and removes it from the text.
+    ///
+    /// Nil if the rest of the text contains only white space and comments.
+    ///
+    /// - Parameters:
+    ///   - text: The text as UTF-8. It must not contain NUL.
+    ///   - connection: A connection after ``Connection/restrictToReading()``.
+    /// - Throws: An error with the code `unauthorized` if the statement writes, or another error if it is invalid.
+    package init?(firstReadingIn text: inout ArraySlice<UInt8>, on connection: Connection) throws(SQLiteError) {
+        try connection.checkCancellation()
+        var prepared: OpaquePointer?
+        // An empty statement, as between two semicolons, yields no handle.
+        while unsafe prepared == nil, !text.isEmpty {
+            var used = 0
+            let code = unsafe text.withUnsafeBufferPointer { bytes in
+                unsafe bytes.withMemoryRebound(to: CChar.self) { characters in
+                    var tail: UnsafePointer<CChar>?
+                    let code = unsafe sqlite3_prepare_v3(
+                        connection.handle, characters.baseAddress, CInt(clamping: characters.count), 0, &prepared,
+                        &tail)
+                    if let start = characters.baseAddress, let tail = unsafe tail { used = unsafe tail - start }
+                    return code
+                }
+            }
+            guard code == SQLITE_OK else { throw connection.error(code, sql: nil) }
+            text = used > 0 ? text.dropFirst(used) : []
+        }
+        guard let statement = unsafe prepared else { return nil }
+        guard unsafe sqlite3_stmt_readonly(statement) != 0 else {
+            unsafe sqlite3_finalize(statement)
+            throw SQLiteError(code: .unauthorized, message: "the statement writes")
+        }
+        unsafe handle = statement
+        columnCount = unsafe sqlite3_column_count(statement)
+    }
+
     deinit {
         unsafe sqlite3_finalize(handle)
+    }
+
+    /// The names of the columns; empty for a statement that returns no rows.
+    package var columnNames: [String] {
+        (0..<columnCount).map { column in
+            unsafe sqlite3_column_name(handle, column).map { unsafe String(cString: $0) } ?? ""
+        }
     }
 
     /// Steps to the next row and reads it. Returns nil after the last row.
