@@ -10,6 +10,7 @@ let package = Package(
         .library(name: "IssuesFoundation", targets: ["IssuesFoundation"]),
         .executable(name: "issued", targets: ["issued"]),
         .executable(name: "issuectl", targets: ["issuectl"]),
+        .executable(name: "issued-sql", targets: ["issued-sql"]),
         .executable(name: "fake-logz", targets: ["fake-logz"]),
         .executable(name: "torture-issued", targets: ["torture-issued"]),
     ],
@@ -44,10 +45,12 @@ let package = Package(
                 "IssueStore", "Destinations", "HTTPTransfer", "IssueCore", "IssueProtocol", "UnixIO",
             ]),
         .target(name: "IssueCommands", dependencies: ["IssueBrowsing", "Issues", "IssueProtocol", "UnixIO"]),
+        .target(name: "IssueSQL", dependencies: ["IssueCommands", "IssueStore", "SQLiteKit", "UnixIO"]),
 
         // Layer 4: executables.
         .executableTarget(name: "issued", dependencies: ["IssueDaemon"]),
         .executableTarget(name: "issuectl", dependencies: ["IssueCommands"]),
+        .executableTarget(name: "issued-sql", dependencies: ["IssueCommands", "IssueSQL"]),
 
         // Tests, one target for each target above, and what they share.
         .target(name: "FakeLogz", dependencies: ["IssueProtocol", "UnixIO", "CTransfer"], path: "Tests/FakeLogz"),
@@ -96,6 +99,9 @@ let package = Package(
         .testTarget(
             name: "IssueCommandsTests",
             dependencies: ["IssueCommands", "IssueBrowsing", "Issues", "IssueProtocol", "UnixIO"]),
+        .testTarget(
+            name: "IssueSQLTests",
+            dependencies: ["IssueSQL", "IssueCommands", "IssueStore", "SQLiteKit", "UnixIO"]),
         .testTarget(
             name: "EndToEndTests",
             dependencies: [

@@ -11,7 +11,7 @@ package struct IssueControl {
         ReportCommand.self, ListCommand.self, RecordsCommand.self, ShowCommand.self, FollowCommand.self,
         HistogramCommand.self,
         ResolveCommand.self, MuteCommand.self, ReopenCommand.self, StatusCommand.self, FlushCommand.self,
-        DeadLettersCommand.self, BackupCommand.self, RepairCommand.self,
+        DeadLettersCommand.self, SQLCommand.self, BackupCommand.self, RepairCommand.self,
         PurgeCommand.self,
     ]
 
@@ -22,12 +22,12 @@ package struct IssueControl {
     package init(
         environment: @escaping (String) -> String?, now: IssueTimestamp, terminal: TerminalInfo,
         input: any CommandInput, output: any CommandOutput,
-        files: FileSaving, reporting: ReportSurroundings,
+        files: FileSaving, reporting: ReportSurroundings, sql: SQLAccess,
         connect: @escaping LinkFactory
     ) {
         context = CommandContext(
             environment: environment, now: now, terminal: terminal, input: input, output: output, files: files,
-            reporting: reporting, makeLink: connect)
+            reporting: reporting, sql: sql, makeLink: connect)
     }
 
     /// Runs the command that the arguments name. The program's name is not among the arguments.
@@ -125,7 +125,13 @@ package struct IssueControl {
 
 extension IssueControl {
     /// Runs the program with the real terminal and socket, and ends the process.
-    package static func runProcess(_ arguments: [String]) -> Never {
+    ///
+    /// - Parameters:
+    ///   - arguments: The arguments, without the program's own name.
+    ///   - sql: Opens a database; nil in a program without SQLite, which runs another program for this.
+    package static func runProcess(
+        _ arguments: [String], sql: ((_ path: String?) throws(CommandFailure) -> any SQLDatabase)? = nil
+    ) -> Never {
         // If the reader of the output leaves early, as `head` does, write(2) fails instead of a signal ending the
         // process: `report` still has to send its issues.
         try? Signal.pipe.ignore()
@@ -135,13 +141,52 @@ extension IssueControl {
         let control = IssueControl(
             environment: { ProcessEnvironment[$0] },
             now: IssueTimestamp(millisecondsSince1970: WallClock.nowMilliseconds),
-            terminal: TerminalInfo(isTerminal: terminal.isTerminal, columns: terminal.columns, rows: terminal.rows),
+            terminal: TerminalInfo(
+                isTerminal: terminal.isTerminal, columns: terminal.columns, rows: terminal.rows,
+                isInputTerminal: StandardStream.input.isTerminal),
             input: StandardInput(), output: output,
             files: .process,
             reporting: .process(),
+            sql: sql.map { .library($0) }
+                ?? .program { (name) throws(CommandFailure) in try ExtraProgram.replaceProcess(name, arguments) },
             connect: { (path) throws(CollectorConnectionError) in try IssueBrowser(socket: path).link() })
         let code = control.run(arguments)
         CurrentProcess.exit(code == .success && output.hasFailed ? ExitCode.refused.rawValue : code.rawValue)
+    }
+}
+
+/// A program that implements a command of `issuectl` and is installed with it.
+package enum ExtraProgram {
+    /// Runs the program in this process. Returns only by throwing.
+    ///
+    /// - Parameters:
+    ///   - name: The name of the program.
+    ///   - arguments: Its arguments.
+    /// - Throws: `CommandFailure` if it is not installed or cannot be run.
+    static func replaceProcess(_ name: String, _ arguments: [String]) throws(CommandFailure) -> Never {
+        let own = CurrentProcess.executable.map { FileSystem.parentFolder(of: $0) }
+        for folder in folders(of: own) {
+            do throws(Errno) {
+                try CurrentProcess.replace(by: "\(folder)/\(name)", arguments)
+            } catch .noSuchFile {
+                continue
+            } catch {
+                throw CommandFailure(.unavailable, "cannot run \(folder)/\(name) (\(error)): install issued again")
+            }
+        }
+        let places = folders(of: own).joined(separator: ", ")
+        throw CommandFailure(
+            .unavailable, "the program \(name) is missing (searched in \(places)): install issued again")
+    }
+
+    /// The folders to search, in order: that of `issuectl`, as in a build, and those of an installation.
+    ///
+    /// - Parameter own: The folder of `issuectl`; nil if it is unknown.
+    package static func folders(of own: String?) -> [String] {
+        let standard = "/usr/libexec/issued"
+        guard let own else { return [standard] }
+        let sibling = own.hasSuffix("/bin") ? ["\(own.dropLast(4))/libexec/issued"] : []
+        return [own] + sibling.filter { $0 != standard } + [standard]
     }
 }
 
@@ -196,6 +241,7 @@ struct CommandContext {
     var output: any CommandOutput
     var files: FileSaving
     var reporting: ReportSurroundings
+    var sql: SQLAccess
     fileprivate var makeLink: LinkFactory
 
     // The common options.
@@ -414,12 +460,18 @@ package struct TerminalInfo: Equatable, Sendable {
     package var isTerminal: Bool
     package var columns: Int?
     package var rows: Int?
+    /// `true` if standard input is a terminal.
+    package var isInputTerminal: Bool
 
-    package init(isTerminal: Bool, columns: Int? = nil, rows: Int? = nil) {
+    package init(isTerminal: Bool, columns: Int? = nil, rows: Int? = nil, isInputTerminal: Bool = false) {
         self.isTerminal = isTerminal
         self.columns = columns
         self.rows = rows
+        self.isInputTerminal = isInputTerminal
     }
+
+    /// `true` if a user types the input and sees the output.
+    var isInteractive: Bool { isTerminal && isInputTerminal }
 
     /// Returns the width to which tables are cut; nil if the output is not a terminal and must not be cut.
     func tableWidth(_ environment: (String) -> String?) -> Int? {

@@ -70,6 +70,25 @@ extension CurrentProcess {
 }
 
 extension CurrentProcess {
+    /// Runs another program in this process. Returns only by throwing.
+    ///
+    /// The program gets the environment and the standard streams of this process. Signals that this process ignores
+    /// stay ignored.
+    ///
+    /// - Parameters:
+    ///   - program: The path of the program.
+    ///   - arguments: The arguments, without the program's own name.
+    /// - Throws: The error of execv(3), such as `noSuchFile`.
+    package static func replace(by program: String, _ arguments: [String]) throws(Errno) -> Never {
+        // Never freed: this memory goes with the process, or the process ends after the error.
+        var words = unsafe ([program] + arguments).map { unsafe strdup($0) }
+        unsafe words.append(nil)
+        _ = unsafe execv(program, words)
+        throw .current
+    }
+}
+
+extension CurrentProcess {
     /// Makes malloc keep little unused memory in a process with several threads.
     ///
     /// Must be called before other threads exist.

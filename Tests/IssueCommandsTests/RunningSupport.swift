@@ -83,6 +83,8 @@ let noon = IssueTimestamp("2026-11-21T12:00:00Z") ?? IssueTimestamp(milliseconds
 func issuectl(
     _ arguments: [String], width: Int? = nil, rows: Int? = nil, environment: [String: String] = [:],
     input: [String] = [], bytes: [[UInt8]]? = nil, writes: Int = .max, caller: String? = nil, keeps: Bool = true,
+    isInputTerminal: Bool = false,
+    sql: SQLAccess = .program { (name) throws(CommandFailure) in throw CommandFailure(.unavailable, name) },
     _ script: ScriptedLink.Reply...
 ) -> Outcome {
     let link = ScriptedLink(script)
@@ -94,7 +96,8 @@ func issuectl(
     let surroundings = ScriptedSurroundings()
     let control = IssueControl(
         environment: { variables[$0] }, now: noon,
-        terminal: TerminalInfo(isTerminal: width != nil, columns: width, rows: rows),
+        terminal: TerminalInfo(
+            isTerminal: width != nil, columns: width, rows: rows, isInputTerminal: isInputTerminal),
         input: ScriptedInput(bytes ?? input.map { Array($0.utf8) }), output: output,
         files: FileSaving(
             check: { (destination) throws(CommandFailure) in
@@ -104,7 +107,7 @@ func issuectl(
                 if destination.hasPrefix("/full") { throw CommandFailure(.refused, "the disk is full") }
                 return destination.hasSuffix("/") ? destination + name : destination
             }),
-        reporting: surroundings.surroundings(caller: caller, keeps: keeps),
+        reporting: surroundings.surroundings(caller: caller, keeps: keeps), sql: sql,
         connect: { (path) throws(CollectorConnectionError) in
             if let path, path.hasPrefix("/absent") {
                 throw .unreachable(path: path, .noSuchFile)

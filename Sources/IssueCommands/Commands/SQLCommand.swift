@@ -1,0 +1,199 @@
+import IssueProtocol
+package import UnixIO
+
+/// `issuectl sql`: queries the database with SQL.
+///
+/// `issuectl` itself contains no SQLite. It runs the program `issued-sql`, which parses the same command line again and
+/// passes its own ``SQLAccess``.
+struct SQLCommand: Command {
+    static let database = OptionSpecification(
+        "database", value: "FILE", "Query this file, such as a copy made by issuectl backup (default: the daemon's)")
+    static let table = OptionSpecification("table", "Print a table (default on a terminal)")
+    static let csv = OptionSpecification("csv", "Print comma-separated values (default otherwise)")
+    static let limit = OptionSpecification(
+        "limit", short: "n", value: "NUMBER", "Maximum number of rows of each result (default \(defaultLimit))")
+    static let all = OptionSpecification("all", short: "a", "Show all rows")
+    static let timeout = OptionSpecification(
+        "timeout", value: "TIME", "Maximum time for each query (default 10s)")
+
+    static let specification = CommandSpecification(
+        "sql", "Query the database with SQL", operands: .optional("QUERY"),
+        sections: [
+            .init("Source", [database]),
+            .init("Output", [table, csv, limit, all, timeout]),
+        ],
+        notes: [
+            "Without QUERY, queries are read from standard input; each ends with a semicolon. Only SELECT, EXPLAIN and "
+                + "those PRAGMA statements that return a value are allowed. The database is opened read-only, while the "
+                + "daemon runs or not; that requires the rights of root or of the daemon's user.",
+            "The views issues, recent, ledgers and series_totals answer most questions. Storage.md describes them and "
+                + "the tables. --socket has no effect.",
+        ],
+        examples: [
+            "issuectl sql \"SELECT severity, records, app, title FROM issues LIMIT 10\"",
+            "issuectl sql --json \"SELECT * FROM recent LIMIT 100\"",
+            "issuectl sql --database copy.db <report.sql",
+        ])
+
+    private static let defaultLimit = 1000
+    /// A longer text without the end of a statement is refused.
+    private static let maxQueryBytes = 1 << 20
+
+    private let query: String?
+    private let path: String?
+    private let format: SQLFormat?
+    private let bounds: SQLBounds
+
+    init(_ arguments: ParsedArguments, at now: Timestamp) throws(UsageError) {
+        query = arguments.operands.first
+        path = arguments[Self.database]
+        let formats = [Self.table, Self.csv, CommonOptions.json, CommonOptions.lines].filter { arguments.has($0) }
+        guard formats.count < 2 else {
+            throw UsageError("\(formats[0].spelling) and \(formats[1].spelling) cannot be used together")
+        }
+        format = arguments.has(Self.table) ? .table : arguments.has(Self.csv) ? .csv : nil
+        let limit = try arguments.integer(Self.limit, in: 1...Int64(Int32.max)) ?? Int64(Self.defaultLimit)
+        var timeout = Duration.seconds(10)
+        if let text = arguments[Self.timeout] {
+            guard let time = DurationExpression.duration(text), time > .zero else {
+                throw UsageError(text, of: Self.timeout, expected: DurationExpression.forms)
+            }
+            timeout = time
+        }
+        bounds = SQLBounds(rows: arguments.has(Self.all) ? .max : Int(limit), time: timeout)
+    }
+
+    func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
+        switch context.sql {
+        case .program(let run): return try run("issued-sql")
+        case .library(let open):
+            let database = try open(path)
+            if let query {
+                var rest = ArraySlice(query.utf8)
+                try run(&rest, on: database, context)
+            } else {
+                try runInput(on: database, context)
+            }
+            return .success
+        }
+    }
+
+    /// Runs the queries of standard input, each as soon as it is complete.
+    private func runInput(on database: any SQLDatabase, _ context: CommandContext) throws(CommandFailure) {
+        let isInteractive = context.terminal.isInteractive
+        if isInteractive { context.warn("end each query with a semicolon, and the input with Ctrl-D") }
+        var text: [UInt8] = []
+        prompt(isInteractive, isContinued: false, context)
+        while let more = context.input.read() {
+            text += more
+            guard text.count <= Self.maxQueryBytes else {
+                throw CommandFailure(.refused, "the query is longer than \(Quantity.bytes(Int64(Self.maxQueryBytes)))")
+            }
+            // A line feed can be the end of a query, but a query is never split at the end of a read.
+            if text.last == UInt8(ascii: "\n"), database.isComplete(String(decoding: text, as: UTF8.self)) {
+                try runInput(text, isInteractive, on: database, context)
+                text = []
+            }
+            prompt(isInteractive, isContinued: text.contains { $0 > 0x20 }, context)
+        }
+        try runInput(text, isInteractive, on: database, context)
+        if isInteractive { context.output.writeError([UInt8(ascii: "\n")]) }
+    }
+
+    private func prompt(_ isInteractive: Bool, isContinued: Bool, _ context: CommandContext) {
+        if isInteractive { context.output.writeError(Array((isContinued ? "  -> " : "sql> ").utf8)) }
+    }
+
+    private func runInput(
+        _ text: [UInt8], _ isInteractive: Bool, on database: any SQLDatabase, _ context: CommandContext
+    ) throws(CommandFailure) {
+        var rest = text[...]
+        do throws(CommandFailure) {
+            try run(&rest, on: database, context)
+        } catch {
+            // A user corrects the query; a script must not continue.
+            guard isInteractive, let message = error.message else { throw error }
+            context.warn(message)
+        }
+    }
+
+    private func run(
+        _ text: inout ArraySlice<UInt8>, on database: any SQLDatabase, _ context: CommandContext
+    ) throws(CommandFailure) {
+        guard !text.contains(0) else { throw CommandFailure(.refused, "the query contains a NUL character") }
+        while let result = try database.runFirst(of: &text, within: bounds) {
+            try context.print(result, as: format(in: context))
+            if result.isCut {
+                context.warn("only the first \(result.rows.count) rows are shown: use --limit or --all for more")
+            }
+        }
+    }
+
+    private func format(in context: CommandContext) -> SQLFormat {
+        switch context.format {
+        case .json: .json
+        case .lines: .lines
+        case .human: format ?? (context.terminal.isTerminal ? .table : .csv)
+        }
+    }
+}
+
+/// How `issuectl sql` reaches SQLite.
+package enum SQLAccess {
+    /// Runs the program with this name in this process, with the same arguments. Returns only in tests.
+    case program((_ name: String) throws(CommandFailure) -> ExitCode)
+    /// Opens a database in this process. Nil for the daemon's.
+    case library((_ path: String?) throws(CommandFailure) -> any SQLDatabase)
+}
+
+/// A database that is open for reading.
+package protocol SQLDatabase {
+    /// Returns `true` if a text ends with a complete statement.
+    func isComplete(_ text: String) -> Bool
+
+    /// Runs the first statement of a text and removes it from the text.
+    ///
+    /// - Parameters:
+    ///   - text: The text as UTF-8, without NUL.
+    ///   - bounds: The limits of the result.
+    /// - Returns: The result; nil if the text contains no further statement.
+    /// - Throws: `CommandFailure` if the statement is invalid, not allowed, too slow, or its result too large.
+    func runFirst(of text: inout ArraySlice<UInt8>, within bounds: SQLBounds) throws(CommandFailure) -> SQLResult?
+}
+
+/// The limits of the result of a query.
+package struct SQLBounds: Equatable, Sendable {
+    /// The maximum number of rows. Further rows are left out.
+    package var rows: Int
+    /// The maximum duration. A query that takes longer fails.
+    package var time: Duration
+
+    package init(rows: Int, time: Duration) {
+        self.rows = rows
+        self.time = time
+    }
+}
+
+/// The result of a query.
+package struct SQLResult: Sendable {
+    /// The names of the columns; empty for a statement that returns no rows.
+    package var columns: [String]
+    package var rows: [[SQLValue]]
+    /// `true` if there are more rows.
+    package var isCut: Bool
+
+    package init(columns: [String], rows: [[SQLValue]], isCut: Bool = false) {
+        self.columns = columns
+        self.rows = rows
+        self.isCut = isCut
+    }
+}
+
+/// A value of SQL.
+package enum SQLValue: Equatable, Sendable {
+    case null
+    case integer(Int64)
+    case real(Double)
+    case text(String)
+    case blob([UInt8])
+}

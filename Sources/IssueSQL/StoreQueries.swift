@@ -1,0 +1,238 @@
+package import IssueCommands
+import IssueStore
+import SQLiteKit
+import UnixIO
+
+/// Queries that a user has written, on the daemon's database or a copy of it.
+///
+/// The database is opened read-only, and only statements that read are allowed. A result is collected before any of it
+/// is printed, so that a slow reader of the output holds no snapshot: snapshots keep the daemon from restarting the WAL.
+package final class StoreQueries: SQLDatabase {
+    private let connection: Connection
+    private let path: String
+    private let limits: Limits
+
+    /// The limits that no option changes.
+    package struct Limits: Sendable {
+        /// The maximum size of a result, in bytes.
+        package var resultBytes = 64 << 20
+        /// The size of the WAL, in bytes, above which a query is interrupted. The daemon interrupts its own queries at
+        /// the same size.
+        package var walBytes: Int64 = 32 << 20
+
+        package init() {}
+    }
+
+    /// How long to wait for a lock. Readers wait only while the WAL is recovered after a crash.
+    private static let busyTimeout: Duration = .seconds(5)
+
+    /// Opens a database.
+    ///
+    /// - Parameters:
+    ///   - path: The path of the file; nil for the daemon's database at its standard path.
+    ///   - limits: The limits of all queries.
+    /// - Throws: `CommandFailure` if the file cannot be read or is not a database of issued.
+    package init(path: String?, limits: Limits = Limits()) throws(CommandFailure) {
+        let name =
+            path
+            ?? Self.standardPath(
+                userID: CurrentProcess.userID, environment: { Environment[$0] },
+                home: UserDatabase.homeFolder(of: CurrentProcess.userID))
+        // SQLite rejects a symbolic link, since its WAL would be next to the link's target.
+        self.path = (try? FileSystem.resolvedPath(name)) ?? name
+        self.limits = limits
+        do throws(SQLiteError) {
+            connection = try Connection(path: self.path, mode: .readOnly, busyTimeout: Self.busyTimeout)
+            let application = try connection.pragma("application_id")
+            let version = try connection.pragma("user_version")
+            guard application == Int64(Schema.applicationID) else {
+                throw SQLiteError(code: .notADatabase, message: "it is not a database of issued")
+            }
+            guard version <= Int64(Schema.migrator.newestVersion) else {
+                throw SQLiteError(code: .notADatabase, message: "a newer version of issued created it")
+            }
+            // Loads the schema. Without it, SQLite reports an unknown column as a change of the schema.
+            _ = try connection.withStatement("SELECT count(*) FROM sqlite_schema") { statement throws(SQLiteError) in
+                try statement.first { $0.int64(0) }
+            }
+        } catch {
+            throw Self.failure(toOpen: name, error)
+        }
+        connection.setLongestValue(bytes: limits.resultBytes)
+        connection.restrictToReading()
+    }
+
+    /// Returns the path of the daemon's database.
+    ///
+    /// - Parameters:
+    ///   - userID: The user. If they have a daemon of their own, it is that daemon's database.
+    ///   - environment: Returns an environment variable.
+    ///   - home: The user's home folder, if `HOME` is not set.
+    package static func standardPath(
+        userID: UInt32, environment: (String) -> String?, home: String?
+    ) -> String {
+        let ofTheHost = "/var/lib/issued/issues.db"
+        guard userID != 0 else { return ofTheHost }
+        // Relative paths are ignored, as the daemon does.
+        func folder(_ name: String) -> String? { environment(name).flatMap { $0.hasPrefix("/") ? $0 : nil } }
+        let stateFolder = folder("XDG_STATE_HOME") ?? (folder("HOME") ?? home).map { "\($0)/.local/state" }
+        guard let stateFolder else { return ofTheHost }
+        let own = "\(stateFolder)/issued/issues.db"
+        return (try? FileSystem.status(of: own)) == nil ? ofTheHost : own
+    }
+
+    package func isComplete(_ text: String) -> Bool { SQLText.isComplete(text) }
+
+    package func runFirst(
+        of text: inout ArraySlice<UInt8>, within bounds: SQLBounds
+    ) throws(CommandFailure) -> SQLResult? {
+        let guarding = WALGuard(path: "\(path)-wal", maxBytes: limits.walBytes, interrupting: connection)
+        connection.setDeadline(.after(bounds.time))
+        defer { connection.setDeadline(nil) }
+        do throws(SQLiteError) {
+            defer { guarding.end() }
+            guard let statement = try Statement(firstReadingIn: &text, on: connection) else { return nil }
+            return try read(statement, atMost: bounds.rows)
+        } catch {
+            throw failure(error, bounds, isForWAL: guarding.hasInterrupted)
+        }
+    }
+
+    private func read(_ statement: borrowing Statement, atMost most: Int) throws(SQLiteError) -> SQLResult {
+        var result = SQLResult(columns: statement.columnNames, rows: [])
+        var bytes = 0
+        while let row = try statement.step({ row in result.columns.indices.map { SQLValue(row, column: $0) } }) {
+            guard result.rows.count < most else {
+                result.isCut = true
+                break
+            }
+            bytes += row.reduce(0) { $0 + $1.size }
+            guard bytes <= limits.resultBytes else {
+                throw SQLiteError(code: .tooBig, message: "result too large")
+            }
+            result.rows.append(row)
+        }
+        statement.reset()
+        return result
+    }
+
+    private func failure(_ error: SQLiteError, _ bounds: SQLBounds, isForWAL: Bool) -> CommandFailure {
+        switch error.code {
+        case .interrupted where isForWAL:
+            CommandFailure(
+                .tryAgain,
+                "the query was ended, since it kept the daemon from shortening its write-ahead log: try again, or query "
+                    + "a copy (issuectl backup)")
+        case .interrupted:
+            CommandFailure(
+                .tryAgain,
+                "the query took longer than \(bounds.time.components.seconds) s: ask for less, or allow more with "
+                    + "--timeout")
+        case .unauthorized:
+            CommandFailure(
+                .refused,
+                "the statement is not allowed: only SELECT, EXPLAIN and PRAGMA statements that return a value are")
+        case .tooBig:
+            CommandFailure(
+                .refused, "the result is larger than \(limits.resultBytes >> 20) MiB: ask for less with WHERE or LIMIT")
+        case .error:
+            CommandFailure(
+                .refused, "the query is invalid: \(error.message) (for the tables: issuectl sql 'PRAGMA table_list')")
+        case .busy: CommandFailure(.tryAgain, "the database is locked: try again")
+        default:
+            CommandFailure(
+                .refused,
+                error.isCorruption
+                    ? "the database is damaged: \(error.text): see issuectl repair --help"
+                    : "the query failed: \(error.text)")
+        }
+    }
+
+    private static func failure(toOpen path: String, _ error: SQLiteError) -> CommandFailure {
+        switch error.code {
+        case .cannotOpen where error.systemErrno == Errno.noSuchFile.rawValue:
+            CommandFailure(.refused, "there is no database at \(path): name the file with --database")
+        case .cannotOpen where [Errno.accessDenied, .notPermitted].contains { $0.rawValue == error.systemErrno }:
+            CommandFailure(
+                .refused, "permission denied for \(path): run this as root or as the daemon's user, such as with sudo")
+        case .notADatabase: CommandFailure(.refused, "cannot use \(path): \(error.message)")
+        case .busy: CommandFailure(.tryAgain, "the database \(path) is locked: try again")
+        default: CommandFailure(.refused, "cannot open \(path): \(error.text)")
+        }
+    }
+}
+
+extension SQLValue {
+    fileprivate init(_ row: borrowing Row, column: Int) {
+        switch row.type(column) {
+        case .null: self = .null
+        case .integer: self = .integer(row.int64(column))
+        case .real: self = .real(row.double(column))
+        case .text: self = .text(row.text(column))
+        case .blob: self = .blob(row.bytes(column))
+        }
+    }
+
+    /// The approximate size in memory, in bytes.
+    fileprivate var size: Int {
+        switch self {
+        case .null, .integer, .real: 16
+        case .text(let text): 16 + text.utf8.count
+        case .blob(let bytes): 16 + bytes.count
+        }
+    }
+}
+
+/// Interrupts a query while the WAL grows beyond a limit.
+///
+/// The snapshot of a query keeps the daemon from restarting the WAL. At 48 MiB, the daemon stores nothing any more.
+private final class WALGuard: Sendable {
+    private struct State {
+        var isOver = false
+        var hasInterrupted = false
+    }
+
+    private static let interval: Duration = .milliseconds(100)
+
+    private let state = Monitor(State())
+    private let handle: InterruptHandle
+
+    /// Begins to watch the WAL. A WAL that is large already may be left over, so only growth counts.
+    ///
+    /// - Parameters:
+    ///   - path: The path of the WAL.
+    ///   - maxBytes: The size above which the query is interrupted.
+    ///   - connection: The connection of the query.
+    init(path: String, maxBytes: Int64, interrupting connection: Connection) {
+        handle = connection.interruptHandle
+        let limit = max(maxBytes, Self.size(of: path))
+        // Without a thread, the deadline still ends the query.
+        _ = try? Thread.start(name: "wal-guard") { [state, handle] in
+            while true {
+                let next = MonotonicClock.now.advanced(by: Self.interval)
+                guard state.wait(deadline: next, until: { $0.isOver ? true : nil }) == nil else { return }
+                guard Self.size(of: path) > limit else { continue }
+                // Under the lock, so that the next query is not interrupted instead of this one.
+                state.withLock { state in
+                    guard !state.isOver else { return }
+                    state.hasInterrupted = true
+                    handle.cancel()
+                }
+            }
+        }
+    }
+
+    /// `true` if a query was interrupted.
+    var hasInterrupted: Bool { state.withLock { $0.hasInterrupted } }
+
+    /// Ends the watch, and allows queries again.
+    func end() {
+        state.withLock { $0.isOver = true }
+        state.signal()
+        handle.clearCancellation()
+    }
+
+    private static func size(of path: String) -> Int64 {
+        (try? FileSystem.status(of: path))?.size ?? 0
+    }
+}

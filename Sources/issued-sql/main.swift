@@ -1,0 +1,6 @@
+import IssueCommands
+import IssueSQL
+
+IssueControl.runProcess(Array(CommandLine.arguments.dropFirst())) { (path) throws(CommandFailure) in
+    try StoreQueries(path: path)
+}
