@@ -247,7 +247,7 @@ struct SQLTests {
                 issuectl: end each query with a semicolon, and the input with Ctrl-D
                 sql> issuectl: the query is invalid: x
                 sql>   -> issuectl: the query is invalid: x
-                sql> 
+                sql>\u{20}
 
                 """)
         #expect(run.outcome.code == .success)
