@@ -91,33 +91,100 @@ static inline int csqlite_batch_is_at_end(sqlite3_vtab_cursor *base) {
     return cursor->rows == 0 || cursor->row >= cursor->rows->count;
 }
 
-static inline int csqlite_batch_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column) {
-    csqlite_batch_cursor *cursor = (csqlite_batch_cursor *)base;
-    const csqlite_batch_rows *rows = cursor->rows;
-    if (rows == 0 || column < 0 || column >= rows->columns || cursor->row >= rows->count) return SQLITE_MISUSE;
-    if (rows->is_over) return SQLITE_ABORT;
-    const csqlite_batch_cell *cell = &rows->cells[cursor->row * rows->columns + column];
+/// Passes a value of a row in memory to SQLite. `transient` makes SQLite copy a text or blob.
+static inline int csqlite_batch_result(
+    sqlite3_context *context, const csqlite_batch_cell *cell, const unsigned char *bytes, sqlite3_uint64 byte_count,
+    int transient) {
     if (cell->kind == 0) return SQLITE_OK;
     if (cell->kind == 1) {
         sqlite3_result_int64(context, cell->value);
         return SQLITE_OK;
     }
-    if (cell->value < 0 || (sqlite3_uint64)cell->value + cell->length > rows->byte_count) {
+    if (cell->value < 0 || (sqlite3_uint64)cell->value + cell->length > byte_count) {
         sqlite3_result_error(context, "a value of a row in memory ends outside its bytes", -1);
         return SQLITE_ERROR;
     }
     // An empty value needs an address too: SQLite treats a null pointer as NULL.
-    const char *start = rows->bytes == 0 ? "" : (const char *)rows->bytes + cell->value;
+    const char *start = bytes == 0 ? "" : (const char *)bytes + cell->value;
+    sqlite3_destructor_type owner = transient ? SQLITE_TRANSIENT : SQLITE_STATIC;
     if (cell->kind == 2) {
-        sqlite3_result_text64(context, start, cell->length, SQLITE_STATIC, SQLITE_UTF8);
+        sqlite3_result_text64(context, start, cell->length, owner, SQLITE_UTF8);
     } else {
-        sqlite3_result_blob64(context, start, cell->length, SQLITE_STATIC);
+        sqlite3_result_blob64(context, start, cell->length, owner);
     }
     return SQLITE_OK;
 }
 
+static inline int csqlite_batch_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column) {
+    csqlite_batch_cursor *cursor = (csqlite_batch_cursor *)base;
+    const csqlite_batch_rows *rows = cursor->rows;
+    if (rows == 0 || column < 0 || column >= rows->columns || cursor->row >= rows->count) return SQLITE_MISUSE;
+    if (rows->is_over) return SQLITE_ABORT;
+    return csqlite_batch_result(
+        context, &rows->cells[cursor->row * rows->columns + column], rows->bytes, rows->byte_count, 0);
+}
+
 static inline int csqlite_batch_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *row) {
     *row = ((csqlite_batch_cursor *)base)->row;
+    return SQLITE_OK;
+}
+
+/// Allows views and triggers to use a virtual table although the schema is not trusted (sqlite3_vtab_config is
+/// variadic). The table must have no side effects.
+static inline int csqlite_vtab_config_innocuous(sqlite3 *db) {
+    return sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
+}
+
+/// Stores the columns that a query uses as the text of its plan, which SQLite passes to xFilter and frees.
+static inline int csqlite_plan_columns(sqlite3_index_info *info) {
+    info->idxStr = sqlite3_mprintf("%llu", info->colUsed);
+    info->needToFreeIdxStr = 1;
+    return info->idxStr == 0 ? SQLITE_NOMEM : SQLITE_OK;
+}
+
+/// Returns the columns that `csqlite_plan_columns` has stored.
+static inline sqlite3_uint64 csqlite_planned_columns(const char *text) {
+    sqlite3_uint64 columns = 0;
+    for (; text != 0 && *text >= '0' && *text <= '9'; text++) columns = columns * 10 + (sqlite3_uint64)(*text - '0');
+    return columns;
+}
+
+/// A scan of a table whose rows are made on demand, some at a time. The first column of a row is its id.
+typedef struct csqlite_row_cursor {
+    sqlite3_vtab_cursor base;
+    const void *state;
+    const csqlite_batch_cell *cells;
+    const unsigned char *bytes;
+    sqlite3_uint64 byte_count;
+    int columns;
+    int step;
+    sqlite3_int64 count;
+    sqlite3_int64 row;
+    int (*refill)(struct csqlite_row_cursor *);
+} csqlite_row_cursor;
+
+static inline int csqlite_row_next(sqlite3_vtab_cursor *base) {
+    csqlite_row_cursor *cursor = (csqlite_row_cursor *)base;
+    cursor->row += cursor->step;
+    if (cursor->row >= 0 && cursor->row < cursor->count) return SQLITE_OK;
+    return cursor->refill == 0 ? SQLITE_MISUSE : cursor->refill(cursor);
+}
+
+static inline int csqlite_row_is_at_end(sqlite3_vtab_cursor *base) {
+    return ((csqlite_row_cursor *)base)->count == 0;
+}
+
+static inline int csqlite_row_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column) {
+    csqlite_row_cursor *cursor = (csqlite_row_cursor *)base;
+    if (column < 0 || column >= cursor->columns || cursor->row >= cursor->count) return SQLITE_MISUSE;
+    return csqlite_batch_result(
+        context, &cursor->cells[cursor->row * cursor->columns + column], cursor->bytes, cursor->byte_count, 1);
+}
+
+static inline int csqlite_row_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *row) {
+    csqlite_row_cursor *cursor = (csqlite_row_cursor *)base;
+    if (cursor->row >= cursor->count) return SQLITE_MISUSE;
+    *row = cursor->cells[cursor->row * cursor->columns].value;
     return SQLITE_OK;
 }
 
