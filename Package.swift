@@ -27,6 +27,7 @@ let package = Package(
         // The modules CCurl and CZlib.
         .systemLibrary(
             name: "CTransfer", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev", "zlib1g-dev"])]),
+        .systemLibrary(name: "CLZ4", pkgConfig: "liblz4", providers: [.apt(["liblz4-dev"])]),
         .target(name: "SQLiteKit", dependencies: ["CSQLite"]),
         .target(name: "HTTPTransfer", dependencies: ["CTransfer"]),
 
@@ -35,7 +36,7 @@ let package = Package(
         .target(name: "IssueBrowsing", dependencies: ["Issues", "IssueProtocol", "IssueWire", "UnixIO"]),
         .target(name: "IssuesPresenting", dependencies: ["Issues", "IssueWire", "UnixIO"]),
         .target(name: "IssuesFoundation", dependencies: ["Issues", "IssuesPresenting"]),
-        .target(name: "IssueStore", dependencies: ["SQLiteKit", "IssueCore", "IssueProtocol"]),
+        .target(name: "IssueStore", dependencies: ["SQLiteKit", "CLZ4", "CZlib", "IssueCore", "IssueProtocol"]),
         .target(name: "Destinations", dependencies: ["HTTPTransfer", "IssueCore", "IssueProtocol", "UnixIO"]),
 
         // Layer 3: services and wiring, and the commands.

@@ -1,0 +1,191 @@
+import IssueCore
+import IssueProtocol
+
+/// Encodes consecutive records as the body of a block. Keeps its memory for the next one.
+struct BlockEncoder {
+    private var head = ByteBuffer()
+    private var text = ByteBuffer()
+    private var shapes = ByteBuffer()
+    private var shapeList: [Shape] = []
+    /// For each row, the number of its metadata's shape, and the size of its values plus one.
+    private var shapeNumbers: [UInt64] = []
+    private var metadataSizes: [UInt64] = []
+    private var column: [UInt64] = []
+    private var output: [UInt8] = []
+
+    private struct Shape {
+        var range: ByteRange
+        var hash: UInt64
+    }
+
+    /// Returns the body of a block.
+    ///
+    /// - Parameters:
+    ///   - rows: The records, in ascending order of their ids; at most `BlockFormat.maxRecords`.
+    ///   - bytes: The bytes that the rows refer to.
+    ///   - firstID: The lowest id that the block may hold.
+    mutating func encode(_ rows: ArraySlice<BlockRow>, _ bytes: Span<UInt8>, firstID: RowID) -> [UInt8] {
+        precondition(!rows.isEmpty && rows.count <= BlockFormat.maxRecords, "The number of records is out of range")
+        head.truncate(to: 0)
+        text.truncate(to: 0)
+        shapes.truncate(to: 0)
+        shapeList.removeAll(keepingCapacity: true)
+        shapeNumbers.removeAll(keepingCapacity: true)
+        metadataSizes.removeAll(keepingCapacity: true)
+        collectText(rows, bytes)
+        writeColumns(rows, firstID)
+        Self.append(shapeList, shapes, to: &head)
+        return assemble()
+    }
+
+    private static func append(_ list: [Shape], _ bytes: borrowing ByteBuffer, to output: inout ByteBuffer) {
+        append(UInt64(list.count), to: &output)
+        for shape in list {
+            append(UInt64(shape.range.count), to: &output)
+            output.append(bytes.span, from: shape.range.lower, to: shape.range.upper)
+        }
+    }
+
+    private mutating func assemble() -> [UInt8] {
+        output.removeAll(keepingCapacity: true)
+        let headBytes = Self.compress(head, to: &output)
+        let textBytes = Self.compress(text, to: &output)
+        var body: [UInt8] = [BlockFormat.version]
+        body.reserveCapacity(output.count + 24)
+        for number in [head.count, headBytes, text.count, textBytes] { PostingList.append(UInt64(number), to: &body) }
+        body.append(contentsOf: output)
+        return body
+    }
+
+    private static func compress(_ bytes: borrowing ByteBuffer, to output: inout [UInt8]) -> Int {
+        Compression.append(bytes.span, to: &output)
+    }
+
+    /// Collects all messages, all metadata values and all details, one kind after the other, since similar bytes
+    /// compress better next to each other.
+    private mutating func collectText(_ rows: ArraySlice<BlockRow>, _ bytes: Span<UInt8>) {
+        for row in rows where !row.message.isEmpty {
+            text.append(bytes, from: row.message.lower, to: row.message.upper)
+        }
+        for row in rows {
+            guard !row.metadata.isEmpty else {
+                shapeNumbers.append(0)
+                metadataSizes.append(0)
+                continue
+            }
+            let (textStart, shapeStart) = (text.count, shapes.count)
+            if MetadataShape.split(bytes, row.metadata, shape: &shapes, values: &text) {
+                shapeNumbers.append(numberOfShape(from: shapeStart))
+            } else {
+                text.append(bytes, from: row.metadata.lower, to: row.metadata.upper)
+                shapeNumbers.append(0)
+            }
+            metadataSizes.append(UInt64(text.count - textStart) + 1)
+        }
+        for row in rows where !row.details.isEmpty {
+            text.append(bytes, from: row.details.lower, to: row.details.upper)
+        }
+    }
+
+    /// Returns the number of the shape at the end of the buffer. Removes it from there if it is known already.
+    private mutating func numberOfShape(from start: Int) -> UInt64 {
+        let new = Self.shape(in: shapes, ByteRange(from: start, to: shapes.count))
+        if let known = Self.index(of: new, in: shapeList, shapes) {
+            shapes.truncate(to: start)
+            return UInt64(known) + 1
+        }
+        shapeList.append(new)
+        return UInt64(shapeList.count)
+    }
+
+    /// Returns a shape with its hash (FNV-1a).
+    private static func shape(in bytes: borrowing ByteBuffer, _ range: ByteRange) -> Shape {
+        let span = bytes.span
+        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+        for index in range.lower..<range.upper { hash = (hash ^ UInt64(span[index])) &* 0x100_0000_01B3 }
+        return Shape(range: range, hash: hash)
+    }
+
+    private static func index(of new: Shape, in list: [Shape], _ bytes: borrowing ByteBuffer) -> Int? {
+        let span = bytes.span
+        // Records in a row often have the same shape.
+        candidates: for index in list.indices.reversed() {
+            let known = list[index]
+            guard known.hash == new.hash, known.range.count == new.range.count else { continue }
+            for offset in 0..<Int(new.range.count)
+            where span[known.range.lower + offset] != span[new.range.lower + offset] { continue candidates }
+            return index
+        }
+        return nil
+    }
+
+    // MARK: Columns
+
+    private mutating func writeColumns(_ rows: ArraySlice<BlockRow>, _ firstID: RowID) {
+        var before = firstID.rawValue &- 1
+        write(rows) { row in
+            let skipped = UInt64(bitPattern: row.id.rawValue &- before &- 1)
+            before = row.id.rawValue
+            return skipped
+        }
+        write(rows) { UInt64(bitPattern: $0.series.rawValue) }
+        write(rows) { UInt64(bitPattern: $0.process.rawValue) }
+        write(rows) { UInt64(bitPattern: $0.receivedAt) }
+        write(rows) { Self.optional($0.occurred) }
+        write(rows) { Self.optional($0.firstOccurred) }
+        write(rows) { UInt64(bitPattern: $0.count) }
+        write(rows) { row in
+            switch row.messageForm {
+            case .template: 0
+            case .parts: 1 + 2 * UInt64(row.message.count)
+            case .whole: 2 + 2 * UInt64(row.message.count)
+            }
+        }
+        column.removeAll(keepingCapacity: true)
+        swap(&column, &metadataSizes)
+        writeColumn()
+        swap(&column, &metadataSizes)
+        column.removeAll(keepingCapacity: true)
+        swap(&column, &shapeNumbers)
+        writeColumn()
+        swap(&column, &shapeNumbers)
+        write(rows) { $0.details.isEmpty ? 0 : UInt64($0.details.count) + 1 }
+    }
+
+    @inline(__always)
+    private static func optional(_ value: Int64) -> UInt64 {
+        value == DecodedRecord.absent ? 0 : BlockFormat.zigzag(value) &+ 1
+    }
+
+    @inline(__always)
+    private mutating func write(_ rows: ArraySlice<BlockRow>, _ value: (BlockRow) -> UInt64) {
+        column.removeAll(keepingCapacity: true)
+        for row in rows { column.append(value(row)) }
+        writeColumn()
+    }
+
+    /// Appends the values in `column` to the head.
+    private mutating func writeColumn() {
+        var (low, high) = (Int64.max, Int64.min)
+        for value in column {
+            low = min(low, Int64(bitPattern: value))
+            high = max(high, Int64(bitPattern: value))
+        }
+        head.append((low == high ? BlockFormat.ColumnKind.constant : .differences).rawValue)
+        Self.append(BlockFormat.zigzag(low), to: &head)
+        guard low < high else { return }
+        head.reserveRoom(for: 10 * column.count)
+        for value in column { Self.append(value &- UInt64(bitPattern: low), to: &head) }
+    }
+
+    /// Appends a number as LEB128.
+    @inline(__always)
+    private static func append(_ number: UInt64, to output: inout ByteBuffer) {
+        var rest = number
+        while rest >= 0x80 {
+            output.append(UInt8(truncatingIfNeeded: rest) | 0x80)
+            rest >>= 7
+        }
+        output.append(UInt8(truncatingIfNeeded: rest))
+    }
+}

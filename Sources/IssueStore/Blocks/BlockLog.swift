@@ -1,0 +1,165 @@
+import IssueCore
+import IssueProtocol
+import SQLiteKit
+
+/// The writer's access to the blocks. Its functions run inside a transaction.
+package final class BlockLog {
+    let reader: BlockReader
+    private unowned let connection: Connection
+    private var encoder = BlockEncoder()
+
+    /// The maximum number of records in a block.
+    package static let maxRecords = 256
+    /// The size of a block's text, in bytes, at which it ends. A single record may be larger.
+    static let maxTextBytes = 64 << 10
+
+    private let maxRecords: Int
+
+    /// - Parameter maxRecords: The maximum number of records in a block.
+    init(on connection: Connection, maxRecords: Int = maxRecords) throws(SQLiteError) {
+        self.connection = connection
+        self.maxRecords = min(max(1, maxRecords), BlockFormat.maxRecords)
+        reader = try BlockReader(on: connection)
+    }
+
+    // MARK: Adding
+
+    /// Stores the rows of a commit in blocks.
+    ///
+    /// The rows may begin with those of the newest block, which is then replaced by a larger one.
+    ///
+    /// - Returns: The number of rows in the last block if later commits should extend it; otherwise 0.
+    func append(_ rows: [BlockRow], _ bytes: Span<UInt8>) throws(SQLiteError) -> Int {
+        var start = 0
+        var extensible = 0
+        while start < rows.count {
+            var end = start
+            var size = 0
+            while end < rows.count, end - start < maxRecords, size < Self.maxTextBytes {
+                size += rows[end].byteCount
+                end += 1
+            }
+            try write(
+                rows[start..<end], bytes, rows[start].id...rows[end - 1].id,
+                "INSERT OR REPLACE INTO blocks (first_id, last_id, records, checksum, body) VALUES (?1, ?2, ?3, ?4, ?5)"
+            )
+            // A block that is at least half full is not worth rewriting.
+            let isExtensible = (end - start) * 2 < maxRecords && size * 2 < Self.maxTextBytes
+            extensible = isExtensible ? end - start : 0
+            start = end
+        }
+        return extensible
+    }
+
+    private func write(
+        _ rows: ArraySlice<BlockRow>, _ bytes: Span<UInt8>, _ ids: ClosedRange<RowID>, _ sql: StaticString
+    ) throws(SQLiteError) {
+        let body = encoder.encode(rows, bytes, firstID: ids.lowerBound)
+        let header = BlockHeader(firstID: ids.lowerBound, lastID: ids.upperBound, records: rows.count)
+        try connection.withStatement(sql) { statement throws(SQLiteError) in
+            statement.bind(header.firstID, at: 1)
+            statement.bind(header.lastID, at: 2)
+            statement.bind(header.records, at: 3)
+            statement.bind(RecordBlock.checksum(header, body.span), at: 4)
+            try statement.binding(blob: body.span, at: 5) { () throws(SQLiteError) in try statement.run() }
+        }
+    }
+
+    // MARK: Removing
+
+    /// Removes the records in a range of ids. Blocks that lie inside it are deleted, others are rewritten.
+    ///
+    /// - Returns: The number of removed records.
+    func remove(_ ids: ClosedRange<RowID>) throws(SQLiteError) -> Int64 {
+        let inside = try connection.withStatement(
+            "SELECT coalesce(sum(records), 0) FROM blocks WHERE first_id BETWEEN ?1 AND ?2 AND last_id <= ?2"
+        ) { statement throws(SQLiteError) in
+            statement.bind(ids.lowerBound, at: 1)
+            statement.bind(ids.upperBound, at: 2)
+            return try statement.first { $0.int64(0) } ?? 0
+        }
+        try connection.withStatement("DELETE FROM blocks WHERE first_id BETWEEN ?1 AND ?2 AND last_id <= ?2") {
+            statement throws(SQLiteError) in
+            statement.bind(ids.lowerBound, at: 1)
+            statement.bind(ids.upperBound, at: 2)
+            try statement.run()
+        }
+        var count = inside
+        // At most two blocks are left, one at each end of the range.
+        try reader.forEach(in: ids) { block throws(SQLiteError) in
+            count += try rewrite(block) { !ids.contains($0.id) }
+        }
+        return count
+    }
+
+    /// Removes the records in a range of ids, except for some.
+    ///
+    /// - Returns: The number of removed records.
+    func remove(_ ids: ClosedRange<RowID>, keeping kept: Set<RowID>) throws(SQLiteError) -> Int64 {
+        guard !kept.isEmpty else { return try remove(ids) }
+        var count: Int64 = 0
+        try reader.forEach(in: ids) { block throws(SQLiteError) in
+            count += try rewrite(block) { !ids.contains($0.id) || kept.contains($0.id) }
+        }
+        return count
+    }
+
+    /// Removes single records.
+    ///
+    /// - Parameter ids: The ids, in ascending order. Those that do not exist are ignored.
+    /// - Returns: The number of removed records.
+    @discardableResult
+    func remove(_ ids: [RowID]) throws(SQLiteError) -> Int64 {
+        var count: Int64 = 0
+        var next = 0
+        while next < ids.count {
+            guard let block = try reader.block(from: ids[next]) else { break }
+            var gone: Set<RowID> = []
+            while next < ids.count, ids[next] <= block.lastID {
+                gone.insert(ids[next])
+                next += 1
+            }
+            count += try rewrite(block) { !gone.contains($0.id) }
+        }
+        return count
+    }
+
+    /// Replaces a block by one that has only some of its records, or deletes it if none are left.
+    ///
+    /// - Returns: The number of removed records.
+    private func rewrite(_ block: RecordBlock, keeping isKept: (BlockRow) -> Bool) throws(SQLiteError) -> Int64 {
+        let kept = block.rows.indices.filter { isKept(block.rows[$0]) }
+        let removed = Int64(block.rows.count - kept.count)
+        guard removed > 0 else { return 0 }
+        guard !kept.isEmpty else {
+            try connection.withStatement("DELETE FROM blocks WHERE first_id = ?1") { statement throws(SQLiteError) in
+                statement.bind(block.firstID, at: 1)
+                try statement.run()
+            }
+            return removed
+        }
+        guard let text = try reader.text(of: block) else { return 0 }
+        var bytes: [UInt8] = []
+        let rows = kept.map { index in
+            var row = block.rows[index]
+            func move(_ range: ByteRange) -> ByteRange {
+                let start = bytes.count
+                bytes.append(contentsOf: text.span, from: range.lower, to: range.upper)
+                return ByteRange(from: start, to: bytes.count)
+            }
+            row.message = move(row.message)
+            let start = bytes.count
+            if block.hasMetadata(index) { block.appendMetadata(of: index, text.span, to: &bytes) }
+            row.metadata = ByteRange(from: start, to: bytes.count)
+            row.details = move(row.details)
+            return row
+        }
+        try write(
+            rows[...], bytes.span, block.firstID...block.lastID,
+            "UPDATE blocks SET last_id = ?2, records = ?3, checksum = ?4, body = ?5 WHERE first_id = ?1")
+        return removed
+    }
+}
+
+@available(*, unavailable)
+extension BlockLog: Sendable {}

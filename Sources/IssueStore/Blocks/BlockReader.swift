@@ -1,0 +1,242 @@
+package import IssueCore
+import IssueProtocol
+package import SQLiteKit
+
+/// Reads blocks on one connection, with a small cache of decoded ones.
+///
+/// The cache needs no invalidation: an entry is used only if its id and checksum are those in the current snapshot.
+package final class BlockReader {
+    /// What reading does with a block whose checksum or content is wrong.
+    package enum DamagePolicy: Sendable {
+        /// Skips the block, as if it had no records, and calls `onDamagedBlock` once for it.
+        case skip
+        /// Throws an error of corruption.
+        case fail
+    }
+
+    // The virtual table keeps the reader alive until the connection is closed.
+    private unowned let connection: Connection
+    private let policy: DamagePolicy
+    private var cache: [RecordBlock?]
+    /// The next entry of the cache to replace.
+    private var next = 0
+    /// The blocks that were reported as damaged.
+    private var reported: Set<RowID> = []
+
+    /// Called once for each damaged block that is found, with its ids and the number of its records.
+    package var onDamagedBlock: ((DamagedBlock) -> Void)?
+
+    /// Creates a reader and adds the table `records` to the connection.
+    ///
+    /// - Parameters:
+    ///   - connection: The connection. It must stay open as long as the reader is used.
+    ///   - policy: What to do with damaged blocks.
+    ///   - cacheSize: The number of decoded blocks to keep.
+    package init(
+        on connection: Connection, policy: DamagePolicy = .skip, cacheSize: Int = 16
+    ) throws(SQLiteError) {
+        self.connection = connection
+        self.policy = policy
+        cache = [RecordBlock?](repeating: nil, count: max(1, cacheSize))
+        try RowTable.add("records", columns: RecordTable.columns, of: RecordTable(self), to: connection)
+    }
+
+    /// Returns the first block that has a record with this id or a higher one; nil if there is none.
+    func block(from row: RowID) throws(SQLiteError) -> RecordBlock? {
+        var start = row
+        while true {
+            let found = try connection.withStatement(
+                """
+                SELECT first_id, last_id, records, checksum, body FROM blocks
+                WHERE first_id >= coalesce((SELECT max(first_id) FROM blocks WHERE first_id <= ?1), ?1) AND last_id >= ?1
+                ORDER BY first_id LIMIT 1
+                """
+            ) { statement throws(SQLiteError) in
+                statement.bind(start, at: 1)
+                return try statement.first { decoded($0) }
+            }
+            guard let found else { return nil }
+            if let block = try usable(found), let last = block.rows.last?.id, last >= start { return block }
+            guard found.header.lastID < RowID.max, found.header.lastID >= start else { return nil }
+            start = found.header.lastID + 1
+        }
+    }
+
+    /// Returns the last block that has a record with this id or a lower one; nil if there is none.
+    func block(upTo row: RowID) throws(SQLiteError) -> RecordBlock? {
+        var end = row
+        while true {
+            let found = try connection.withStatement(
+                """
+                SELECT first_id, last_id, records, checksum, body FROM blocks
+                WHERE first_id <= ?1 ORDER BY first_id DESC LIMIT 1
+                """
+            ) { statement throws(SQLiteError) in
+                statement.bind(end, at: 1)
+                return try statement.first { decoded($0) }
+            }
+            guard let found else { return nil }
+            if let block = try usable(found), let first = block.rows.first?.id, first <= end { return block }
+            guard found.header.firstID > RowID.min, found.header.firstID <= end else { return nil }
+            end = found.header.firstID - 1
+        }
+    }
+
+    /// Returns the block that contains a record, and the record's index in it; nil if the record does not exist.
+    func find(_ row: RowID) throws(SQLiteError) -> (block: RecordBlock, index: Int)? {
+        guard let block = try block(from: row), let index = block.index(of: row) else { return nil }
+        return (block, index)
+    }
+
+    /// Passes each block with records in a range of ids to a closure, in ascending order.
+    func forEach(
+        in rows: ClosedRange<RowID>, _ body: (RecordBlock) throws(SQLiteError) -> Void
+    ) throws(SQLiteError) {
+        var next = rows.lowerBound
+        while next <= rows.upperBound, let block = try block(from: next), block.firstID <= rows.upperBound {
+            try body(block)
+            guard block.lastID < rows.upperBound else { return }
+            next = block.lastID + 1
+        }
+    }
+
+    // MARK: Cache
+
+    private typealias Found = (header: BlockHeader, block: RecordBlock?)
+
+    private func decoded(_ row: borrowing Row) -> Found {
+        let header = BlockHeader(
+            firstID: row.id(0), lastID: row.id(1), records: Int(clamping: row.int64(2)), checksum: row.int64(3))
+        for known in cache {
+            guard let known, known.firstID == header.firstID, known.checksum == header.checksum,
+                known.rows.count == header.records, known.lastID == header.lastID
+            else { continue }
+            return (header, known)
+        }
+        guard let block = RecordBlock(header, body: row.bytes(4).span) else { return (header, nil) }
+        cache[next] = block
+        next = (next + 1) % cache.count
+        return (header, block)
+    }
+
+    private func usable(_ found: Found) throws(SQLiteError) -> RecordBlock? {
+        if let block = found.block { return block }
+        return try damaged(found.header)
+    }
+
+    /// Treats a block as damaged. Returns nil or throws, as the policy says.
+    @discardableResult
+    func damaged(_ header: BlockHeader) throws(SQLiteError) -> RecordBlock? {
+        switch policy {
+        case .fail: throw SQLiteError(code: .corrupt, message: "the block of row \(header.firstID) is damaged")
+        case .skip:
+            if reported.insert(header.firstID).inserted {
+                onDamagedBlock?(
+                    DamagedBlock(
+                        rows: header.firstID...max(header.firstID, header.lastID), records: Int64(header.records)))
+            }
+            return nil
+        }
+    }
+
+    /// Returns the text of a block, or nil if it is damaged and damaged blocks are skipped.
+    func text(of block: RecordBlock) throws(SQLiteError) -> [UInt8]? {
+        if let text = block.text() { return text }
+        try damaged(BlockHeader(firstID: block.firstID, lastID: block.lastID, records: block.rows.count))
+        return nil
+    }
+}
+
+@available(*, unavailable)
+extension BlockReader: Sendable {}
+
+/// A block that cannot be decoded.
+package struct DamagedBlock: Equatable, Sendable {
+    /// The ids that it covers.
+    package var rows: ClosedRange<RowID>
+    /// The number of its records, which are unreadable.
+    package var records: Int64
+}
+
+/// The records of all blocks as rows of the virtual table `records`, so that SQL can join them with other tables.
+private final class RecordTable: RowSource {
+    static let columns: [StaticString] = [
+        "id INTEGER", "series INTEGER", "process INTEGER", "received_at INTEGER", "occurred INTEGER",
+        "first_occurred INTEGER", "count INTEGER", "message", "metadata TEXT", "details TEXT",
+    ]
+
+    private let blocks: BlockReader
+
+    init(_ blocks: BlockReader) {
+        self.blocks = blocks
+    }
+
+    func rows(
+        in ids: ClosedRange<Int64>, isDescending: Bool, columns: ColumnSet
+    ) throws(SQLiteError) -> RowWindow? {
+        var (lower, upper) = (RowID(rawValue: max(ids.lowerBound, 1)), RowID(rawValue: ids.upperBound))
+        while lower <= upper {
+            guard let block = isDescending ? try blocks.block(upTo: upper) : try blocks.block(from: lower) else {
+                return nil
+            }
+            let wanted = block.index(from: lower)..<block.index(from: upper < .max ? upper + 1 : upper)
+            if isDescending { upper = block.firstID - 1 } else { lower = block.lastID + 1 }
+            guard !wanted.isEmpty else {
+                // The range lies between two blocks.
+                let isPast = isDescending ? block.lastID < lower : block.firstID > upper
+                if isPast { return nil }
+                continue
+            }
+            guard var window = try window(block, wanted, columns) else { continue }
+            window.rest = lower <= upper ? lower.rawValue...upper.rawValue : nil
+            return window
+        }
+        return nil
+    }
+
+    /// Returns the cells of some records, or nil if their text is damaged.
+    private func window(
+        _ block: RecordBlock, _ indices: Range<Int>, _ columns: ColumnSet
+    ) throws(SQLiteError) -> RowWindow? {
+        let hasText = columns.contains(7) || columns.contains(8) || columns.contains(9)
+        guard let text = hasText ? try blocks.text(of: block) : [] else { return nil }
+        var cells: [BatchCell] = []
+        cells.reserveCapacity(indices.count * Self.columns.count)
+        var bytes: [UInt8] = []
+        func add(_ range: ByteRange) -> Range<Int> {
+            let start = bytes.count
+            bytes.append(contentsOf: text.span, from: range.lower, to: range.upper)
+            return start..<bytes.count
+        }
+        for index in indices {
+            let row = block.rows[index]
+            cells.append(.int64(row.id.rawValue))
+            cells.append(.int64(row.series.rawValue))
+            cells.append(.int64(row.process.rawValue))
+            cells.append(.int64(row.receivedAt))
+            cells.append(row.occurred == DecodedRecord.absent ? .null : .int64(row.occurred))
+            cells.append(row.firstOccurred == DecodedRecord.absent ? .null : .int64(row.firstOccurred))
+            cells.append(.int64(row.count))
+            if hasText {
+                switch row.messageForm {
+                case .template: cells.append(.null)
+                case .parts: cells.append(.blob(add(row.message)))
+                case .whole: cells.append(.text(add(row.message)))
+                }
+                if columns.contains(8), block.hasMetadata(index) {
+                    let start = bytes.count
+                    block.appendMetadata(of: index, text.span, to: &bytes)
+                    cells.append(.text(start..<bytes.count))
+                } else {
+                    cells.append(.null)
+                }
+                cells.append(row.details.isEmpty ? .null : .text(add(row.details)))
+            } else {
+                cells.append(.null)
+                cells.append(.null)
+                cells.append(.null)
+            }
+        }
+        return RowWindow(cells: cells, bytes: bytes, rest: nil)
+    }
+}

@@ -1,0 +1,90 @@
+import CLZ4
+import CZlib
+
+/// Compression and checksums of blocks. The only code of the store that passes addresses to C.
+enum Compression {
+    /// The maximum factor by which LZ4 can expand its input. A header that claims more is wrong.
+    static let maxExpansion = 255
+
+    /// The maximum size of an input, in bytes. LZ4 itself accepts almost 2 GiB.
+    static let maxBytes = 1 << 30
+
+    /// Appends a compressed copy of bytes to a buffer.
+    ///
+    /// - Parameters:
+    ///   - bytes: The bytes to compress; at most `maxBytes`.
+    ///   - output: Receives the compressed bytes, or a plain copy if compression saves nothing.
+    /// - Returns: The number of appended bytes. It is the number of input bytes if they are not compressed.
+    static func append(_ bytes: Span<UInt8>, to output: inout [UInt8]) -> Int {
+        precondition(bytes.count <= maxBytes, "The input is too large for LZ4")
+        guard bytes.count > 0 else { return 0 }
+        let start = output.count
+        let room = Int(LZ4_compressBound(CInt(bytes.count)))
+        output.append(contentsOf: repeatElement(0, count: room))
+        let written = unsafe bytes.withUnsafeBytes { input in
+            unsafe output.withUnsafeMutableBytes { output in
+                guard let target = output.baseAddress, let source = input.baseAddress else { return 0 }
+                return Int(
+                    unsafe LZ4_compress_default(
+                        source.assumingMemoryBound(to: CChar.self),
+                        (target + start).assumingMemoryBound(to: CChar.self), CInt(bytes.count), CInt(room)))
+            }
+        }
+        if written > 0, written < bytes.count {
+            output.removeLast(room - written)
+            return written
+        }
+        output.removeLast(room)
+        for index in 0..<bytes.count { output.append(bytes[index]) }
+        return bytes.count
+    }
+
+    /// Returns the bytes that `append` has stored, or nil if they are invalid.
+    ///
+    /// - Parameters:
+    ///   - bytes: The stored bytes. Anything may be in them.
+    ///   - count: The number of bytes before compression. The result has exactly this size.
+    static func decompress(_ bytes: Span<UInt8>, count: Int) -> [UInt8]? {
+        guard count != bytes.count else { return bytes.copy() }
+        guard count > bytes.count, bytes.count > 0, count <= maxBytes, count / maxExpansion <= bytes.count else {
+            return nil
+        }
+        var isWhole = false
+        let output = unsafe [UInt8](unsafeUninitializedCapacity: count) { output, initialized in
+            let written = unsafe bytes.withUnsafeBytes { input in
+                guard let target = output.baseAddress, let source = input.baseAddress else { return -1 }
+                return Int(
+                    unsafe LZ4_decompress_safe(
+                        source.assumingMemoryBound(to: CChar.self),
+                        UnsafeMutableRawPointer(target).assumingMemoryBound(to: CChar.self), CInt(bytes.count),
+                        CInt(count)))
+            }
+            isWhole = written == count
+            initialized = isWhole ? count : 0
+        }
+        return isWhole ? output : nil
+    }
+
+    /// Returns the CRC-32 of numbers, as eight bytes each with the lowest first, followed by bytes.
+    static func checksum(_ numbers: [Int64], _ bytes: Span<UInt8>) -> UInt32 {
+        var header: [UInt8] = []
+        for number in numbers {
+            for shift in stride(from: 0, to: 64, by: 8) { header.append(UInt8(truncatingIfNeeded: number >> shift)) }
+        }
+        let start = add(header.span, to: 0)
+        return UInt32(truncatingIfNeeded: add(bytes, to: start))
+    }
+
+    private static func add(_ bytes: Span<UInt8>, to sum: UInt) -> UInt {
+        unsafe bytes.withUnsafeBufferPointer { bytes in
+            unsafe bytes.isEmpty ? sum : crc32_z(sum, bytes.baseAddress, bytes.count)
+        }
+    }
+}
+
+extension Span<UInt8> {
+    /// Returns a copy of the bytes.
+    func copy() -> [UInt8] {
+        unsafe withUnsafeBufferPointer { unsafe Array($0) }
+    }
+}

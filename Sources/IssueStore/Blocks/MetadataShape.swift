@@ -1,0 +1,144 @@
+import IssueCore
+import IssueProtocol
+
+/// Splits metadata into its shape and its values, so that a block stores keys that repeat only once.
+///
+/// A shape is the text of a JSON object with `separator` in the place of each top-level value. The values are joined by
+/// the same byte, which never occurs in JSON. Filling them into the shape restores the text byte for byte.
+enum MetadataShape {
+    /// A control character. JSON allows it only as an escape.
+    static let separator: UInt8 = 0x1F
+
+    /// Appends the shape and the values of a JSON object to two buffers.
+    ///
+    /// - Parameters:
+    ///   - bytes: The bytes that contain the object.
+    ///   - range: The range of the object.
+    /// - Returns: `false`, with nothing appended, if it is not an object or has no members.
+    static func split(
+        _ bytes: Span<UInt8>, _ range: ByteRange, shape: inout ByteBuffer, values: inout ByteBuffer
+    ) -> Bool {
+        let (shapeStart, valuesStart) = (shape.count, values.count)
+        var scanner = Scanner(bytes: bytes, index: range.lower, end: range.upper)
+        var copied = range.lower
+        var isFirst = true
+        guard scanner.take(0x7B) else { return false }
+        repeat {
+            guard scanner.skipString(), scanner.take(0x3A) else { break }
+            scanner.skipBlanks()
+            let start = scanner.index
+            guard scanner.skipValue(), scanner.index > start else { break }
+            shape.append(bytes, from: copied, to: start)
+            shape.append(separator)
+            if !isFirst { values.append(separator) }
+            values.append(bytes, from: start, to: scanner.index)
+            copied = scanner.index
+            isFirst = false
+            if scanner.take(0x7D) {
+                scanner.skipBlanks()
+                guard scanner.index == range.upper, !scanner.hasSeparator else { break }
+                shape.append(bytes, from: copied, to: range.upper)
+                return true
+            }
+        } while scanner.take(0x2C)
+        shape.truncate(to: shapeStart)
+        values.truncate(to: valuesStart)
+        return false
+    }
+
+    /// Appends a shape with its values filled in.
+    static func fill(
+        _ shape: Span<UInt8>, _ shapeRange: ByteRange, with values: Span<UInt8>, _ range: ByteRange,
+        into output: inout [UInt8]
+    ) {
+        var next = range.lower
+        for index in shapeRange.lower..<shapeRange.upper {
+            guard shape[index] == separator else {
+                output.append(shape[index])
+                continue
+            }
+            while next < range.upper, values[next] != separator {
+                output.append(values[next])
+                next += 1
+            }
+            next += 1
+        }
+    }
+
+    /// Finds the ends of tokens in a JSON text that the decoder has accepted. Never reads outside the range, whatever
+    /// is in it.
+    private struct Scanner: ~Escapable {
+        let bytes: Span<UInt8>
+        var index: Int
+        let end: Int
+        /// `true` if the separator occurs, so that the text must be stored as it is.
+        var hasSeparator = false
+
+        @_lifetime(copy bytes)
+        init(bytes: Span<UInt8>, index: Int, end: Int) {
+            self.bytes = bytes
+            self.index = index
+            self.end = min(end, bytes.count)
+        }
+
+        @inline(__always)
+        @_lifetime(self: copy self)
+        mutating func skipBlanks() {
+            while index < end, bytes[index] == 0x20 || bytes[index] == 0x0A || bytes[index] == 0x0D || bytes[index] == 9
+            { index &+= 1 }
+        }
+
+        /// Skips blanks and then this byte. Returns `false` if another byte follows.
+        @inline(__always)
+        @_lifetime(self: copy self)
+        mutating func take(_ byte: UInt8) -> Bool {
+            skipBlanks()
+            guard index < end, bytes[index] == byte else { return false }
+            index &+= 1
+            return true
+        }
+
+        @inline(__always)
+        @_lifetime(self: copy self)
+        mutating func skipString() -> Bool {
+            guard take(0x22) else { return false }
+            while index < end {
+                let byte = bytes[index]
+                index &+= 1
+                if byte == 0x22 { return true }
+                if byte == 0x5C { index &+= 1 }
+                if byte == separator { hasSeparator = true }
+            }
+            return false
+        }
+
+        /// Skips a value up to the comma or brace that ends it, without blanks after it.
+        @inline(__always)
+        @_lifetime(self: copy self)
+        mutating func skipValue() -> Bool {
+            guard index < end else { return false }
+            if bytes[index] == 0x22 { return skipString() }
+            var depth = 0
+            while index < end {
+                switch bytes[index] {
+                case 0x22:
+                    guard skipString() else { return false }
+                    continue
+                case 0x7B, 0x5B: depth &+= 1
+                case 0x7D, 0x5D:
+                    if depth == 0 { return true }
+                    depth &-= 1
+                    if depth == 0 {
+                        index &+= 1
+                        return true
+                    }
+                case 0x2C, 0x20, 0x0A, 0x0D, 9: if depth == 0 { return true }
+                case separator: hasSeparator = true
+                default: break
+                }
+                index &+= 1
+            }
+            return false
+        }
+    }
+}

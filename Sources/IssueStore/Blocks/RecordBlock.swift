@@ -1,0 +1,284 @@
+import IssueCore
+import IssueProtocol
+
+/// A decoded block: the numbers of its records, and their texts on demand.
+///
+/// Decoding accepts any bytes, never traps, and takes time and memory in proportion to their number.
+final class RecordBlock {
+    /// The lowest id that the block may hold. It identifies the block.
+    let firstID: RowID
+    /// The highest id that the block may hold.
+    let lastID: RowID
+    let checksum: Int64
+    /// The records, in ascending order of their ids. Their ranges refer to `text()`.
+    let rows: [BlockRow]
+    /// The size of the text before compression, in bytes.
+    let textCount: Int
+
+    /// For each row, the number of its metadata's shape; 0 if the metadata is stored as it is.
+    private let shapeNumbers: [UInt32]
+    private let shapes: [ByteRange]
+    private let shapeBytes: [UInt8]
+    private enum Text {
+        case compressed([UInt8])
+        case plain([UInt8])
+        case damaged
+    }
+    private var textState: Text
+
+    /// Decodes a block.
+    ///
+    /// - Parameters:
+    ///   - header: The numbers of the block in its row of `blocks`.
+    ///   - body: The body. Anything may be in it.
+    /// - Returns: Nil if the checksum is wrong or the body is invalid.
+    init?(_ header: BlockHeader, body: Span<UInt8>) {
+        guard header.isValid, header.checksum == Self.checksum(header, body) else { return nil }
+        var reader = NumberReader(body)
+        guard reader.byte() == BlockFormat.version, let headRaw = reader.count(), let headBytes = reader.count(),
+            let textRaw = reader.count(), let textBytes = reader.count(),
+            let headStored = reader.take(headBytes), let textStored = reader.take(textBytes), reader.isAtEnd,
+            let head = Compression.decompress(headStored, count: headRaw)
+        else { return nil }
+        var columns = NumberReader(head.span)
+        guard let rows = Self.rows(header, &columns, textCount: textRaw) else { return nil }
+        var shapes: [ByteRange] = []
+        guard let shapeCount = columns.count(), shapeCount <= rows.rows.count else { return nil }
+        for _ in 0..<shapeCount {
+            guard let count = columns.count(), let range = columns.range(count) else { return nil }
+            shapes.append(range)
+        }
+        guard columns.isAtEnd, rows.shapes.allSatisfy({ $0 <= shapeCount }) else { return nil }
+        firstID = header.firstID
+        lastID = header.lastID
+        checksum = header.checksum
+        self.rows = rows.rows
+        shapeNumbers = rows.shapes
+        self.shapes = shapes
+        shapeBytes = head
+        textCount = textRaw
+        textState = textBytes == textRaw ? .plain(textStored.copy()) : .compressed(textStored.copy())
+    }
+
+    /// Returns the checksum of a block with this body.
+    static func checksum(_ header: BlockHeader, _ body: Span<UInt8>) -> Int64 {
+        Int64(
+            Compression.checksum([header.firstID.rawValue, header.lastID.rawValue, Int64(header.records)], body))
+    }
+
+    /// Returns the bytes that the rows refer to, or nil if they cannot be decompressed.
+    func text() -> [UInt8]? {
+        switch textState {
+        case .plain(let bytes): return bytes
+        case .damaged: return nil
+        case .compressed(let bytes):
+            guard let text = Compression.decompress(bytes.span, count: textCount) else {
+                textState = .damaged
+                return nil
+            }
+            textState = .plain(text)
+            return text
+        }
+    }
+
+    /// Returns the index of the first record with this id or a higher one.
+    func index(from id: RowID) -> Int {
+        var (low, high) = (0, rows.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if rows[middle].id < id { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+
+    /// Returns the index of the record with this id, or nil if the block does not contain it.
+    func index(of id: RowID) -> Int? {
+        let index = index(from: id)
+        return index < rows.count && rows[index].id == id ? index : nil
+    }
+
+    /// Returns the shape of a record's metadata, or nil if the metadata is stored as it is.
+    private func shape(of index: Int) -> ByteRange? {
+        let number = Int(shapeNumbers[index])
+        return number > 0 ? shapes[number - 1] : nil
+    }
+
+    /// Returns the size of a record's metadata, in bytes.
+    func metadataCount(of index: Int) -> Int {
+        let values = Int(rows[index].metadata.count)
+        guard let shape = shape(of: index) else { return values }
+        let gaps = (shape.lower..<shape.upper).count { shapeBytes[$0] == MetadataShape.separator }
+        return max(0, Int(shape.count) + values - gaps - max(gaps - 1, 0))
+    }
+
+    /// Appends a record's metadata as its sender wrote it.
+    ///
+    /// - Parameter text: The bytes that `text()` has returned.
+    func appendMetadata(of index: Int, _ text: Span<UInt8>, to output: inout [UInt8]) {
+        let values = rows[index].metadata
+        guard let shape = shape(of: index) else {
+            return output.append(contentsOf: text, from: values.lower, to: values.upper)
+        }
+        let bytes = shapeBytes
+        MetadataShape.fill(bytes.span, shape, with: text, values, into: &output)
+    }
+
+    /// Returns a record's metadata as its sender wrote it, or nil if it has none.
+    func metadata(of index: Int, _ text: Span<UInt8>) -> [UInt8]? {
+        guard hasMetadata(index) else { return nil }
+        var output: [UInt8] = []
+        appendMetadata(of: index, text, to: &output)
+        return output
+    }
+
+    /// Returns `true` if a record has metadata.
+    func hasMetadata(_ index: Int) -> Bool { !rows[index].metadata.isEmpty || shapeNumbers[index] > 0 }
+
+    // MARK: Decoding
+
+    private static func rows(
+        _ header: BlockHeader, _ reader: inout NumberReader, textCount: Int
+    ) -> (rows: [BlockRow], shapes: [UInt32])? {
+        let empty = BlockRow(
+            series: 0, process: 0, receivedAt: 0, occurred: 0, firstOccurred: 0, count: 0, messageForm: .template,
+            message: .empty, metadata: .empty, details: .empty)
+        var rows = [BlockRow](repeating: empty, count: header.records)
+        var shapes = [UInt32](repeating: 0, count: header.records)
+        var column = [UInt64](repeating: 0, count: header.records)
+        var previous = header.firstID.rawValue &- 1
+        var offset = 0
+        /// Returns the range of the next bytes of the text.
+        func range(_ count: UInt64) -> ByteRange? {
+            guard count > 0 else { return .empty }
+            guard count <= UInt64(textCount - offset) else { return nil }
+            defer { offset += Int(count) }
+            return ByteRange(from: offset, to: offset + Int(count))
+        }
+        for kind in BlockFormat.Column.allCases {
+            guard reader.column(&column) else { return nil }
+            for index in rows.indices {
+                let value = column[index]
+                switch kind {
+                case .skippedIDs:
+                    guard value < UInt64(bitPattern: header.lastID.rawValue &- previous) else { return nil }
+                    previous += Int64(value) + 1
+                    rows[index].id = RowID(rawValue: previous)
+                case .series: rows[index].series = SeriesID(rawValue: Int64(bitPattern: value))
+                case .process: rows[index].process = ProcessRowID(rawValue: Int64(bitPattern: value))
+                case .receivedAt: rows[index].receivedAt = Int64(bitPattern: value)
+                case .occurred: rows[index].occurred = optional(value)
+                case .firstOccurred: rows[index].firstOccurred = optional(value)
+                case .count: rows[index].count = Int64(bitPattern: value)
+                case .message:
+                    guard value > 0 else { continue }
+                    guard let found = range((value - 1) / 2) else { return nil }
+                    rows[index].messageForm = value % 2 == 1 ? .parts : .whole
+                    rows[index].message = found
+                case .metadata, .details:
+                    guard value > 0 else { continue }
+                    guard let found = range(value - 1) else { return nil }
+                    if kind == .metadata { rows[index].metadata = found } else { rows[index].details = found }
+                case .shape:
+                    guard let number = UInt32(exactly: value) else { return nil }
+                    shapes[index] = number
+                }
+            }
+        }
+        return offset == textCount ? (rows, shapes) : nil
+    }
+
+    @inline(__always)
+    private static func optional(_ value: UInt64) -> Int64 {
+        value == 0 ? DecodedRecord.absent : BlockFormat.unzigzag(value &- 1)
+    }
+}
+
+@available(*, unavailable)
+extension RecordBlock: Sendable {}
+
+/// The numbers of a block in its row of `blocks`.
+struct BlockHeader: Equatable {
+    var firstID: RowID
+    var lastID: RowID
+    /// The number of records in the block.
+    var records: Int
+    var checksum: Int64 = 0
+
+    /// `true` if the numbers can be those of a block. Ids are below 2^60.
+    var isValid: Bool {
+        firstID > 0 && firstID <= lastID && lastID.rawValue < 1 << 60 && (1...BlockFormat.maxRecords).contains(records)
+            && lastID.rawValue - firstID.rawValue >= Int64(records) - 1
+    }
+}
+
+/// Reads numbers from bytes that may contain anything.
+private struct NumberReader: ~Escapable {
+    private let bytes: Span<UInt8>
+    private var index = 0
+
+    @_lifetime(copy bytes)
+    init(_ bytes: Span<UInt8>) {
+        self.bytes = bytes
+    }
+
+    var isAtEnd: Bool { index == bytes.count }
+
+    @_lifetime(self: copy self)
+    mutating func byte() -> UInt8? {
+        guard index < bytes.count else { return nil }
+        defer { index += 1 }
+        return bytes[index]
+    }
+
+    @inline(__always)
+    @_lifetime(self: copy self)
+    mutating func number() -> UInt64? {
+        if index < bytes.count, bytes[index] < 0x80 {
+            defer { index &+= 1 }
+            return UInt64(bytes[index])
+        }
+        return PostingList.number(in: bytes, at: &index)
+    }
+
+    /// Reads a number of bytes or elements.
+    @_lifetime(self: copy self)
+    mutating func count() -> Int? {
+        guard let number = number(), number <= UInt64(Compression.maxBytes) else { return nil }
+        return Int(number)
+    }
+
+    /// Skips bytes and returns their range.
+    @_lifetime(self: copy self)
+    mutating func range(_ count: Int) -> ByteRange? {
+        guard count <= bytes.count - index else { return nil }
+        defer { index += count }
+        return ByteRange(from: index, to: index + count)
+    }
+
+    /// Skips bytes and returns them.
+    @_lifetime(self: copy self)
+    @_lifetime(copy self)
+    mutating func take(_ count: Int) -> Span<UInt8>? {
+        guard let range = range(count) else { return nil }
+        return bytes.extracting(range.lower..<range.upper)
+    }
+
+    /// Reads a column into an array that has the size of the column. Returns `false` if the column is invalid.
+    @_lifetime(self: copy self)
+    mutating func column(_ values: inout [UInt64]) -> Bool {
+        guard let kind = byte().flatMap(BlockFormat.ColumnKind.init(rawValue:)), let base = number() else {
+            return false
+        }
+        let low = UInt64(bitPattern: BlockFormat.unzigzag(base))
+        switch kind {
+        case .constant:
+            for index in values.indices { values[index] = low }
+        case .differences:
+            for index in values.indices {
+                guard let difference = number() else { return false }
+                values[index] = low &+ difference
+            }
+        }
+        return true
+    }
+}
