@@ -194,7 +194,7 @@ struct DestinationTests {
             store.settings.rangeRecords = 3
             let writer = try store.writer()
             for _ in 0..<5 { try store.store((0..<3).map { _ in IssueRecord(message: "m") }, to: writer) }
-            try store.shell().execute("DELETE FROM records WHERE id BETWEEN 2 AND 10")
+            try store.deleteRecords(where: "id BETWEEN 2 AND 10")
             let reader = try store.reader()
             #expect(try reader.walk(after: 0, limit: 9).map(\.candidate.record) == [1])
             #expect(try reader.walk(after: 1, limit: 9).map(\.candidate.record) == [11, 12])

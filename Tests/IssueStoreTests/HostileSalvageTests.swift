@@ -9,8 +9,10 @@ import Testing
 @Suite("Salvaging manipulated databases")
 struct HostileSalvageTests {
     /// Manipulates a store of a hundred records, and returns the result of salvaging it.
+    ///
+    /// - Parameter asRows: `true` to convert it to the earlier format first, which has a table `records`.
     private func salvage(
-        _ script: String, damage: (String) throws -> Void = { _ in }
+        _ script: String, asRows: Bool = false, damage: (String) throws -> Void = { _ in }
     ) throws -> (recovered: Int64, steps: Int, hasGivenUp: Bool)? {
         try TemporaryStore.with { store in
             store.settings.rangeRecords = 20
@@ -26,6 +28,7 @@ struct HostileSalvageTests {
             for ending in ["", "-wal"] where FileManager.default.fileExists(atPath: store.path + ending) {
                 try FileManager.default.moveItem(atPath: store.path + ending, toPath: old + ending)
             }
+            if asRows { try TemporaryStore.storeAsRows(old) }
             do {
                 let connection = try DatabaseConnection(path: old, checkpointsOnClose: true)
                 try connection.tolerateDamage()
@@ -65,8 +68,6 @@ struct HostileSalvageTests {
             "UPDATE ranges SET last_id = 9223372036854775807; DROP TABLE group_text; DROP TABLE groups",
             "UPDATE ranges SET last_id = 9223372036854700000; DROP TABLE ledger",
             "UPDATE groups SET first_record = 9223372036854775807; UPDATE ledger SET records = 9223372036854775807",
-            "UPDATE records SET received_at = -9223372036854775808, occurred = -9223372036854775808 WHERE id > 1",
-            "UPDATE records SET received_at = 9223372036854775807, occurred = 9223372036854775807 WHERE id > 1",
             "UPDATE processes SET pid = 9223372036854775807, gid = -1, started = -9223372036854775808",
             "UPDATE accounts SET uid = -9223372036854775808; UPDATE senders SET uid = 9223372036854775807",
             "UPDATE groups SET state = 2, rule = 9223372036854775807, muted_until = 9223372036854775807",
@@ -74,8 +75,40 @@ struct HostileSalvageTests {
             "DELETE FROM ranges; DELETE FROM ledger; DELETE FROM totals; DELETE FROM postings",
         ])
     func numbers(script: String) throws {
-        let result = try #require(try salvage(script))
+        for asRows in [false, true] {
+            let result = try #require(try salvage(script, asRows: asRows))
+            #expect(result.recovered > 0)
+            #expect(!result.hasGivenUp)
+        }
+    }
+
+    @Test(
+        "Extreme times in rows of an earlier format neither trap nor loop, and records are recovered",
+        arguments: [
+            "UPDATE records SET received_at = -9223372036854775808, occurred = -9223372036854775808 WHERE id > 1",
+            "UPDATE records SET received_at = 9223372036854775807, occurred = 9223372036854775807 WHERE id > 1",
+        ])
+    func times(script: String) throws {
+        let result = try #require(try salvage(script, asRows: true))
         #expect(result.recovered > 0)
+        #expect(!result.hasGivenUp)
+    }
+
+    @Test(
+        "Impossible numbers in the rows of blocks cost only the records of those blocks",
+        arguments: [
+            "UPDATE blocks SET last_id = 9223372036854775807 WHERE first_id = 1",
+            "UPDATE blocks SET records = 9223372036854775807 WHERE first_id = 1",
+            "UPDATE blocks SET records = -1 WHERE first_id = 1", "UPDATE blocks SET last_id = -5 WHERE first_id = 1",
+            "UPDATE blocks SET body = zeroblob(1000000) WHERE first_id = 1",
+            "UPDATE blocks SET first_id = -9223372036854775808 WHERE first_id = 1",
+            "UPDATE blocks SET first_id = 9223372036854775807 WHERE first_id = 1",
+            "UPDATE blocks SET first_id = 1152921504606846975 WHERE first_id = 1",
+            "DELETE FROM blocks WHERE first_id = 1",
+        ])
+    func blocks(script: String) throws {
+        let result = try #require(try salvage(script))
+        #expect(result.recovered == 80)
         #expect(!result.hasGivenUp)
     }
 
@@ -87,7 +120,7 @@ struct HostileSalvageTests {
                 UPDATE records SET id = 9223372036854775807 WHERE id = 100;
                 UPDATE records SET id = -5 WHERE id = 99;
                 UPDATE records SET id = 1152921504606846975 WHERE id = 98
-                """))
+                """, asRows: true))
         #expect((97...98).contains(result.recovered))
     }
 
@@ -104,9 +137,14 @@ struct HostileSalvageTests {
             SELECT 0 AS destination, 1 AS account, 7 AS fate, id AS records, id AS occurrences FROM n
             """,
             "DROP TABLE records; CREATE VIRTUAL TABLE records USING fts5 (id, message)",
+            """
+            DROP TABLE blocks; CREATE VIEW blocks AS
+            WITH RECURSIVE n (id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM n)
+            SELECT id AS first_id, id AS last_id, 1 AS records, 0 AS checksum, x'' AS body FROM n
+            """,
         ])
     func views(script: String) throws {
-        #expect(try salvage(script) == nil)
+        #expect(try salvage(script, asRows: script.contains("DROP TABLE records")) == nil)
     }
 
     @Test("Columns of other types and oversized texts cost only the records they belong to")
@@ -122,7 +160,7 @@ struct HostileSalvageTests {
                 INSERT INTO records VALUES (3, 1e300, -1e300, 1e300, 1e300, 1e300, 1e300, NULL, '{', '[[[[');
                 INSERT INTO records VALUES (4, 1, 1, 1000, NULL, NULL, 1, CAST(zeroblob(70000000) AS TEXT), NULL, NULL);
                 INSERT INTO records VALUES (5, 1, 1, 1000, NULL, NULL, 1, 'fine, too', NULL, NULL)
-                """))
+                """, asRows: true))
         #expect(result.recovered >= 2)
     }
 

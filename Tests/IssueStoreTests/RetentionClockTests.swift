@@ -28,7 +28,7 @@ struct RetentionClockTests {
             try TemporaryStore.with { store in
                 var writer = try setBack(store)
                 let before = writer.logTime(wall: store.wall, monotonic: store.monotonic)
-                if isEmpty { try store.shell().execute("DELETE FROM records") }
+                if isEmpty { try store.shell().execute("DELETE FROM blocks") }
                 writer = try store.writer()
                 let after = writer.logTime(wall: store.wall, monotonic: store.monotonic)
                 #expect(before <= after && before.duration(to: after) < .seconds(60))

@@ -86,8 +86,8 @@ struct SalvageTests {
                     UPDATE groups SET state = 1, regressed = 1 WHERE title = 'resolved';
                     UPDATE groups SET state = 2, muted_until = 4711, muted_version = '2.0'
                         WHERE title IN ('muted', 'said again', 'gone');
-                    DELETE FROM records WHERE series IN (SELECT id FROM series WHERE template = 'gone');
                     """)
+                try store.deleteRecords(where: "series IN (SELECT id FROM series WHERE template = 'gone')")
             }
             let old = try setAside(store)
             let writer = try store.writer()
@@ -136,6 +136,7 @@ struct SalvageTests {
             }
             let old = try setAside(store)
             if isOlder {
+                try TemporaryStore.storeAsRows(old)
                 let file = try DatabaseConnection(path: old)
                 try file.execute(
                     "DROP TABLE singles; DROP TABLE summary_windows; DROP TABLE ages; PRAGMA user_version = 5")
@@ -236,7 +237,7 @@ struct SalvageTests {
     @Test("Unreadable records are counted as far as the ledger shows that they existed")
     func lostRecords() throws {
         try TemporaryStore.with { store in
-            let old = try setAsideWithout(["records"], store)
+            let old = try setAsideWithout(["blocks"], store)
             let writer = try store.writer()
             #expect(try importSalvaged(old, into: writer, of: store) == Result(unreadable: 600))
             try expectSound(store)

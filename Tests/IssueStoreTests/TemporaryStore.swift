@@ -28,9 +28,11 @@ final class TemporaryStore {
     func writer() throws -> StoreWriter { try StoreWriter(settings) }
     func reader() throws -> StoreReader { try StoreReader(path: path) }
 
-    /// A second connection to the database, like that of the `sqlite3` shell.
+    /// A second connection to the database, like that of the `sqlite3` shell, with the table `records`.
     func shell() throws -> DatabaseConnection {
-        try DatabaseConnection(path: path, mode: .readWriteCreate, busyTimeout: .seconds(1))
+        let shell = try DatabaseConnection(path: path, mode: .readWriteCreate, busyTimeout: .seconds(1))
+        _ = try BlockReader(on: shell)
+        return shell
     }
 
     /// Advances both clocks.

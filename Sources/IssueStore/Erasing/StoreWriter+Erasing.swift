@@ -124,8 +124,8 @@ extension RecordRemoval {
     /// Deletes the rows and everything that refers to them, and subtracts them from their ranges.
     func delete(_ toErase: [RecordToErase]) throws(SQLiteError) {
         let rows = StoreWriter.list(toErase.map(\.row))
+        try blocks.remove(toErase.map(\.row))
         for sql: StaticString in [
-            "DELETE FROM records WHERE id IN (SELECT value FROM json_each(?1))",
             "DELETE FROM express WHERE record IN (SELECT value FROM json_each(?1))",
             """
             DELETE FROM singles WHERE destination IN (SELECT id FROM destinations)

@@ -8,6 +8,7 @@ import Synchronization
 /// Each query uses one snapshot, and none outlives its result, so that the writer can checkpoint the WAL.
 package final class StoreReader {
     let connection: DatabaseConnection
+    package let blocks: BlockReader
     /// Rows of the open snapshot that were already looked up.
     var known = RowCache()
     /// Determines which user ids share the limits of one user, for the forwarding loop.
@@ -35,6 +36,7 @@ package final class StoreReader {
             if toleratesDamage { try connection.tolerateDamage() }
             try connection.setPragma("cache_size", to: -cache)
             try connection.setPragma("temp_store", to: "MEMORY")
+            blocks = try BlockReader(on: connection, policy: toleratesDamage ? .fail : .skip)
         } catch {
             throw StoreFailure(error)
         }

@@ -22,6 +22,8 @@ extension StoreWriter {
     package func closeOpenRange() throws(StoreFailure) {
         guard memory.open.first != nil else { return }
         try transaction { () throws(SQLiteError) in try closeRange() }
+        // A block never has records of two ranges.
+        dropNewestBlock()
     }
 
     /// Returns free pages to the file system. They are freed once the WAL is checkpointed.
@@ -59,16 +61,18 @@ extension StoreWriter {
         }
     }
 
-    var removal: RecordRemoval { RecordRemoval(connection: connection) }
+    var removal: RecordRemoval { RecordRemoval(connection: connection, blocks: blocks) }
 }
 
 /// Removes records and everything that refers to them, for retention and for erasing. Its functions run inside a
 /// transaction.
 struct RecordRemoval {
     let connection: DatabaseConnection
+    let blocks: BlockLog
     var outbox: ForwardingOutbox { ForwardingOutbox(connection: connection) }
 
-    /// The limits of a slice: records, and approximate bytes.
+    /// The limits of a slice: blocks if they are deleted, records if blocks are rewritten, and approximate bytes.
+    private static let sliceBlocks: Int64 = 32
     static let sliceRecords: Int64 = 2048
     static let sliceBytes: Int64 = 1 << 20
     private static let slicePostings: Int64 = 1024
@@ -89,20 +93,24 @@ struct RecordRemoval {
 
     // MARK: Records
 
+    /// Returns the last id of the next blocks to delete, or nil if there are none.
     private func sliceEnd(of range: RetentionSnapshot.ClosedRange) throws(SQLiteError) -> RowID? {
         try connection.withStatement(
             """
-            SELECT max(id) FROM (
-                SELECT id FROM records WHERE id BETWEEN ?1 AND ?2 ORDER BY id
-                LIMIT (SELECT max(16, min(?3, records * ?4 / max(bytes, 1))) FROM ranges WHERE id = ?5)
-            )
+            SELECT max(last_id) FROM (
+                SELECT last_id,
+                       sum(length(body)) OVER (ORDER BY first_id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
+                           AS before
+                FROM (
+                    SELECT first_id, last_id, body FROM blocks WHERE first_id BETWEEN ?1 AND ?2 ORDER BY first_id LIMIT ?3
+                )
+            ) WHERE coalesce(before, 0) < ?4
             """
         ) { statement throws(SQLiteError) in
             statement.bind(range.firstID, at: 1)
             statement.bind(range.lastID, at: 2)
-            statement.bind(Self.sliceRecords, at: 3)
+            statement.bind(Self.sliceBlocks, at: 3)
             statement.bind(Self.sliceBytes, at: 4)
-            statement.bind(range.id, at: 5)
             return try statement.first { $0.optionalID(0) } ?? nil
         }
     }
@@ -113,13 +121,7 @@ struct RecordRemoval {
         var progress = ExpiryProgress()
         progress.expired = try outbox.expire(range.firstID...last)
         memory.values.removals.removed()
-        try connection.withStatement("DELETE FROM records WHERE id BETWEEN ?1 AND ?2") {
-            statement throws(SQLiteError) in
-            statement.bind(range.firstID, at: 1)
-            statement.bind(last, at: 2)
-            try statement.run()
-        }
-        progress.records = Int64(connection.changes)
+        progress.records = try blocks.remove(range.firstID...last)
         try connection.withStatement("DELETE FROM express WHERE record <= ?1") { statement throws(SQLiteError) in
             statement.bind(last, at: 1)
             try statement.run()

@@ -267,23 +267,8 @@ extension RecordRemoval {
     ///
     /// - Returns: The number of deleted rows.
     private func deleteRecords(_ rows: ClosedRange<RowID>, _ thinning: Thinning) throws(SQLiteError) -> Int64 {
-        var count: Int64 = 0
-        var next = rows.lowerBound
-        for row in thinning.remainingRows[thinning.passed...].prefix(while: { $0 <= rows.upperBound }) {
-            if next < row { count += try deleteRecords(next...(row - 1)) }
-            next = row + 1
-        }
-        return next > rows.upperBound ? count : try count + deleteRecords(next...rows.upperBound)
-    }
-
-    private func deleteRecords(_ rows: ClosedRange<RowID>) throws(SQLiteError) -> Int64 {
-        try connection.withStatement("DELETE FROM records WHERE id BETWEEN ?1 AND ?2") {
-            statement throws(SQLiteError) in
-            statement.bind(rows.lowerBound, at: 1)
-            statement.bind(rows.upperBound, at: 2)
-            try statement.run()
-        }
-        return Int64(connection.changes)
+        let kept = Set(thinning.remainingRows[thinning.passed...].prefix { $0 <= rows.upperBound })
+        return try blocks.remove(rows, keeping: kept)
     }
 
     /// Reduces a posting list to the spared row, and subtracts the rest from the user's share.

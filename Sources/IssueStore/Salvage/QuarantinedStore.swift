@@ -163,8 +163,9 @@ package final class QuarantinedStore {
 
     /// The tables that are read.
     private static let tables = """
-        'records', 'ranges', 'groups', 'ledger', 'stores', 'series', 'processes', 'senders', 'accounts', 'destinations',
-        'batches', 'singles', 'summaries', 'summary_windows', 'dead_letters', 'mutes', 'limits', 'clock', 'express'
+        'blocks', 'records', 'ranges', 'groups', 'ledger', 'stores', 'series', 'processes', 'senders', 'accounts',
+        'destinations', 'batches', 'singles', 'summaries', 'summary_windows', 'dead_letters', 'mutes', 'limits', 'clock',
+        'express'
         """
 
     /// Returns a name from `tables` that is not a table, or nil if all are. A view can produce endless rows from a file

@@ -13,8 +13,12 @@ package enum Schema {
         applicationID: applicationID,
         migrations: [
             Migration(log), Migration(forwarding), Migration(views), Migration(copies), Migration(shares),
-            Migration(singles), Migration(ages), Migration(states),
+            Migration(singles), Migration(ages), Migration(states), Migration(blocks),
         ])
+
+    /// The oldest version that the daemon opens. Files of earlier versions store each record in a row of its own; they
+    /// are moved aside, and can be imported.
+    private static let oldestVersion = 9
 
     /// Rejects a file of another program or a newer version before anything in it is changed.
     static func recognize(_ connection: DatabaseConnection) throws(StoreFailure) {
@@ -31,6 +35,10 @@ package enum Schema {
         let isNew = found.id == 0 && found.version == 0 && found.tables == 0
         guard found.id == applicationID || isNew else {
             throw .foreign(MigrationError.foreignApplication(id: found.id).description)
+        }
+        guard isNew || found.version >= oldestVersion || found.version == 0 else {
+            throw .foreign(
+                "The schema has the old version \(found.version), which stores each record in a row of its own")
         }
         guard (0...migrator.newestVersion).contains(found.version) else {
             throw .foreign(
@@ -442,6 +450,23 @@ extension Schema {
             SELECT id, last_at + coalesce(
                 (SELECT offset FROM clock WHERE first_id <= last_id ORDER BY first_id DESC LIMIT 1), 0)
             FROM ranges;
+        """
+}
+
+extension Schema {
+    /// The record log as blocks of records.
+    static let blocks: StaticString = """
+        DROP TABLE records;
+
+        -- Records with consecutive ids, compressed. Storage.md describes the body. first_id and last_id are the lowest and
+        -- the highest id that the block may hold, whatever was removed from it; no block has records of two ranges.
+        CREATE TABLE blocks (
+            first_id INTEGER PRIMARY KEY,
+            last_id INTEGER NOT NULL,
+            records INTEGER NOT NULL,
+            checksum INTEGER NOT NULL,
+            body BLOB NOT NULL
+        ) STRICT;
         """
 }
 

@@ -228,7 +228,7 @@ extension RecordCommit {
     /// Stores in the row itself what its overflow series or overflow sender does not contain.
     mutating func storeOriginal(
         _ original: SeriesDescription?, _ sender: Sender?, of record: DecodedRecord, _ batch: RecordBatch,
-        in row: inout RowBuffer.BufferedRecord
+        in row: inout BlockRow
     ) {
         if let original, record.messageForm != .whole {
             let parts = batch.bytes[record.message.lower..<record.message.upper]

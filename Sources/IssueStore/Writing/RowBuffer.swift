@@ -1,70 +1,68 @@
 import IssueCore
 import IssueProtocol
-import SQLiteKit
 
-/// The rows of one commit, which SQLite reads directly from memory through a `BatchTable`.
+/// The records of one commit, before they are encoded as blocks.
+///
+/// It may begin with the records of the newest block, if that block is small. The block is then replaced by a larger one.
 struct RowBuffer {
-    /// One row of `records`. Its ranges refer to the buffer's text.
-    struct BufferedRecord {
-        var series: SeriesID
-        var process: ProcessRowID
-        /// Milliseconds from the time it was received to the time it occurred (negative if it occurred before), or
-        /// `absent`.
-        var occurred: Int64
-        var firstOccurred: Int64
-        var count: Int64
-        var messageForm: DecodedRecord.MessageForm
-        var message: ByteRange
-        var metadata: ByteRange
-        var details: ByteRange
-
-        /// The total size of its text, in bytes.
-        var byteCount: Int { Int(message.count) + Int(metadata.count) + Int(details.count) }
-    }
-
-    static let columns: [StaticString] = [
-        "id", "series", "process", "occurred", "first_occurred", "count", "message", "metadata", "details",
-    ]
-
-    /// The id of the first row. The following rows have consecutive ids.
-    var firstID: RowID = 0
+    /// The id of the first record of the commit. The following records have consecutive ids.
+    private(set) var firstID: RowID = 0
     var receivedAt: Int64 = 0
-    private(set) var count = 0
-    private(set) var cells: [BatchCell] = []
+    private(set) var rows: [BlockRow] = []
+    /// The number of rows at the start that are stored already.
+    private(set) var storedCount = 0
     private(set) var text = ByteBuffer()
 
-    var isEmpty: Bool { count == 0 }
+    /// `true` if the commit has no records.
+    var isEmpty: Bool { rows.count == storedCount }
 
     /// The id of the next row.
-    var nextID: RowID { firstID + count }
+    var nextID: RowID { firstID + (rows.count - storedCount) }
 
     mutating func clear() {
-        count = 0
-        cells.removeAll(keepingCapacity: true)
+        rows.removeAll(keepingCapacity: true)
         text.truncate(to: 0)
+        storedCount = 0
     }
 
-    @inline(__always)
-    mutating func append(_ row: BufferedRecord) {
-        cells.append(isEmpty ? .int64(firstID.rawValue) : .null)
-        cells.append(.int64(row.series.rawValue))
-        cells.append(.int64(row.process.rawValue))
-        cells.append(row.occurred == DecodedRecord.absent ? .null : .int64(row.occurred))
-        cells.append(row.firstOccurred == DecodedRecord.absent ? .null : .int64(row.firstOccurred))
-        cells.append(.int64(row.count))
-        switch row.messageForm {
-        case .template: cells.append(.null)
-        case .parts: cells.append(.blob(row.message.lower..<row.message.upper))
-        case .whole: cells.append(.text(row.message.lower..<row.message.upper))
+    /// Begins a commit.
+    ///
+    /// - Parameters:
+    ///   - firstID: The id of the first record. Stored rows are dropped unless they end right before it.
+    ///   - receivedAt: When its records were received, in milliseconds since 1970-01-01 UTC.
+    mutating func begin(firstID: RowID, receivedAt: Int64) {
+        if let last = rows.last, last.id + 1 != firstID { clear() }
+        storedCount = rows.count
+        self.firstID = firstID
+        self.receivedAt = receivedAt
+    }
+
+    /// Drops all but the last rows, after they were stored.
+    mutating func keepLast(_ count: Int) {
+        guard count < rows.count else { return }
+        guard count > 0 else { return clear() }
+        rows.removeFirst(rows.count - count)
+        // The texts of a row follow those of the row before.
+        let start = rows.lazy.flatMap { [$0.message, $0.metadata, $0.details] }.filter { !$0.isEmpty }.map(\.lower)
+            .min()
+        guard let start else { return text.truncate(to: 0) }
+        text.removeFirst(start)
+        func moved(_ range: ByteRange) -> ByteRange {
+            range.isEmpty ? .empty : ByteRange(from: range.lower - start, to: range.upper - start)
         }
-        cells.append(Self.text(row.metadata))
-        cells.append(Self.text(row.details))
-        count += 1
+        for index in rows.indices {
+            rows[index].message = moved(rows[index].message)
+            rows[index].metadata = moved(rows[index].metadata)
+            rows[index].details = moved(rows[index].details)
+        }
     }
 
+    /// Appends a row. It gets the next id.
     @inline(__always)
-    private static func text(_ range: ByteRange) -> BatchCell {
-        range.isEmpty ? .null : .text(range.lower..<range.upper)
+    mutating func append(_ row: BlockRow) {
+        var row = row
+        row.id = nextID
+        rows.append(row)
     }
 
     /// Copies a range of a batch's bytes into the buffer and returns its range there.

@@ -50,7 +50,9 @@ extension StoreWriter {
         } else if let offset = time.newOffset {
             try write(clockOffset: offset, from: commit.rows.firstID)
         }
-        try insert(commit.rows)
+        let extensible =
+            commit.rows.isEmpty
+            ? commit.rows.storedCount : try blocks.append(commit.rows.rows, commit.rows.text.span)
         try memory.caches.producers.writeChanges(on: connection, at: time.log)
         var ledger = LedgerChanges()
         for (account, sum) in commit.allSums {
@@ -60,30 +62,8 @@ extension StoreWriter {
         if !isImport { onPriorityRecords?(commit.priority) }
         try insertPriority(commit.priority)
         if isRangeFull { try closeRange() }
-        giveBack(commit.rows)
+        giveBack(commit.rows, keeping: extensible)
         return outcomes
-    }
-
-    /// Inserts the rows into `records`.
-    private func insert(_ rows: RowBuffer) throws(SQLiteError) {
-        guard !rows.isEmpty else { return }
-        try tables.rows.withRows(rows.cells, bytes: rows.text.bytes) { () throws(SQLiteError) in
-            try connection.withStatement(
-                """
-                INSERT INTO records (id, series, process, received_at, occurred, first_occurred, count, message,
-                                     metadata, details)
-                SELECT id, series, process, ?1, occurred, first_occurred, count, message, metadata, details
-                FROM batch
-                """
-            ) { statement throws(SQLiteError) in
-                statement.bind(rows.receivedAt, at: 1)
-                try statement.run()
-            }
-        }
-        let last = rows.nextID - 1
-        precondition(
-            connection.lastInsertedRowID == last.rawValue,
-            "The inserted rows do not have the ids that their receipts contain")
     }
 
     private func insertPriority(_ priority: [PriorityRecord]) throws(SQLiteError) {
@@ -129,7 +109,7 @@ struct RecordCommit {
 
     /// - Parameters:
     ///   - firstID: The id of the first row.
-    ///   - rows: An empty buffer.
+    ///   - rows: A buffer without new rows.
     init(
         on connection: DatabaseConnection, time: RecordLogClock.Reading, firstID: RowID, rows: consuming RowBuffer,
         isImport: Bool, onCardinalityOverflow: ((CardinalityOverflow) -> Void)?
@@ -139,8 +119,7 @@ struct RecordCommit {
         self.isImport = isImport
         self.onCardinalityOverflow = onCardinalityOverflow
         self.rows = rows
-        self.rows.firstID = firstID
-        self.rows.receivedAt = time.wall.millisecondsSince1970
+        self.rows.begin(firstID: firstID, receivedAt: time.wall.millisecondsSince1970)
     }
 
     /// The account ids and what each has received.
@@ -252,10 +231,11 @@ struct RecordCommit {
     @inline(__always)
     private mutating func row(
         of record: DecodedRecord, series: SeriesID, _ process: WriterMemory.ProcessEntry, _ bytes: Span<UInt8>
-    ) -> RowBuffer.BufferedRecord {
+    ) -> BlockRow {
         let time = rows.receivedAt
-        return RowBuffer.BufferedRecord(
-            series: series, process: process.process, occurred: Self.difference(record.occurredAt, time),
+        return BlockRow(
+            series: series, process: process.process, receivedAt: time,
+            occurred: Self.difference(record.occurredAt, time),
             firstOccurred: Self.difference(record.firstOccurredAt, time), count: record.count,
             messageForm: record.messageForm, message: rows.take(record.message, from: bytes),
             metadata: rows.take(record.metadata, from: bytes),
@@ -264,7 +244,7 @@ struct RecordCommit {
 
     @inline(__always)
     private mutating func append(
-        _ row: RowBuffer.BufferedRecord, _ record: DecodedRecord, account: AccountID, _ reason: PriorityReason?,
+        _ row: BlockRow, _ record: DecodedRecord, account: AccountID, _ reason: PriorityReason?,
         _ uid: UInt32,
         _ memory: inout WriterMemory
     ) {

@@ -15,6 +15,7 @@ package final class StoreWriter {
     let connection: DatabaseConnection
     private(set) var settings: StoreWriterSettings
     let tables: BatchTables
+    let blocks: BlockLog
     /// The page size of the database, in bytes.
     package let pageBytes: Int64
     /// The maximum number of frames in the write-ahead log (WAL). No transaction begins while the WAL has this many or
@@ -22,7 +23,8 @@ package final class StoreWriter {
     package var walFrameLimit = Int.max
     /// `true` while every transaction is synced to disk (`synchronous=FULL`).
     private var syncsCommits = true
-    /// The emptied row buffer of the previous commit, kept to reuse its memory.
+    /// The row buffer of the previous commit, kept to reuse its memory. It has the rows of the newest block if the
+    /// next commit should extend that block.
     private var spareRows = RowBuffer()
     /// Changed only inside a transaction, except for caches and for settings that are reloaded.
     var memory: WriterMemory
@@ -36,12 +38,10 @@ package final class StoreWriter {
 
     /// Tables in memory, from which many rows are inserted with one statement.
     struct BatchTables {
-        let rows: BatchTable
         let postings: BatchTable
         let minutes: BatchTable
 
         init(on connection: DatabaseConnection) throws(SQLiteError) {
-            rows = try BatchTable("batch", columns: RowBuffer.columns, on: connection)
             postings = try BatchTable("closing", columns: PostingBuffer.columns, on: connection)
             minutes = try BatchTable("closing_minutes", columns: MinuteBuffer.columns, on: connection)
         }
@@ -71,8 +71,9 @@ package final class StoreWriter {
         do throws(SQLiteError) {
             pageBytes = try connection.pragma("page_size")
             tables = try BatchTables(on: connection)
+            blocks = try BlockLog(on: connection, maxRecords: settings.blockRecords)
             let lastRange = try Self.lastRange(connection)
-            let open = try Self.openRange(connection, after: lastRange.lastID)
+            let open = try Self.openRange(blocks.reader, connection, after: lastRange.lastID)
             try Self.assignCopyCode(connection, settings, nextID: open.nextID)
             memory = WriterMemory(
                 values: WriterMemory.Values(
@@ -89,17 +90,25 @@ package final class StoreWriter {
         connection.setCheckpointsOnClose(true)
     }
 
-    /// Returns the empty row buffer of the previous commit, with its memory reserved.
+    /// Returns the row buffer of the previous commit.
     func makeRowBuffer() -> RowBuffer {
         var rows = RowBuffer()
         swap(&rows, &spareRows)
-        rows.clear()
         return rows
     }
 
     /// Stores the row buffer of a commit for reuse by the next one.
-    func giveBack(_ rows: consuming RowBuffer) {
+    ///
+    /// - Parameter count: The number of rows in the newest block if the next commit should extend it; otherwise 0.
+    func giveBack(_ rows: consuming RowBuffer, keeping count: Int) {
         spareRows = rows
+        // A block never has records of two ranges.
+        spareRows.keepLast(memory.values.isRangeClosed ? 0 : count)
+    }
+
+    /// Makes the next commit begin a new block.
+    func dropNewestBlock() {
+        spareRows.clear()
     }
 
     /// Returns the cost of storing some reports, as far as it is known in advance.
@@ -154,6 +163,8 @@ package final class StoreWriter {
             return value
         } catch {
             memory.rollBack(to: mark)
+            // Its rows may not be stored.
+            spareRows.clear()
             throw error
         }
     }
@@ -294,17 +305,19 @@ extension StoreWriter {
         } ?? (0, 0)
     }
 
-    /// Rebuilds the open range from its rows.
+    /// Rebuilds the open range from its blocks.
     ///
     /// `stores` and `clock` may mention a higher id than any remaining row. No id below that one is assigned again.
     ///
     /// - Parameter lastID: The last id of the closed ranges.
     /// - Throws: An error of corruption if an id is out of range, or the error of a query.
-    static func openRange(_ connection: DatabaseConnection, after lastID: RowID) throws(SQLiteError) -> OpenRange {
+    static func openRange(
+        _ blocks: BlockReader, _ connection: DatabaseConnection, after lastID: RowID
+    ) throws(SQLiteError) -> OpenRange {
         let mark = try connection.withStatement(
             "SELECT max(coalesce((SELECT max(first_id) FROM stores), 1), coalesce((SELECT max(first_id) FROM clock), 1))"
         ) { statement throws(SQLiteError) in try statement.first { $0.id(0, as: RowID.self) } ?? 1 }
-        let newest = try connection.withStatement("SELECT coalesce(max(id), 0) FROM records") {
+        let newest = try connection.withStatement("SELECT coalesce(max(last_id), 0) FROM blocks") {
             statement throws(SQLiteError) in
             try statement.first { $0.id(0, as: RowID.self) } ?? 0
         }
@@ -312,22 +325,17 @@ extension StoreWriter {
             throw SQLiteError(code: .corrupt, message: "an id is out of range")
         }
         var range = OpenRange(firstID: lastID + 1)
-        try connection.withStatement(
-            """
-            SELECT id, series, received_at, count,
-                   coalesce(length(CAST(message AS BLOB)), 0) + coalesce(length(CAST(metadata AS BLOB)), 0)
-                       + coalesce(length(CAST(details AS BLOB)), 0)
-            FROM records WHERE id > ?1 ORDER BY id
-            """
-        ) { statement throws(SQLiteError) in
-            statement.bind(lastID, at: 1)
-            try statement.forEach { row in
-                while range.nextID < row.id(0) { range.skip() }
+        try blocks.forEach(in: lastID + 1...maxID) { block throws(SQLiteError) in
+            for (index, row) in block.rows.enumerated() where row.id > lastID {
+                while range.nextID < row.id { range.skip() }
                 range.append(
-                    series: row.id(1), receivedAt: row.int64(2), count: row.int64(3), bytes: row.int(4) + rowOverhead
-                )
+                    series: row.series, receivedAt: row.receivedAt, count: row.count,
+                    bytes: Int(row.message.count) + block.metadataCount(of: index) + Int(row.details.count)
+                        + rowOverhead)
             }
         }
+        // The newest block may be damaged. Its ids are not assigned again.
+        while range.nextID <= newest { range.skip() }
         while range.nextID < mark { range.skip() }
         return range
     }
@@ -393,6 +401,8 @@ package struct StoreWriterSettings: Sendable {
     package var rangeBytes = 16 << 20
     /// Bounds how long the commit takes that closes the range: it writes three rows per series.
     package var rangeSeries = 16_384
+    /// The maximum number of records in a block.
+    package var blockRecords = BlockLog.maxRecords
 
     package init(
         path: String, limits: LimitSettings, retention: RetentionSettings = RetentionSettings(),

@@ -97,7 +97,9 @@ struct DamagedFileTests {
             "UPDATE clock SET first_id = 1 << 60", "UPDATE clock SET offset = 9223372036854775807",
             "UPDATE ranges SET last_id = 9223372036854775807", "UPDATE ranges SET last_id = -5",
             "UPDATE stores SET first_id = 9223372036854775807",
-            "INSERT INTO records SELECT 1 << 61, series, process, received_at, NULL, NULL, 1, NULL, NULL, NULL FROM records LIMIT 1",
+            "UPDATE blocks SET last_id = 1 << 61 WHERE first_id = (SELECT max(first_id) FROM blocks)",
+            "UPDATE blocks SET records = 1 << 61", "UPDATE blocks SET first_id = -first_id",
+            "UPDATE blocks SET checksum = checksum + 1", "UPDATE blocks SET body = x''",
         ])
     func numbers(sql: String) throws {
         try StoreFiles.made(seed: 12, isClosed: true).with { store in
