@@ -20,6 +20,9 @@ package final class BlockReader {
     private var cache: [RecordBlock?]
     /// The next entry of the cache to replace.
     private var next = 0
+    /// The block that was read last in the current snapshot, if there is one.
+    private var current: RecordBlock?
+    private var isInSnapshot = false
     /// The blocks that were reported as damaged.
     private var reported: Set<RowID> = []
 
@@ -41,8 +44,21 @@ package final class BlockReader {
         try RowTable.add("records", columns: RecordTable.columns, of: RecordTable(self), to: connection)
     }
 
+    /// Tells that all reads until `endSnapshot` see the same state of the database. A block that is read several times
+    /// in a row is then looked up once.
+    func beginSnapshot() {
+        isInSnapshot = true
+        current = nil
+    }
+
+    func endSnapshot() {
+        isInSnapshot = false
+        current = nil
+    }
+
     /// Returns the first block that has a record with this id or a higher one; nil if there is none.
     func block(from row: RowID) throws(SQLiteError) -> RecordBlock? {
+        if let current, current.firstID <= row, let last = current.rows.last, row <= last.id { return current }
         var start = row
         while true {
             let found = try connection.withStatement(
@@ -64,6 +80,7 @@ package final class BlockReader {
 
     /// Returns the last block that has a record with this id or a lower one; nil if there is none.
     func block(upTo row: RowID) throws(SQLiteError) -> RecordBlock? {
+        if let current, row <= current.lastID, let first = current.rows.first, first.id <= row { return current }
         var end = row
         while true {
             let found = try connection.withStatement(
@@ -92,10 +109,19 @@ package final class BlockReader {
     func forEach(
         in rows: ClosedRange<RowID>, _ body: (RecordBlock) throws(SQLiteError) -> Void
     ) throws(SQLiteError) {
+        try scan(rows) { block throws(SQLiteError) in
+            try body(block)
+            return true
+        }
+    }
+
+    /// Passes each block with records in a range of ids to a closure, in ascending order, until it returns `false`.
+    func scan(
+        _ rows: ClosedRange<RowID>, while body: (RecordBlock) throws(SQLiteError) -> Bool
+    ) throws(SQLiteError) {
         var next = rows.lowerBound
         while next <= rows.upperBound, let block = try block(from: next), block.firstID <= rows.upperBound {
-            try body(block)
-            guard block.lastID < rows.upperBound else { return }
+            guard try body(block), block.lastID < rows.upperBound else { return }
             next = block.lastID + 1
         }
     }
@@ -120,7 +146,10 @@ package final class BlockReader {
     }
 
     private func usable(_ found: Found) throws(SQLiteError) -> RecordBlock? {
-        if let block = found.block { return block }
+        if let block = found.block {
+            if isInSnapshot { current = block }
+            return block
+        }
         return try damaged(found.header)
     }
 

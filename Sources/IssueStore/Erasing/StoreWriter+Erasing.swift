@@ -281,11 +281,9 @@ extension StoreReader {
 
     private func matches(row: RowID, _ filter: IssueFilter) throws -> Bool {
         if filter.since != nil || filter.until != nil {
-            let at = try connection.withStatement("SELECT received_at FROM records WHERE id = ?1") { statement in
-                statement.bind(row, at: 1)
-                return try statement.first { IssueTimestamp(millisecondsSince1970: $0.int64(0)) }
-            }
-            guard let at, at >= filter.since ?? at, at <= filter.until ?? at else { return false }
+            guard let (block, index) = try blocks.find(row) else { return false }
+            let at = IssueTimestamp(millisecondsSince1970: block.rows[index].receivedAt)
+            guard at >= filter.since ?? at, at <= filter.until ?? at else { return false }
         }
         return try matches(fatesOf: row, filter)
     }

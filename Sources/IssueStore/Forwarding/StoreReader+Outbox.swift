@@ -119,24 +119,20 @@ extension StoreReader {
     }
 
     func steps(above start: RowID, through end: RowID, limit: Int) throws -> [ScanRow] {
-        try connection.withStatement(
-            """
-            SELECT id, received_at, count, series FROM records WHERE id > ?1 AND id <= ?2 ORDER BY id LIMIT ?3
-            """
-        ) { statement in
-            statement.bind(start, at: 1)
-            statement.bind(end, at: 2)
-            statement.bind(limit, at: 3)
-            var steps: [ScanRow] = []
-            try statement.forEach { row in
+        var steps: [ScanRow] = []
+        guard start < end else { return steps }
+        try blocks.scan(start + 1...end) { block in
+            for row in block.rows[block.index(from: start + 1)...] {
+                guard row.id <= end, steps.count < limit else { break }
                 steps.append(
                     ScanRow(
-                        row: row.id(0), receivedAt: IssueTimestamp(millisecondsSince1970: row.int64(1)),
-                        count: row.int64(2),
-                        series: row.id(3)))
+                        row: row.id, receivedAt: IssueTimestamp(millisecondsSince1970: row.receivedAt),
+                        count: row.count,
+                        series: row.series))
             }
-            return steps
+            return steps.count < limit
         }
+        return steps
     }
 
     /// Returns the attributes of a series that a scan needs, or nil if a corrupt database has lost them.

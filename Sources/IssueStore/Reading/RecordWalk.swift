@@ -64,9 +64,6 @@ struct RecordWalk {
         return ready.removeLast()
     }
 
-    /// The number of rows per query if all series are read.
-    private static let stretch: Int64 = 256
-
     private mutating func fetch(on reader: StoreReader) throws -> Bool {
         guard let series else { return try fetchAny(on: reader) }
         guard let span = spans.last else {
@@ -88,45 +85,55 @@ struct RecordWalk {
         return true
     }
 
-    /// Reads the next rows of all series.
+    /// Reads the next block with rows of any series.
     private mutating func fetchAny(on reader: StoreReader) throws -> Bool {
         while let span = spans.last {
-            let ids =
-                isAscending
-                ? try reader.connection.withStatement(
-                    "SELECT id FROM records WHERE id > ?1 AND id <= ?2 ORDER BY id LIMIT ?3"
-                ) { statement in
-                    statement.bind(max(edge, span.first - 1), at: 1)
-                    statement.bind(span.last, at: 2)
-                    statement.bind(Self.stretch, at: 3)
-                    return try statement.all { $0.id(0, as: RowID.self) }
-                }
-                : try reader.connection.withStatement(
-                    "SELECT id FROM records WHERE id < ?1 AND id >= ?2 ORDER BY id DESC LIMIT ?3"
-                ) { statement in
-                    statement.bind(span.last < edge ? span.last + 1 : edge, at: 1)
-                    statement.bind(span.first, at: 2)
-                    statement.bind(Self.stretch, at: 3)
-                    return try statement.all { $0.id(0, as: RowID.self) }
-                }
-            if ids.count < Self.stretch { spans.removeLast() }
-            guard let last = ids.last else { continue }
-            edge = last
-            ready = ids.reversed()
+            guard let rows = try isAscending ? nextRows(in: span, on: reader) : previousRows(in: span, on: reader) else {
+                spans.removeLast()
+                continue
+            }
+            guard !rows.isEmpty else { continue }
+            ready = rows
             return true
         }
         return false
     }
 
+    /// Returns the rows of the next block, the first one last; nil after the last block of the span.
+    private mutating func nextRows(in span: Span, on reader: StoreReader) throws -> [RowID]? {
+        guard edge < .max else { return nil }
+        let start = max(edge + 1, span.first)
+        guard start <= span.last, let block = try reader.blocks.block(from: start), block.firstID <= span.last else {
+            return nil
+        }
+        edge = block.lastID
+        return block.rows[block.index(from: start)...].prefix { $0.id <= span.last }.map(\.id).reversed()
+    }
+
+    /// Returns the rows of the previous block, in ascending order; nil before the first block of the span.
+    private mutating func previousRows(in span: Span, on reader: StoreReader) throws -> [RowID]? {
+        guard edge > .min else { return nil }
+        let end = min(edge - 1, span.last)
+        guard end >= span.first, let block = try reader.blocks.block(upTo: end), block.lastID >= span.first else {
+            return nil
+        }
+        edge = block.firstID
+        return block.rows[block.index(from: span.first)...].prefix { $0.id <= end }.map(\.id)
+    }
+
     /// Reads the rows of the open range, which has no posting lists yet.
     private mutating func fetchOpen(_ series: [SeriesID], above row: RowID, on reader: StoreReader) throws {
         let wanted = Set(series)
-        var ids: [RowID] = []
-        try reader.connection.withStatement("SELECT id, series FROM records WHERE id > ?1 ORDER BY id") { statement in
-            statement.bind(isAscending ? max(row, bound) : row, at: 1)
-            try statement.forEach { if wanted.contains($0.id(1)) { ids.append($0.id(0)) } }
+        let start = isAscending ? max(row, bound) : row
+        let end = isAscending ? .max : bound - 1
+        ready = []
+        guard start < .max, start + 1 <= end else { return }
+        try reader.blocks.forEach(in: start + 1...end) { block in
+            for row in block.rows where row.id > start && row.id <= end && wanted.contains(row.series) {
+                ready.append(row.id)
+            }
         }
-        ready = isAscending ? ids.reversed() : ids.filter { $0 < bound }
+        if isAscending { ready.reverse() }
     }
 
     private mutating func startChains(on reader: StoreReader) throws {

@@ -65,7 +65,7 @@ extension StoreReader {
 
     /// Returns the newest row. If no record is left, returns the last one that was stored in a closed range.
     func newestRow() throws -> RowID {
-        try connection.withStatement("SELECT max(id) FROM records") {
+        try connection.withStatement("SELECT max(last_id) FROM blocks") {
             try $0.first { $0.optionalID(0, as: RowID.self) } ?? nil
         }
             ?? lastClosedID()
@@ -76,11 +76,9 @@ extension StoreReader {
     /// - Parameter isWhole: `true` to parse the metadata and to include the attributes of the series in the record.
     /// - Throws: The error of the query.
     package func record(row: RowID, isWhole: Bool = true) throws -> RecordRow? {
-        let cells = try connection.withStatement(RecordCells.sql) { statement in
-            statement.bind(row, at: 1)
-            return try statement.first { RecordCells($0) }
-        }
-        guard let cells, let series = try series(cells.series), let sender = try sender(ofProcess: cells.process)
+        guard let (block, index) = try blocks.find(row), let text = try blocks.text(of: block) else { return nil }
+        let cells = RecordCells(block, index, text: text)
+        guard let series = try series(cells.series), let sender = try sender(ofProcess: cells.process)
         else { return nil }
         return RecordRow(cells, of: series, by: sender, id: try recordID(row: row).text, isWhole: isWhole)
     }
@@ -148,7 +146,7 @@ extension StoreReader {
     }
 }
 
-/// The columns of a record's own row.
+/// The values of a record that are stored with it.
 struct RecordCells {
     enum Message {
         case whole(String)
@@ -167,10 +165,31 @@ struct RecordCells {
     var metadata: String?
     var details: String?
 
+    /// The same from the table `records`, which also exists in files of earlier versions.
     static let sql: StaticString = """
         SELECT id, series, process, received_at, occurred, first_occurred, count, message, metadata, details
         FROM records WHERE id = ?1
         """
+
+    /// Creates the values of a record in a block.
+    ///
+    /// - Parameter text: The text of the block.
+    init(_ block: RecordBlock, _ index: Int, text: [UInt8]) {
+        let found = block.rows[index]
+        row = found.id
+        series = found.series
+        process = found.process
+        receivedAt = Timestamp(milliseconds: found.receivedAt)
+        occurred = found.occurred == DecodedRecord.absent ? nil : found.occurred
+        firstOccurred = found.firstOccurred == DecodedRecord.absent ? nil : found.firstOccurred
+        count = found.count
+        let bytes = text[found.message.lower..<found.message.upper]
+        message = found.messageForm == .whole ? .whole(String(decoding: bytes, as: UTF8.self)) : .parts(Array(bytes))
+        metadata = block.metadata(of: index, text.span).map { String(decoding: $0, as: UTF8.self) }
+        details =
+            found.details.isEmpty
+            ? nil : String(decoding: text[found.details.lower..<found.details.upper], as: UTF8.self)
+    }
 
     /// Reads a row of `sql`.
     init(_ row: borrowing Row) {

@@ -57,8 +57,12 @@ package final class StoreReader {
         if connection.isInTransaction { return try body() }
         let ticket = try control?.begin(interruption)
         known.forget()
+        blocks.beginSnapshot()
         connection.setDeadline(.after(deadline))
-        defer { connection.setDeadline(nil) }
+        defer {
+            connection.setDeadline(nil)
+            blocks.endSnapshot()
+        }
         let result = Result { try connection.readTransaction(body) }
         let isForWAL = ticket.flatMap { control?.end($0) } ?? false
         do {
