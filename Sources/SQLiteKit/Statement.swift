@@ -4,10 +4,13 @@ internal import CSQLite
 @safe package struct Statement: ~Copyable {
     let handle: OpaquePointer
     private let columnCount: CInt
+    /// Keeps the connection open as long as the statement is used, since virtual tables need it.
+    private let owner: Connection?
 
     /// Compiles a statement.
     ///
-    /// - Parameter persistent: `true` if the statement is kept and used often.
+    /// - Parameter persistent: `true` if the statement is kept and used often. It must not outlive its connection, which
+    ///   it does not keep open.
     package init(_ sql: StaticString, on connection: DatabaseConnection, persistent: Bool = false) throws(SQLiteError) {
         try self.init(composedSQL: "\(sql)", on: connection, persistent: persistent)
     }
@@ -39,6 +42,7 @@ internal import CSQLite
             "The SQL contains more than one statement: \(sql)")
         unsafe handle = statement
         columnCount = unsafe sqlite3_column_count(statement)
+        owner = persistent ? nil : connection
     }
 
     /// Compiles the first statement of a text that a user has written, and removes it from the text.
