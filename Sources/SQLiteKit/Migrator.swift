@@ -4,29 +4,44 @@
 /// program. Pragmas that must precede the first table (the page size, `auto_vacuum`) must be set by the caller before.
 package struct Migrator: Sendable {
     private let applicationID: Int32
+    private let obsoleteVersion: Int
     private let migrations: [Migration]
 
     /// Creates a migrator.
     ///
     /// - Parameters:
     ///   - applicationID: The `application_id` of the program's files; not zero.
-    ///   - migrations: The steps, in order. The first one leads to version 1.
-    package init(applicationID: Int32, migrations: [Migration]) {
+    ///   - obsoleteVersion: The last version that cannot be upgraded; 0 if there is none.
+    ///   - migrations: The steps, in order. The first one creates a new file and leads to the version after
+    ///     `obsoleteVersion`.
+    package init(applicationID: Int32, obsoleteVersion: Int = 0, migrations: [Migration]) {
         precondition(applicationID != 0, "Zero is the application_id of files without an owner")
         self.applicationID = applicationID
+        self.obsoleteVersion = obsoleteVersion
         self.migrations = migrations
     }
 
     /// The version of a file after all steps.
-    package var newestVersion: Int { migrations.count }
+    package var newestVersion: Int { obsoleteVersion + migrations.count }
+
+    /// Throws unless a file with this version can be used, after an upgrade if needed.
+    package func check(version: Int) throws(MigrationError) {
+        guard version <= 0 || version > obsoleteVersion else {
+            throw .obsoleteVersion(found: version, oldest: obsoleteVersion + 1)
+        }
+        // The steps never write a negative version.
+        guard (0...newestVersion).contains(version) else {
+            throw .newerVersion(found: version, known: newestVersion)
+        }
+    }
 
     /// Runs the steps that the file lacks, and returns its previous version.
     @discardableResult
     package func migrate(_ connection: DatabaseConnection) throws(MigrationError) -> Int {
         let version = try recognize(connection)
-        for next in version..<newestVersion {
+        for next in max(version, obsoleteVersion)..<newestVersion {
             do throws(SQLiteError) {
-                try apply(migrations[next], to: next + 1, on: connection)
+                try apply(migrations[next - obsoleteVersion], to: next + 1, on: connection)
             } catch {
                 throw .stepFailed(version: next + 1, error)
             }
@@ -49,9 +64,7 @@ package struct Migrator: Sendable {
         }
         let isNew = id == 0 && version == 0 && isEmpty
         guard id == applicationID || isNew else { throw .foreignApplication(id: id) }
-        guard version <= newestVersion else { throw .newerVersion(found: version, known: newestVersion) }
-        // The steps never write a negative version.
-        guard version >= 0 else { throw .newerVersion(found: version, known: newestVersion) }
+        try check(version: version)
         return version
     }
 
@@ -59,7 +72,7 @@ package struct Migrator: Sendable {
         _ migration: Migration, to version: Int, on connection: DatabaseConnection
     ) throws(SQLiteError) {
         try connection.transaction { () throws(SQLiteError) in
-            try connection.execute(migration.script)
+            for script in migration.scripts { try connection.execute(script) }
             try migration.body?(connection)
             // Both are in the header of the file, so they are part of the transaction.
             try connection.setPragma("application_id", to: Int64(applicationID))
@@ -70,22 +83,25 @@ package struct Migrator: Sendable {
 
 /// One step of a schema, which is run once per file.
 package struct Migration: Sendable {
-    let script: StaticString
+    let scripts: [StaticString]
     let body: (@Sendable (DatabaseConnection) throws(SQLiteError) -> Void)?
 
-    /// Creates a step from a script, and from code that runs after it in the same transaction.
+    /// Creates a step from scripts, and from code that runs after them in the same transaction.
     ///
     /// A step must never change after it was released.
     package init(
-        _ script: StaticString, then body: (@Sendable (DatabaseConnection) throws(SQLiteError) -> Void)? = nil
+        _ scripts: StaticString..., then body: (@Sendable (DatabaseConnection) throws(SQLiteError) -> Void)? = nil
     ) {
-        self.script = script
+        self.scripts = scripts
         self.body = body
     }
 }
 
 /// The reason why a file could not be upgraded to the newest schema.
 package enum MigrationError: Error, Equatable, Sendable {
+    /// The file was written by an old version of the program, and cannot be upgraded.
+    case obsoleteVersion(found: Int, oldest: Int)
+
     /// The file was written by a newer version of the program.
     case newerVersion(found: Int, known: Int)
 
@@ -102,6 +118,8 @@ package enum MigrationError: Error, Equatable, Sendable {
 extension MigrationError: CustomStringConvertible {
     package var description: String {
         switch self {
+        case .obsoleteVersion(let found, let oldest):
+            "The schema has version \(found); this program supports versions from \(oldest) on"
         case .newerVersion(let found, let known):
             "The schema has version \(found); this program supports versions up to \(known)"
         case .foreignApplication(let id):

@@ -139,7 +139,7 @@ struct CommitTests {
             try writer.connection.setPragma("max_page_count", to: pages)
             let big = samples.records(records).map { record in
                 var record = record
-                record.metadata = ["x": .string(String(repeating: "x", count: 20_000))]
+                record.metadata = ["x": .string(samples.noise(20_000))]
                 return record
             }
             for process in [ReportingProcess.ordinary, .of(uid: 1002)] {
@@ -168,7 +168,8 @@ struct CommitTests {
             try store.store([IssueRecord(message: "first")], to: writer)
             try writer.connection.setPragma("max_page_count", to: try writer.connection.pragma("page_count"))
             var big = IssueRecord(message: "second")
-            big.metadata = ["x": .string(String(repeating: "x", count: 50_000))]
+            var samples = SampleRecords(seed: 3)
+            big.metadata = ["x": .string(samples.noise(50_000))]
             for _ in 0..<5 { #expect(throws: StoreFailure.noSpace) { try store.store([big], to: writer) } }
             try writer.connection.setPragma("max_page_count", to: 1 << 30)
             let id = try store.store([big], to: writer)

@@ -30,6 +30,7 @@ struct CopyTests {
             }
             try StoreCopy.mark(path)
             let found = try DatabaseConnection(path: path, mode: .readOnly)
+            _ = try BlockReader(on: found)
             #expect(try found.number("SELECT count(*) FROM records") == count.rawValue)
             #expect(try found.pragmaText("integrity_check") == "ok")
             #expect(try found.number("SELECT count(*) FROM copies") == 1)

@@ -301,6 +301,31 @@ struct ErasingTests {
         return found
     }
 
+    /// Returns how many pieces of some bytes are in the files of a store.
+    ///
+    /// - Parameter others: Bytes that may be there. Pieces that they have in common are not counted.
+    static func remains(of gone: Set<[UInt8]>, besides others: Set<[UInt8]>, in path: String) -> Int {
+        struct Piece: Hashable {
+            var low: UInt64
+            var high: UInt64
+        }
+        func pieces(_ bytes: [UInt8]) -> Set<Piece> {
+            var found: Set<Piece> = []
+            var piece = Piece(low: 0, high: 0)
+            for (index, byte) in bytes.enumerated() {
+                piece.high = piece.high << 8 | piece.low >> 56
+                piece.low = piece.low << 8 | UInt64(byte)
+                if index >= 15 { found.insert(piece) }
+            }
+            return found
+        }
+        var wanted: Set<Piece> = []
+        for bytes in gone { wanted.formUnion(pieces(bytes)) }
+        for bytes in others { wanted.subtract(pieces(bytes)) }
+        let files = ["", "-wal"].compactMap { FileManager.default.contents(atPath: path + $0) }
+        return files.reduce(0) { $0 + wanted.intersection(pieces(Array($1))).count }
+    }
+
     /// Returns whether any text that begins with a sign is in the files of a store.
     static func hasTexts(beginningWith sign: String, in path: String) -> Bool {
         ["", "-wal"].contains { ending in

@@ -21,7 +21,10 @@ struct GrowthTests {
         try store.shell().withStatement("SELECT count(*) FROM records") { try $0.first { $0.int64(0) } ?? -1 }
     }
 
-    private let records = (0..<500).map { IssueRecord(message: "Number \($0) " + String(repeating: "x", count: 500)) }
+    private let records = {
+        var samples = SampleRecords(seed: 7)
+        return (0..<500).map { IssueRecord(message: "Number \($0) " + samples.noise(500)) }
+    }()
 
     @Test("the file gets all pages of the database before they are committed, so that the WAL can be checkpointed")
     func extended() throws {
@@ -41,8 +44,9 @@ struct GrowthTests {
     func excessWAL() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()
+            var samples = SampleRecords(seed: 6)
             let large = (0..<500).map {
-                IssueRecord(message: "\($0)", metadata: ["text": .string(String(repeating: "x", count: 8000))])
+                IssueRecord(message: "\($0)", metadata: ["text": .string(samples.noise(8000))])
             }
             func excess() throws -> Int64 {
                 try writer.retentionSnapshot(freeBytes: 0, wall: store.wall, monotonic: store.monotonic).excessWALBytes

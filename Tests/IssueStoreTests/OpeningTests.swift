@@ -129,27 +129,19 @@ struct OpeningTests {
         }
     }
 
-    @Test("applies each migration on top of the previous ones")
-    func migrates() throws {
-        for version in 0...Schema.migrator.newestVersion {
-            try TemporaryStore.with { store in
-                do {
-                    let shell = try store.shell()
-                    let steps = [
-                        Schema.log, Schema.forwarding, Schema.views, Schema.copies, Schema.shares, Schema.singles,
-                        Schema.ages, Schema.states,
-                    ].map { Migration($0) }
-                    #expect(steps.count == Schema.migrator.newestVersion)
-                    let older = Migrator(
-                        applicationID: Schema.applicationID, migrations: Array(steps.prefix(version)))
-                    try older.migrate(shell)
-                    #expect(try shell.pragma("user_version") == Int64(version))
-                }
-                let writer = try store.writer()
-                _ = try SentLog.filled(store, writer, calls: 3)
-                #expect(try writer.connection.pragma("user_version") == Int64(Schema.migrator.newestVersion))
-                try expectSound(store)
+    @Test("rejects a file of an earlier format as foreign, and leaves it unchanged")
+    func rejectsRows() throws {
+        try TemporaryStore.with { store in
+            _ = try SentLog.filled(store, try store.writer(), calls: 3)
+            try store.storeAsRows()
+            let before = try store.shell().number("SELECT count(*) FROM records")
+            guard case .foreign(let words) = failure({ _ = try store.writer() }) else {
+                Issue.record("a file of an earlier format was opened")
+                return
             }
+            #expect(words.contains("version 8"))
+            #expect(try store.shell().number("SELECT count(*) FROM records") == before)
+            #expect(try store.shell().pragma("user_version") == 8)
         }
     }
 

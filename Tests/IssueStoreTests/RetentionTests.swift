@@ -160,10 +160,12 @@ struct RetentionTests {
     func size() throws {
         try TemporaryStore.with { store in
             let fixture = try Fixture(store, calls: 0)
-            let long = String(repeating: "x", count: 20_000)
+            var samples = SampleRecords(seed: 8)
             var record = IssueRecord(message: "m")
-            record.metadata = ["x": .string(long)]
-            for _ in 0..<80 { try fixture.log.send([record], to: fixture.writer, of: store) }
+            for _ in 0..<80 {
+                record.metadata = ["x": .string(samples.noise(20_000))]
+                try fixture.log.send([record], to: fixture.writer, of: store)
+            }
             let before = try fixture.snapshot().usedBytes
             fixture.set { $0.maxSize = before - (600 << 10) }
             let gone = try fixture.retain()

@@ -21,6 +21,19 @@ struct SampleRecords: RandomNumberGenerator {
 
     mutating func below(_ bound: Int64) -> Int64 { Int64.random(in: 0..<bound, using: &self) }
 
+    /// Returns letters and digits that cannot be compressed by much.
+    mutating func noise(_ count: Int) -> String {
+        let letters = Array("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_")
+        var text = ""
+        var bits: UInt64 = 0
+        for index in 0..<count {
+            if index % 10 == 0 { bits = next() }
+            text.append(letters[Int(bits & 63)])
+            bits >>= 6
+        }
+        return text
+    }
+
     mutating func record() -> IssueRecord {
         number += 1
         let issue = below(below(issues) + 1)

@@ -49,6 +49,27 @@ struct MigratorTests {
         }
     }
 
+    @Test("A file of an obsolete version is rejected and left unchanged, and a new one skips these versions")
+    func obsolete() throws {
+        let migrator = Migrator(applicationID: Self.applicationID, obsoleteVersion: 2, migrations: [Self.steps[0]])
+        #expect(migrator.newestVersion == 3)
+        for version in 1...2 {
+            try TemporaryDatabase.with { database in
+                let connection = try database.writer()
+                try Self.migrator(version).migrate(connection)
+                let error = thrown(MigrationError.self) { try migrator.migrate(connection) }
+                #expect(error == .obsoleteVersion(found: version, oldest: 3))
+                #expect(try connection.pragma("user_version") == Int64(version))
+            }
+        }
+        try TemporaryDatabase.with { database in
+            let connection = try database.writer()
+            #expect(try migrator.migrate(connection) == 0)
+            #expect(try connection.pragma("user_version") == 3)
+            #expect(try migrator.migrate(connection) == 3)
+        }
+    }
+
     @Test("A file of another program is rejected and left unchanged")
     func foreign() throws {
         try TemporaryDatabase.with { database in

@@ -11,7 +11,6 @@ struct BlockEncoder {
     private var shapeNumbers: [UInt64] = []
     private var metadataSizes: [UInt64] = []
     private var column: [UInt64] = []
-    private var output: [UInt8] = []
 
     private struct Shape {
         var range: ByteRange
@@ -46,19 +45,25 @@ struct BlockEncoder {
         }
     }
 
-    private mutating func assemble() -> [UInt8] {
-        output.removeAll(keepingCapacity: true)
-        let headBytes = Self.compress(head, to: &output)
-        let textBytes = Self.compress(text, to: &output)
-        var body: [UInt8] = [BlockFormat.version]
-        body.reserveCapacity(output.count + 24)
+    private func assemble() -> [UInt8] {
+        let packedHead = Compression.compress(head.span)
+        let packedText = Compression.compress(text.span)
+        let (headBytes, textBytes) = (packedHead?.count ?? head.count, packedText?.count ?? text.count)
+        var body: [UInt8] = []
+        body.reserveCapacity(headBytes + textBytes + 24)
+        body.append(BlockFormat.version)
         for number in [head.count, headBytes, text.count, textBytes] { PostingList.append(UInt64(number), to: &body) }
-        body.append(contentsOf: output)
+        if let packedHead {
+            body.append(contentsOf: packedHead)
+        } else {
+            body.append(contentsOf: head.span, from: 0, to: head.count)
+        }
+        if let packedText {
+            body.append(contentsOf: packedText)
+        } else {
+            body.append(contentsOf: text.span, from: 0, to: text.count)
+        }
         return body
-    }
-
-    private static func compress(_ bytes: borrowing ByteBuffer, to output: inout [UInt8]) -> Int {
-        Compression.append(bytes.span, to: &output)
     }
 
     /// Collects all messages, all metadata values and all details, one kind after the other, since similar bytes

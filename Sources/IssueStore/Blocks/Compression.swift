@@ -9,40 +9,29 @@ enum Compression {
     /// The maximum size of an input, in bytes. LZ4 itself accepts almost 2 GiB.
     static let maxBytes = 1 << 30
 
-    /// Appends a compressed copy of bytes to a buffer.
+    /// Returns the bytes compressed, or nil if that saves nothing.
     ///
-    /// - Parameters:
-    ///   - bytes: The bytes to compress; at most `maxBytes`.
-    ///   - output: Receives the compressed bytes, or a plain copy if compression saves nothing.
-    /// - Returns: The number of appended bytes. It is the number of input bytes if they are not compressed.
-    static func append(_ bytes: Span<UInt8>, to output: inout [UInt8]) -> Int {
+    /// - Parameter bytes: The bytes to compress; at most `maxBytes`.
+    static func compress(_ bytes: Span<UInt8>) -> [UInt8]? {
         precondition(bytes.count <= maxBytes, "The input is too large for LZ4")
-        guard bytes.count > 0 else { return 0 }
-        let start = output.count
         let room = Int(LZ4_compressBound(CInt(bytes.count)))
-        output.append(contentsOf: repeatElement(0, count: room))
-        let written = unsafe bytes.withUnsafeBytes { input in
-            unsafe output.withUnsafeMutableBytes { output in
+        let output = unsafe [UInt8](unsafeUninitializedCapacity: room) { output, initialized in
+            initialized = unsafe bytes.withUnsafeBytes { input in
                 guard let target = output.baseAddress, let source = input.baseAddress else { return 0 }
                 return Int(
                     unsafe LZ4_compress_default(
                         source.assumingMemoryBound(to: CChar.self),
-                        (target + start).assumingMemoryBound(to: CChar.self), CInt(bytes.count), CInt(room)))
+                        UnsafeMutableRawPointer(target).assumingMemoryBound(to: CChar.self), CInt(bytes.count),
+                        CInt(room)))
             }
         }
-        if written > 0, written < bytes.count {
-            output.removeLast(room - written)
-            return written
-        }
-        output.removeLast(room)
-        for index in 0..<bytes.count { output.append(bytes[index]) }
-        return bytes.count
+        return output.isEmpty || output.count >= bytes.count ? nil : output
     }
 
-    /// Returns the bytes that `append` has stored, or nil if they are invalid.
+    /// Returns decompressed bytes, or nil if they are invalid.
     ///
     /// - Parameters:
-    ///   - bytes: The stored bytes. Anything may be in them.
+    ///   - bytes: The compressed bytes, or plain ones if there are `count` of them. Anything may be in them.
     ///   - count: The number of bytes before compression. The result has exactly this size.
     static func decompress(_ bytes: Span<UInt8>, count: Int) -> [UInt8]? {
         guard count != bytes.count else { return bytes.copy() }

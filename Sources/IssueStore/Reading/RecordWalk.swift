@@ -88,7 +88,8 @@ struct RecordWalk {
     /// Reads the next block with rows of any series.
     private mutating func fetchAny(on reader: StoreReader) throws -> Bool {
         while let span = spans.last {
-            guard let rows = try isAscending ? nextRows(in: span, on: reader) : previousRows(in: span, on: reader) else {
+            guard let rows = try isAscending ? nextRows(in: span, on: reader) : previousRows(in: span, on: reader)
+            else {
                 spans.removeLast()
                 continue
             }

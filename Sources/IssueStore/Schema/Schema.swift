@@ -9,16 +9,11 @@ package enum Schema {
     /// `issd`, by which `file` and other programs can recognize the database.
     package static let applicationID: Int32 = 0x6973_7364
 
+    /// Versions up to 8 stored each record in a row of its own. Files of these versions are moved aside, and can be
+    /// imported.
     package static let migrator = Migrator(
-        applicationID: applicationID,
-        migrations: [
-            Migration(log), Migration(forwarding), Migration(views), Migration(copies), Migration(shares),
-            Migration(singles), Migration(ages), Migration(states), Migration(blocks),
-        ])
-
-    /// The oldest version that the daemon opens. Files of earlier versions store each record in a row of its own; they
-    /// are moved aside, and can be imported.
-    private static let oldestVersion = 9
+        applicationID: applicationID, obsoleteVersion: 8,
+        migrations: [Migration(log, forwarding, retention, views)])
 
     /// Rejects a file of another program or a newer version before anything in it is changed.
     static func recognize(_ connection: DatabaseConnection) throws(StoreFailure) {
@@ -36,13 +31,10 @@ package enum Schema {
         guard found.id == applicationID || isNew else {
             throw .foreign(MigrationError.foreignApplication(id: found.id).description)
         }
-        guard isNew || found.version >= oldestVersion || found.version == 0 else {
-            throw .foreign(
-                "The schema has the old version \(found.version), which stores each record in a row of its own")
-        }
-        guard (0...migrator.newestVersion).contains(found.version) else {
-            throw .foreign(
-                MigrationError.newerVersion(found: found.version, known: migrator.newestVersion).description)
+        do throws(MigrationError) {
+            try migrator.check(version: found.version)
+        } catch {
+            throw .foreign(error.description)
         }
     }
 
@@ -132,8 +124,11 @@ extension Schema {
             module TEXT,
             state INTEGER NOT NULL DEFAULT 0,
             muted_until INTEGER,
+            -- The newest version of the application when the state was set, where only a newer one undoes it.
             muted_version TEXT,
             regressed INTEGER NOT NULL DEFAULT 0,
+            -- The record that has opened the group again last; it goes ahead as the first of a group does.
+            regression INTEGER NOT NULL DEFAULT 0,
             first_record INTEGER NOT NULL,
             first_at INTEGER NOT NULL,
             first_version TEXT,
@@ -141,6 +136,7 @@ extension Schema {
             UNIQUE (account, fingerprint)
         ) STRICT;
         CREATE INDEX groups_by_key ON groups (key);
+        CREATE INDEX groups_by_mute ON groups (muted_until) WHERE muted_until IS NOT NULL;
         -- Kept by the writer, since a schema that is not trusted can't reach a virtual table from a trigger.
         CREATE VIRTUAL TABLE group_text USING fts5 (title, domain, content='groups', content_rowid='id');
 
@@ -194,19 +190,15 @@ extension Schema {
             started INTEGER NOT NULL
         ) STRICT;
 
-        -- The log. `message` is NULL where the series' template says it all, a BLOB of what its placeholders stand for
-        -- (divided by 0x1F), or TEXT where it is whole. Times of the sender are given against received_at.
-        CREATE TABLE records (
-            id INTEGER PRIMARY KEY,
-            series INTEGER NOT NULL,
-            process INTEGER NOT NULL,
-            received_at INTEGER NOT NULL,
-            occurred INTEGER,
-            first_occurred INTEGER,
-            count INTEGER NOT NULL,
-            message ANY,
-            metadata TEXT,
-            details TEXT
+        -- The log: records with consecutive ids, compressed. Storage.md describes the body. first_id and last_id are the
+        -- lowest and the highest id that the block may hold, whatever was removed from it. No block has records of two
+        -- ranges.
+        CREATE TABLE blocks (
+            first_id INTEGER PRIMARY KEY,
+            last_id INTEGER NOT NULL,
+            records INTEGER NOT NULL,
+            checksum INTEGER NOT NULL,
+            body BLOB NOT NULL
         ) STRICT;
 
         -- A producer's mark, and the calls whose receipts it may ask for again.
@@ -238,6 +230,7 @@ extension Schema {
             last_at INTEGER NOT NULL,
             previous INTEGER,
             ids BLOB NOT NULL,
+            bytes INTEGER NOT NULL DEFAULT 0,
             PRIMARY KEY (range, series)
         ) STRICT, WITHOUT ROWID;
 
@@ -274,6 +267,8 @@ extension Schema {
             -- Whether it is configured; if not, the last row that it was given before it was taken out.
             active INTEGER NOT NULL DEFAULT 1,
             given_id INTEGER NOT NULL DEFAULT 0,
+            -- Up to which record those that are express have been looked at; what was refused then goes with the walk.
+            express_id INTEGER NOT NULL DEFAULT 0,
             state TEXT NOT NULL DEFAULT '{}'
         ) STRICT;
 
@@ -339,9 +334,33 @@ extension Schema {
             answer TEXT,
             attempts INTEGER NOT NULL,
             at INTEGER NOT NULL,
-            line TEXT NOT NULL
+            line TEXT NOT NULL,
+            -- A summary that was given up has its number here, and no record.
+            summary INTEGER
         ) STRICT;
         CREATE INDEX dead_letters_by_record ON dead_letters (record);
+
+        -- Records that go ahead of the backlog, or once more. `batch` is the one that carries them, or carried them last;
+        -- 0 while they wait for one. They are looked at before the span that holds the record.
+        CREATE TABLE singles (
+            destination INTEGER NOT NULL,
+            record INTEGER NOT NULL,
+            batch INTEGER NOT NULL,
+            PRIMARY KEY (destination, record)
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX singles_waiting ON singles (destination, record) WHERE batch = 0;
+
+        -- What a summary counted: of one group and for one reason, the records that were held back in a stretch.
+        CREATE TABLE summary_windows (
+            destination INTEGER NOT NULL,
+            "group" INTEGER NOT NULL,
+            reason TEXT NOT NULL,
+            last_id INTEGER NOT NULL,
+            first_id INTEGER NOT NULL,
+            summary INTEGER NOT NULL,
+            PRIMARY KEY (destination, "group", reason, last_id)
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX summary_windows_by_summary ON summary_windows (summary);
 
         -- The type that a destination has fixed for a field by its first value.
         CREATE TABLE field_types (
@@ -364,8 +383,8 @@ extension Schema {
 }
 
 extension Schema {
-    /// Bytes per user and range, for fair retention.
-    static let shares: StaticString = """
+    /// What decides about removal, and which records are muted or copied.
+    static let retention: StaticString = """
         -- What a user's records take in a closed range: their texts, and the rows beside them, about.
         CREATE TABLE shares (
             range INTEGER NOT NULL,
@@ -374,58 +393,11 @@ extension Schema {
             PRIMARY KEY (range, uid)
         ) STRICT, WITHOUT ROWID;
 
-        -- What was not counted is taken for even.
-        ALTER TABLE postings ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;
-        UPDATE postings SET bytes = coalesce(
-            (SELECT ranges.bytes * postings.records / max(ranges.records, 1) FROM ranges WHERE ranges.id = postings.range),
-            0);
-        INSERT INTO shares (range, uid, bytes)
-            SELECT postings.range, accounts.uid, sum(postings.bytes)
-            FROM postings JOIN series ON series.id = postings.series JOIN accounts ON accounts.id = series.account
-            GROUP BY postings.range, accounts.uid;
-        """
-}
-
-extension Schema {
-    /// Records sent outside the scan, and the records that each summary counts.
-    static let singles: StaticString = """
-        -- Records that go ahead of the backlog, or once more. `batch` is the one that carries them, or carried them last;
-        -- 0 while they wait for one. They are looked at before the span that holds the record.
-        CREATE TABLE singles (
-            destination INTEGER NOT NULL,
-            record INTEGER NOT NULL,
-            batch INTEGER NOT NULL,
-            PRIMARY KEY (destination, record)
-        ) STRICT, WITHOUT ROWID;
-        CREATE INDEX singles_waiting ON singles (destination, record) WHERE batch = 0;
-
-        -- Up to which record those that are express have been looked at; what was refused then goes with the walk.
-        ALTER TABLE destinations ADD COLUMN express_id INTEGER NOT NULL DEFAULT 0;
-
-        -- What a summary counted: of one group and for one reason, the records that were held back in a stretch.
-        CREATE TABLE summary_windows (
-            destination INTEGER NOT NULL,
-            "group" INTEGER NOT NULL,
-            reason TEXT NOT NULL,
-            last_id INTEGER NOT NULL,
-            first_id INTEGER NOT NULL,
-            summary INTEGER NOT NULL,
-            PRIMARY KEY (destination, "group", reason, last_id)
-        ) STRICT, WITHOUT ROWID;
-        CREATE INDEX summary_windows_by_summary ON summary_windows (summary);
-
-        -- A summary that was given up has its number here, and no record.
-        ALTER TABLE dead_letters ADD COLUMN summary INTEGER;
-        """
-}
-
-extension Schema {
-    /// Triage states of groups, and the rows they apply to.
-    static let states: StaticString = """
-        -- The record that has opened the group again last; it goes ahead as the first of a group does. In muted_version
-        -- stands the newest version of the application when its state was set, where only a newer one undoes it.
-        ALTER TABLE groups ADD COLUMN regression INTEGER NOT NULL DEFAULT 0;
-        CREATE INDEX groups_by_mute ON groups (muted_until) WHERE muted_until IS NOT NULL;
+        -- The log time of a range's last record: what has not come since then is old by it, whatever the wall clock said.
+        CREATE TABLE ages (
+            range INTEGER PRIMARY KEY,
+            at INTEGER NOT NULL
+        ) STRICT;
 
         -- From which row to which the records of a group are told to nobody; without an end it is muted still.
         CREATE TABLE mutes (
@@ -434,45 +406,7 @@ extension Schema {
             last_id INTEGER,
             PRIMARY KEY ("group", first_id)
         ) STRICT, WITHOUT ROWID;
-        INSERT INTO mutes ("group", first_id) SELECT id, 1 FROM groups WHERE state = 2;
-        """
-}
 
-extension Schema {
-    /// The ages of closed ranges, which are kept after their records are removed.
-    static let ages: StaticString = """
-        -- The log time of a range's last record: what has not come since then is old by it, whatever the wall clock said.
-        CREATE TABLE ages (
-            range INTEGER PRIMARY KEY,
-            at INTEGER NOT NULL
-        ) STRICT;
-        INSERT INTO ages (range, at)
-            SELECT id, last_at + coalesce(
-                (SELECT offset FROM clock WHERE first_id <= last_id ORDER BY first_id DESC LIMIT 1), 0)
-            FROM ranges;
-        """
-}
-
-extension Schema {
-    /// The record log as blocks of records.
-    static let blocks: StaticString = """
-        DROP TABLE records;
-
-        -- Records with consecutive ids, compressed. Storage.md describes the body. first_id and last_id are the lowest and
-        -- the highest id that the block may hold, whatever was removed from it; no block has records of two ranges.
-        CREATE TABLE blocks (
-            first_id INTEGER PRIMARY KEY,
-            last_id INTEGER NOT NULL,
-            records INTEGER NOT NULL,
-            checksum INTEGER NOT NULL,
-            body BLOB NOT NULL
-        ) STRICT;
-        """
-}
-
-extension Schema {
-    /// The marker that distinguishes a copy from the original store.
-    static let copies: StaticString = """
         -- When this file was made as a copy; a store that is in use has no row here.
         CREATE TABLE copies (
             at INTEGER PRIMARY KEY

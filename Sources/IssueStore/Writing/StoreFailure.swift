@@ -37,7 +37,7 @@ package enum StoreFailure: Error, SQLiteFailure, Equatable, CustomStringConverti
     /// Classifies an error of the schema migration.
     package init(_ error: MigrationError) {
         switch error {
-        case .newerVersion, .foreignApplication: self = .foreign(error.description)
+        case .obsoleteVersion, .newerVersion, .foreignApplication: self = .foreign(error.description)
         case .stepFailed(_, let reason), .unreadable(let reason): self.init(reason)
         }
     }

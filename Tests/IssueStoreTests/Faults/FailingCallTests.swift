@@ -53,18 +53,13 @@ struct FailingCallTests {
         }
     }
 
-    @Test("creating a store and each migration resumes where it failed", arguments: [0, 1, 2])
-    func eachInMaking(version: Int) throws {
+    @Test("creating a store resumes where it failed")
+    func eachInMaking() throws {
         var (nth, hit) = (0, true)
         while hit {
             nth += Self.isLong ? (nth < 20 ? 1 : 7) : nth < 4 ? 1 : 13
-            let context = "version \(version), call \(nth)"
+            let context = "call \(nth)"
             try StoreFixture.with(seed: UInt64(nth)) { fixture, disk in
-                if version > 0 {
-                    let steps = [Migration(Schema.log), Migration(Schema.forwarding)].prefix(version)
-                    let older = Migrator(applicationID: Schema.applicationID, migrations: Array(steps))
-                    try older.migrate(try fixture.store.shell())
-                }
                 disk.fail(nth, with: FaultDisk.Fault.allCases[nth % 3], lasts: nth / 3 % 2 == 1)
                 do {
                     try fixture.open()

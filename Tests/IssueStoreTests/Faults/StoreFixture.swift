@@ -132,7 +132,7 @@ final class StoreFixture {
         let producer = ProducerID(high: 7, low: UInt64(below(2)))
         let process = isNumbered ? ReportingProcess.of(uid: 2000) : .of(uid: below(3) == 0 ? 1001 : 1000)
         var records = samples.records(1 + Int(below(6)))
-        if padding > 0 { records[0].metadata = ["padding": .string(String(repeating: "x", count: padding))] }
+        if padding > 0 { records[0].metadata = ["padding": .string(samples.noise(padding))] }
         var call = SentCall(records)
         if isNumbered { call = SentCall(records, producer: producer, sequence: sequences[producer] ?? 1) }
         var after = model

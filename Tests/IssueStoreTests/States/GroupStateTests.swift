@@ -86,7 +86,7 @@ struct GroupStateTests {
         try withDestination { store, writer in
             try say(TriageState(.resolved), store, writer)
             try writer.connection.execute(
-                "CREATE TEMP TRIGGER fails BEFORE INSERT ON records BEGIN SELECT RAISE(ABORT, 'no'); END")
+                "CREATE TEMP TRIGGER fails BEFORE INSERT ON blocks BEGIN SELECT RAISE(ABORT, 'no'); END")
             #expect(throws: StoreFailure.self) { try store.store([record()], to: writer) }
             #expect(try only(store).state == .resolved)
             try writer.connection.execute("DROP TRIGGER fails")
@@ -228,26 +228,6 @@ struct GroupStateTests {
             for viewer in [Viewer.user(1001), .nothing] {
                 #expect(throws: QueryFailure.notFound(id: id)) { try reader.subject(id, viewer: viewer) }
             }
-        }
-    }
-
-    @Test("Migrating a store of the previous version keeps muted groups muted")
-    func migrated() throws {
-        try TemporaryStore.with { store in
-            let older = [
-                Schema.log, Schema.forwarding, Schema.views, Schema.copies, Schema.shares, Schema.singles, Schema.ages,
-            ].map { Migration($0) }
-            try Migrator(applicationID: Schema.applicationID, migrations: older).migrate(store.shell())
-            try store.shell().execute(
-                """
-                INSERT INTO accounts (id, uid, app, first_at) VALUES (1, 1000, 'shop', 1);
-                INSERT INTO groups (id, account, fingerprint, rule, key, title, severity, state, first_record, first_at)
-                    VALUES (1, 1, 'a', 1, 11, 'muted', 3, 2, 1, 1), (2, 1, 'b', 1, 12, 'open', 3, 0, 1, 1);
-                """)
-            _ = try store.writer()
-            #expect(
-                try store.shell().table(#"SELECT "group", first_id, last_id FROM mutes"#, columns: 3)
-                    == [["1", "1", nil]])
         }
     }
 
