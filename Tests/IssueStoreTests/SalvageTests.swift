@@ -155,7 +155,14 @@ struct SalvageTests {
             do {
                 let writer = try store.writer()
                 var samples = SampleRecords(seed: 4)
-                for _ in 0..<60 { try store.store(samples.records(100), to: writer) }
+                for _ in 0..<60 {
+                    let records = samples.records(100).map { record in
+                        var record = record
+                        record.metadata = ["noise": .string(samples.noise(150))]
+                        return record
+                    }
+                    try store.store(records, to: writer)
+                }
                 _ = try writer.checkpoint()
             }
             let old = try setAside(store)
