@@ -1,5 +1,6 @@
 import IssueCore
 import IssueProtocol
+import IssueStore
 
 /// Bytes from the disk, damaged or not, are read or rejected, and the result can be used.
 ///
@@ -9,6 +10,7 @@ enum StoredHarness {
         guard input.count > 1 else { return }
         let bytes = input.array(from: 1)
         switch input[0] {
+        case UInt8(ascii: "b"): checkBlock(bytes)
         case UInt8(ascii: "p"): checkPostings(bytes)
         case UInt8(ascii: "m"): checkMark(bytes)
         case UInt8(ascii: "k"): checkKey(bytes)
@@ -25,6 +27,27 @@ enum StoredHarness {
             let written = PostingList.encode(ids, base: base)
             require(PostingList.decode(written, base: base) == ids, "A posting list has changed")
             require(written.count <= bytes.count, "A posting list has grown")
+        }
+    }
+
+    /// The first two bytes are the number of records and how many more ids there are; the rest is the body.
+    private static func checkBlock(_ bytes: [UInt8]) {
+        guard bytes.count > 2 else { return }
+        let (records, body) = (Int(bytes[0]) + 1, Array(bytes[2...]))
+        var header = BlockHeader(firstID: 1, lastID: RowID(records + Int(bytes[1])), records: records)
+        header.checksum = RecordBlock.checksum(header, body.span)
+        guard let block = RecordBlock(header, body: body.span), let text = block.text() else { return }
+        require(block.rows.count == records, "A block has another number of records")
+        require(text.count == block.textCount, "A text has another size")
+        require(text.count <= 255 * (body.count + 1), "A text is too large for its body")
+        for (index, row) in block.rows.enumerated() {
+            require(row.id >= header.firstID && row.id <= header.lastID, "An id is outside the block")
+            require(block.index(of: row.id) == index, "A record is not found by its id")
+            for range in [row.message, row.metadata, row.details] {
+                require(range.isEmpty || range.upper <= text.count, "A text ends outside the block")
+            }
+            let metadata = block.metadata(of: index, text.span) ?? []
+            require(metadata.count <= text.count + body.count * 255, "Metadata is too large")
         }
     }
 

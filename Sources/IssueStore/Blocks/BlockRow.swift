@@ -1,33 +1,33 @@
-import IssueCore
+package import IssueCore
 import IssueProtocol
 
 /// One record in the form in which blocks store it. Its ranges refer to bytes that are kept elsewhere.
-struct BlockRow {
-    var id: RowID = 0
-    var series: SeriesID
-    var process: ProcessRowID
+package struct BlockRow {
+    package var id: RowID = 0
+    package var series: SeriesID
+    package var process: ProcessRowID
     /// The wall-clock time at which it was received, in milliseconds since 1970-01-01 UTC.
-    var receivedAt: Int64
+    package var receivedAt: Int64
     /// Milliseconds from the time it was received to the time it occurred (negative if it occurred before), or
     /// `DecodedRecord.absent`.
-    var occurred: Int64
-    var firstOccurred: Int64
-    var count: Int64
-    var messageForm: DecodedRecord.MessageForm
-    var message: ByteRange
+    package var occurred: Int64
+    package var firstOccurred: Int64
+    package var count: Int64
+    package var messageForm: DecodedRecord.MessageForm
+    package var message: ByteRange
     /// The metadata as the sender wrote it. In a `RecordBlock`, only its values: see `RecordBlock.metadata(of:)`.
-    var metadata: ByteRange
-    var details: ByteRange
+    package var metadata: ByteRange
+    package var details: ByteRange
 
     /// The total size of its text, in bytes.
     var byteCount: Int { Int(message.count) + Int(metadata.count) + Int(details.count) }
 }
 
 /// The layout of a block's body. `Documentation/Storage.md` describes it.
-enum BlockFormat {
+package enum BlockFormat {
     static let version: UInt8 = 1
     /// The maximum number of records in a block, for readers. The writer stays far below.
-    static let maxRecords = 4096
+    package static let maxRecords = 4096
 
     /// The columns of the head, in the order in which they are stored.
     enum Column: Int, CaseIterable {

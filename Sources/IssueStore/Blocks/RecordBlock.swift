@@ -1,19 +1,19 @@
-import IssueCore
+package import IssueCore
 import IssueProtocol
 
 /// A decoded block: the numbers of its records, and their texts on demand.
 ///
 /// Decoding accepts any bytes, never traps, and takes time and memory in proportion to their number.
-final class RecordBlock {
+package final class RecordBlock {
     /// The lowest id that the block may hold. It identifies the block.
-    let firstID: RowID
+    package let firstID: RowID
     /// The highest id that the block may hold.
-    let lastID: RowID
+    package let lastID: RowID
     let checksum: Int64
     /// The records, in ascending order of their ids. Their ranges refer to `text()`.
-    let rows: [BlockRow]
+    package let rows: [BlockRow]
     /// The size of the text before compression, in bytes.
-    let textCount: Int
+    package let textCount: Int
 
     /// For each row, the number of its metadata's shape; 0 if the metadata is stored as it is.
     private let shapeNumbers: [UInt32]
@@ -32,7 +32,7 @@ final class RecordBlock {
     ///   - header: The numbers of the block in its row of `blocks`.
     ///   - body: The body. Anything may be in it.
     /// - Returns: Nil if the checksum is wrong or the body is invalid.
-    init?(_ header: BlockHeader, body: Span<UInt8>) {
+    package init?(_ header: BlockHeader, body: Span<UInt8>) {
         guard header.isValid, header.checksum == Self.checksum(header, body) else { return nil }
         var reader = NumberReader(body)
         guard reader.byte() == BlockFormat.version, let headRaw = reader.count(), let headBytes = reader.count(),
@@ -61,13 +61,13 @@ final class RecordBlock {
     }
 
     /// Returns the checksum of a block with this body.
-    static func checksum(_ header: BlockHeader, _ body: Span<UInt8>) -> Int64 {
+    package static func checksum(_ header: BlockHeader, _ body: Span<UInt8>) -> Int64 {
         Int64(
             Compression.checksum([header.firstID.rawValue, header.lastID.rawValue, Int64(header.records)], body))
     }
 
     /// Returns the bytes that the rows refer to, or nil if they cannot be decompressed.
-    func text() -> [UInt8]? {
+    package func text() -> [UInt8]? {
         switch textState {
         case .plain(let bytes): return bytes
         case .damaged: return nil
@@ -82,7 +82,7 @@ final class RecordBlock {
     }
 
     /// Returns the index of the first record with this id or a higher one.
-    func index(from id: RowID) -> Int {
+    package func index(from id: RowID) -> Int {
         var (low, high) = (0, rows.count)
         while low < high {
             let middle = (low + high) / 2
@@ -92,7 +92,7 @@ final class RecordBlock {
     }
 
     /// Returns the index of the record with this id, or nil if the block does not contain it.
-    func index(of id: RowID) -> Int? {
+    package func index(of id: RowID) -> Int? {
         let index = index(from: id)
         return index < rows.count && rows[index].id == id ? index : nil
     }
@@ -124,7 +124,7 @@ final class RecordBlock {
     }
 
     /// Returns a record's metadata as its sender wrote it, or nil if it has none.
-    func metadata(of index: Int, _ text: Span<UInt8>) -> [UInt8]? {
+    package func metadata(of index: Int, _ text: Span<UInt8>) -> [UInt8]? {
         guard hasMetadata(index) else { return nil }
         var output: [UInt8] = []
         appendMetadata(of: index, text, to: &output)
@@ -197,12 +197,19 @@ final class RecordBlock {
 extension RecordBlock: Sendable {}
 
 /// The numbers of a block in its row of `blocks`.
-struct BlockHeader: Equatable {
-    var firstID: RowID
-    var lastID: RowID
+package struct BlockHeader: Equatable {
+    package var firstID: RowID
+    package var lastID: RowID
     /// The number of records in the block.
-    var records: Int
-    var checksum: Int64 = 0
+    package var records: Int
+    package var checksum: Int64
+
+    package init(firstID: RowID, lastID: RowID, records: Int, checksum: Int64 = 0) {
+        self.firstID = firstID
+        self.lastID = lastID
+        self.records = records
+        self.checksum = checksum
+    }
 
     /// `true` if the numbers can be those of a block. Ids are below 2^60.
     var isValid: Bool {
