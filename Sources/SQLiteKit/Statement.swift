@@ -79,6 +79,7 @@ internal import CSQLite
         }
         unsafe handle = statement
         columnCount = unsafe sqlite3_column_count(statement)
+        owner = connection
     }
 
     deinit {
