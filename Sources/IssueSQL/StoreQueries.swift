@@ -9,8 +9,14 @@ import UnixIO
 /// is printed, so that a slow reader of the output holds no snapshot: snapshots keep the daemon from restarting the WAL.
 package final class StoreQueries: SQLDatabase {
     private let connection: Connection
+    /// The number of records in damaged blocks that were found and not reported yet.
+    private let unreadable = Counter()
     private let path: String
     private let limits: Limits
+
+    private final class Counter {
+        var value: Int64 = 0
+    }
 
     /// The limits that no option changes.
     package struct Limits: Sendable {
@@ -55,6 +61,13 @@ package final class StoreQueries: SQLDatabase {
             _ = try connection.withStatement("SELECT count(*) FROM sqlite_schema") { statement throws(SQLiteError) in
                 try statement.first { $0.int64(0) }
             }
+        } catch {
+            throw Self.failure(toOpen: name, error)
+        }
+        do throws(SQLiteError) {
+            // Adds the table `records`. In a file of an earlier version, the real table of that name hides it.
+            let blocks = try BlockReader(on: connection)
+            blocks.onDamagedBlock = { [unreadable] in unreadable.value += $0.records }
         } catch {
             throw Self.failure(toOpen: name, error)
         }
@@ -113,6 +126,8 @@ package final class StoreQueries: SQLDatabase {
             result.rows.append(row)
         }
         statement.reset()
+        result.unreadable = unreadable.value
+        unreadable.value = 0
         return result
     }
 

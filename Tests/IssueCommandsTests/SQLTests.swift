@@ -53,6 +53,7 @@ struct SQLTests {
                     [.null], [.integer(.min)], [.real(0.5)], [.real(.infinity)], [.text("")], [.text("a,\"b\"\nc")],
                     [.blob([0x1F, 0xAB])],
                 ]),
+            "damaged": SQLResult(columns: ["n"], rows: [[.integer(1)]], unreadable: 200),
             "twice": SQLResult(columns: ["a", "a", "a:1"], rows: [[.integer(1), .integer(2), .integer(3)]]),
             "wide": SQLResult(
                 columns: ["id", "message", "n"],
@@ -175,6 +176,14 @@ struct SQLTests {
         #expect(
             run.outcome.errors
                 == lines("issuectl: only the first 1 rows are shown: use --limit or --all for more"))
+        #expect(run.outcome.code == .success)
+    }
+
+    @Test("Records in damaged blocks are left out, and their number is printed")
+    func damaged() {
+        let run = sql(["damaged"])
+        #expect(run.outcome.output == lines("n\n1"))
+        #expect(run.outcome.errors == lines("issuectl: 200 records left out, since the blocks are damaged"))
         #expect(run.outcome.code == .success)
     }
 

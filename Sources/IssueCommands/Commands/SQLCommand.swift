@@ -123,6 +123,9 @@ struct SQLCommand: Command {
         guard !text.contains(0) else { throw CommandFailure(.refused, "the query contains a NUL character") }
         while let result = try database.runFirst(of: &text, within: bounds) {
             try context.print(result, as: format(in: context))
+            if result.unreadable > 0 {
+                context.warn("\(Quantity.text(result.unreadable, "record")) left out, since the blocks are damaged")
+            }
             if result.isCut {
                 context.warn("only the first \(result.rows.count) rows are shown: use --limit or --all for more")
             }
@@ -181,11 +184,14 @@ package struct SQLResult: Sendable {
     package var rows: [[SQLValue]]
     /// `true` if there are more rows.
     package var isCut: Bool
+    /// The number of records that are left out because their blocks are damaged. Each block counts once per database.
+    package var unreadable: Int64
 
-    package init(columns: [String], rows: [[SQLValue]], isCut: Bool = false) {
+    package init(columns: [String], rows: [[SQLValue]], isCut: Bool = false, unreadable: Int64 = 0) {
         self.columns = columns
         self.rows = rows
         self.isCut = isCut
+        self.unreadable = unreadable
     }
 }
 
