@@ -372,7 +372,7 @@ struct HostileBackupTests {
             try FileManager.default.moveItem(atPath: daemon.database, toPath: old)
             let file = try DatabaseFile(old, writable: true)
             try file.execute("INSERT INTO ranges VALUES (77, 1, 9223372036854775807, 0, 0, 1, 1)")
-            let root = try file.rows("SELECT rootpage FROM sqlite_schema WHERE name = 'records'", columns: 1)
+            let root = try file.rows("SELECT rootpage FROM sqlite_schema WHERE name = 'blocks'", columns: 1)
             try file.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             let handle = try FileHandle(forWritingTo: URL(filePath: old))
             // Enough rows that searching for them takes a while.

@@ -192,7 +192,7 @@ struct MaintenanceTests {
         try await DaemonFixture.with { daemon in
             _ = try RawClient(path: daemon.socket).report("One", "Two")
             try daemon.terminate()
-            let root = try daemon.file.rows("SELECT rootpage FROM sqlite_schema WHERE name = 'records'", columns: 1)
+            let root = try daemon.file.rows("SELECT rootpage FROM sqlite_schema WHERE name = 'blocks'", columns: 1)
                 .first.flatMap { UInt64($0[0]) }
             let file = try FileHandle(forWritingTo: URL(filePath: daemon.database))
             try file.seek(toOffset: (try #require(root) - 1) * 8192)

@@ -23,7 +23,7 @@ static struct {
     struct faults_place place;
 } statements[] = {
     {"BEGIN IMMEDIATE", "begin", NOTHING, {0, 0}},
-    {"INSERT INTO records ", "commit: records", STORING, {0, 0}},
+    {"INSERT OR REPLACE INTO blocks ", "commit: records", STORING, {0, 0}},
     {"INSERT INTO series ", "commit: series", STORING, {0, 0}},
     {"INSERT OR REPLACE INTO producers ", "commit: producers", STORING, {0, 0}},
     {"INSERT INTO ledger ", "ledger", NOTHING, {0, 0}},
@@ -34,7 +34,7 @@ static struct {
     {"INSERT INTO batches ", "cursor: batches", MOVING_CURSOR, {0, 0}},
     {"UPDATE destinations SET cursor", "cursor: destinations", MOVING_CURSOR, {0, 0}},
     {"UPDATE batches SET state = ?7, at", "settle: batches", SETTLING, {0, 0}},
-    {"DELETE FROM records ", "forget: records", FORGETTING, {0, 0}},
+    {"DELETE FROM blocks ", "forget: records", FORGETTING, {0, 0}},
     {"DELETE FROM postings ", "forget: postings", FORGETTING, {0, 0}},
     {"DELETE FROM ranges ", "forget: ranges", FORGETTING, {0, 0}},
 };

@@ -7,6 +7,7 @@ package struct DatabaseFile {
     package init(_ path: String, writable: Bool = false) throws {
         connection = try DatabaseConnection(
             path: path, mode: writable ? .readWriteCreate : .readOnly, busyTimeout: .seconds(5))
+        try ScannedBlock.addRecords(to: connection)
     }
 
     /// Returns the columns of each row as text.
@@ -23,6 +24,19 @@ package struct DatabaseFile {
 
     package func execute(_ sql: String) throws {
         try connection.execute(composedSQL: sql)
+    }
+
+    /// Removes a record from its block, and changes nothing else.
+    package func hideRecord(_ id: Int64) throws {
+        guard var block = try ScannedBlock.containing(id, connection) else { return }
+        let (records, checksum, body) = try block.removing(id)
+        let statement = try Statement(
+            "UPDATE blocks SET records = ?1, checksum = ?2, body = ?3 WHERE first_id = ?4", on: connection)
+        statement.bind(records, at: 1)
+        statement.bind(checksum, at: 2)
+        statement.bind(blob: body, at: 3)
+        statement.bind(block.firstID, at: 4)
+        try statement.run()
     }
 }
 

@@ -80,7 +80,10 @@ final class ScanFixture {
     }
 
     func execute(_ sql: String) throws {
-        try DatabaseConnection(path: path, mode: .readWriteCreate, busyTimeout: .seconds(5)).execute(composedSQL: sql)
+        let connection = try DatabaseConnection(path: path, mode: .readWriteCreate, busyTimeout: .seconds(5))
+        // Adds the table `records`.
+        _ = try BlockReader(on: connection)
+        try connection.execute(composedSQL: sql)
     }
 
     // MARK: Scanning

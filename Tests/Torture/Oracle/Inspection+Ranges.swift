@@ -8,6 +8,25 @@ extension Inspection {
         let records: Int64
     }
 
+    /// Checks that no two blocks overlap and none crosses the end of a range.
+    func checkBlocks(_ connection: Connection) throws {
+        let overlaps = try Statement(
+            """
+            SELECT count(*) FROM (SELECT last_id, lead(first_id) OVER (ORDER BY first_id) AS next FROM blocks)
+            WHERE next <= last_id
+            """, on: connection
+        ).first { $0.int64(0) }
+        if overlaps != 0 { complaints.append("blocks overlap") }
+        let crossing = try Statement(
+            """
+            SELECT count(*) FROM ranges JOIN blocks
+                ON blocks.first_id = (SELECT max(first_id) FROM blocks WHERE first_id <= ranges.last_id)
+            WHERE blocks.last_id > ranges.last_id
+            """, on: connection
+        ).first { $0.int64(0) }
+        if crossing != 0 { complaints.append("a block crosses the end of a range") }
+    }
+
     /// Checks that the posting lists and counts of newly closed ranges match their rows.
     func checkRanges(_ connection: DatabaseConnection) throws {
         let statement = try Statement(

@@ -1,4 +1,5 @@
 import IssueProtocol
+import IssueTestSupport
 import SQLiteKit
 
 /// Examines a store repeatedly, each time only what is new, and compares it with the oracle.
@@ -63,10 +64,12 @@ package final class Inspection {
     package func inspect(isQuiet: Bool = true) throws {
         let ends = isQuiet ? nil : oracle.ends()
         let connection = try DatabaseConnection(path: path, mode: .readOnly, busyTimeout: .seconds(20))
+        try ScannedBlock.addRecords(to: connection)
         try connection.readTransaction {
             try readSeries(connection)
             try readRows(connection)
             try noteOverlooked(connection)
+            try checkBlocks(connection)
             try checkRanges(connection)
             try checkPresence(connection)
             try checkSums(connection)

@@ -1,7 +1,7 @@
 import IssueProtocol
 import SQLiteKit
 
-/// A row of the `records` table, read without the code that wrote it.
+/// A record of the log, read without the code that wrote it: see `ScannedBlock`.
 struct ScannedRow {
     let id: Int64
     let series: Int64

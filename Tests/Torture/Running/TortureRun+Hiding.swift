@@ -13,7 +13,7 @@ extension TortureRun {
             case .ofThinnedRange:
                 """
                 EXISTS (SELECT 1 FROM ranges WHERE records.id BETWEEN first_id AND last_id
-                    AND records BETWEEN 1 AND last_id - first_id)
+                    AND ranges.records BETWEEN 1 AND last_id - first_id)
                 """
             }
         }
@@ -22,7 +22,12 @@ extension TortureRun {
     /// Deletes a row before the oracle has read it, if retention has already changed its range. Returns the
     /// contradiction that the oracle finds. The run cannot be continued afterwards.
     package func hideRow(_ row: DeletedRow) throws -> String {
-        let query = "SELECT id FROM records WHERE \(row.isChosen) LIMIT 1"
+        // A block keeps at least one record.
+        let query = """
+            SELECT id FROM records WHERE \(row.isChosen)
+                AND EXISTS (SELECT 1 FROM blocks WHERE records.id BETWEEN first_id AND last_id AND blocks.records > 1)
+            LIMIT 1
+            """
         pool.report(fillingRanges: row == .ofThinnedRange)
         let deadline = MonotonicClock.now.advanced(by: .seconds(180))
         while try daemon.file.rows(query, columns: 1).isEmpty {
@@ -32,8 +37,11 @@ extension TortureRun {
         try pool.settle()
         try daemon.terminate()
         if row == .ofOpenRange { try inspection.inspect() }
-        try DatabaseFile(daemon.database, writable: true).execute(
-            "DELETE FROM records WHERE id = (\(query))")
+        let file = try DatabaseFile(daemon.database, writable: true)
+        guard let hidden = try file.rows(query, columns: 1).first.flatMap({ Int64($0[0]) }) else {
+            throw GuaranteeViolation(description: "The row has gone.")
+        }
+        try file.hideRecord(hidden)
         do {
             try inspection.inspect()
         } catch let contradiction as Oracle.Contradiction {
