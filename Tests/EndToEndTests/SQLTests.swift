@@ -98,7 +98,7 @@ struct SQLTests {
         try await DaemonFixture.with { daemon in
             let client = try RawClient(path: daemon.socket)
             _ = try client.report("kept")
-            for statement in ["DELETE FROM records", "PRAGMA wal_checkpoint(TRUNCATE)", "ATTACH ':memory:' AS other"] {
+            for statement in ["DELETE FROM blocks", "PRAGMA wal_checkpoint(TRUNCATE)", "ATTACH ':memory:' AS other"] {
                 let said = try sql(["--database", daemon.database, statement], in: daemon, ends: .exit(1))
                 #expect(said.output == "")
                 #expect(said.errors.hasPrefix("issuectl: the statement is not allowed: only SELECT, "))
@@ -117,6 +117,74 @@ struct SQLTests {
             let said = try sql(["SELECT 1"], in: daemon, program: lonely, ends: .exit(69))
             #expect(said.errors.hasPrefix("issuectl: the program issued-sql is missing (searched in "))
             #expect(said.errors.hasSuffix("): install issued again\n"))
+        }
+    }
+
+    /// Records of many forms, more than a few blocks hold.
+    private static func reportVaried(to daemon: DaemonFixture) throws {
+        let client = try RawClient(path: daemon.socket)
+        for part in 0..<4 {
+            var records: [String] = []
+            for number in part * 250..<part * 250 + 250 {
+                var record = #""message":"Order \#(number) of “café” took \#(number % 7).5 s""#
+                if number % 3 == 0 { record = #""message":"The same text""# }
+                if number % 3 == 1 {
+                    record += #","metadata":{"order":\#(number), "é\"":[1,{"a":null}] , "x":"\#(number % 5)"}"#
+                }
+                if number % 50 == 7 { record += #","metadata":{}"# }
+                if number % 40 == 5 { record += #","causes":[{"domain":"Net","code":\#(number),"message":"reset\n"}]"# }
+                if number % 9 == 0 {
+                    record += #","count":\#(number + 1),"occurred_at":"2026-11-01T00:00:00.\#(100 + number % 900)Z""#
+                }
+                if number % 60 == 1 { record += #","domain":"\#(String(repeating: "long ", count: 40))""# }
+                records.append("{\(record)}")
+            }
+            let reply = try client.call(
+                "org.issued.Collector.Report", #"{"records":[\#(records.joined(separator: ","))]}"#)
+            #expect(reply.error == nil, "\(reply)")
+        }
+    }
+
+    @Test("The Python example and the table records have every record as a decoder written for the tests has it")
+    func readers() async throws {
+        let python = try #require(
+            TestBinaries.tool("/usr/bin/python3", "/usr/local/bin/python3") ?? TestBinaries.python)
+        try await DaemonFixture.with { daemon in
+            try Self.reportVaried(to: daemon)
+            let columns = [
+                "id", "series", "process", "received_at", "occurred", "first_occurred", "count", "quote(message)",
+                "metadata", "details",
+            ]
+            let question = "SELECT \(columns.joined(separator: ", ")) FROM records ORDER BY id"
+            let wanted = try daemon.file.rows(question, columns: columns.count)
+            #expect(wanted.count == 1000)
+            #expect(try daemon.file.rows("SELECT count(*) FROM blocks", columns: 1).first?.first != "1")
+            let answer = try sql(["--ndjson", "--database", daemon.database, question], in: daemon).output
+            let found = try answer.split(separator: "\n").map { line in
+                try columns.map { column in try Self.text(of: column, in: line) }
+            }
+            #expect(found == wanted)
+
+            let example = "\(TestBinaries.repository)Examples/python/read_blocks.py"
+            let process = try ChildProcess(
+                python, [example, daemon.database, "600"], in: daemon.folder, name: "python")
+            #expect(try process.end(within: .seconds(60)) == .exit(0), "\(daemon.folder.text(of: "python.err"))")
+            let names = ["id", "count", "message", "metadata", "details"]
+            let recent = try daemon.file.rows(
+                "SELECT \(names.joined(separator: ", ")) FROM recent LIMIT 600", columns: 5)
+            let printed = try process.output.split(separator: "\n").map { line in
+                try names.map { name in try Self.text(of: name, in: line) }
+            }
+            #expect(printed == recent)
+        }
+    }
+
+    /// Returns a member of a JSON object as `DatabaseFile.rows` represents it.
+    private static func text(of name: String, in line: Substring) throws -> String {
+        let object = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+        switch try #require(object[name]) {
+        case is NSNull: return "NULL"
+        case let value: return "\(value)"
         }
     }
 }
