@@ -56,7 +56,7 @@ def _traffic(shape):
 
 
 def loop(name, database, shape, records, warm_up, environment=None):
-    """Runs `insert_loop` or `raw_loop` with a new file, and returns its result."""
+    """Runs `insert_loop`, `block_loop` or `raw_loop` with a new file, and returns its result."""
     return _measured(
         name, "--database", database, "--records", records, "--warm-up", warm_up, *_traffic(shape),
         environment=environment)

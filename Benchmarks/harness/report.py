@@ -16,22 +16,30 @@ def _thousands(number):
     return f"{number / 1000:,.0f}"
 
 
+def _range(numbers):
+    return f"{min(numbers):.2f}–{max(numbers):.2f}"
+
+
 def _throughput(shapes):
     speed = _table(
-        ["thousands per second", "C loop", "daemon", "ratio", "range", "raw loop", "ratio", "p50 ms", "p99 ms",
-         "max ms"],
+        ["thousands per second", "row loop", "block loop", "daemon", "× rows", "range", "× blocks", "range", "raw loop",
+         "× raw", "p50 ms", "p99 ms", "max ms"],
         [[
-            shape["shape"], _thousands(shape["loop_per_second"]), _thousands(shape["daemon_per_second"]),
-            f"{shape['ratio']:.2f}", f"{min(shape['ratios']):.2f}–{max(shape['ratios']):.2f}",
+            shape["shape"], _thousands(shape["rows_per_second"]), _thousands(shape["blocks_per_second"]),
+            _thousands(shape["daemon_per_second"]),
+            f"{shape['ratio_to_rows']:.2f}", _range(shape["ratios"]["rows"]),
+            f"{shape['ratio_to_blocks']:.2f}", _range(shape["ratios"]["blocks"]),
             _thousands(shape["raw_per_second"]), f"{shape['ratio_to_raw']:.1f}",
             f"{shape['p50_ms']:.1f}", f"{shape['p99_ms']:.1f}", f"{shape['max_ms']:.1f}",
         ] for shape in shapes])
     cost = _table(
-        ["CPU seconds per million", "daemon", "generator", "C loop", "bytes per record", "C loop", "raw loop", "peak MiB"],
+        ["CPU seconds per million", "daemon", "generator", "row loop", "block loop", "bytes per record", "row loop",
+         "block loop", "raw loop", "peak MiB"],
         [[
-            shape["shape"], f"{shape['daemon_cpu']:.2f}", f"{shape['generator_cpu']:.2f}", f"{shape['loop_cpu']:.2f}",
-            f"{shape['bytes_per_record']:.0f}", f"{shape['loop_bytes_per_record']:.0f}",
-            f"{shape['raw_bytes_per_record']:.0f}", f"{shape['peak_mib']:.1f}",
+            shape["shape"], f"{shape['daemon_cpu']:.2f}", f"{shape['generator_cpu']:.2f}", f"{shape['rows_cpu']:.2f}",
+            f"{shape['blocks_cpu']:.2f}", f"{shape['bytes_per_record']:.0f}", f"{shape['rows_bytes_per_record']:.0f}",
+            f"{shape['blocks_bytes_per_record']:.0f}", f"{shape['raw_bytes_per_record']:.0f}",
+            f"{shape['peak_mib']:.1f}",
         ] for shape in shapes])
     return f"{speed}\n\n{cost}"
 
@@ -91,7 +99,7 @@ def _hostile(hostile):
 
 def _slow_sync(slow):
     return _table(
-        [f"slow sync, {slow['shape']}, thousands per second", "C loop", "daemon", "p99 ms"],
+        [f"slow sync, {slow['shape']}, thousands per second", "block loop", "daemon", "p99 ms"],
         [[name, _thousands(rates["loop"]), _thousands(rates["daemon"]), f"{rates['p99_ms']:.1f}"]
          for name, rates in (("normal disk", slow["rates"]["normal"]),
                              (f"{slow['added_ms']} ms more per sync", slow["rates"]["slower"]))]

@@ -9,7 +9,7 @@ from . import marks, programs
 from .daemon import Daemon, Failure
 from .throughput import SHAPES, fresh
 
-SHARE = 0.7
+SHARE = 0.9
 MIB = 1 << 20
 # The store may exceed its limit by the unit of removal, the newest range, which is never removed, and the WAL.
 SLACK_MIB = 16 + 16 + 8
@@ -36,7 +36,7 @@ def _check(daemon, stored):
     """Fails unless each record is stored or counted as removed, and the newest one is stored."""
     database = sqlite3.connect(f"file:{daemon.database}?mode=ro", uri=True)
     try:
-        kept, newest = database.execute("SELECT count(*), max(id) FROM records").fetchone()
+        kept, newest = database.execute("SELECT sum(records), max(last_id) FROM blocks").fetchone()
         received = database.execute("SELECT sum(records) FROM ledger WHERE destination = 0 AND fate = 7").fetchone()[0]
         unbalanced = database.execute("SELECT count(*) FROM ledger_check").fetchone()[0]
     finally:
@@ -53,7 +53,7 @@ def measure(binary, folder, options, progress):
     """Measures rounds without a size limit and with one that is reached early."""
     shape = SHAPES[1]
     # A quarter of the size without a limit.
-    limit = max(8, options.records * 110 // 4 // MIB)
+    limit = max(8, options.records * 45 // 4 // MIB)
     rounds = []
     for number in range(options.rounds):
         progress(f"retention: round {number + 1} of {options.rounds}")

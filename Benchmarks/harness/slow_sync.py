@@ -14,7 +14,7 @@ SHARE = 2 / 3
 
 def _rates(binary, folder, shape, options, environment):
     database = f"{fresh(folder)}/loop.db"
-    loop = programs.loop("insert_loop", database, shape, options.records, options.warm_up, environment)
+    loop = programs.loop("block_loop", database, shape, options.records, options.warm_up, environment)
     os.sync()
     with Daemon(binary, f"{folder}/daemon", environment=environment) as daemon:
         sent = programs.generate(

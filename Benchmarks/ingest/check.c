@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "block.h"
 #include "database.h"
 #include "failure.h"
 
@@ -23,6 +24,30 @@ static void expect(const char *what, int64_t found, int64_t wanted) {
     if (found == wanted) return;
     printf("%s: %" PRId64 " instead of %" PRId64 "\n", what, found, wanted);
     faults++;
+}
+
+/* Makes a temporary table of the id and series of each record. */
+static void read_blocks(sqlite3 *database) {
+    run_sql(database, "PRAGMA temp_store = MEMORY; CREATE TEMP TABLE records (id INTEGER PRIMARY KEY, series INTEGER)");
+    sqlite3_stmt *insert = prepare(database, "INSERT INTO temp.records VALUES (?1, ?2)");
+    sqlite3_stmt *blocks = prepare(
+        database, "SELECT first_id, last_id, records, checksum, body FROM blocks ORDER BY first_id");
+    run_sql(database, "BEGIN");
+    int64_t last_id = 0;
+    while (sqlite3_step(blocks) == SQLITE_ROW) {
+        struct block_id id = {
+            sqlite3_column_int64(blocks, 0), sqlite3_column_int64(blocks, 1), sqlite3_column_int64(blocks, 2)};
+        struct bytes body = {sqlite3_column_blob(blocks, 4), (size_t)sqlite3_column_bytes(blocks, 4)};
+        if (id.first_id <= last_id) expect("first id of a block that overlaps the one before", id.first_id, last_id + 1);
+        last_id = id.last_id;
+        const struct record_head *records = decode_block(id, sqlite3_column_int64(blocks, 3), body);
+        for (int64_t index = 0; index < id.records; index++) {
+            sqlite3_bind_int64(insert, 1, records[index].id);
+            sqlite3_bind_int64(insert, 2, records[index].series);
+            run_statement(insert);
+        }
+    }
+    run_sql(database, "COMMIT");
 }
 
 /* Expects exactly the acknowledged records. */
@@ -81,6 +106,7 @@ int main(int argument_count, char **arguments) {
         return 64;
     }
     sqlite3 *database = open_database(arguments[1]);
+    read_blocks(database);
     check_records(database, strtoll(arguments[2], NULL, 10), strtoll(arguments[3], NULL, 10));
     check_ranges(database);
     if (argument_count == 5) check_tables(database, arguments[4]);

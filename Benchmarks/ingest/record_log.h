@@ -1,0 +1,21 @@
+#ifndef RECORD_LOG_H
+#define RECORD_LOG_H
+
+#include <sqlite3.h>
+#include <stdint.h>
+
+#include "rows.h"
+
+/* One way to store the record log. */
+struct record_log {
+    /* Creates the tables and prepares the statements. */
+    void (*create)(sqlite3 *database);
+    /* Stores the rows of a commit within the open transaction. Their ids are consecutive. */
+    void (*store)(const struct row *rows, uint32_t count, int64_t first_id, int64_t received_at);
+};
+
+/* The main function of a loop that stores records as the daemon does, without socket, JSON, lookups and receipts:
+   the record log with posting lists, totals, counts and the ledger. */
+int run_loop(int argument_count, char **arguments, const struct record_log *log);
+
+#endif
