@@ -32,8 +32,7 @@ package struct Payload: Sendable {
             JSONValue.Member("words", .array([.null, .bool(true), .string(phrase), .integer(word)])),
         ]
         if ballast > 0 {
-            members.append(
-                JSONValue.Member("ballast", .string(String(repeating: "ballast ", count: ballast / 8))))
+            members.append(JSONValue.Member("ballast", .string(Self.incompressible(ballast, &generator))))
         }
         return IssueRecord(
             message: "Reporter \(reporter) record \(number) says \(phrase)",
@@ -43,6 +42,20 @@ package struct Payload: Sendable {
             // A new build from time to time, which creates new series.
             app: Application(name: app, version: "1.\(word % 3)", build: Int64(number / 400)),
             metadata: word == 5 && ballast == 0 ? nil : .object(members))
+    }
+
+    /// Returns random text, which blocks cannot store in less space.
+    private static func incompressible(_ count: Int, _ generator: inout SeededGenerator) -> String {
+        let letters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+-".utf8)
+        var text: [UInt8] = []
+        while text.count < count {
+            var bits = generator.next()
+            for _ in 0..<10 {
+                text.append(letters[Int(bits % 64)])
+                bits /= 64
+            }
+        }
+        return String(decoding: text.prefix(count), as: UTF8.self)
     }
 
     /// Returns the text of a record that the daemon must reject while it accepts the others of the call.
