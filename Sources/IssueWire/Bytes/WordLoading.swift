@@ -36,6 +36,48 @@ extension Span<UInt8> {
         return index
     }
 
+    /// Finds the first index at which a mask selects a byte together with the byte a fixed distance after it, testing
+    /// 64 indexes at a time.
+    ///
+    /// - Parameters:
+    ///   - start: The index of the first byte to test.
+    ///   - end: The index after the last byte to test; at least `distance` more bytes must follow it.
+    ///   - distance: The distance to the second byte.
+    ///   - mask: Selects the matching bytes of two vectors: the bytes, and those at the distance.
+    /// - Returns: The index of the first selected byte; otherwise the index of the remaining bytes, fewer than sixteen,
+    ///   that were not tested.
+    @inlinable @inline(__always)
+    package func scan(
+        from start: Int, to end: Int, and distance: Int,
+        for mask: (ByteMask.Vector, ByteMask.Vector) -> ByteMask.Found
+    ) -> Int {
+        precondition(
+            start >= 0 && end <= count && distance >= 0 && distance <= count &- end,
+            "The range must be within the bytes")
+        @inline(__always)
+        func found(at index: Int) -> SIMD2<UInt64> {
+            let one = unsafe bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: index, as: ByteMask.Vector.self)
+            let other = unsafe bytes.unsafeLoadUnaligned(
+                fromUncheckedByteOffset: index &+ distance, as: ByteMask.Vector.self)
+            return unsafe unsafeBitCast(mask(one, other), to: SIMD2<UInt64>.self)
+        }
+        var index = start
+        while index &+ 64 <= end {
+            let any =
+                (found(at: index) | found(at: index &+ 16)) | (found(at: index &+ 32) | found(at: index &+ 48))
+            if any[0] | any[1] != 0 { break }
+            index &+= 64
+        }
+        while index &+ 16 <= end {
+            let words = found(at: index)
+            let (low, high) = (UInt64(littleEndian: words[0]), UInt64(littleEndian: words[1]))
+            if low != 0 { return index &+ low.trailingZeroBitCount >> 3 }
+            if high != 0 { return index &+ 8 &+ high.trailingZeroBitCount >> 3 }
+            index &+= 16
+        }
+        return index
+    }
+
     /// Skips bytes that are not zero, 64 at a time, for long runs.
     ///
     /// - Parameters:
