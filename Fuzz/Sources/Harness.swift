@@ -3,6 +3,7 @@ enum Harness: String, CaseIterable {
     case framing
     case json
     case template
+    case search
     case record
     case report
     case parameters
@@ -35,6 +36,7 @@ enum Harness: String, CaseIterable {
         case .framing: FramingHarness.run(input)
         case .json: JSONHarness.run(input)
         case .template: TemplateHarness.run(input)
+        case .search: SearchHarness.run(input)
         case .record: RecordHarness.run(input)
         case .report: ReportHarness.run(input)
         case .parameters: ParametersHarness.run(input)

@@ -106,6 +106,9 @@ package struct Deadline: Hashable, Sendable {
         return Deadline(monotonicNanoseconds: isBeyondTheClock ? .max : point.partialValue)
     }
 
+    /// `true` if the deadline is now or was before.
+    package var hasPassed: Bool { Self.monotonicNow() >= monotonicNanoseconds }
+
     /// Returns the current time of the kernel's monotonic clock, in nanoseconds.
     static func monotonicNow() -> UInt64 {
         var time = timespec()

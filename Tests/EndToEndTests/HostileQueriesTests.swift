@@ -16,27 +16,27 @@ struct HostileQueriesTests {
     private static let quiet: UInt32 = 5004
     private static let limit: Int64 = 64 << 20
 
-    /// A valid query that takes many seconds, nearly all of them in the
-    /// full-text index.
+    /// A valid query that takes many seconds, because it compares each
+    /// component of long paths.
     private static var expensive: ListParameters {
         var filter = IssueFilter()
-        filter.text = "a b c d e f g h i j k l m n o p"
+        filter.files = ["x"]
         return ListParameters(filter: filter, limit: 1000)
     }
 
-    /// Runs a daemon with a full-text index that makes the query slow, and with a
-    /// record of both users in its store.
+    /// Runs a daemon whose store has so many series that the query is slow, and
+    /// a record of each user.
     private func withSlowQueries(
-        _ configuration: DaemonConfiguration = "", documents: Int = 300_000,
+        _ configuration: DaemonConfiguration = "", series: Int = 15_000,
         _ body: (DaemonFixture) async throws -> Void
     ) async throws {
         try await DaemonFixture.with(configuration, starts: false) { daemon in
-            try await prepare(daemon, documents: documents)
+            try await prepare(daemon, series: series)
             try await body(daemon)
         }
     }
 
-    private func prepare(_ daemon: DaemonFixture, documents: Int) async throws {
+    private func prepare(_ daemon: DaemonFixture, series: Int) async throws {
         try daemon.start()
         for user in [Self.attacker, Self.accomplice, Self.quiet] {
             _ = try OtherUser.client(user, of: daemon).report("Of \(user)")
@@ -44,18 +44,24 @@ struct HostileQueriesTests {
         #expect(try daemon.terminate() == .exit(0))
         let python = try #require(TestBinaries.tool("/usr/bin/python3", "/usr/local/bin/python3"))
         let filling = try ChildProcess(
-            python, ["-c", Self.filling, daemon.database, "\(documents)"], in: daemon.folder, name: "filling")
+            python, ["-c", Self.filling, daemon.database, "\(series)"], in: daemon.folder, name: "filling")
         #expect(try filling.end(within: .seconds(120)) == .exit(0))
         try daemon.start()
     }
 
+    /// Copies the series of two users, with long paths of source files.
     private static let filling = """
         from sqlite3 import connect
         from sys import argv
         database = connect(argv[1])
-        words = "abcdefghijklmnop"
-        rows = ((10**9 + i, " ".join(f"{w}{i % 9973:x}" for w in words), "d") for i in range(int(argv[2])))
-        database.executemany("INSERT INTO group_text (rowid, title, domain) VALUES (?, ?, ?)", rows)
+        names = [row[1] for row in database.execute("PRAGMA table_info(series)")]
+        copied = ", ".join(f'"{name}"' for name in names if name not in ("id", "hash", "file"))
+        database.execute(f'''
+            WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ?1)
+            INSERT INTO series (hash, file, {copied})
+            SELECT random(), ?2, {copied} FROM series, numbers
+            WHERE account IN (SELECT id FROM accounts WHERE uid IN (\(attacker), \(accomplice)))
+            ''', (int(argv[2]), "a/" * 600))
         database.commit()
         """
 
@@ -215,7 +221,7 @@ struct HostileQueriesTests {
                 mount, ["-t", "tmpfs", "-o", "size=40m,mode=700", "tmpfs", state], in: daemon.folder, name: "mount")
             guard try mounting.end(within: .seconds(10)) == .exit(0) else { return }
             defer { _ = try? ChildProcess(unmount, ["-l", state], in: daemon.folder, name: "umount").end() }
-            try await prepare(daemon, documents: 20_000)
+            try await prepare(daemon, series: 1000)
             for isKilled in [false, true] {
                 try await fill(daemon) {
                     guard isKilled else { return }

@@ -146,38 +146,40 @@ struct HelpTests {
                 List issues, most recently active first.
 
                 Filter:
-                      --app NAME          Only this application (repeatable)
-                      --version VERSION   Only this application version (repeatable)
-                      --environment NAME  Only this environment (repeatable)
-                  -p, --severity LEVEL    Only LEVEL and above: debug, info, warning, error or
-                                          critical
-                      --domain NAME       Only this error domain (repeatable)
-                      --code NUMBER       Only this error code (repeatable)
-                      --file FILE         Only this source file (repeatable)
-                      --text TEXT         Only with this text
-                      --group ID          Only this group (repeatable)
-                      --user UID          Only this user id (repeatable)
-                  -u, --unit UNIT         Only this systemd unit (repeatable)
-                      --state STATE       Only this state: open, resolved or muted (repeatable)
-                  -S, --since TIME        Not older than TIME
-                  -U, --until TIME        Not newer than TIME
+                      --app NAME            Only this application (repeatable)
+                      --version VERSION     Only this application version (repeatable)
+                      --environment NAME    Only this environment (repeatable)
+                  -p, --severity LEVEL      Only LEVEL and above: debug, info, warning, error or
+                                            critical
+                      --domain NAME         Only this error domain (repeatable)
+                      --code NUMBER         Only this error code (repeatable)
+                      --file FILE           Only this source file (repeatable)
+                      --text TEXT           Only with all of these words or "phrases"
+                      --metadata KEY=VALUE  Only with this value in the metadata (repeatable)
+                      --group ID            Only this group (repeatable)
+                      --user UID            Only this user id (repeatable)
+                  -u, --unit UNIT           Only this systemd unit (repeatable)
+                      --state STATE         Only this state: open, resolved or muted
+                                            (repeatable)
+                  -S, --since TIME          Not older than TIME
+                  -U, --until TIME          Not newer than TIME
 
                 Output:
-                      --order ORDER       newest (default), oldest, most (most frequent) or
-                                          worst (highest severity) first
-                  -n, --limit NUMBER      Maximum number of results (default: what fits on the
-                                          screen, or 50)
-                  -a, --all               Show all results
-                      --sparkline         Show the activity over time (default on terminals of
-                                          120 columns or more)
+                      --order ORDER         newest (default), oldest, most (most frequent) or
+                                            worst (highest severity) first
+                  -n, --limit NUMBER        Maximum number of results (default: what fits on the
+                                            screen, or 50)
+                  -a, --all                 Show all results
+                      --sparkline           Show the activity over time (default on terminals of
+                                            120 columns or more)
 
                 Common options:
-                      --socket PATH       The daemon's socket (default: ISSUED_SOCKET or a
-                                          standard location)
-                      --json              Print one JSON document
-                      --ndjson            Print one JSON object per line, as received
-                      --color WHEN        Colour the output: auto, always or never
-                  -h, --help              Show this help
+                      --socket PATH         The daemon's socket (default: ISSUED_SOCKET or a
+                                            standard location)
+                      --json                Print one JSON document
+                      --ndjson              Print one JSON object per line, as received
+                      --color WHEN          Colour the output: auto, always or never
+                  -h, --help                Show this help
 
                 TIME is RFC 3339, a date, 2h or 7d (ago), now, today or yesterday. Days begin at
                 midnight UTC.
@@ -198,39 +200,41 @@ struct HelpTests {
                 List single records, newest first.
 
                 Filter:
-                      --app NAME          Only this application (repeatable)
-                      --version VERSION   Only this application version (repeatable)
-                      --environment NAME  Only this environment (repeatable)
-                  -p, --severity LEVEL    Only LEVEL and above: debug, info, warning, error or
-                                          critical
-                      --domain NAME       Only this error domain (repeatable)
-                      --code NUMBER       Only this error code (repeatable)
-                      --file FILE         Only this source file (repeatable)
-                      --text TEXT         Only with this text
-                      --group ID          Only this group (repeatable)
-                      --user UID          Only this user id (repeatable)
-                  -u, --unit UNIT         Only this systemd unit (repeatable)
-                      --state STATE       Only this state: open, resolved or muted (repeatable)
-                  -S, --since TIME        Not older than TIME
-                  -U, --until TIME        Not newer than TIME
-                      --fate FATE         Only this fate: pending, delivered, summarised,
-                                          dead_lettered, withheld, expired, unconfirmed
-                                          (repeatable)
-                      --destination NAME  The destination that --fate refers to
+                      --app NAME            Only this application (repeatable)
+                      --version VERSION     Only this application version (repeatable)
+                      --environment NAME    Only this environment (repeatable)
+                  -p, --severity LEVEL      Only LEVEL and above: debug, info, warning, error or
+                                            critical
+                      --domain NAME         Only this error domain (repeatable)
+                      --code NUMBER         Only this error code (repeatable)
+                      --file FILE           Only this source file (repeatable)
+                      --text TEXT           Only with all of these words or "phrases"
+                      --metadata KEY=VALUE  Only with this value in the metadata (repeatable)
+                      --group ID            Only this group (repeatable)
+                      --user UID            Only this user id (repeatable)
+                  -u, --unit UNIT           Only this systemd unit (repeatable)
+                      --state STATE         Only this state: open, resolved or muted
+                                            (repeatable)
+                  -S, --since TIME          Not older than TIME
+                  -U, --until TIME          Not newer than TIME
+                      --fate FATE           Only this fate: pending, delivered, summarised,
+                                            dead_lettered, withheld, expired, unconfirmed
+                                            (repeatable)
+                      --destination NAME    The destination that --fate refers to
 
                 Output:
-                      --order ORDER       newest (default) or oldest first
-                  -n, --limit NUMBER      Maximum number of results (default: what fits on the
-                                          screen, or 50)
-                  -a, --all               Show all results
+                      --order ORDER         newest (default) or oldest first
+                  -n, --limit NUMBER        Maximum number of results (default: what fits on the
+                                            screen, or 50)
+                  -a, --all                 Show all results
 
                 Common options:
-                      --socket PATH       The daemon's socket (default: ISSUED_SOCKET or a
-                                          standard location)
-                      --json              Print one JSON document
-                      --ndjson            Print one JSON object per line, as received
-                      --color WHEN        Colour the output: auto, always or never
-                  -h, --help              Show this help
+                      --socket PATH         The daemon's socket (default: ISSUED_SOCKET or a
+                                            standard location)
+                      --json                Print one JSON document
+                      --ndjson              Print one JSON object per line, as received
+                      --color WHEN          Colour the output: auto, always or never
+                  -h, --help                Show this help
 
                 TIME is RFC 3339, a date, 2h or 7d (ago), now, today or yesterday. Days begin at
                 midnight UTC.
@@ -274,33 +278,35 @@ struct HelpTests {
                 Show new records as they arrive, until interrupted.
 
                 Filter:
-                      --app NAME          Only this application (repeatable)
-                      --version VERSION   Only this application version (repeatable)
-                      --environment NAME  Only this environment (repeatable)
-                  -p, --severity LEVEL    Only LEVEL and above: debug, info, warning, error or
-                                          critical
-                      --domain NAME       Only this error domain (repeatable)
-                      --code NUMBER       Only this error code (repeatable)
-                      --file FILE         Only this source file (repeatable)
-                      --text TEXT         Only with this text
-                      --group ID          Only this group (repeatable)
-                      --user UID          Only this user id (repeatable)
-                  -u, --unit UNIT         Only this systemd unit (repeatable)
-                      --state STATE       Only this state: open, resolved or muted (repeatable)
-                  -S, --since TIME        Not older than TIME
-                  -U, --until TIME        Not newer than TIME
-                      --fate FATE         Only this fate: pending, delivered, summarised,
-                                          dead_lettered, withheld, expired, unconfirmed
-                                          (repeatable)
-                      --destination NAME  The destination that --fate refers to
+                      --app NAME            Only this application (repeatable)
+                      --version VERSION     Only this application version (repeatable)
+                      --environment NAME    Only this environment (repeatable)
+                  -p, --severity LEVEL      Only LEVEL and above: debug, info, warning, error or
+                                            critical
+                      --domain NAME         Only this error domain (repeatable)
+                      --code NUMBER         Only this error code (repeatable)
+                      --file FILE           Only this source file (repeatable)
+                      --text TEXT           Only with all of these words or "phrases"
+                      --metadata KEY=VALUE  Only with this value in the metadata (repeatable)
+                      --group ID            Only this group (repeatable)
+                      --user UID            Only this user id (repeatable)
+                  -u, --unit UNIT           Only this systemd unit (repeatable)
+                      --state STATE         Only this state: open, resolved or muted
+                                            (repeatable)
+                  -S, --since TIME          Not older than TIME
+                  -U, --until TIME          Not newer than TIME
+                      --fate FATE           Only this fate: pending, delivered, summarised,
+                                            dead_lettered, withheld, expired, unconfirmed
+                                            (repeatable)
+                      --destination NAME    The destination that --fate refers to
 
                 Common options:
-                      --socket PATH       The daemon's socket (default: ISSUED_SOCKET or a
-                                          standard location)
-                      --json              Print one JSON document
-                      --ndjson            Print one JSON object per line, as received
-                      --color WHEN        Colour the output: auto, always or never
-                  -h, --help              Show this help
+                      --socket PATH         The daemon's socket (default: ISSUED_SOCKET or a
+                                            standard location)
+                      --json                Print one JSON document
+                      --ndjson              Print one JSON object per line, as received
+                      --color WHEN          Colour the output: auto, always or never
+                  -h, --help                Show this help
 
                 With --since, earlier records from that time on are shown first. TIME is RFC
                 3339, a date, 2h or 7d (ago), now, today or yesterday. Days begin at midnight

@@ -17,34 +17,36 @@ struct HistogramTests {
                 Show record counts over time.
 
                 Filter:
-                      --app NAME          Only this application (repeatable)
-                      --version VERSION   Only this application version (repeatable)
-                      --environment NAME  Only this environment (repeatable)
-                  -p, --severity LEVEL    Only LEVEL and above: debug, info, warning, error or
-                                          critical
-                      --domain NAME       Only this error domain (repeatable)
-                      --code NUMBER       Only this error code (repeatable)
-                      --file FILE         Only this source file (repeatable)
-                      --text TEXT         Only with this text
-                      --group ID          Only this group (repeatable)
-                      --user UID          Only this user id (repeatable)
-                  -u, --unit UNIT         Only this systemd unit (repeatable)
-                      --state STATE       Only this state: open, resolved or muted (repeatable)
-                  -S, --since TIME        Not older than TIME
-                  -U, --until TIME        Not newer than TIME
+                      --app NAME            Only this application (repeatable)
+                      --version VERSION     Only this application version (repeatable)
+                      --environment NAME    Only this environment (repeatable)
+                  -p, --severity LEVEL      Only LEVEL and above: debug, info, warning, error or
+                                            critical
+                      --domain NAME         Only this error domain (repeatable)
+                      --code NUMBER         Only this error code (repeatable)
+                      --file FILE           Only this source file (repeatable)
+                      --text TEXT           Only with all of these words or "phrases"
+                      --metadata KEY=VALUE  Only with this value in the metadata (repeatable)
+                      --group ID            Only this group (repeatable)
+                      --user UID            Only this user id (repeatable)
+                  -u, --unit UNIT           Only this systemd unit (repeatable)
+                      --state STATE         Only this state: open, resolved or muted
+                                            (repeatable)
+                  -S, --since TIME          Not older than TIME
+                  -U, --until TIME          Not newer than TIME
 
                 Output:
-                      --bucket SPAN       Bucket size in whole minutes, hours or days (default:
-                                          depends on the time range)
-                      --by WHAT           total, severity, app, group (default total)
+                      --bucket SPAN         Bucket size in whole minutes, hours or days
+                                            (default: depends on the time range)
+                      --by WHAT             total, severity, app, group (default total)
 
                 Common options:
-                      --socket PATH       The daemon's socket (default: ISSUED_SOCKET or a
-                                          standard location)
-                      --json              Print one JSON document
-                      --ndjson            Print one JSON object per line, as received
-                      --color WHEN        Colour the output: auto, always or never
-                  -h, --help              Show this help
+                      --socket PATH         The daemon's socket (default: ISSUED_SOCKET or a
+                                            standard location)
+                      --json                Print one JSON document
+                      --ndjson              Print one JSON object per line, as received
+                      --color WHEN          Colour the output: auto, always or never
+                  -h, --help                Show this help
 
                 Counts the records of the last 24 hours unless --since or --until is given,
                 including those that retention has removed. Counts older than a week are per

@@ -91,7 +91,8 @@ struct ListTests {
             [
                 "list", "--app", "shop", "--app=till", "--version", "2.0.0", "--environment", "production", "-p",
                 "warn",
-                "--domain", "d", "--code", "-7", "--file", "a.swift", "--text", "boom", "--group", "g1", "--user",
+                "--domain", "d", "--code", "-7", "--file", "a.swift", "--text", "boom",
+                "--metadata", "a=b", "--metadata=c=", "--group", "g1", "--user",
                 "1000",
                 "--unit", "shop.service", "--state", "open", "--state", "muted", "--since", "2h", "--until", "today",
                 "--order", "worst", "--limit", "3",
@@ -99,7 +100,8 @@ struct ListTests {
         #expect(
             outcome.calls == [
                 #"List {"filter":{"apps":["shop","till"],"versions":["2.0.0"],"environments":["production"],"#
-                    + #""severity":"warning","domains":["d"],"codes":[-7],"files":["a.swift"],"text":"boom","groups":["g1"],"#
+                    + #""severity":"warning","domains":["d"],"codes":[-7],"files":["a.swift"],"text":"boom","#
+                    + #""metadata":["a=b","c="],"groups":["g1"],"#
                     + #""users":[1000],"units":["shop.service"],"states":["open","muted"],"#
                     + #""since":"2026-11-21T10:00:00.000Z","until":"2026-11-21T00:00:00.000Z"},"order":"worst","limit":3}"#
             ])

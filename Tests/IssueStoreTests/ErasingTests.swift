@@ -25,7 +25,7 @@ struct ErasingTests {
             edge = found.edge
             try afterEach()
         }
-        let isWhole = filter.since == nil && filter.until == nil && filter.outcomes == nil
+        let isWhole = filter.since == nil && filter.until == nil && filter.outcomes == nil && RecordMatcher(filter) == nil
         try writer.finishErasing(erasure.series.sorted(), isWhole: isWhole)
         try writer.finishErasingText()
         return erasure
@@ -108,6 +108,26 @@ struct ErasingTests {
             for word in ["Zaphod", "zaphod", "Trillian", "Magrathea", "magrathea"] {
                 #expect(bytes.range(of: Data(word.utf8)) == nil, "\(word) is in the file")
             }
+        }
+    }
+
+    @Test("By text erases only the records that contain it, and a search finds them no longer")
+    func byText() throws {
+        try TemporaryStore.with { store in
+            let writer = try store.writer()
+            var record = IssueRecord(message: "Payment 1 failed")
+            record.metadata = ["card": "4000-1234"]
+            try store.store([record, IssueRecord(message: "Payment 2 failed")], to: writer)
+            let byCard = filter { $0.text = "4000-1234" }
+            #expect(try purge(byCard, store, writer).records == 1)
+            try expectConsistentCounts(store)
+            let reader = try store.reader()
+            let query = StoreReader.RecordQuery(filter: byCard, isAscending: true, limit: 9, after: nil)
+            #expect(try reader.records(query, viewer: .everything).records.isEmpty)
+            #expect(try reader.groups(.of(byCard), viewer: .everything).groups.isEmpty)
+            #expect(
+                try reader.groups(.of(filter { $0.text = "payment" }), viewer: .everything).groups.map(\.records) == [1]
+            )
         }
     }
 

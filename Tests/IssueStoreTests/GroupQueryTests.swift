@@ -155,43 +155,6 @@ struct GroupQueryTests {
         }
     }
 
-    private static let texts: [(String, Int)] = [
-        ("timed", 1), ("TIM", 1), ("out after", 1), ("after timed", 1), ("décod", 1), ("decodage", 1),
-        ("com.example", 2), ("nothing", 0), ("timed nothing", 0), ("ime", 0), ("<n>", 1), ("price", 1), (" ", 3),
-        ("timed\u{0}out", 1), ("timed \u{1} out", 1),
-    ]
-
-    /// Texts with a special meaning to the full-text index, and texts without any word.
-    private static let hostile = [
-        "\" OR *", "\"", "\"\"", "*", "***", "^timed", "timed*", "title:timed", "timed OR nothing", "timed AND",
-        "NEAR(timed out)", "NOT timed", "(", "-timed", "{title}:timed", "timed\u{0}", "\u{0}", "'; DROP TABLE x",
-        "timed\"", "\"timed", "+", "🔥", "\u{301}", String(repeating: "a ", count: 16),
-        String(repeating: "a.", count: 64),
-    ]
-
-    @Test("finds words of titles and domains by their prefixes, and treats hostile text as plain words")
-    func findsText() throws {
-        try TemporaryStore.with { store in
-            let writer = try store.writer()
-            try store.store(
-                [
-                    IssueRecord(message: "Timed out after 30 ms", domain: "com.example.net"),
-                    IssueRecord(message: "Décodage échoué: price", domain: "com.example.shop"),
-                    IssueRecord(message: "Disk is full"),
-                ], to: writer)
-            let reader = try store.reader()
-            var filter = IssueFilter()
-            for (text, count) in Self.texts {
-                filter.text = text
-                #expect(try reader.groups(.of(filter), viewer: .everything).groups.count == count, "\(text)")
-            }
-            for text in Self.hostile {
-                filter.text = text
-                #expect(try reader.groups(.of(filter), viewer: .everything).groups.count <= 3, "\(text)")
-            }
-        }
-    }
-
     @Test("filters by group ids and states, and rejects invalid ids")
     func answersForIDs() throws {
         try TemporaryStore.with { store in

@@ -12,7 +12,10 @@ enum FilterOptions {
     static let domain = OptionSpecification("domain", value: "NAME", "Only this error domain (repeatable)")
     static let code = OptionSpecification("code", value: "NUMBER", "Only this error code (repeatable)")
     static let file = OptionSpecification("file", value: "FILE", "Only this source file (repeatable)")
-    static let text = OptionSpecification("text", value: "TEXT", "Only with this text")
+    static let text = OptionSpecification(
+        "text", value: "TEXT", "Only with all of these words or \"phrases\"")
+    static let metadata = OptionSpecification(
+        "metadata", value: "KEY=VALUE", "Only with this value in the metadata (repeatable)")
     static let group = OptionSpecification("group", value: "ID", "Only this group (repeatable)")
     static let user = OptionSpecification("user", value: "UID", "Only this user id (repeatable)")
     static let unit = OptionSpecification(
@@ -27,7 +30,7 @@ enum FilterOptions {
     static let destination = OptionSpecification("destination", value: "NAME", "The destination that --fate refers to")
 
     static let all = [
-        app, version, environment, severity, domain, code, file, text, group, user, unit, state, since, until,
+        app, version, environment, severity, domain, code, file, text, metadata, group, user, unit, state, since, until,
     ]
     static let ofRecords = all + [fate, destination]
     static let timeNote = "TIME is \(TimeExpression.forms). Days begin at midnight UTC."
@@ -42,6 +45,9 @@ enum FilterOptions {
         filter.codes = try arguments.values(of: code, expected: "a whole number") { Int($0) }
         filter.files = arguments.all(file)
         filter.text = arguments[text]
+        filter.metadata = try each(metadata, in: arguments, expected: "KEY=VALUE") { entry in
+            entry.utf8.dropFirst().contains(UInt8(ascii: "=")) && !entry.hasPrefix("=") ? entry : nil
+        }
         filter.groups = arguments.all(group)
         filter.users = try arguments.values(of: user, expected: "a user id") { UInt32($0) }
         filter.units = arguments.all(unit)
@@ -128,8 +134,8 @@ struct Paging {
             let limit = min(PagingOptions.pageSize, count.map { $0 - shown } ?? PagingOptions.pageSize)
             let page = try fetch(Int(limit), next)
             shown += Int64(page.elements.count)
-            // An empty page cannot be followed by another one.
-            next = page.elements.isEmpty ? nil : page.next
+            // A page may be empty although others follow, if the daemon has searched many records.
+            next = page.next
             switch context.format {
             case .human: if !page.rows.isEmpty { try context.print(table.lines(page.rows)) }
             case .lines: for element in page.elements { try context.print(json: element) }

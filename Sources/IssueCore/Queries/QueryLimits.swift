@@ -2,14 +2,12 @@ package import IssueProtocol
 
 /// The limits of a query, checked before it reaches the database.
 ///
-/// A filter within these limits takes time linear in the number of series, however it is composed.
-/// SQLite's full-text search takes time quadratic in the number of words, so their number must be
-/// limited in any case.
+/// A filter within these limits takes time linear in the number of series and of records, however it
+/// is composed.
 package enum QueryLimits {
-    /// The maximum number of words in `text`.
+    /// The maximum number of words and phrases in `text`.
     package static let maxWords = 16
-    /// The maximum number of tokens in `text`. The full-text index splits words at punctuation, as
-    /// in `a.b/c`.
+    /// The maximum number of words in `text` if they are split at punctuation too, as in `a.b/c`.
     package static let maxTokens = 64
     /// The maximum size of `text`, in bytes of UTF-8.
     package static let maxTextBytes = 1024
@@ -43,12 +41,16 @@ package enum QueryLimits {
         try check("units", count: filter.units?.count)
         try check("states", count: filter.states?.count)
         try check("fates", count: filter.outcomes?.count)
+        try check("metadata", count: filter.metadata?.count)
+        if let other = filter.metadata?.first(where: { MetadataCondition.split($0) == nil }) {
+            throw Excess(field: "metadata", reason: "\"\(other)\" is not of the form KEY=VALUE")
+        }
         guard let text = filter.text else { return }
         let bytes = text.utf8.count
         guard bytes <= maxTextBytes else {
             throw Excess(field: "text", reason: "at most \(maxTextBytes) bytes are allowed, not \(bytes)")
         }
-        let words = words(of: text).count
+        let words = TextMatcher.parts(of: text).count
         guard words <= maxWords else {
             throw Excess(field: "text", reason: "at most \(maxWords) words are allowed, not \(words)")
         }
@@ -90,15 +92,7 @@ package enum QueryLimits {
         }
     }
 
-    /// Returns the words of a search text, separated by white space and control characters.
-    package static func words(of text: String) -> [Substring.UnicodeScalarView] {
-        text.unicodeScalars.split { $0.value <= 0x20 }.map { $0 }
-    }
-
     /// Returns the number of runs of letters, digits and non-ASCII bytes in a text.
-    ///
-    /// The index may split non-ASCII text further. Each such token has at least two bytes, so
-    /// `maxTextBytes` limits their number.
     private static func tokenCount(in text: String) -> Int {
         var count = 0
         var isInToken = false

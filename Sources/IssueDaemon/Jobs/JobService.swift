@@ -177,6 +177,7 @@ extension Job.Work {
             guard parameters.isDryRun != true else { return nil }
             // The text to be erased must not remain in the log.
             if parameters.filter.text != nil { parameters.filter.text = "(left out)" }
+            if parameters.filter.metadata != nil { parameters.filter.metadata = ["(left out)"] }
             return ("purge", Self.text(parameters))
         case .repair(let parameters):
             return parameters.isDryRun == true ? nil : ("repair", Self.text(parameters))

@@ -164,6 +164,8 @@ final class QueryService: Sendable {
     static let maxRecords = 500
     static let maxGroups = 1000
     static let defaultLimit = 50
+    /// The time after which a page of records ends, so that a long search shows what it has found.
+    private static let pageTime: Duration = .milliseconds(500)
 
     private func list(_ parameters: ListParameters, _ viewer: Viewer, _ reader: StoreReader) throws -> ListReply {
         let limit = try Self.limit(parameters.limit, atMost: Self.maxGroups)
@@ -185,7 +187,8 @@ final class QueryService: Sendable {
         let page = try reader.records(
             StoreReader.RecordQuery(
                 filter: parameters.filter ?? IssueFilter(), isAscending: order == .oldest,
-                limit: try Self.limit(parameters.limit, atMost: Self.maxRecords), after: parameters.after),
+                limit: try Self.limit(parameters.limit, atMost: Self.maxRecords), after: parameters.after,
+                pageTime: Self.pageTime),
             viewer: viewer)
         return RecordsReply(records: page.records, next: page.next)
     }

@@ -4,8 +4,8 @@ import UnixIO
 /// Interrupts queries that must not run any longer, on a thread of its own.
 ///
 /// A connection's own deadline is checked by SQLite's progress handler, which
-/// is not called inside a virtual table such as the full-text index. An
-/// interruption from another thread ends work there, too.
+/// is not called between two statements. An interruption from another thread
+/// prevents the next one, too.
 final class QueryWatchdog: Sendable {
     /// The reason for which a query was ended.
     enum Reason: Equatable, Sendable {

@@ -77,10 +77,11 @@ package enum CollectorInterface {
         )
 
         # All members that are given must match; a list matches if one of its elements does. severity: this severity and
-        # above.
+        # above. text: words, and phrases in quotation marks, that the record contains. metadata: entries "KEY=VALUE";
+        # one of each key must match.
         type Filter (
           apps: ?[]string, versions: ?[]string, environments: ?[]string, severity: ?Severity,
-          domains: ?[]string, codes: ?[]int, files: ?[]string, text: ?string,
+          domains: ?[]string, codes: ?[]int, files: ?[]string, text: ?string, metadata: ?[]string,
           groups: ?[]string, users: ?[]int, units: ?[]string,
           states: ?[]State, fates: ?[]Fate, destination: ?string, since: ?string, until: ?string
         )
@@ -136,7 +137,7 @@ package enum CollectorInterface {
         # Lists groups. sparkline: number of buckets between since and until (by default the last 24 hours).
         method List(filter: ?Filter, order: ?Order, limit: ?int, after: ?string, sparkline: ?int) -> (groups: []Group, next: ?string)
 
-        # Lists single records, newest first. With more, replies stream all pages; with more and follow, new records
+        # Lists single records, newest first. A page may be empty although there is a next one. With more, replies stream all pages; with more and follow, new records
         # follow.
         method Records(filter: ?Filter, order: ?Order, limit: ?int, after: ?string, follow: ?bool) -> (records: []StoredRecord, next: ?string)
 

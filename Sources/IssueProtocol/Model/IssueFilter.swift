@@ -44,7 +44,7 @@ public struct IssueFilter: Equatable, Sendable {
     ///   - text: The words that titles or domains must contain.
     ///   - groups: The ids of groups.
     ///   - since: The earliest time at which the daemon received a record.
-    ///   - until: The latest time at which the daemon received a record.
+    ///   - Words and phrases latest time at which the daemon received a record.
     public init(
         apps: [String]? = nil, level: IssueLevel? = nil, text: String? = nil, groups: [String]? = nil,
         since: IssueTimestamp? = nil, until: IssueTimestamp? = nil
@@ -70,6 +70,7 @@ extension IssueFilter: JSONObjectCodable {
         try members.optional("codes", &codes)
         try members.optional("files", &files)
         try members.optional("text", &text)
+        try members.optional("metadata", &metadata)
         try members.optional("groups", &groups)
         try members.optional("users", &users)
         try members.optional("units", &units)

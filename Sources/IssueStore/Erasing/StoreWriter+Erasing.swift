@@ -263,13 +263,14 @@ extension StoreReader {
     ) throws -> MatchingRows {
         let selection = try SeriesSelection(filter, viewer: .everything)
         return try snapshot {
-            var walk = try walk(
-                selection, RecordQuery(filter: filter, isAscending: true, limit: limit, after: nil), from: row)
+            let content = RecordMatcher(filter)
+            let query = RecordQuery(filter: filter, isAscending: true, limit: limit, after: nil)
+            var search = try RecordSearch(selection, query, from: row, on: self)
             var found = MatchingRows()
             var looked = 0
-            while let next = try walk.next(on: self), next <= last {
+            while let next = try search.next(on: self), next <= last {
                 looked += 1
-                if try matches(row: next, filter) { found.rows.append(next) }
+                if search.isCandidate, try matches(row: next, filter, content) { found.rows.append(next) }
                 if found.rows.count == limit || looked == Self.maxExamined {
                     found.edge = next
                     break
@@ -279,7 +280,11 @@ extension StoreReader {
         }
     }
 
-    private func matches(row: RowID, _ filter: IssueFilter) throws -> Bool {
+    private func matches(row: RowID, _ filter: IssueFilter, _ content: RecordMatcher?) throws -> Bool {
+        if let content {
+            guard let record = try record(row: row) else { return false }
+            return try matches(record, filter, content)
+        }
         if filter.since != nil || filter.until != nil {
             guard let (block, index) = try blocks.find(row) else { return false }
             let at = IssueTimestamp(millisecondsSince1970: block.rows[index].receivedAt)

@@ -33,12 +33,15 @@ struct SeriesSelection {
           AND (?10 IS NULL OR accounts.uid IN (SELECT value FROM json_each(?10)))
           AND (?11 IS NULL OR senders.unit IN (SELECT value FROM json_each(?11)))
           AND (?12 IS NULL OR groups.state IN (SELECT value FROM json_each(?12)))
-          AND (?13 IS NULL OR groups.id IN (SELECT rowid FROM group_text WHERE group_text MATCH ?13))
+          AND (?13 IS NULL OR groups.id IN (SELECT value FROM json_each(?13)))
         """
 
     private var viewer: Viewer
     private var lists: [String?] = []
     private var severity: Int64?
+    /// The groups to which the series must belong; nil for any. Queries for groups set it to the result of a search,
+    /// see `StoreReader.groups(with:in:)`.
+    var groups: [GroupID]?
 
     /// Converts a filter.
     ///
@@ -63,13 +66,12 @@ struct SeriesSelection {
             Self.list(keys),
             Self.list(filter.users.map { $0.map { Int64($0) } }), Self.list(filter.units),
             Self.list(filter.states.map { $0.map { Int64($0.databaseValue) } }),
-            filter.text.flatMap { Self.phrase($0) },
         ]
     }
 
     /// `true` if every series is selected.
     var isEverything: Bool {
-        viewer == .everything && severity == nil && lists.allSatisfy { $0 == nil }
+        viewer == .everything && severity == nil && groups == nil && lists.allSatisfy { $0 == nil }
     }
 
     /// Binds the parameters `?1` to `?13`.
@@ -82,6 +84,7 @@ struct SeriesSelection {
                 statement.bind(list, at: index + 2)
             }
         }
+        statement.bind(Self.list(groups.map { $0.map(\.rawValue) }), at: 13)
     }
 
     private static func list(_ values: [String]?) -> String? {
@@ -98,16 +101,5 @@ struct SeriesSelection {
             writer.array { for value in values { $0.integer(value) } }
             return writer.text
         }
-    }
-
-    /// Returns a full-text query that requires every word as the beginning of a word, or nil if there are no words.
-    private static func phrase(_ text: String) -> String? {
-        // FTS5 reads the query as a C string. A NUL would end it with the quotation marks still open.
-        var words: [String] = []
-        for word in QueryLimits.words(of: text).map({ String($0) }) where !words.contains(word) { words.append(word) }
-        guard !words.isEmpty else { return nil }
-        return words.map { word in
-            "\"" + word.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\"*"
-        }.joined(separator: " ")
     }
 }

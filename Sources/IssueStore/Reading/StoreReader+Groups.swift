@@ -35,16 +35,18 @@ extension StoreReader {
 
     /// Returns groups with the counts of the records that match the filter.
     ///
-    /// If the filter limits the time, the counts of closed ranges are exact to the minute.
+    /// If the filter limits the time, the counts of closed ranges are exact to the minute. Text and metadata in the
+    /// filter select groups, see `groups(with:in:)`; the counts include their other records.
     ///
     /// - Throws: `QueryFailure` if the query is invalid, or the error of the query.
     package func groups(_ query: GroupQuery, viewer: Viewer) throws -> GroupPage {
         guard query.filter.outcomes == nil, query.filter.destination == nil else {
             throw QueryFailure.invalidFilter(field: "fates", reason: "groups cannot be filtered by fate")
         }
-        let selection = try SeriesSelection(query.filter, viewer: viewer)
+        var selection = try SeriesSelection(query.filter, viewer: viewer)
         let cursor = try query.after.map { try PageCursor($0) }
         return try snapshot {
+            selection.groups = try self.groups(with: query.filter, in: selection)
             let sums = try groupSums(query, selection, after: cursor)
             var groups: [IssueGroup] = []
             var bytes = 0

@@ -9,7 +9,7 @@ extension StoreReader {
     /// Returns the number of records that match a filter, by time.
     ///
     /// The counts include records that retention has removed. Counts older than a week are stored per hour, in the
-    /// first minute of the hour.
+    /// first minute of the hour. Text and metadata in the filter select groups, as in a list of groups.
     ///
     /// - Throws: `QueryFailure` if the filter is invalid, or the error of the query.
     package func histogram(
@@ -18,7 +18,7 @@ extension StoreReader {
         guard filter.outcomes == nil, filter.destination == nil else {
             throw QueryFailure.invalidFilter(field: "fates", reason: "counts cannot be filtered by fate")
         }
-        let selection = try SeriesSelection(filter, viewer: viewer)
+        var selection = try SeriesSelection(filter, viewer: viewer)
         let key: StaticString
         switch dimension {
         case .total: key = "'total'"
@@ -48,6 +48,7 @@ extension StoreReader {
             FROM counted GROUP BY 1, 2
             """
         return try snapshot {
+            selection.groups = try groups(with: filter, in: selection)
             let statement = try Statement(composedSQL: sql, on: connection)
             selection.bind(to: statement)
             statement.bind(frame.minutesPerBucket, at: 14)

@@ -19,12 +19,17 @@ extension StoreReader {
         package var limit: Int
         /// The cursor of the page, or nil for the first page.
         package var after: String?
+        /// The time after which the page ends with the records found so far, which may be none; nil for no limit.
+        package var pageTime: Duration?
 
-        package init(filter: IssueFilter, isAscending: Bool, limit: Int, after: String?) {
+        package init(
+            filter: IssueFilter, isAscending: Bool, limit: Int, after: String?, pageTime: Duration? = nil
+        ) {
             self.filter = filter
             self.isAscending = isAscending
             self.limit = limit
             self.after = after
+            self.pageTime = pageTime
         }
     }
 
@@ -33,6 +38,9 @@ extension StoreReader {
 
     /// Returns a page of records in the order in which they were received.
     ///
+    /// A page that reaches its time limit may have few or no records although more records match. Its cursor continues
+    /// the search.
+    ///
     /// - Throws: `QueryFailure` if the query is invalid, or the error of the query.
     package func records(_ query: RecordQuery, viewer: Viewer) throws -> RecordPage {
         let selection = try SeriesSelection(query.filter, viewer: viewer)
@@ -40,14 +48,20 @@ extension StoreReader {
         return try snapshot {
             try expectDestination(query.filter.destination)
             var page = RecordPage(records: [], next: nil, newest: try newestRow())
-            var walk = try walk(selection, query, from: cursor.map { RowID(rawValue: $0.row) })
+            let deadline = query.pageTime.map { Deadline.after($0) }
+            let content = RecordMatcher(query.filter)
+            var search = try RecordSearch(
+                selection, query, from: cursor.map { RowID(rawValue: $0.row) }, on: self)
             var bytes = 0
-            while page.next == nil, let row = try walk.next(on: self) {
-                guard let record = try record(row: row), try matches(record, query.filter) else { continue }
-                page.records.append(record.stored)
-                bytes += record.stored.json.count
+            while page.next == nil, let row = try search.next(on: self) {
+                if search.isCandidate, let record = try record(row: row), try matches(record, query.filter, content) {
+                    page.records.append(record.stored)
+                    bytes += record.stored.json.count
+                }
                 let isFull = page.records.count == query.limit || bytes >= Self.pageBytes
-                if isFull { page.next = PageCursor(value: 0, row: row.rawValue).text }
+                if isFull || deadline?.hasPassed == true {
+                    page.next = PageCursor(value: 0, row: row.rawValue).text
+                }
             }
             return page
         }
@@ -116,9 +130,14 @@ extension StoreReader {
     static func present(_ text: String) -> String? { text.isEmpty ? nil : text }
 
     /// Returns whether a record matches the filter, provided that its series does.
-    private func matches(_ record: RecordRow, _ filter: IssueFilter) throws -> Bool {
+    ///
+    /// - Parameters:
+    ///   - record: A complete record.
+    ///   - content: The filter's conditions on the content of records; nil if there are none.
+    func matches(_ record: RecordRow, _ filter: IssueFilter, _ content: RecordMatcher?) throws -> Bool {
         if let since = filter.since, record.receivedAt < since { return false }
         if let until = filter.until, record.receivedAt > until { return false }
+        if let content, !content.matches(record.stored.record) { return false }
         return try matches(fatesOf: record.row, filter)
     }
 
@@ -130,19 +149,12 @@ extension StoreReader {
         }
     }
 
-    /// Returns an iterator over the rows of the selected series.
-    ///
-    /// - Parameter row: The row after which to start, or nil to start at the beginning.
-    func walk(_ selection: SeriesSelection, _ query: RecordQuery, from row: RowID?) throws -> RecordWalk {
-        var series: [SeriesID]?
-        if !selection.isEverything {
-            let statement = try Statement(composedSQL: SeriesSelection.sql, on: connection)
-            selection.bind(to: statement)
-            series = try statement.all { $0.id(0) }
-        }
-        return try RecordWalk(
-            series: series, isAscending: query.isAscending, from: row, since: query.filter.since,
-            until: query.filter.until, on: self)
+    /// Returns the series that a filter selects, with their groups; nil if it selects all.
+    func series(_ selection: SeriesSelection) throws -> [(series: SeriesID, group: GroupID)]? {
+        guard !selection.isEverything else { return nil }
+        let statement = try Statement(composedSQL: SeriesSelection.sql, on: connection)
+        selection.bind(to: statement)
+        return try statement.all { ($0.id(0), $0.id(1)) }
     }
 }
 

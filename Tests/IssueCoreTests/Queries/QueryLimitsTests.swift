@@ -16,6 +16,7 @@ struct QueryLimitsTests {
         ("users", { $0.users = Array(repeating: 1, count: $1) }),
         ("units", { $0.units = Array(repeating: "a", count: $1) }),
         ("states", { $0.states = Array(repeating: .open, count: $1) }),
+        ("metadata", { $0.metadata = Array(repeating: "a=b", count: $1) }),
         ("fates", { $0.outcomes = Array(repeating: .pending, count: $1) }),
     ]
 
@@ -39,6 +40,11 @@ struct QueryLimitsTests {
         filter.text = "a\u{0}" + (filter.text ?? "")
         let excess = QueryLimits.Excess(field: "text", reason: "at most 16 words are allowed, not 17")
         #expect(throws: excess) { try QueryLimits.check(filter) }
+        // A phrase counts as one word.
+        filter.text = Array(repeating: "\"a b\"", count: 16).joined(separator: " ")
+        try QueryLimits.check(filter)
+        filter.text = (filter.text ?? "") + " c"
+        #expect(throws: words) { try QueryLimits.check(filter) }
         filter.text = String(repeating: "é", count: 512)
         try QueryLimits.check(filter)
         filter.text = String(repeating: "é", count: 512) + "a"

@@ -76,6 +76,7 @@ enum Samples {
         filter.codes = [1, -1]
         filter.files = ["Shop/Catalogue.swift"]
         filter.text = "price"
+        filter.metadata = ["card=Visa", "order=1"]
         filter.groups = ["g-1"]
         filter.users = [0, .max]
         filter.units = ["shop.service"]

@@ -1,0 +1,117 @@
+package import IssueProtocol
+
+/// The part of a filter that the content of each record decides: its text and its metadata.
+package struct RecordMatcher: Equatable, Sendable {
+    /// The text to find, or nil for any.
+    package let text: TextMatcher?
+    /// The conditions on metadata, or nil for any. All of them must hold. Like other lists of a filter, an empty list
+    /// matches no record.
+    package let metadata: [MetadataCondition]?
+
+    /// Takes the conditions from a filter.
+    ///
+    /// - Parameter filter: A filter within `QueryLimits`.
+    /// - Returns: Nil if the filter has no such conditions, so that every record matches.
+    package init?(_ filter: IssueFilter) {
+        text = filter.text.flatMap { TextMatcher($0) }
+        metadata = filter.metadata.map { MetadataCondition.conditions($0) }
+        if text == nil, metadata == nil { return nil }
+    }
+
+    /// Returns `true` if a record matches.
+    ///
+    /// Each word or phrase must occur in the message, the domain, a value of the metadata, or the domain or message of a
+    /// cause.
+    ///
+    /// - Parameter record: The complete record.
+    package func matches(_ record: IssueRecord) -> Bool {
+        if let metadata, metadata.isEmpty || !metadata.allSatisfy({ $0.matches(record.metadata) }) { return false }
+        guard let text else { return true }
+        var found: TextMatcher.Found = 0
+        text.search(record.message, &found)
+        if let domain = record.domain { text.search(domain, &found) }
+        for cause in record.causes {
+            if let domain = cause.domain { text.search(domain, &found) }
+            if let message = cause.message { text.search(message, &found) }
+        }
+        if found != text.all, let metadata = record.metadata {
+            Self.forEachValue(of: metadata) { text.search($0, &found) }
+        }
+        return found == text.all
+    }
+
+    /// Passes all strings, numbers and Booleans in a value to `body`, as text. Decoding limits the depth.
+    private static func forEachValue(of value: JSONValue, _ body: (String) -> Void) {
+        switch value {
+        case .array(let elements): for element in elements { forEachValue(of: element, body) }
+        case .object(let members): for member in members { forEachValue(of: member.value, body) }
+        case .null, .bool, .integer, .number, .string: if let text = value.scalarText { body(text) }
+        }
+    }
+}
+
+/// A key of the metadata with the values that it may have.
+package struct MetadataCondition: Equatable, Sendable {
+    /// The key. A key within an object is appended to that of the object with a full stop.
+    package let key: String
+    /// The values as text. One of them must be equal to the record's.
+    package private(set) var values: [String]
+
+    /// Returns the conditions that entries of a filter form: entries with the same key are alternatives.
+    ///
+    /// - Parameter entries: The entries, `KEY=VALUE` each. Others than these are left out.
+    static func conditions(_ entries: [String]) -> [Self] {
+        var conditions: [Self] = []
+        for entry in entries {
+            guard let (key, value) = split(entry) else { continue }
+            if let index = conditions.firstIndex(where: { $0.key == key }) {
+                conditions[index].values.append(value)
+            } else {
+                conditions.append(Self(key: key, values: [value]))
+            }
+        }
+        return conditions
+    }
+
+    /// Splits an entry at its first equals sign. Returns nil if it has none, or if the key is empty.
+    static func split(_ entry: String) -> (key: String, value: String)? {
+        guard let sign = entry.utf8.firstIndex(of: UInt8(ascii: "=")), sign > entry.startIndex else { return nil }
+        return (String(entry[..<sign]), String(entry[entry.utf8.index(after: sign)...]))
+    }
+
+    /// Returns `true` if metadata has the key with one of the values.
+    package func matches(_ metadata: JSONValue?) -> Bool {
+        metadata.map { matches($0, path: Array(key.utf8)[...]) } ?? false
+    }
+
+    private func matches(_ value: JSONValue, path: ArraySlice<UInt8>?) -> Bool {
+        switch value {
+        case .array(let elements): return elements.contains { matches($0, path: path) }
+        case .object(let members):
+            guard let path else { return false }
+            return members.contains { member in
+                let key = member.key.utf8
+                guard path.starts(with: key) else { return false }
+                let rest = path.dropFirst(key.count)
+                if rest.isEmpty { return matches(member.value, path: nil) }
+                return rest.first == UInt8(ascii: ".") && matches(member.value, path: rest.dropFirst())
+            }
+        case .null, .bool, .integer, .number, .string:
+            return path == nil
+                && value.scalarText.map { text in values.contains { $0.utf8.elementsEqual(text.utf8) } } == true
+        }
+    }
+}
+
+extension JSONValue {
+    /// The text of a string, number or Boolean; nil for other values.
+    fileprivate var scalarText: String? {
+        switch self {
+        case .bool(let flag): flag ? "true" : "false"
+        case .integer(let number): String(number)
+        case .number(let spelling): spelling
+        case .string(let text): text
+        case .null, .array, .object: nil
+        }
+    }
+}
