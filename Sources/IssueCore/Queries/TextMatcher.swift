@@ -374,6 +374,24 @@ package enum LetterCase {
         return first.value
     }
 
+    /// Returns UTF-8 in lower case. Bytes that are not well-formed are unchanged.
+    static func folded(_ bytes: [UInt8]) -> [UInt8] {
+        var output: [UInt8] = []
+        output.reserveCapacity(bytes.count)
+        let span = bytes.span
+        var index = 0
+        while index < span.count {
+            guard span[index] >= 0x80, let (scalar, count) = scalar(in: span, at: index, end: span.count) else {
+                output.append(folded(ascii: span[index]))
+                index += 1
+                continue
+            }
+            append(folded(scalar), to: &output)
+            index += count
+        }
+        return output
+    }
+
     /// Returns the character at an index and its size in bytes, or nil if the bytes are not well-formed UTF-8.
     package static func scalar(in bytes: Span<UInt8>, at index: Int, end: Int) -> (scalar: UInt32, count: Int)? {
         let first = bytes[index]

@@ -1,0 +1,246 @@
+import IssueCore
+import IssueProtocol
+import SQLiteKit
+
+/// Finds the records of blocks that may match the conditions of a filter on their content.
+///
+/// The text of a block is searched as a whole, for each word and phrase once. Only what a message has in common with the
+/// others of its series is not part of this text, so each series is examined once, too. What remains must be compared
+/// exactly, see `RecordMatcher`.
+struct ContentScan {
+    /// Conditions, one bit each.
+    private typealias Conditions = UInt32
+
+    /// A condition that one of some terms must occur.
+    private struct Condition {
+        var bit: Conditions
+        var terms: [TextTerm]
+        /// `true` if only metadata is searched.
+        var isOfMetadata: Bool
+    }
+
+    private let conditions: [Condition]
+    private let all: Conditions
+    /// For each series by its number, the conditions that its template and domain may meet, with `isKnown`.
+    private var series: [Conditions] = []
+    /// The series with larger numbers.
+    private var moreSeries: [SeriesID: Conditions] = [:]
+    private var resolved: [UInt8] = []
+
+    private static let isKnown: Conditions = 1 << 31
+    /// The size of the table `series`. The numbers of series are consecutive unless they were removed.
+    private static let maxTable: Int64 = 1 << 18
+    /// The maximum number of keys of metadata that are searched for. The others are compared exactly only.
+    private static let maxKeys = 8
+
+    init(_ content: RecordMatcher) {
+        var conditions: [Condition] = []
+        for term in content.text?.terms ?? [] {
+            conditions.append(Condition(bit: 1 << conditions.count, terms: [term], isOfMetadata: false))
+        }
+        for condition in content.metadata?.prefix(Self.maxKeys) ?? [] where !condition.values.contains("") {
+            let terms = condition.values.map { TextTerm($0.unicodeScalars) }
+            conditions.append(Condition(bit: 1 << conditions.count, terms: terms, isOfMetadata: true))
+        }
+        self.conditions = conditions
+        all = (1 << conditions.count) - 1
+    }
+
+    /// Returns the indices of the records that may match.
+    ///
+    /// - Parameters:
+    ///   - block: The block to search.
+    ///   - isWanted: Returns `false` for series whose records are not wanted.
+    mutating func candidates(
+        in block: RecordBlock, on reader: StoreReader, isWanted: (SeriesID) -> Bool
+    ) throws -> [Int] {
+        var met = [Conditions](repeating: 0, count: block.rows.count)
+        var open: Conditions = 0
+        for index in block.rows.indices {
+            let series = block.rows[index].series
+            guard isWanted(series) else {
+                met[index] = Self.isKnown
+                continue
+            }
+            met[index] = try conditions(metBy: series, on: reader)
+            open |= all & ~met[index]
+        }
+        if open != 0 {
+            guard let text = try reader.blocks.text(of: block) else { return [] }
+            search(text, of: block, open, &met)
+        }
+        return met.indices.filter { met[$0] == all }
+    }
+
+    /// Adds the conditions that texts of the block may meet.
+    private mutating func search(
+        _ text: [UInt8], of block: RecordBlock, _ open: Conditions, _ met: inout [Conditions]
+    ) {
+        var fields = BlockFields(block, text.count)
+        for condition in conditions where open & condition.bit != 0 {
+            let start = condition.isOfMetadata ? fields.metadata.lowerBound : 0
+            let end = condition.isOfMetadata ? fields.metadata.upperBound : text.count
+            for term in condition.terms {
+                var index = start
+                while index < end, let place = term.nextCandidate(in: text.span, from: index, to: end) {
+                    let field = fields.field(at: place)
+                    met[field.row] |= condition.bit
+                    index = max(field.end, place + 1)
+                }
+            }
+        }
+        // JSON may contain any character as an escape.
+        var index = fields.metadata.lowerBound
+        while let place = Self.backslash(in: text, from: index) {
+            let field = fields.field(at: place)
+            index = max(field.end, place + 1)
+            guard all & ~met[field.row] != 0, met[field.row] & Self.isKnown == 0 else { continue }
+            resolved.removeAll(keepingCapacity: true)
+            JSONEscapes.resolve(text.span, from: field.start, to: field.end, into: &resolved)
+            for condition in conditions where met[field.row] & condition.bit == 0 {
+                let span = resolved.span
+                if condition.terms.contains(where: { $0.occurs(in: span, from: 0, to: span.count) }) {
+                    met[field.row] |= condition.bit
+                }
+            }
+        }
+    }
+
+    private static func backslash(in text: [UInt8], from start: Int) -> Int? {
+        let span = text.span
+        var index = span.scan(from: start, to: span.count) { $0 .== ByteMask.of("\\") }
+        while index < span.count, span[index] != UInt8(ascii: "\\") { index += 1 }
+        return index < span.count ? index : nil
+    }
+
+    // MARK: Series
+
+    /// Returns the conditions that the template or the domain of a series may meet.
+    private mutating func conditions(metBy id: SeriesID, on reader: StoreReader) throws -> Conditions {
+        let isInTable = id.rawValue >= 0 && id.rawValue < Self.maxTable
+        if isInTable, id.rawValue < series.count {
+            let known = series[Int(id.rawValue)]
+            if known & Self.isKnown != 0 { return known & all }
+        } else if let known = moreSeries[id] {
+            return known
+        }
+        let found = try reader.connection.withStatement("SELECT template, domain FROM series WHERE id = ?1") {
+            statement in
+            statement.bind(id, at: 1)
+            return try statement.first { row in conditions(metBy: row.bytes(0), domain: row.bytes(1)) } ?? 0
+        }
+        if isInTable {
+            if id.rawValue >= series.count {
+                series += repeatElement(0, count: max(1024, 2 * Int(id.rawValue)) - series.count)
+            }
+            series[Int(id.rawValue)] = found | Self.isKnown
+        } else {
+            moreSeries[id] = found
+        }
+        return found
+    }
+
+    private func conditions(metBy template: [UInt8], domain: [UInt8]) -> Conditions {
+        var met: Conditions = 0
+        for condition in conditions where !condition.isOfMetadata {
+            for term in condition.terms
+            where term.mayOccur(inTemplate: template) || term.occurs(in: domain.span, from: 0, to: domain.count) {
+                met |= condition.bit
+            }
+        }
+        return met
+    }
+}
+
+/// The ranges of a block's text that belong to its records. Computed when the first one is asked for.
+private struct BlockFields {
+    struct Field {
+        var row: Int
+        var start: Int
+        var end: Int
+    }
+
+    /// The range of all metadata.
+    let metadata: Range<Int>
+    private let block: RecordBlock
+    /// In ascending order of their places.
+    private var fields: [Field] = []
+
+    init(_ block: RecordBlock, _ count: Int) {
+        self.block = block
+        var (messages, metadata) = (0, 0)
+        for row in block.rows {
+            messages += Int(row.message.count)
+            metadata += Int(row.metadata.count)
+        }
+        self.metadata = min(messages, count)..<min(messages + metadata, count)
+    }
+
+    /// Returns the field that contains a byte.
+    mutating func field(at place: Int) -> Field {
+        if fields.isEmpty {
+            for column: KeyPath<BlockRow, ByteRange> in [\.message, \.metadata, \.details] {
+                for index in block.rows.indices {
+                    let range = block.rows[index][keyPath: column]
+                    if !range.isEmpty { fields.append(Field(row: index, start: range.lower, end: range.upper)) }
+                }
+            }
+        }
+        var (low, high) = (0, fields.count - 1)
+        while low < high {
+            let middle = (low + high) / 2
+            if fields[middle].end > place { high = middle } else { low = middle + 1 }
+        }
+        return fields[low]
+    }
+}
+
+/// The escapes of JSON strings.
+enum JSONEscapes {
+    /// Appends bytes with all escapes resolved.
+    ///
+    /// - Parameters:
+    ///   - bytes: JSON that has been validated. In other bytes, malformed escapes are appended in some form.
+    ///   - start: The index of the first byte.
+    ///   - end: The index after the last byte.
+    static func resolve(_ bytes: Span<UInt8>, from start: Int, to end: Int, into output: inout [UInt8]) {
+        var index = start
+        while index < end {
+            guard bytes[index] == UInt8(ascii: "\\"), index + 1 < end else {
+                output.append(bytes[index])
+                index += 1
+                continue
+            }
+            let byte = bytes[index + 1]
+            index += 2
+            switch byte {
+            case UInt8(ascii: "b"): output.append(0x08)
+            case UInt8(ascii: "f"): output.append(0x0C)
+            case UInt8(ascii: "n"): output.append(0x0A)
+            case UInt8(ascii: "r"): output.append(0x0D)
+            case UInt8(ascii: "t"): output.append(0x09)
+            case UInt8(ascii: "u"):
+                var scalar = unit(bytes, at: &index, end) ?? 0xFFFD
+                if 0xD800..<0xDC00 ~= scalar, index + 1 < end, bytes[index] == UInt8(ascii: "\\") {
+                    index += 2
+                    let low = unit(bytes, at: &index, end) ?? 0xDC00
+                    scalar = 0x10000 + ((scalar - 0xD800) << 10 | (low & 0x3FF))
+                }
+                LetterCase.append(scalar, to: &output)
+            default: output.append(byte)
+            }
+        }
+    }
+
+    /// Reads four hexadecimal digits.
+    private static func unit(_ bytes: Span<UInt8>, at index: inout Int, _ end: Int) -> UInt32? {
+        guard index + 4 <= end else { return nil }
+        var unit: UInt32 = 0
+        for _ in 0..<4 {
+            guard let digit = Character(Unicode.Scalar(bytes[index])).hexDigitValue else { return nil }
+            unit = unit << 4 | UInt32(digit)
+            index += 1
+        }
+        return unit
+    }
+}

@@ -1,0 +1,59 @@
+import IssueCore
+import IssueProtocol
+import Testing
+
+@Suite("A search in templates")
+struct TemplateSearchTests {
+    private func mayOccur(_ term: String, _ message: String) -> Bool {
+        var (template, parts) = (ByteBuffer(), ByteBuffer())
+        let bytes = Array(message.utf8)
+        let form = MessageTemplate.append(
+            messageIn: bytes.span, from: 0, to: bytes.count, limit: 4096, template: &template, parts: &parts)
+        #expect(form != .whole)
+        return TextTerm(term.unicodeScalars).mayOccur(inTemplate: template[0..<template.count])
+    }
+
+    @Test(
+        "rules out most terms that neither the fixed text nor its ends contain",
+        arguments: [
+            ("order", "Order 17 failed after 30 ms", true), ("timeout", "Order 17 failed after 30 ms", false),
+            ("order 9", "Order 17 failed after 30 ms", true), ("order x", "Order 17 failed after 30 ms", false),
+            ("7 failed", "Order 17 failed after 30 ms", true), ("x failed", "Order 17 failed after 30 ms", false),
+            ("1 failed after 2", "Order 17 failed after 30 ms", true), ("17", "Order 17 failed", false),
+            ("failed a", "Order 17 failed", false), ("r 1", "Order 17", true), ("a\"", "open \"x\": 5", false),
+            ("a\":", "open \"x\": 5", true), ("ОШИБКА 5", "ошибка 17", true), ("ошибка x", "ошибка 17", false),
+        ])
+    func rulesOut(term: String, message: String, expected: Bool) {
+        #expect(mayOccur(term, message) == expected)
+    }
+
+    @Test("never rules out a term that a message of the template contains, unless one part contains all of it")
+    func superset() {
+        var random = SeededGenerator(seed: 7)
+        let pieces = [
+            "17", "1", "order ", " failed ", "/var/lib/x", "\"a b\"", "'c'", " ", "bob@a.b", "0x7f", "10.0.0.1:80", "é",
+            "Ж ",
+            "123e4567-e89b-12d3-a456-426614174000", "https://a.b/c?d=1", "-", ": ", "deadbeef01", "::1 ", "a", "aa",
+        ]
+        for _ in 0..<3000 {
+            let message = (0..<1 + random.number(below: 7)).map { _ in pieces.randomElement(using: &random) ?? "" }
+                .joined()
+            let bytes = Array(message.utf8)
+            var (template, parts) = (ByteBuffer(), ByteBuffer())
+            _ = MessageTemplate.append(
+                messageIn: bytes.span, from: 0, to: bytes.count, limit: 4096, template: &template, parts: &parts)
+            let scalars = Array(message.unicodeScalars)
+            let start = Int(random.number(below: Int64(scalars.count)))
+            let end = start + 1 + Int(random.number(below: Int64(min(12, scalars.count - start))))
+            let upper = String(String.UnicodeScalarView(scalars[start..<end])).uppercased()
+            let term = TextTerm(upper.unicodeScalars)
+            let inPart = parts[0..<parts.count].split(separator: MessageTemplate.separator).contains { part in
+                let part = Array(part)
+                let span = part.span
+                return term.occurs(in: span, from: 0, to: span.count)
+            }
+            #expect(
+                inPart || term.mayOccur(inTemplate: template[0..<template.count]), "\(upper) in \(message)")
+        }
+    }
+}
