@@ -21,19 +21,30 @@ struct ContentScan {
 
     private let conditions: [Condition]
     private let all: Conditions
-    /// For each series by its number, the conditions that its template and domain may meet, with `isKnown`.
+    /// For each series by its number, the conditions that its template and domain may meet, with `isKnown`, or
+    /// `isLeftOut`.
     private var series: [Conditions] = []
     /// The series with larger numbers.
     private var moreSeries: [SeriesID: Conditions] = [:]
     private var resolved: [UInt8] = []
 
     private static let isKnown: Conditions = 1 << 31
+    private static let isLeftOut: Conditions = 1 << 30
+    /// The series whose records are searched, or nil for all.
+    private let wanted: Set<SeriesID>?
+
     /// The size of the table `series`. The numbers of series are consecutive unless they were removed.
     private static let maxTable: Int64 = 1 << 18
     /// The maximum number of keys of metadata that are searched for. The others are compared exactly only.
     private static let maxKeys = 8
 
-    init(_ content: RecordMatcher) {
+    /// Creates a scan.
+    ///
+    /// - Parameters:
+    ///   - content: The conditions.
+    ///   - wanted: The series whose records are searched, or nil for all.
+    init(_ content: RecordMatcher, wanted: Set<SeriesID>?) {
+        self.wanted = wanted
         var conditions: [Condition] = []
         for term in content.text?.terms ?? [] {
             conditions.append(Condition(bit: 1 << conditions.count, terms: [term], isOfMetadata: false))
@@ -46,24 +57,18 @@ struct ContentScan {
         all = (1 << conditions.count) - 1
     }
 
-    /// Returns the indices of the records that may match.
-    ///
-    /// - Parameters:
-    ///   - block: The block to search.
-    ///   - isWanted: Returns `false` for series whose records are not wanted.
-    mutating func candidates(
-        in block: RecordBlock, on reader: StoreReader, isWanted: (SeriesID) -> Bool
-    ) throws -> [Int] {
+    /// Leaves out the records of these series from now on.
+    mutating func leaveOut(_ series: [SeriesID]) {
+        for id in series { set(Self.isLeftOut, for: id) }
+    }
+
+    /// Returns the indices of the records in a block that may match.
+    mutating func candidates(in block: RecordBlock, on reader: StoreReader) throws -> [Int] {
         var met = [Conditions](repeating: 0, count: block.rows.count)
         var open: Conditions = 0
         for index in block.rows.indices {
-            let series = block.rows[index].series
-            guard isWanted(series) else {
-                met[index] = Self.isKnown
-                continue
-            }
-            met[index] = try conditions(metBy: series, on: reader)
-            open |= all & ~met[index]
+            met[index] = try conditions(metBy: block.rows[index].series, on: reader)
+            if met[index] != Self.isLeftOut { open |= all & ~met[index] }
         }
         if open != 0 {
             guard let text = try reader.blocks.text(of: block) else { return [] }
@@ -94,7 +99,7 @@ struct ContentScan {
         while let place = Self.backslash(in: text, from: index) {
             let field = fields.field(at: place)
             index = max(field.end, place + 1)
-            guard all & ~met[field.row] != 0, met[field.row] & Self.isKnown == 0 else { continue }
+            guard all & ~met[field.row] != 0, met[field.row] & Self.isLeftOut == 0 else { continue }
             resolved.removeAll(keepingCapacity: true)
             JSONEscapes.resolve(text.span, from: field.start, to: field.end, into: &resolved)
             for condition in conditions where met[field.row] & condition.bit == 0 {
@@ -115,29 +120,36 @@ struct ContentScan {
 
     // MARK: Series
 
-    /// Returns the conditions that the template or the domain of a series may meet.
+    /// Returns the conditions that the template or the domain of a series may meet, or `isLeftOut`.
     private mutating func conditions(metBy id: SeriesID, on reader: StoreReader) throws -> Conditions {
-        let isInTable = id.rawValue >= 0 && id.rawValue < Self.maxTable
-        if isInTable, id.rawValue < series.count {
+        if id.rawValue >= 0, id.rawValue < series.count {
             let known = series[Int(id.rawValue)]
-            if known & Self.isKnown != 0 { return known & all }
+            if known != 0 { return known & ~Self.isKnown }
         } else if let known = moreSeries[id] {
             return known
+        }
+        if wanted?.contains(id) == false {
+            set(Self.isLeftOut, for: id)
+            return Self.isLeftOut
         }
         let found = try reader.connection.withStatement("SELECT template, domain FROM series WHERE id = ?1") {
             statement in
             statement.bind(id, at: 1)
             return try statement.first { row in conditions(metBy: row.bytes(0), domain: row.bytes(1)) } ?? 0
         }
-        if isInTable {
-            if id.rawValue >= series.count {
-                series += repeatElement(0, count: max(1024, 2 * Int(id.rawValue)) - series.count)
-            }
-            series[Int(id.rawValue)] = found | Self.isKnown
-        } else {
-            moreSeries[id] = found
-        }
+        set(found | Self.isKnown, for: id)
         return found
+    }
+
+    private mutating func set(_ value: Conditions, for id: SeriesID) {
+        guard id.rawValue >= 0, id.rawValue < Self.maxTable else {
+            moreSeries[id] = value & ~Self.isKnown
+            return
+        }
+        if id.rawValue >= series.count {
+            series += repeatElement(0, count: max(1024, 2 * Int(id.rawValue)) - series.count)
+        }
+        series[Int(id.rawValue)] = value
     }
 
     private func conditions(metBy template: [UInt8], domain: [UInt8]) -> Conditions {

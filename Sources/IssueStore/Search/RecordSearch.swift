@@ -9,8 +9,6 @@ import SQLiteKit
 struct RecordSearch {
     /// `false` if the last row that `next` returned has been examined already and does not match.
     private(set) var isCandidate = true
-    /// The series whose records are wanted, or nil for all.
-    private var wanted: Set<SeriesID>?
     private let isAscending: Bool
 
     /// Nil if blocks are searched one after the other.
@@ -38,13 +36,12 @@ struct RecordSearch {
     ) throws {
         let series = try reader.series(selection)?.map(\.series)
         isAscending = query.isAscending
-        scan = RecordMatcher(query.filter).map { ContentScan($0) }
+        scan = RecordMatcher(query.filter).map { ContentScan($0, wanted: series.map { Set($0) }) }
         if try scan == nil || series.map({ try reader.areFew($0) }) == true {
             walk = try RecordWalk(
                 series: series, isAscending: query.isAscending, from: row, since: query.filter.since,
                 until: query.filter.until, on: reader)
         } else {
-            wanted = series.map { Set($0) }
             spans = try reader.spans(since: query.filter.since, until: query.filter.until)
             if let row {
                 spans = spans.compactMap { span in
@@ -73,13 +70,13 @@ struct RecordSearch {
                 edge = nil
                 return row
             }
-            guard wanted?.isEmpty != true, try searchBlock(on: reader) else { return nil }
+            guard try searchBlock(on: reader) else { return nil }
         }
     }
 
     /// Leaves out the other records of these series.
     mutating func leaveOut(_ series: [SeriesID]) {
-        wanted?.subtract(series)
+        scan?.leaveOut(series)
     }
 
     /// Searches the next block. Returns `false` if there is none.
@@ -89,8 +86,7 @@ struct RecordSearch {
                 try isAscending
                 ? reader.blocks.block(from: span.lowerBound) : reader.blocks.block(upTo: span.upperBound)
             guard let block, block.firstID <= span.upperBound, block.lastID >= span.lowerBound else { continue }
-            let wanted = wanted
-            let found = try scan?.candidates(in: block, on: reader) { wanted?.contains($0) ?? true } ?? []
+            let found = try scan?.candidates(in: block, on: reader) ?? []
             ready = found.map { block.rows[$0].id }.filter { span.contains($0) }
             if isAscending {
                 ready.reverse()
@@ -112,7 +108,7 @@ struct RecordSearch {
         if current?.ids.contains(row) != true {
             current = nil
             if let block = try reader.blocks.find(row)?.block {
-                let found = try scan?.candidates(in: block, on: reader) { _ in true } ?? []
+                let found = try scan?.candidates(in: block, on: reader) ?? []
                 current = (block.firstID...block.lastID, Set(found.map { block.rows[$0].id }))
             }
         }
