@@ -1,5 +1,6 @@
 import IssueCore
 import IssueProtocol
+import SQLiteKit
 import Testing
 
 @testable import IssueStore
@@ -178,6 +179,42 @@ struct SearchTests {
                 #expect(first.next != nil)
                 #expect(first.records.count <= 256)
             }
+        }
+    }
+
+    @Test("ends a page that is interrupted with what it has found, and the next page continues behind it")
+    func interrupted() throws {
+        try TemporaryStore.with { store in
+            let log = try fill(store, seed: 6)
+            let shell = try store.shell()
+            let damaged = try shell.number("SELECT first_id FROM blocks ORDER BY first_id DESC LIMIT 1 OFFSET 2")
+            let lost = try shell.number("SELECT last_id FROM blocks WHERE first_id = \(damaged)")
+            try shell.execute(composedSQL: "UPDATE blocks SET checksum = checksum + 1 WHERE first_id = \(damaged)")
+            var filter = IssueFilter()
+            filter.text = "payment"
+            func reader() throws -> StoreReader {
+                let reader = try store.reader()
+                // The damaged block is found in the middle of the search.
+                reader.blocks.onDamagedBlock = { [interruption = reader.interruption] _ in interruption.cancel() }
+                return reader
+            }
+            let expected = log.entries.filter {
+                contains($0.record, "payment") && !(damaged...lost).contains($0.row.rawValue)
+            }.map(\.id).reversed()
+            var query = StoreReader.RecordQuery(
+                filter: filter, isAscending: false, limit: 500, after: nil, pageTime: .seconds(60))
+            let interruptedReader = try reader()
+            let first = try interruptedReader.records(query, viewer: .everything)
+            #expect(!first.records.isEmpty && first.records.count < expected.count)
+            interruptedReader.interruption.clear()
+            #expect(first.next != nil)
+            query.after = first.next
+            let second = try interruptedReader.records(query, viewer: .everything)
+            #expect((first.records + second.records).map(\.id) == Array(expected))
+            #expect(second.next == nil)
+            query.after = nil
+            query.pageTime = nil
+            #expect(throws: StoreFailure.tooSlow) { try reader().records(query, viewer: .everything) }
         }
     }
 

@@ -38,33 +38,45 @@ extension StoreReader {
 
     /// Returns a page of records in the order in which they were received.
     ///
-    /// A page that reaches its time limit may have few or no records although more records match. Its cursor continues
-    /// the search.
+    /// If `pageTime` is set, a page that reaches it or is interrupted may have few or no records although more records
+    /// match. Its cursor continues the search.
     ///
     /// - Throws: `QueryFailure` if the query is invalid, or the error of the query.
     package func records(_ query: RecordQuery, viewer: Viewer) throws -> RecordPage {
         let selection = try SeriesSelection(query.filter, viewer: viewer)
         let cursor = try query.after.map { try PageCursor($0) }
-        return try snapshot {
-            try expectDestination(query.filter.destination)
-            var page = RecordPage(records: [], next: nil, newest: try newestRow())
-            let deadline = query.pageTime.map { Deadline.after($0) }
-            let content = RecordMatcher(query.filter)
-            var search = try RecordSearch(
-                selection, query, from: cursor.map { RowID(rawValue: $0.row) }, on: self)
-            var bytes = 0
-            while page.next == nil, let row = try search.next(on: self) {
-                if search.isCandidate, let record = try record(row: row), try matches(record, query.filter, content) {
-                    page.records.append(record.stored)
-                    bytes += record.stored.json.count
-                }
-                let isFull = page.records.count == query.limit || bytes >= Self.pageBytes
-                if isFull || deadline?.hasPassed == true {
-                    page.next = PageCursor(value: 0, row: row.rawValue).text
+        var page = RecordPage(records: [], next: nil, newest: 0)
+        /// The last row that was examined.
+        var edge: RowID?
+        do {
+            try snapshot {
+                try expectDestination(query.filter.destination)
+                page.newest = try newestRow()
+                let deadline = query.pageTime.map { Deadline.after($0) }
+                let content = RecordMatcher(query.filter)
+                var search = try RecordSearch(
+                    selection, query, from: cursor.map { RowID(rawValue: $0.row) }, on: self)
+                var bytes = 0
+                while page.next == nil, let row = try search.next(on: self) {
+                    if search.isCandidate, let record = try record(row: row),
+                        try matches(record, query.filter, content)
+                    {
+                        page.records.append(record.stored)
+                        bytes += record.stored.json.count
+                    }
+                    edge = row
+                    let isFull = page.records.count == query.limit || bytes >= Self.pageBytes
+                    if isFull || deadline?.hasPassed == true {
+                        page.next = PageCursor(value: 0, row: row.rawValue).text
+                    }
                 }
             }
-            return page
+        } catch let error as StoreFailure where error == .tooSlow || error == .walTooLarge {
+            // What was found is valid, and the next page continues behind it.
+            guard query.pageTime != nil, let edge else { throw error }
+            page.next = PageCursor(value: 0, row: edge.rawValue).text
         }
+        return page
     }
 
     /// Returns the records above a row, oldest first: the ones that a follower has not seen yet.
