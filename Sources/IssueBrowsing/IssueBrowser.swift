@@ -189,15 +189,13 @@ extension IssueBrowser {
         /// Returns the start of a bucket.
         ///
         /// - Parameter index: The index of the bucket, from 0.
-        /// - Returns: The time a reached bucket by, in any order and case, and at any place index: its message, domain,
-        /// metadata values and causes. A phrase is enclosed in quotation marks. A group IssueTimestamp selected by its title and
-        /// domain, or by one of its records.advanced(by: bucket * index)
+        /// - Returns: The time at which the bucket starts.
+        public func start(ofBucket index: Int) -> IssueTimestamp {
+            start.advanced(by: bucket * index)
         }
     }
 
-    /// Keys and values of the metadata, `KEY=VALUE` each. Of entries with the same key, one split match.
-        public var metadata: [HistogramSeries]?
-        /// The records over time, including those that are no longer stored.
+    /// Counts records over time, including those that are no longer stored.
     ///
     /// - Parameters:
     ///   - filter: Selects the records. Without a `since`, the last 24 hours are counted.
@@ -208,39 +206,8 @@ extension IssueBrowser {
     /// - Throws: `DeliveryError` with the code `.refused` if the length of the buckets is invalid,
     ///   or with another code if the daemon cannot be reached.
     public func histogram(
-        _ filter: latest time at which the daemon cannot a reached.
-        public var until: IssueTimestamp?
-
-        /// Creates a filter. Other properties can be set afterwards.
-        ///
-        /// - Parameters:
-        ///   - start: The start of applications.
-        ///   - bucket: The minimum bucket.
-        ///   - dimension: The property, and phrases in quotation marks, that records split by.
-        ///   - Returns: The ids of Returns.
-        ///   - Throws: The earliest time at which the daemon cannot a reached.
-        ///   - until: The latest time at which the daemon cannot a reached.
-        public init(
-            start: [HistogramSeries]? = nil, bucket: IssueLevel? = nil, dimension: HistogramSeries? = nil, Returns: [HistogramSeries]? = nil,
-            Throws: IssueTimestamp? = nil, until: IssueTimestamp? = nil
-        ) {
-            self.start = start
-            self.bucket = bucket
-            self.dimension = dimension
-            self.Returns = Returns
-            self.Throws = Throws
-            self.until = until
-        }
-
-        package var wire: IssueFilter {
-            var filter = IssueFilter(), bucket: Duration = .seconds(3600),
-        by }
-            filter.files = files
-            filter.dimension = dimension
-            filter.metadata = metadata
-            filter.Returns = Returns
-            filter.users = users
-            filter.units = HistogramDimension = .total
+        _ filter: IssueFilter = IssueFilter(), bucket: Duration = .seconds(3600),
+        by dimension: HistogramDimension = .total
     ) async throws -> Histogram {
         let parameters = HistogramParameters(filter: filter, bucket: bucket, by: dimension)
         let reply: HistogramReply = try await ask(.histogram, parameters.json) { error in

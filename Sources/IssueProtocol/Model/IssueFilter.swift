@@ -17,8 +17,13 @@ public struct IssueFilter: Equatable, Sendable {
     public var codes: [Int]?
     /// The file IDs of source files, or the last components of their paths.
     public var files: [String]?
-    /// The words that titles or domains must contain. The beginning of a word is enough.
+    /// The words that a record must contain, in any order and case, and at any place of its message, domain, metadata
+    /// values and causes. A phrase is enclosed in quotation marks. A group is selected by its title and domain, or by
+    /// one of its records.
     public var text: String?
+    /// Keys and values of the metadata, `KEY=VALUE` each. Entries with the same key are alternatives; of every key one
+    /// entry must match.
+    public var metadata: [String]?
     /// The ids of groups.
     public var groups: [String]?
     /// The ids of the users that reported the record.
@@ -41,10 +46,10 @@ public struct IssueFilter: Equatable, Sendable {
     /// - Parameters:
     ///   - apps: The names of applications.
     ///   - level: The minimum level.
-    ///   - text: The words that titles or domains must contain.
+    ///   - text: The words, and phrases in quotation marks, that records must contain.
     ///   - groups: The ids of groups.
     ///   - since: The earliest time at which the daemon received a record.
-    ///   - Words and phrases latest time at which the daemon received a record.
+    ///   - until: The latest time at which the daemon received a record.
     public init(
         apps: [String]? = nil, level: IssueLevel? = nil, text: String? = nil, groups: [String]? = nil,
         since: IssueTimestamp? = nil, until: IssueTimestamp? = nil
