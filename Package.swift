@@ -23,20 +23,19 @@ let package = Package(
 
         // Layer 1: decisions, and mechanism without our domain.
         .target(name: "IssueCore", dependencies: ["IssueProtocol"]),
-        .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
-        // The modules CCurl and CZlib.
+        // The modules CSQLite, CLZ4, CCurl and CZlib. Each links its library only where it is imported.
         .systemLibrary(
-            name: "CTransfer", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev", "zlib1g-dev"])]),
-        .systemLibrary(name: "CLZ4", pkgConfig: "liblz4", providers: [.apt(["liblz4-dev"])]),
-        .target(name: "SQLiteKit", dependencies: ["CSQLite"]),
-        .target(name: "HTTPTransfer", dependencies: ["CTransfer"]),
+            name: "CLibraries",
+            providers: [.apt(["libsqlite3-dev", "liblz4-dev", "libcurl4-openssl-dev", "zlib1g-dev"])]),
+        .target(name: "SQLiteKit", dependencies: ["CLibraries"]),
+        .target(name: "HTTPTransfer", dependencies: ["CLibraries"]),
 
         // Layer 2: adapters to the socket, the disk and the destinations.
         .target(name: "Issues", dependencies: ["IssueWire", "UnixIO"]),
         .target(name: "IssueBrowsing", dependencies: ["Issues", "IssueProtocol", "IssueWire", "UnixIO"]),
         .target(name: "IssuesPresenting", dependencies: ["Issues", "IssueWire", "UnixIO"]),
         .target(name: "IssuesFoundation", dependencies: ["Issues", "IssuesPresenting"]),
-        .target(name: "IssueStore", dependencies: ["SQLiteKit", "CLZ4", "CZlib", "IssueCore", "IssueProtocol"]),
+        .target(name: "IssueStore", dependencies: ["SQLiteKit", "CLibraries", "IssueCore", "IssueProtocol"]),
         .target(name: "Destinations", dependencies: ["HTTPTransfer", "IssueCore", "IssueProtocol", "UnixIO"]),
 
         // Layer 3: services and wiring, and the commands.
@@ -46,15 +45,14 @@ let package = Package(
                 "IssueStore", "Destinations", "HTTPTransfer", "IssueCore", "IssueProtocol", "UnixIO",
             ]),
         .target(name: "IssueCommands", dependencies: ["IssueBrowsing", "Issues", "IssueProtocol", "UnixIO"]),
-        .target(name: "IssueSQL", dependencies: ["IssueCommands", "IssueStore", "SQLiteKit", "UnixIO"]),
 
         // Layer 4: executables.
         .executableTarget(name: "issued", dependencies: ["IssueDaemon"]),
         .executableTarget(name: "issuectl", dependencies: ["IssueCommands"]),
-        .executableTarget(name: "issued-sql", dependencies: ["IssueCommands", "IssueSQL"]),
+        .executableTarget(name: "issued-sql", dependencies: ["IssueCommands", "IssueStore", "SQLiteKit", "UnixIO"]),
 
         // Tests, one target for each target above, and what they share.
-        .target(name: "FakeLogz", dependencies: ["IssueProtocol", "UnixIO", "CTransfer"], path: "Tests/FakeLogz"),
+        .target(name: "FakeLogz", dependencies: ["IssueProtocol", "UnixIO", "CLibraries"], path: "Tests/FakeLogz"),
         .executableTarget(name: "fake-logz", dependencies: ["FakeLogz"], path: "Tests/fake-logz"),
         .target(
             name: "IssueTestSupport",
@@ -80,7 +78,7 @@ let package = Package(
         .testTarget(name: "IssuesPresentingTests", dependencies: ["IssuesPresenting", "Issues"]),
         .testTarget(
             name: "IssuesFoundationTests", dependencies: ["IssuesFoundation", "IssuesPresenting", "Issues"]),
-        .target(name: "FaultVFS", dependencies: ["CSQLite"], path: "Tests/FaultVFS"),
+        .target(name: "FaultVFS", dependencies: ["CLibraries"], path: "Tests/FaultVFS"),
         .testTarget(
             name: "IssueStoreTests",
             dependencies: ["IssueStore", "SQLiteKit", "FaultVFS", "IssueCore", "IssueProtocol"]),
@@ -102,7 +100,7 @@ let package = Package(
             dependencies: ["IssueCommands", "IssueBrowsing", "Issues", "IssueProtocol", "UnixIO"]),
         .testTarget(
             name: "IssueSQLTests",
-            dependencies: ["IssueSQL", "IssueCommands", "IssueStore", "SQLiteKit", "UnixIO"]),
+            dependencies: ["issued-sql", "IssueCommands", "IssueStore", "SQLiteKit", "UnixIO"]),
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
@@ -119,7 +117,7 @@ let package = Package(
 // The fuzzers are built by `.ci/fuzz`, which asks for them and for the compiler's own fuzzing engine.
 if Context.environment["ISSUED_FUZZ"] != nil {
     package.targets += [
-        .target(name: "CWork", dependencies: ["CSQLite"], path: "Fuzz/CWork"),
+        .target(name: "CWork", dependencies: ["CLibraries"], path: "Fuzz/CWork"),
         .executableTarget(
             name: "fuzz", dependencies: ["CWork", "IssueDaemon", "IssueCommands", "Issues"],
             path: "Fuzz/Sources"),

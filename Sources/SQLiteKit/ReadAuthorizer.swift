@@ -1,6 +1,6 @@
 internal import CSQLite
 
-extension Connection {
+extension DatabaseConnection {
     /// Makes every statement fail to compile that is not a `SELECT`, an `EXPLAIN` of one, or a `PRAGMA` that only
     /// returns a value.
     ///

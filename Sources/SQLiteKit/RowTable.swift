@@ -61,7 +61,7 @@ package final class RowTable {
     ///   - source: The rows. It must not keep the connection alive.
     ///   - connection: The connection.
     package static func add(
-        _ name: StaticString, columns: [StaticString], of source: any RowSource, to connection: Connection
+        _ name: StaticString, columns: [StaticString], of source: any RowSource, to connection: DatabaseConnection
     ) throws(SQLiteError) {
         let table = RowTable(columns, source)
         // SQLite holds one reference, and releases it when the module is removed.

@@ -152,6 +152,7 @@ extension ResultCode {
     package static let corrupt = ResultCode(rawValue: SQLITE_CORRUPT)
     package static let full = ResultCode(rawValue: SQLITE_FULL)
     package static let cannotOpen = ResultCode(rawValue: SQLITE_CANTOPEN)
+    package static let tooBig = ResultCode(rawValue: SQLITE_TOOBIG)
     package static let constraint = ResultCode(rawValue: SQLITE_CONSTRAINT)
     package static let misuse = ResultCode(rawValue: SQLITE_MISUSE)
     /// The statement is not allowed; see ``Connection/restrictToReading()``.

@@ -5,7 +5,7 @@ internal import CSQLite
     let handle: OpaquePointer
     private let columnCount: CInt
     /// Keeps the connection open as long as the statement is used, since virtual tables need it.
-    private let owner: Connection?
+    private let owner: DatabaseConnection?
 
     /// Compiles a statement.
     ///
@@ -53,7 +53,7 @@ internal import CSQLite
     ///   - text: The text as UTF-8. It must not contain NUL.
     ///   - connection: A connection after ``Connection/restrictToReading()``.
     /// - Throws: An error with the code `unauthorized` if the statement writes, or another error if it is invalid.
-    package init?(firstReadingIn text: inout ArraySlice<UInt8>, on connection: Connection) throws(SQLiteError) {
+    package init?(firstReadingIn text: inout ArraySlice<UInt8>, on connection: DatabaseConnection) throws(SQLiteError) {
         try connection.checkCancellation()
         var prepared: OpaquePointer?
         // An empty statement, as between two semicolons, yields no handle.

@@ -1,11 +1,12 @@
 import Foundation
 import IssueCommands
-import IssueSQL
 import IssueStore
 import SQLiteKit
 import Synchronization
 import Testing
 import UnixIO
+
+@testable import issued_sql
 
 @Suite("Queries of the store")
 struct StoreQueriesTests {
@@ -16,12 +17,14 @@ struct StoreQueriesTests {
     private let bounds = SQLBounds(rows: 100, time: .seconds(60))
 
     /// Creates an empty store in a folder that is removed at the end.
-    private func withStore<Value>(_ body: (_ path: String, _ writer: Connection) throws -> Value) throws -> Value {
+    private func withStore<Value>(_ body: (_ path: String, _ writer: DatabaseConnection) throws -> Value) throws
+        -> Value
+    {
         let folder = FileManager.default.temporaryDirectory.appending(path: "issue-sql-\(UUID().uuidString)").path
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let path = "\(folder)/issues.db"
-        let writer = try Connection(path: path)
+        let writer = try DatabaseConnection(path: path)
         try writer.setPragma("journal_mode", to: "WAL")
         _ = try Schema.migrator.migrate(writer)
         return try body(path, writer)
@@ -131,7 +134,7 @@ struct StoreQueriesTests {
             let sql = "SELECT count(*) FROM copies, (\(Self.endless))"
             let isOver = Atomic(false)
             let thread = try Thread.start(name: "writer") {
-                guard let connection = try? Connection(path: path, busyTimeout: .seconds(5)) else { return }
+                guard let connection = try? DatabaseConnection(path: path, busyTimeout: .seconds(5)) else { return }
                 while !isOver.load(ordering: .relaxed) {
                     try? connection.execute("INSERT OR REPLACE INTO copies VALUES (1)")
                 }
@@ -174,7 +177,7 @@ struct StoreQueriesTests {
             #expect(failure { try StoreQueries(path: text) }?.message?.hasPrefix("cannot use \(text): ") == true)
 
             let foreign = "\(path).foreign"
-            try Connection(path: foreign).execute("CREATE TABLE t(a)")
+            try DatabaseConnection(path: foreign).execute("CREATE TABLE t(a)")
             #expect(
                 failure { try StoreQueries(path: foreign) }?.message
                     == "cannot use \(foreign): it is not a database of issued")

@@ -25,7 +25,8 @@ struct ErasingTests {
             edge = found.edge
             try afterEach()
         }
-        let isWhole = filter.since == nil && filter.until == nil && filter.outcomes == nil && RecordMatcher(filter) == nil
+        let isWhole =
+            filter.since == nil && filter.until == nil && filter.outcomes == nil && RecordMatcher(filter) == nil
         try writer.finishErasing(erasure.series.sorted(), isWhole: isWhole)
         try writer.finishErasingText()
         return erasure

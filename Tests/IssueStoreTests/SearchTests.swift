@@ -20,9 +20,9 @@ struct SearchTests {
         ["http": ["status": 503, "via": ["proxy-1", "éclair"]], "none": nil], ["text": "two\nlines and \u{1F} more"],
         ["a": "Vis", "b": "a"], .object([]),
     ]
-    private static let causes: [[Cause]] = [
-        [], [], [], [Cause(domain: "NSURLErrorDomain", code: -1001, message: "The request timed out.")],
-        [Cause(domain: nil, code: 1, message: "beneath \"quotes\""), Cause(domain: "POSIX", code: 2, message: nil)],
+    private static let causes: [[IssueCause]] = [
+        [], [], [], [IssueCause(domain: "NSURLErrorDomain", code: -1001, message: "The request timed out.")],
+        [IssueCause(code: 1, message: "beneath \"quotes\""), IssueCause(domain: "POSIX", code: 2, message: "")],
     ]
 
     /// Words and phrases that lie in fixed and in variable parts of the messages, across both, in metadata and causes.
@@ -65,7 +65,7 @@ struct SearchTests {
     /// Whether a record contains the text, by the definition in WireProtocol.md.
     private func contains(_ record: IssueRecord, _ text: String) -> Bool {
         var parts = [record.message, record.domain ?? ""]
-        for cause in record.causes { parts += [cause.domain ?? "", cause.message ?? ""] }
+        for cause in record.causes { parts += [cause.domain ?? "", cause.message] }
         func add(_ value: JSONValue) {
             switch value {
             case .null: break

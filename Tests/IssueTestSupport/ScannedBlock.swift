@@ -277,7 +277,7 @@ package struct ScannedBlock {
 extension ScannedBlock {
     /// Adds the table `records` to a connection, so that SQL sees the records of the blocks one by one. In a file of an
     /// earlier version, the real table of that name hides it.
-    package static func addRecords(to connection: Connection) throws {
+    package static func addRecords(to connection: DatabaseConnection) throws {
         try RowTable.add(
             "records",
             columns: [
@@ -287,14 +287,14 @@ extension ScannedBlock {
     }
 
     /// Returns the block that may contain a record, or nil if there is none.
-    package static func containing(_ id: Int64, _ connection: Connection) throws(SQLiteError) -> ScannedBlock? {
+    package static func containing(_ id: Int64, _ connection: DatabaseConnection) throws(SQLiteError) -> ScannedBlock? {
         guard let block = try next(to: id, isDescending: true, connection), block.lastID >= id else { return nil }
         return block
     }
 
     /// Returns the block that may contain a record; if there is none, the next one in the given direction.
     fileprivate static func next(
-        to id: Int64, isDescending: Bool, _ connection: Connection
+        to id: Int64, isDescending: Bool, _ connection: DatabaseConnection
     ) throws(SQLiteError) -> ScannedBlock? {
         let sql: StaticString =
             isDescending
@@ -329,9 +329,9 @@ extension ScannedBlock.Invalid {
 /// The records of all blocks, as a table.
 private final class ScannedRecords: RowSource {
     // The connection keeps the table.
-    private unowned let connection: Connection
+    private unowned let connection: DatabaseConnection
 
-    init(_ connection: Connection) {
+    init(_ connection: DatabaseConnection) {
         self.connection = connection
     }
 

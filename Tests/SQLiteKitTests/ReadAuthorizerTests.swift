@@ -5,7 +5,7 @@ import Testing
 struct ReadAuthorizerTests {
     /// Runs all statements of a text on a connection that is restricted to reading, and returns the first column of
     /// each row.
-    private func run(_ text: String, on connection: Connection) throws -> [String] {
+    private func run(_ text: String, on connection: DatabaseConnection) throws -> [String] {
         var rest = ArraySlice(text.utf8)
         var values: [String] = []
         while let statement = try Statement(firstReadingIn: &rest, on: connection) {
@@ -14,7 +14,7 @@ struct ReadAuthorizerTests {
         return values
     }
 
-    private func withRestricted<Value>(_ body: (Connection) throws -> Value) throws -> Value {
+    private func withRestricted<Value>(_ body: (DatabaseConnection) throws -> Value) throws -> Value {
         try TemporaryDatabase.with { database in
             let connection = try database.writer()
             try connection.execute(

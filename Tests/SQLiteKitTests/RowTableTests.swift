@@ -36,7 +36,7 @@ struct RowTableTests {
         }
     }
 
-    private static func open(_ database: TemporaryDatabase, last: Int64 = 20) throws -> (Connection, EvenRows) {
+    private static func open(_ database: TemporaryDatabase, last: Int64 = 20) throws -> (DatabaseConnection, EvenRows) {
         let connection = try database.writer()
         let source = EvenRows(last: last)
         try RowTable.add("evens", columns: ["id INTEGER", "name TEXT"], of: source, to: connection)

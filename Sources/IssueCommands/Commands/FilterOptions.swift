@@ -45,7 +45,7 @@ enum FilterOptions {
         filter.codes = try arguments.values(of: code, expected: "a whole number") { Int($0) }
         filter.files = arguments.all(file)
         filter.text = arguments[text]
-        filter.metadata = try each(metadata, in: arguments, expected: "KEY=VALUE") { entry in
+        filter.metadata = try arguments.values(of: metadata, expected: "KEY=VALUE") { entry in
             entry.utf8.dropFirst().contains(UInt8(ascii: "=")) && !entry.hasPrefix("=") ? entry : nil
         }
         filter.groups = arguments.all(group)

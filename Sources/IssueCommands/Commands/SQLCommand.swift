@@ -17,10 +17,10 @@ struct SQLCommand: Command {
         "timeout", value: "TIME", "Maximum time for each query (default 10s)")
 
     static let specification = CommandSpecification(
-        "sql", "Query the database with SQL", operands: .optional("QUERY"),
+        name: "sql", summary: "Query the database with SQL", operands: .optional("QUERY"),
         sections: [
-            .init("Source", [database]),
-            .init("Output", [table, csv, limit, all, timeout]),
+            ("Source", [database]),
+            ("Output", [table, csv, limit, all, timeout]),
         ],
         notes: [
             "Without QUERY, queries are read from standard input; each ends with a semicolon. Only SELECT, EXPLAIN and "
@@ -44,7 +44,7 @@ struct SQLCommand: Command {
     private let format: SQLFormat?
     private let bounds: SQLBounds
 
-    init(_ arguments: ParsedArguments, at now: Timestamp) throws(UsageError) {
+    init(_ arguments: ParsedArguments, at now: IssueTimestamp) throws(UsageError) {
         query = arguments.operands.first
         path = arguments[Self.database]
         let formats = [Self.table, Self.csv, CommonOptions.json, CommonOptions.lines].filter { arguments.has($0) }

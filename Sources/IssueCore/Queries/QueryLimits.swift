@@ -24,6 +24,11 @@ package enum QueryLimits {
         package var field: String
         /// A message that states the limit and the requested value.
         package var reason: String
+
+        package init(field: String, reason: String) {
+            self.field = field
+            self.reason = reason
+        }
     }
 
     /// Checks a filter.

@@ -32,7 +32,7 @@ package struct RecordMatcher: Equatable, Sendable {
         if let domain = record.domain { text.search(domain, &found) }
         for cause in record.causes {
             if let domain = cause.domain { text.search(domain, &found) }
-            if let message = cause.message { text.search(message, &found) }
+            text.search(cause.message, &found)
         }
         if found != text.all, let metadata = record.metadata {
             Self.forEachValue(of: metadata) { text.search($0, &found) }

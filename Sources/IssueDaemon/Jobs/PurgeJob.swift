@@ -64,7 +64,8 @@ struct PurgeJob {
 
     private func finish(_ erasure: Erasure, _ run: JobRun) throws {
         let writer = run.writer
-        let isWhole = filter.since == nil && filter.until == nil && filter.outcomes == nil && RecordMatcher(filter) == nil
+        let isWhole =
+            filter.since == nil && filter.until == nil && filter.outcomes == nil && RecordMatcher(filter) == nil
         var series = erasure.series.sorted()[...]
         while !series.isEmpty {
             let some = Array(series.prefix(StoreWriter.maxSeriesPerTransaction))

@@ -5,7 +5,7 @@ import SQLiteKit
 /// The writer's access to the blocks. Its functions run inside a transaction.
 package final class BlockLog {
     let reader: BlockReader
-    private unowned let connection: Connection
+    private unowned let connection: DatabaseConnection
     private var encoder = BlockEncoder()
 
     /// The maximum number of records in a block.
@@ -16,7 +16,7 @@ package final class BlockLog {
     private let maxRecords: Int
 
     /// - Parameter maxRecords: The maximum number of records in a block.
-    init(on connection: Connection, maxRecords: Int = maxRecords) throws(SQLiteError) {
+    init(on connection: DatabaseConnection, maxRecords: Int = maxRecords) throws(SQLiteError) {
         self.connection = connection
         self.maxRecords = min(max(1, maxRecords), BlockFormat.maxRecords)
         reader = try BlockReader(on: connection)
@@ -61,7 +61,8 @@ package final class BlockLog {
             statement.bind(header.lastID, at: 2)
             statement.bind(header.records, at: 3)
             statement.bind(RecordBlock.checksum(header, body.span), at: 4)
-            try statement.binding(blob: body.span, at: 5) { () throws(SQLiteError) in try statement.run() }
+            statement.bind(blob: body.span, at: 5)
+            try statement.run()
         }
     }
 

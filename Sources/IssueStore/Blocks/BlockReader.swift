@@ -15,7 +15,7 @@ package final class BlockReader {
     }
 
     // The virtual table keeps the reader alive until the connection is closed.
-    private unowned let connection: Connection
+    private unowned let connection: DatabaseConnection
     private let policy: DamagePolicy
     private var cache: [RecordBlock?]
     /// The next entry of the cache to replace.
@@ -36,7 +36,7 @@ package final class BlockReader {
     ///   - policy: What to do with damaged blocks.
     ///   - cacheSize: The number of decoded blocks to keep.
     package init(
-        on connection: Connection, policy: DamagePolicy = .skip, cacheSize: Int = 16
+        on connection: DatabaseConnection, policy: DamagePolicy = .skip, cacheSize: Int = 16
     ) throws(SQLiteError) {
         self.connection = connection
         self.policy = policy

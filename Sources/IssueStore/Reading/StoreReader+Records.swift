@@ -203,7 +203,7 @@ struct RecordCells {
         row = found.id
         series = found.series
         process = found.process
-        receivedAt = Timestamp(milliseconds: found.receivedAt)
+        receivedAt = IssueTimestamp(millisecondsSince1970: found.receivedAt)
         occurred = found.occurred == DecodedRecord.absent ? nil : found.occurred
         firstOccurred = found.firstOccurred == DecodedRecord.absent ? nil : found.firstOccurred
         count = found.count

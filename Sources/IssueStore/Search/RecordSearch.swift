@@ -163,12 +163,12 @@ extension StoreReader {
 
     /// Returns the ids of the closed ranges that are not entirely outside the requested time, and of the open range, in
     /// ascending order.
-    func spans(since: Timestamp?, until: Timestamp?) throws -> [ClosedRange<RowID>] {
+    func spans(since: IssueTimestamp?, until: IssueTimestamp?) throws -> [ClosedRange<RowID>] {
         let closed = try connection.withStatement(
             "SELECT min(first_id), max(last_id) FROM ranges WHERE last_at >= ?1 AND first_at <= ?2"
         ) { statement in
-            statement.bind(since?.milliseconds ?? .min, at: 1)
-            statement.bind(until?.milliseconds ?? .max, at: 2)
+            statement.bind(since?.millisecondsSince1970 ?? .min, at: 1)
+            statement.bind(until?.millisecondsSince1970 ?? .max, at: 2)
             return try statement.first { row -> ClosedRange<RowID>? in
                 guard let first = row.optionalID(0, as: RowID.self), let last = row.optionalID(1, as: RowID.self),
                     first <= last

@@ -44,7 +44,7 @@ struct QueryLimitsTests {
         filter.text = Array(repeating: "\"a b\"", count: 16).joined(separator: " ")
         try QueryLimits.check(filter)
         filter.text = (filter.text ?? "") + " c"
-        #expect(throws: words) { try QueryLimits.check(filter) }
+        #expect(throws: excess) { try QueryLimits.check(filter) }
         filter.text = String(repeating: "é", count: 512)
         try QueryLimits.check(filter)
         filter.text = String(repeating: "é", count: 512) + "a"

@@ -7,8 +7,8 @@ struct RecordMatcherTests {
     private static let record: IssueRecord = {
         var record = IssueRecord(message: "Payment 17 failed", domain: "com.example.shop")
         record.causes = [
-            Cause(domain: "NSURLErrorDomain", code: -1001, message: "Timed out"),
-            Cause(domain: nil, code: 5, message: nil),
+            IssueCause(domain: "NSURLErrorDomain", code: -1001, message: "Timed out"),
+            IssueCause(code: 5, message: ""),
         ]
         record.metadata = [
             "card": "Visa", "amount": 12.50, "retry": false, "order": 4711, "none": nil,

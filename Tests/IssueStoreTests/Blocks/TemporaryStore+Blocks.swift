@@ -7,7 +7,7 @@ import SQLiteKit
 extension TemporaryStore {
     /// Deletes records without updating anything that refers to them.
     func deleteRecords(where condition: String) throws {
-        let connection = try Connection(path: path, mode: .readWriteCreate, busyTimeout: .seconds(1))
+        let connection = try DatabaseConnection(path: path, mode: .readWriteCreate, busyTimeout: .seconds(1))
         let log = try BlockLog(on: connection)
         let rows = try connection.numbers("SELECT id FROM records WHERE \(condition) ORDER BY id").map { RowID($0) }
         try connection.transaction { () throws(SQLiteError) in _ = try log.remove(rows) }
@@ -18,7 +18,7 @@ extension TemporaryStore {
 
     /// Converts a file to the format of version 8, which stored each record in a row of its own.
     static func storeAsRows(_ path: String) throws {
-        let connection = try Connection(path: path, mode: .readWriteCreate, busyTimeout: .seconds(1))
+        let connection = try DatabaseConnection(path: path, mode: .readWriteCreate, busyTimeout: .seconds(1))
         _ = try BlockReader(on: connection)
         try connection.execute(
             """

@@ -9,7 +9,7 @@ extension Inspection {
     }
 
     /// Checks that no two blocks overlap and none crosses the end of a range.
-    func checkBlocks(_ connection: Connection) throws {
+    func checkBlocks(_ connection: DatabaseConnection) throws {
         let overlaps = try Statement(
             """
             SELECT count(*) FROM (SELECT last_id, lead(first_id) OVER (ORDER BY first_id) AS next FROM blocks)

@@ -8,7 +8,7 @@ import UnixIO
 /// The database is opened read-only, and only statements that read are allowed. A result is collected before any of it
 /// is printed, so that a slow reader of the output holds no snapshot: snapshots keep the daemon from restarting the WAL.
 package final class StoreQueries: SQLDatabase {
-    private let connection: Connection
+    private let connection: DatabaseConnection
     /// The number of records in damaged blocks that were found and not reported yet.
     private let unreadable = Counter()
     private let path: String
@@ -42,13 +42,13 @@ package final class StoreQueries: SQLDatabase {
         let name =
             path
             ?? Self.standardPath(
-                userID: CurrentProcess.userID, environment: { Environment[$0] },
+                userID: CurrentProcess.userID, environment: { ProcessEnvironment[$0] },
                 home: UserDatabase.homeFolder(of: CurrentProcess.userID))
         // SQLite rejects a symbolic link, since its WAL would be next to the link's target.
         self.path = (try? FileSystem.resolvedPath(name)) ?? name
         self.limits = limits
         do throws(SQLiteError) {
-            connection = try Connection(path: self.path, mode: .readOnly, busyTimeout: Self.busyTimeout)
+            connection = try DatabaseConnection(path: self.path, mode: .readOnly, busyTimeout: Self.busyTimeout)
             let application = try connection.pragma("application_id")
             let version = try connection.pragma("user_version")
             guard application == Int64(Schema.applicationID) else {
@@ -218,7 +218,7 @@ private final class WALGuard: Sendable {
     ///   - path: The path of the WAL.
     ///   - maxBytes: The size above which the query is interrupted.
     ///   - connection: The connection of the query.
-    init(path: String, maxBytes: Int64, interrupting connection: Connection) {
+    init(path: String, maxBytes: Int64, interrupting connection: DatabaseConnection) {
         handle = connection.interruptHandle
         let limit = max(maxBytes, Self.size(of: path))
         // Without a thread, the deadline still ends the query.
