@@ -3,9 +3,8 @@ import UnixIO
 
 /// Checks that the work of a harness is at most proportional to the length of its input.
 ///
-/// Parts of an input are repeated until it is `size` bytes long, and then twice
-/// and four times as long. Work is counted in comparisons, not in time, so that
-/// the same input always gives the same result.
+/// Parts of an input are repeated until it is `size` bytes long, and then twice and four times as long. Work is counted
+/// in comparisons, not in time, so that the same input always gives the same result.
 enum Growth {
     /// The length of the first of three inputs in bytes, or nil if growth is not tested. It is set in the environment,
     /// so that a long run can come near the real limits.

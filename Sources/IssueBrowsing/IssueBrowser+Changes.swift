@@ -7,8 +7,8 @@ extension IssueBrowser {
     ///
     /// - Parameters:
     ///   - group: The id of the group.
-    ///   - isUntilNewerVersion: Whether only a record from a version of the application newer than all
-    ///     versions so far reopens it.
+    ///   - isUntilNewerVersion: Whether only a record from a version of the application newer than all versions so far
+    ///     reopens it.
     /// - Returns: The group after the change.
     /// - Throws: `DeliveryError` with the code `.notFound` if no such group exists or the caller may not see it,
     ///   `.denied` if the caller may not change it, or another code if the daemon cannot be reached.
@@ -27,8 +27,8 @@ extension IssueBrowser {
     /// - Parameters:
     ///   - group: The id of the group.
     ///   - end: The time at which muting ends. Nil mutes it until it is reopened.
-    ///   - isUntilNewerVersion: Whether muting ends with a record from a version of the application
-    ///     newer than all versions so far.
+    ///   - isUntilNewerVersion: Whether muting ends with a record from a version of the application newer than all
+    ///     versions so far.
     /// - Returns: The group after the change.
     /// - Throws: `DeliveryError` with the code `.notFound` if no such group exists or the caller may not see it,
     ///   `.denied` if the caller may not change it, or another code if the daemon cannot be reached.
@@ -67,9 +67,8 @@ extension IssueBrowser {
     ///   - destination: The name of a destination. Nil forwards to all destinations.
     ///   - timeout: The maximum time to wait. After it, the function returns the current status.
     /// - Returns: The status of the destinations.
-    /// - Throws: `DeliveryError` with the code `.denied` if the caller is not an operator,
-    ///   `.notFound` if no such destination exists, or another code if the daemon cannot be
-    ///   reached.
+    /// - Throws: `DeliveryError` with the code `.denied` if the caller is not an operator, `.notFound` if no such
+    ///   destination exists, or another code if the daemon cannot be reached.
     @discardableResult
     public func flush(destination: String? = nil, timeout: Duration = .seconds(30)) async throws -> [DestinationStatus]
     {
@@ -91,8 +90,8 @@ extension IssueBrowser {
     ///   - records: The ids of records. Nil selects the dead letters of all records.
     /// - Returns: `requeued` is the number of dead letters that are pending again. `left` is the number of those that
     ///   cannot be requeued, because their record or destination no longer exists.
-    /// - Throws: `DeliveryError` with the code `.denied` if the caller is not an operator, or
-    ///   another code if the daemon cannot be reached.
+    /// - Throws: `DeliveryError` with the code `.denied` if the caller is not an operator, or another code if the
+    ///   daemon cannot be reached.
     @discardableResult
     public func requeue(
         destination: String? = nil, records: [String]? = nil
@@ -110,8 +109,8 @@ extension IssueBrowser {
     ///   - filter: Selects the records. The daemon refuses an empty filter.
     ///   - isDryRun: Whether to count the records without erasing them.
     /// - Returns: `count` is the number of records. `unreachable` lists the places that may still contain some of them.
-    /// - Throws: `DeliveryError` with the code `.denied` if the caller is not an operator, or
-    ///   another code if the daemon refuses the filter or cannot be reached.
+    /// - Throws: `DeliveryError` with the code `.denied` if the caller is not an operator, or another code if the
+    ///   daemon refuses the filter or cannot be reached.
     public func purge(
         _ filter: IssueFilter, dryRun isDryRun: Bool = false
     ) async throws -> (count: Int, unreachable: [String]) {
@@ -125,8 +124,8 @@ extension IssueBrowser {
     /// Only operators may call this.
     ///
     /// - Returns: The path of the copy on the daemon's host, in the daemon's state directory.
-    /// - Throws: `DeliveryError` with the code `.denied` if the caller is not an operator, or
-    ///   another code if the copy fails or the daemon cannot be reached.
+    /// - Throws: `DeliveryError` with the code `.denied` if the caller is not an operator, or another code if the copy
+    ///   fails or the daemon cannot be reached.
     public func backup() async throws -> String {
         let reply: BackupReply = try await order(.backup, Array("{}".utf8))
         guard let path = reply.path else {
@@ -144,8 +143,8 @@ extension IssueBrowser {
     ///   - isDryRun: Whether to list the files without reading them.
     /// - Returns: `recovered` and `unreadable` are numbers of records. `files` are the names of the files. `hopeless`
     ///   are the files that contain nothing readable; they are left unchanged.
-    /// - Throws: `DeliveryError` with the code `.denied` if the caller is not an operator, or
-    ///   another code if the daemon cannot be reached.
+    /// - Throws: `DeliveryError` with the code `.denied` if the caller is not an operator, or another code if the
+    ///   daemon cannot be reached.
     public func repair(
         _ file: String? = nil, dryRun isDryRun: Bool = false
     ) async throws -> (recovered: Int, unreadable: Int, files: [String], hopeless: [String]) {

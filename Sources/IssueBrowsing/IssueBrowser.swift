@@ -10,17 +10,17 @@ public import Issues
 /// }
 /// ```
 ///
-/// All users can see the issues that were reported under their own user id; readers and
-/// operators can see all issues. No call blocks a thread of the task's executor. All browsers of a process share one
-/// thread and, for queries, one connection. Errors are `DeliveryError`, or `CancellationError` as
-/// soon as the task is cancelled; that also cancels the query in the daemon.
+/// All users can see the issues that were reported under their own user id; readers and operators can see all issues.
+/// No call blocks a thread of the task's executor. All browsers of a process share one thread and, for queries, one
+/// connection. Errors are `DeliveryError`, or `CancellationError` as soon as the task is cancelled; that also cancels
+/// the query in the daemon.
 public struct IssueBrowser: Sendable {
     private let socket: String?
 
     /// Creates a browser.
     ///
-    /// - Parameter socket: The path of the daemon's socket. Nil uses `ISSUED_SOCKET` of the
-    ///   environment, or else the first reachable socket of the user's own daemon and the system's.
+    /// - Parameter socket: The path of the daemon's socket. Nil uses `ISSUED_SOCKET` of the environment, or else the
+    ///   first reachable socket of the user's own daemon and the system's.
     public init(socket: String? = nil) {
         self.socket = socket
     }
@@ -34,8 +34,8 @@ public struct IssueBrowser: Sendable {
     ///   - order: The order of the issues.
     ///   - limit: The maximum number of issues on the page. Nil means 50; the daemon returns at most 1,000.
     ///   - page: ``Page/next`` of the previous page. Nil returns the first page.
-    ///   - sparkline: The number of buckets for the counts of each group, from the filter's `since`
-    ///     to its `until` or over the last 24 hours. Nil returns no counts.
+    ///   - sparkline: The number of buckets for the counts of each group, from the filter's `since` to its `until` or
+    ///     over the last 24 hours. Nil returns no counts.
     /// - Returns: A page of issues.
     /// - Throws: `DeliveryError` if the daemon cannot be reached or refuses the query.
     public func list(
@@ -71,8 +71,8 @@ public struct IssueBrowser: Sendable {
     ///
     /// - Parameter id: The id of the record or the group.
     /// - Returns: The record, its group and its fates.
-    /// - Throws: `DeliveryError` with the code `.notFound` if no such record or group exists or it
-    ///   belongs to another user, or with another code if the daemon cannot be reached.
+    /// - Throws: `DeliveryError` with the code `.notFound` if no such record or group exists or it belongs to another
+    ///   user, or with another code if the daemon cannot be reached.
     public func show(_ id: String) async throws -> IssueDetails {
         try await ask(.show, ShowParameters(id: id).json)
     }
@@ -85,11 +85,10 @@ public struct IssueBrowser: Sendable {
     /// }
     /// ```
     ///
-    /// The sequence ends when the task is cancelled. It throws `DeliveryError` when the daemon
-    /// ends.
+    /// The sequence ends when the task is cancelled. It throws `DeliveryError` when the daemon ends.
     ///
-    /// - Parameter filter: Selects the records. If it has a `since`, stored records from that time
-    ///   on are returned first.
+    /// - Parameter filter: Selects the records. If it has a `since`, stored records from that time on are returned
+    ///   first.
     /// - Returns: The sequence of records.
     public func follow(_ filter: IssueFilter = IssueFilter()) -> RecordSequence {
         RecordSequence(socket: socket, filter: filter)
@@ -110,8 +109,8 @@ public struct IssueBrowser: Sendable {
     ///   - destination: The name of a destination. Nil waits for all destinations.
     ///   - timeout: The maximum time to wait. After it, the function returns the current fates.
     /// - Returns: The fate of the record for each destination.
-    /// - Throws: `DeliveryError` with the code `.notFound` if no such record or destination exists,
-    ///   or with another code if the daemon cannot be reached.
+    /// - Throws: `DeliveryError` with the code `.notFound` if no such record or destination exists, or with another
+    ///   code if the daemon cannot be reached.
     public func fates(
         of id: String, destination: String? = nil, timeout: Duration = .seconds(30)
     ) async throws -> [IssueFate] {
@@ -199,12 +198,12 @@ extension IssueBrowser {
     ///
     /// - Parameters:
     ///   - filter: Selects the records. Without a `since`, the last 24 hours are counted.
-    ///   - bucket: The length of a bucket, in whole minutes. At most 1,000 buckets are allowed, so
-    ///     for 24 hours the minimum is two minutes.
+    ///   - bucket: The length of a bucket, in whole minutes. At most 1,000 buckets are allowed, so for 24 hours the
+    ///     minimum is two minutes.
     ///   - dimension: The property that the series are split by.
     /// - Returns: The counts.
-    /// - Throws: `DeliveryError` with the code `.refused` if the length of the buckets is invalid,
-    ///   or with another code if the daemon cannot be reached.
+    /// - Throws: `DeliveryError` with the code `.refused` if the length of the buckets is invalid, or with another code
+    ///   if the daemon cannot be reached.
     public func histogram(
         _ filter: IssueFilter = IssueFilter(), bucket: Duration = .seconds(3600),
         by dimension: HistogramDimension = .total

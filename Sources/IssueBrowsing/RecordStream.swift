@@ -4,8 +4,7 @@ internal import Issues
 extension IssueBrowser {
     /// New records as they arrive; see ``IssueBrowser/follow(_:)``.
     ///
-    /// Each loop over the sequence has a connection of its own. Records that were not requested yet
-    /// stay in the daemon.
+    /// Each loop over the sequence has a connection of its own. Records that were not requested yet stay in the daemon.
     public struct RecordSequence: AsyncSequence, Sendable {
         let socket: String?
         let filter: IssueFilter

@@ -1,8 +1,8 @@
 /// The id of a row in one of the store's tables.
 ///
-/// Each table has a type of its own, so that the compiler rejects the id of one table where that of
-/// another is expected. An id takes as much memory as the integer that it wraps, and can be written
-/// as an integer literal. 0 is not the id of any row.
+/// Each table has a type of its own, so that the compiler rejects the id of one table where that of another is
+/// expected. An id takes as much memory as the integer that it wraps, and can be written as an integer literal. 0 is
+/// not the id of any row.
 package protocol Identifier: Hashable, Comparable, Sendable, ExpressibleByIntegerLiteral, CustomStringConvertible {
     /// The integer in the database.
     var rawValue: Int64 { get }
@@ -30,8 +30,8 @@ extension Identifier {
     package func hash(into hasher: inout Hasher) { hasher.combine(rawValue) }
 }
 
-/// The position of a record in the record log. Row ids ascend in the order in which records were
-/// committed, and no row id is assigned twice.
+/// The position of a record in the record log. Row ids ascend in the order in which records were committed, and no row
+/// id is assigned twice.
 package struct RowID: Identifier, Strideable {
     package var rawValue: Int64
 
@@ -67,8 +67,8 @@ package struct RowID: Identifier, Strideable {
     package static func - (row: RowID, other: RowID) -> Int { other.distance(to: row) }
 }
 
-/// The id of a series: the records of one sender that differ only in the variable parts of their
-/// message, in their count and in their details.
+/// The id of a series: the records of one sender that differ only in the variable parts of their message, in their
+/// count and in their details.
 package struct SeriesID: Identifier {
     package var rawValue: Int64
 
@@ -76,8 +76,8 @@ package struct SeriesID: Identifier {
     package init(rawValue: Int64) { self.rawValue = rawValue }
 }
 
-/// The id of an account: one application of one user. An application of the same name of another
-/// user has its own account.
+/// The id of an account: one application of one user. An application of the same name of another user has its own
+/// account.
 package struct AccountID: Identifier {
     package var rawValue: Int64
 
@@ -103,8 +103,8 @@ package struct BatchID: Identifier {
     package init(rawValue: Int64) { self.rawValue = rawValue }
 }
 
-/// The id of the row that describes a reporting process. A process id of the kernel is an `Int32`,
-/// and may be assigned again.
+/// The id of the row that describes a reporting process. A process id of the kernel is an `Int32`, and may be assigned
+/// again.
 package struct ProcessRowID: Identifier {
     package var rawValue: Int64
 

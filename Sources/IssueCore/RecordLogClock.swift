@@ -1,11 +1,11 @@
 package import IssueProtocol
 
-/// The clock of the record log: gives each commit its time and records when the offset from wall
-/// time to log time changes.
+/// The clock of the record log: gives each commit its time and records when the offset from wall time to log time
+/// changes.
 ///
-/// The store keeps each record's wall time and an offset (`log = wall + offset`) that applies to
-/// all records up to the next offset. The offset changes only when the daemon starts and when the
-/// wall clock jumps. Times never go backwards while the offset stays the same.
+/// The store keeps each record's wall time and an offset (`log = wall + offset`) that applies to all records up to the
+/// next offset. The offset changes only when the daemon starts and when the wall clock jumps. Times never go backwards
+/// while the offset stays the same.
 package struct RecordLogClock: Equatable, Sendable {
     /// The state to store so that the clock can continue after a restart.
     package struct State: Equatable, Sendable {
@@ -24,8 +24,7 @@ package struct RecordLogClock: Equatable, Sendable {
     /// The time of one commit.
     package struct Reading: Equatable, Sendable {
         package var log: RecordLogInstant
-        /// The wall time to store. It may be slightly ahead of the wall clock, so that it never
-        /// goes backwards.
+        /// The wall time to store. It may be slightly ahead of the wall clock, so that it never goes backwards.
         package var wall: IssueTimestamp
         /// The offset of this and all following commits, in milliseconds; nil if it did not change.
         package var newOffset: Int64?
@@ -36,17 +35,16 @@ package struct RecordLogClock: Equatable, Sendable {
         var monotonic: MonotonicInstant
     }
 
-    /// How far the wall clock may drift from the monotonic clock before it counts as having been
-    /// set.
+    /// How far the wall clock may drift from the monotonic clock before it counts as having been set.
     package static let tolerance: Duration = .seconds(1)
-    /// The longest downtime that is added to log time. Across a restart only the wall clock is
-    /// available, and it may be wrong.
+    /// The longest downtime that is added to log time. Across a restart only the wall clock is available, and it may be
+    /// wrong.
     package static let maxGap: Duration = .seconds(86_400)
 
     /// The state to store; nil before the very first commit.
     package private(set) var state: State?
-    /// Both clocks at the start of the current offset. Comparing with these, not with the last
-    /// commit, also detects many small steps.
+    /// Both clocks at the start of the current offset. Comparing with these, not with the last commit, also detects
+    /// many small steps.
     private var anchor: Moment?
     private var last: MonotonicInstant?
 
@@ -98,11 +96,10 @@ package struct RecordLogClock: Equatable, Sendable {
     }
 }
 
-/// A point in time on the record log's clock. It never goes backwards, and setting the wall clock
-/// does not affect it.
+/// A point in time on the record log's clock. It never goes backwards, and setting the wall clock does not affect it.
 ///
-/// It is stored with each commit. A decision that depends on time is therefore the same however
-/// late it is made, and the same again after a crash.
+/// It is stored with each commit. A decision that depends on time is therefore the same however late it is made, and
+/// the same again after a crash.
 package struct RecordLogInstant: InstantProtocol {
     package var milliseconds: Int64
 
@@ -124,8 +121,7 @@ package struct RecordLogInstant: InstantProtocol {
     }
 }
 
-/// A point in time on the machine's monotonic clock, used for everything that depends on the
-/// outside world.
+/// A point in time on the machine's monotonic clock, used for everything that depends on the outside world.
 package struct MonotonicInstant: InstantProtocol {
     package var sinceBoot: Duration
 

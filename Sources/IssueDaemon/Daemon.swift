@@ -4,8 +4,7 @@ import IssueStore
 import Synchronization
 import UnixIO
 
-/// The daemon process: arguments, configuration, signals and the service
-/// manager.
+/// The daemon process: arguments, configuration, signals and the service manager.
 package final class Daemon {
     private var effective: EffectiveConfiguration
     /// The last configuration without errors since the start.
@@ -25,8 +24,7 @@ package final class Daemon {
     /// The path of the socket. If the socket is inherited, the unit's path.
     private var socketPath = ""
 
-    /// How long the last stages of a stop may take together. It is shorter than
-    /// systemd's stop timeout.
+    /// How long the last stages of a stop may take together. It is shorter than systemd's stop timeout.
     private static let timeout: Duration = .seconds(5)
     private static let statusInterval: Duration = .seconds(5)
 
@@ -38,8 +36,7 @@ package final class Daemon {
     private static func main(_ arguments: [String]) -> Int32 {
         StandardStream.fillClosed()
         CurrentProcess.keepHeapsSmall()
-        // A core dump would contain the token, so this comes before the token
-        // is read.
+        // A core dump would contain the token, so this comes before the token is read.
         CurrentProcess.forbidDumps()
         let surroundings = HostEnvironment.present
         let start = DaemonStart.decide(
@@ -91,11 +88,9 @@ package final class Daemon {
         self.surroundings = surroundings
         self.log = log
         CurrentProcess.setFileMask(0o077)
-        // Each connection needs a descriptor, and the soft limit of a shell is
-        // low.
+        // Each connection needs a descriptor, and the soft limit of a shell is low.
         _ = try? CurrentProcess.raiseOpenFileLimit()
-        // Libraries and peers that close a connection raise SIGPIPE. Every
-        // write of ours reports its own error.
+        // Libraries and peers that close a connection raise SIGPIPE. Every write of ours reports its own error.
         try Signal.pipe.ignore()
         signals = try SignalReceiver([.terminate, .interrupt, .hangUp])
         notification = ServiceNotification.takeFromEnvironment()
@@ -109,8 +104,8 @@ package final class Daemon {
             do throws(StoreFailure) {
                 try prepareFolder()
             } catch {
-                // The service manager's socket stays open, and senders wait for
-                // it. So the daemon keeps running, answers them and retries.
+                // The service manager's socket stays open, and senders wait for it. So the daemon keeps running,
+                // answers them and retries.
                 guard socket.isInherited else { throw DaemonFailure(code: .cannotCreate, message: "\(error)") }
             }
             while try runOnce(socket) {}
@@ -121,23 +116,19 @@ package final class Daemon {
         }
     }
 
-    /// If the command line is invalid, closes the connections that wait at a
-    /// socket of the service manager.
+    /// If the command line is invalid, closes the connections that wait at a socket of the service manager.
     ///
-    /// The daemon would fail in the same way at every start, so they would wait
-    /// forever.
+    /// The daemon would fail in the same way at every start, so they would wait forever.
     private static func closeWaitingConnections() {
         guard var sockets = try? InheritedSockets.takeFromEnvironment() else { return }
         while let listener = try? sockets.takeListener(named: "issued") { closeWaiting(at: listener) }
     }
 
-    /// The maximum number of waiting connections to close: the largest backlog
-    /// that listen(2) allows by default. A client that reconnects at once must
-    /// not keep the daemon from exiting.
+    /// The maximum number of waiting connections to close: the largest backlog that listen(2) allows by default. A
+    /// client that reconnects at once must not keep the daemon from exiting.
     private static let maxWaitingConnections = 4096
 
-    /// Closes the waiting connections, which no daemon will serve before the
-    /// next start.
+    /// Closes the waiting connections, which no daemon will serve before the next start.
     private static func closeWaiting(at listener: borrowing FileDescriptor) {
         for _ in 0..<maxWaitingConnections {
             guard let connection = try? listener.accept() else { return }
@@ -224,8 +215,7 @@ package final class Daemon {
         try? notification.ready(status: run?.board.summary ?? "Could not open the database")
     }
 
-    /// Shows the configuration's errors in `status`, and saves a copy of a
-    /// valid configuration.
+    /// Shows the configuration's errors in `status`, and saves a copy of a valid configuration.
     func configurationTakesEffect(_ board: StatusRegistry) {
         board.update(effective)
         guard effective.isValid else { return }
@@ -290,8 +280,7 @@ package final class Daemon {
         return "; the unit must allow it: systemctl edit issued, [Service], ReadWritePaths=\(folder)"
     }
 
-    /// Creates a folder if it is missing. The temporary folder of an ordinary
-    /// user must be private.
+    /// Creates a folder if it is missing. The temporary folder of an ordinary user must be private.
     private func makeFolders(_ folder: String, mode: UInt32) throws(Errno) {
         if folder == surroundings.userTemporaryFolder {
             try DaemonFolder.prepare(folder)
@@ -305,8 +294,8 @@ extension Daemon {
     /// The interval between attempts to open the store.
     private static let retry: Duration = .seconds(1)
 
-    /// Opens the store and starts all services. While the store can't be
-    /// opened, an `UnavailableStoreServer` serves the socket.
+    /// Opens the store and starts all services. While the store can't be opened, an `UnavailableStoreServer` serves the
+    /// socket.
     ///
     /// - Returns: nil if the daemon must stop instead.
     func start(_ socket: ListenerMonitor) throws -> DaemonRun? {
@@ -332,8 +321,7 @@ extension Daemon {
                         effective, listener: socket.listener, reason: failure, log: log)
                     reportedFailure = failure
                 }
-                // The socket is served, so clients that wait for the daemon
-                // need not wait for the disk.
+                // The socket is served, so clients that wait for the daemon need not wait for the disk.
                 isReady = true
                 try? notification.ready(status: "Could not open the database: \(failure)")
                 guard try waits(socket, unavailableServer) else { return nil }
@@ -341,8 +329,7 @@ extension Daemon {
         }
     }
 
-    /// Waits for the time of the next attempt. Returns `false` if the daemon is
-    /// to stop.
+    /// Waits for the time of the next attempt. Returns `false` if the daemon is to stop.
     private func waits(_ socket: ListenerMonitor, _ unavailableServer: UnavailableStoreServer?) throws -> Bool {
         let poller = try Poller()
         try poller.add(signals.descriptor, token: 0, for: [.read])
@@ -366,8 +353,7 @@ extension Daemon {
     }
 }
 
-/// The reason for which the daemon exits before it serves any client, and the
-/// exit code.
+/// The reason for which the daemon exits before it serves any client, and the exit code.
 struct DaemonFailure: Error {
     var code: ExitCode
     var message: String

@@ -195,8 +195,7 @@ final class Pulse: Sendable {
 
     private let missing = Mutex(Set<Part>())
 
-    /// Requests a new heartbeat of each thread. Returns whether all have
-    /// answered the previous request.
+    /// Requests a new heartbeat of each thread. Returns whether all have answered the previous request.
     func request() -> Bool {
         missing.withLock { missing in
             let isWell = missing.isEmpty
@@ -224,8 +223,7 @@ final class JoinableThread: Sendable {
         }
     }
 
-    /// Waits until the thread has ended or the deadline is over. Returns
-    /// whether it has ended.
+    /// Waits until the thread has ended or the deadline is over. Returns whether it has ended.
     func wait(until deadline: KernelInstant) -> Bool {
         isDone.wait(deadline: deadline) { $0 ? true : nil } ?? false
     }

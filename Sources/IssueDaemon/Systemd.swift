@@ -1,7 +1,6 @@
 package import UnixIO
 
-/// The sockets that the service manager has passed, using the protocol of
-/// sd_listen_fds(3).
+/// The sockets that the service manager has passed, using the protocol of sd_listen_fds(3).
 ///
 /// Sockets that are not taken are closed when this value is destroyed.
 package struct InheritedSockets: ~Copyable, Sendable {
@@ -15,8 +14,8 @@ package struct InheritedSockets: ~Copyable, Sendable {
     /// Takes ownership of the passed descriptors.
     ///
     /// - Parameters:
-    ///   - pid: The value of `LISTEN_PID`. If it is not `ownPID`, the variables
-    ///     were inherited from a parent and are ignored.
+    ///   - pid: The value of `LISTEN_PID`. If it is not `ownPID`, the variables were inherited from a parent and are
+    ///     ignored.
     ///   - count: The value of `LISTEN_FDS`.
     ///   - names: The value of `LISTEN_FDNAMES`, separated by colons.
     package init(
@@ -46,8 +45,7 @@ package struct InheritedSockets: ~Copyable, Sendable {
         for entry in entries { _ = FileDescriptor(owning: entry.descriptor) }
     }
 
-    /// Takes the sockets, and removes the variables from the environment so
-    /// that child processes do not use them.
+    /// Takes the sockets, and removes the variables from the environment so that child processes do not use them.
     ///
     /// Must be called before other threads are started.
     package static func takeFromEnvironment() throws(Errno) -> InheritedSockets {
@@ -61,8 +59,8 @@ package struct InheritedSockets: ~Copyable, Sendable {
 
     /// Takes the first listening socket with this name.
     ///
-    /// If none has it, takes the first listening socket, because the unit may
-    /// choose any name. Returns nil if there is no listening socket.
+    /// If none has it, takes the first listening socket, because the unit may choose any name. Returns nil if there is
+    /// no listening socket.
     package mutating func takeListener(named name: String) throws(Errno) -> FileDescriptor? {
         let named = entries.indices.filter { entries[$0].name == name }
         for index in named + entries.indices.filter({ !named.contains($0) }) {
@@ -94,8 +92,7 @@ extension ProcessEnvironment {
     }
 }
 
-/// Sends the daemon's state to the service manager, using the protocol of
-/// sd_notify(3).
+/// Sends the daemon's state to the service manager, using the protocol of sd_notify(3).
 ///
 /// Without a service manager, nothing is sent.
 package struct ServiceNotification: Sendable {
@@ -103,14 +100,13 @@ package struct ServiceNotification: Sendable {
 
     /// - Parameter socket: `NOTIFY_SOCKET`: a path, or `@` and an abstract name.
     package init(socket: String?) {
-        // Other addresses, such as systemd's vsock for virtual machines, are
-        // not supported.
+        // Other addresses, such as systemd's vsock for virtual machines, are not supported.
         let isUnix = socket?.hasPrefix("/") == true || socket?.hasPrefix("@") == true
         address = isUnix ? socket.flatMap { try? SocketAddress.unix($0) } : nil
     }
 
-    /// Creates a notification from `NOTIFY_SOCKET`, and removes the variable so
-    /// that child processes can't send notifications.
+    /// Creates a notification from `NOTIFY_SOCKET`, and removes the variable so that child processes can't send
+    /// notifications.
     ///
     /// Must be called before other threads are started.
     package static func takeFromEnvironment() -> ServiceNotification {
@@ -164,8 +160,7 @@ package struct ServiceNotification: Sendable {
 
 /// The watchdog of the service manager (`WatchdogSec=`).
 package enum Watchdog {
-    /// Returns the interval after which the daemon is considered dead; nil if
-    /// there is no watchdog.
+    /// Returns the interval after which the daemon is considered dead; nil if there is no watchdog.
     package static func interval(microseconds: String?, watchedPID: String?, ownPID: Int32) -> Duration? {
         // The variables may be inherited from a parent that has a watchdog.
         if let watchedPID, Int32(watchedPID) != ownPID { return nil }
@@ -173,8 +168,7 @@ package enum Watchdog {
         return .microseconds(count)
     }
 
-    /// Returns the interval from the environment, and removes the variables so
-    /// that child processes do not use them.
+    /// Returns the interval from the environment, and removes the variables so that child processes do not use them.
     ///
     /// Must be called before other threads are started.
     package static func takeIntervalFromEnvironment() -> Duration? {

@@ -4,8 +4,8 @@ import IssueStore
 
 /// Serves the socket while the store can't be opened.
 ///
-/// Reports and queries are answered with `Busy` or `NoSpace`, so that senders
-/// keep their reports and retry. Only `Status` is answered, with the reason.
+/// Reports and queries are answered with `Busy` or `NoSpace`, so that senders keep their reports and retry. Only
+/// `Status` is answered, with the reason.
 final class UnavailableStoreServer {
     private let socket: SocketService
     private let thread: JoinableThread
@@ -42,8 +42,7 @@ final class UnavailableStoreServer {
         socket.listen(at: listener)
     }
 
-    /// Stops accepting connections, and waits up to `timeout` until all pending
-    /// calls are answered.
+    /// Stops accepting connections, and waits up to `timeout` until all pending calls are answered.
     func end(timeout: Duration) {
         socket.stop()
         _ = thread.wait(until: Clock.kernel(Clock.monotonic.advanced(by: timeout)))

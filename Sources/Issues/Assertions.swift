@@ -2,13 +2,11 @@ internal import IssueWire
 
 /// Assertions that also report in release builds.
 ///
-/// A failure is reported first, with its source location, in every build. Then the behavior is
-/// the same as in Swift: `assert` traps in debug builds only; preconditions and fatal errors
-/// trap in all builds. With `ErrorResponders.root = [.discard]`, `assert` and
-/// `assertionFailure` neither report nor trap.
+/// A failure is reported first, with its source location, in every build. Then the behavior is the same as in Swift:
+/// `assert` traps in debug builds only; preconditions and fatal errors trap in all builds. With `ErrorResponders.root =
+/// [.discard]`, `assert` and `assertionFailure` neither report nor trap.
 ///
-/// To use an assertion under Swift's own name, define the function in one file of the
-/// application:
+/// To use an assertion under Swift's own name, define the function in one file of the application:
 ///
 /// ```swift
 /// func assert(
@@ -19,8 +17,8 @@ internal import IssueWire
 /// }
 /// ```
 ///
-/// The functions are members of a type, because a global `assert` would silently replace
-/// Swift's in every file that imports this library.
+/// The functions are members of a type, because a global `assert` would silently replace Swift's in every file that
+/// imports this library.
 public enum Reported {
     /// Reports a failure if a condition is false, and then traps in debug builds.
     ///
@@ -43,7 +41,8 @@ public enum Reported {
 
     /// Reports a failure if a condition is false, and then traps in debug builds.
     ///
-    /// Use this version for a condition that needs more than an expression. Otherwise like the version with an expression.
+    /// Use this version for a condition that needs more than an expression. Otherwise like the version with an
+    /// expression.
     public static func assert(
         _ message: @autoclosure () -> String = String(),
         fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column,

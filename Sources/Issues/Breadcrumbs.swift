@@ -52,8 +52,8 @@ final class BreadcrumbTrail: Sendable {
 
 /// Records an event that may help to explain a later issue.
 ///
-/// Each issue of level ``IssueLevel/error`` or above includes the last thirty breadcrumbs. They
-/// are not reported otherwise.
+/// Each issue of level ``IssueLevel/error`` or above includes the last thirty breadcrumbs. They are not reported
+/// otherwise.
 ///
 /// ```swift
 /// leaveBreadcrumb("cache miss", metadata: ["key": .init(key)])
@@ -61,8 +61,8 @@ final class BreadcrumbTrail: Sendable {
 ///
 /// - Parameters:
 ///   - message: A description of the event. It is truncated if it has more than 512 bytes.
-///   - metadata: Metadata of the event, added to that of the scopes around the call. If the
-///     result has more than about 1 KiB, only its size is kept.
+///   - metadata: Metadata of the event, added to that of the scopes around the call. If the result has more than about
+///     1 KiB, only its size is kept.
 public func leaveBreadcrumb(_ message: String, metadata: IssueMetadata = [:]) {
     let scope = ReportingScope.current
     scope.trail.leave(IssueBreadcrumb(message, metadata: scope.metadata.merging(metadata)))
@@ -70,8 +70,7 @@ public func leaveBreadcrumb(_ message: String, metadata: IssueMetadata = [:]) {
 
 /// Runs an operation with breadcrumbs of its own, so that concurrent requests of a server do not mix theirs.
 ///
-/// The operation starts with the current breadcrumbs. Those that it adds are discarded when it
-/// ends.
+/// The operation starts with the current breadcrumbs. Those that it adds are discarded when it ends.
 ///
 /// - Parameter operation: The operation to run.
 /// - Returns: The value that the operation returns.

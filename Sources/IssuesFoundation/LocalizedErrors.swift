@@ -31,7 +31,6 @@ struct LocalizedErrorReader: FoundationReader {
 extension Problem: LocalizedError {}
 
 extension ReportableError where Self: LocalizedError {
-    /// The error's `userMessage`, or else its `message`. `localizedDescription`
-    /// returns this text.
+    /// The error's `userMessage`, or else its `message`. `localizedDescription` returns this text.
     public var errorDescription: String? { userMessage ?? message }
 }

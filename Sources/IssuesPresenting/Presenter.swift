@@ -7,8 +7,8 @@ internal import UnixIO
 public protocol Presenter: Sendable {
     /// Shows a prompt and returns the option that the user chose.
     ///
-    /// Called on the reporting thread, which blocks until the function returns. The caller runs the
-    /// handler of the option.
+    /// Called on the reporting thread, which blocks until the function returns. The caller runs the handler of the
+    /// option.
     ///
     /// - Parameter prompt: The texts and options to show.
     /// - Returns: One of the options of `prompt`.
@@ -62,8 +62,8 @@ public struct Prompt: Sendable {
 
 /// The texts of prompts.
 ///
-/// English and German are built in; the environment of the process determines which is used. To
-/// support another language, create a value of your own and assign it to ``current``.
+/// English and German are built in; the environment of the process determines which is used. To support another
+/// language, create a value of your own and assign it to ``current``.
 public struct PresenterTexts: Hashable, Sendable {
     /// The heading for invalid user input.
     public var invalidUserInput = "Invalid User Input"
@@ -126,9 +126,8 @@ public struct PresenterTexts: Hashable, Sendable {
 
 /// A presenter that asks on the terminal.
 ///
-/// If standard input is not the foreground terminal, or standard error is not a terminal, it
-/// shows nothing and returns ``Prompt/ordinaryOption``. A prompt with a single option is shown,
-/// but the user is not asked.
+/// If standard input is not the foreground terminal, or standard error is not a terminal, it shows nothing and returns
+/// ``Prompt/ordinaryOption``. A prompt with a single option is shown, but the user is not asked.
 public struct TerminalPresenter: Presenter {
     init() {}
 
@@ -176,9 +175,9 @@ extension Presenter where Self == TerminalPresenter {
 extension ErrorResponder {
     /// Creates a responder that shows errors to the user and runs the option that the user chooses.
     ///
-    /// The error is sent to the reporters first. An error without a message for users is not
-    /// handled. An error whose recovery is ``Recovery/terminate`` ends the process after it was
-    /// shown; the responders inside of this one have already run by then.
+    /// The error is sent to the reporters first. An error without a message for users is not handled. An error whose
+    /// recovery is ``Recovery/terminate`` ends the process after it was shown; the responders inside of this one have
+    /// already run by then.
     ///
     /// - Parameter presenter: Shows the error and returns the chosen option.
     /// - Returns: The responder.

@@ -142,8 +142,8 @@ extension RowTable: Sendable {}
 
 /// The callbacks with which SQLite reads a `RowTable`.
 ///
-/// They capture nothing. The table is found through the pointer that the module was created with, and the scan through a
-/// pointer in the cursor, which owns it.
+/// They capture nothing. The table is found through the pointer that the module was created with, and the scan through
+/// a pointer in the cursor, which owns it.
 private enum RowModule {
     /// The table of callbacks. SQLite keeps a pointer to it.
     ///

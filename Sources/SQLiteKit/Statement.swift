@@ -9,8 +9,8 @@ internal import CSQLite
 
     /// Compiles a statement.
     ///
-    /// - Parameter persistent: `true` if the statement is kept and used often. It must not outlive its connection, which
-    ///   it does not keep open.
+    /// - Parameter persistent: `true` if the statement is kept and used often. It must not outlive its connection,
+    ///   which it does not keep open.
     package init(_ sql: StaticString, on connection: DatabaseConnection, persistent: Bool = false) throws(SQLiteError) {
         try self.init(composedSQL: "\(sql)", on: connection, persistent: persistent)
     }

@@ -187,8 +187,8 @@ extension DatabaseConnection {
 
     /// Flushes the database file and the write-ahead log to the disk.
     ///
-    /// SQLite does not sync a WAL that it truncates. After a power cut the old WAL could return and be
-    /// copied into the database again.
+    /// SQLite does not sync a WAL that it truncates. After a power cut the old WAL could return and be copied into the
+    /// database again.
     package func synchronizeFiles() throws(SQLiteError) {
         try check(unsafe csqlite_file_sync(handle, SQLITE_FCNTL_JOURNAL_POINTER))
         try check(unsafe csqlite_file_sync(handle, SQLITE_FCNTL_FILE_POINTER))

@@ -6,7 +6,8 @@ import UnixIO
 /// Queries that a user has written, on the daemon's database or a copy of it.
 ///
 /// The database is opened read-only, and only statements that read are allowed. A result is collected before any of it
-/// is printed, so that a slow reader of the output holds no snapshot: snapshots keep the daemon from restarting the WAL.
+/// is printed, so that a slow reader of the output holds no snapshot: snapshots keep the daemon from restarting the
+/// WAL.
 package final class StoreQueries: SQLDatabase {
     private let connection: DatabaseConnection
     /// The number of records in damaged blocks that were found and not reported yet.

@@ -35,8 +35,8 @@ struct AcceptanceTests {
         return (0..<8).map { _ in FaultStep(some[Int.random(in: some.indices, using: &generator)]) }
     }
 
-    /// - Parameter batch: The records per batch. With few, the next batch is
-    ///   built while one is in flight, because the backlog contains more.
+    /// - Parameter batch: The records per batch. With few, the next batch is built while one is in flight, because the
+    ///   backlog contains more.
     @Test(
         "Despite faults of the listener and kills of the daemon, each record arrives, and duplicates are marked",
         arguments: [40, 10])
@@ -98,8 +98,8 @@ struct AcceptanceTests {
             try listener.up()
             try await eventually("all records have arrived", within: .seconds(120)) { listener.accepted.count >= count }
             #expect(listener.accepted.compactMap(\.eventID) == ids)
-            // A full batch at once, and after that 60 per second. Records that
-            // arrive late make it look slower, never faster.
+            // A full batch at once, and after that 60 per second. Records that arrive late make it look slower, never
+            // faster.
             let taken = listener.requests.filter { $0.status == 200 }
             let first = try #require(taken.first?.arrived)
             var lines = 0

@@ -124,8 +124,7 @@ struct BrowserTests {
             let total = try await browser.histogram(.init(level: .critical))
             #expect(total.series.map { $0.counts.reduce(0, +) } == [3])
             #expect(counted.start(ofBucket: 2).millisecondsSince1970 == counted.start.millisecondsSince1970 + 7_200_000)
-            // Half a minute, and more minutes of 24 hours than a histogram may
-            // have.
+            // Half a minute, and more minutes of 24 hours than a histogram may have.
             for bucket in [Duration.seconds(30), .seconds(60), .zero] {
                 let error = await #expect(throws: DeliveryError.self) { try await browser.histogram(bucket: bucket) }
                 #expect(error?.code == .refused)

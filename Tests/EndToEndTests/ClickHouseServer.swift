@@ -13,8 +13,7 @@ final class ClickHouseServer {
 
     init() throws {
         folder = try ScratchFolder(named: "clickhouse")
-        // The port was free a moment ago. ClickHouse can't choose a free one
-        // itself.
+        // The port was free a moment ago. ClickHouse can't choose a free one itself.
         port = try Socket.listenLoopback().localPort()
         try folder.write(configuration, to: "config.xml")
         try folder.write(Self.users, to: "users.xml")

@@ -191,8 +191,7 @@ struct ClientFaultTests {
                     programs.append(
                         try Self.start(["return", "\(count)", name], daemon, named: "tortureRun-\(round)-\(index)"))
                 }
-                // In the middle of their reports. The wait is part of the
-                // fault.
+                // In the middle of their reports. The wait is part of the fault.
                 try await Task.sleep(for: .milliseconds(Int.random(in: 0...40, using: &generator)))
                 try daemon.kill()
                 if Bool.random(using: &generator) { try daemon.start() }

@@ -38,8 +38,7 @@ struct ClientRefusalTests {
             }
         }
 
-        /// Expects that all reports were answered, and that each is stored
-        /// once.
+        /// Expects that all reports were answered, and that each is stored once.
         func checkAllStored(by daemon: DaemonFixture) throws {
             #expect(delivery.flush(timeout: .seconds(90)))
             let messages = try RawClient(path: daemon.socket).allRecords().map(\.record.message)

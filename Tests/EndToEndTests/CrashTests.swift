@@ -91,8 +91,7 @@ struct CrashTests {
                 try client.begin(
                     .report, ReportParameters(records: records(call), producer: producer, sequence: Int64(call * 10)))
             }
-            // Some receipts arrive, then the daemon is killed. It is unknown
-            // which calls it has stored.
+            // Some receipts arrive, then the daemon is killed. It is unknown which calls it has stored.
             _ = try client.reply()
             try daemon.kill()
             try daemon.start()

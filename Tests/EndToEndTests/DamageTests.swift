@@ -10,8 +10,7 @@ struct DamageTests {
             .filter { $0.hasPrefix("issues.db.damaged-") }
     }
 
-    /// Expects that the file was moved aside unchanged, and that the daemon
-    /// continues.
+    /// Expects that the file was moved aside unchanged, and that the daemon continues.
     private func expectSetAside(_ daemon: DaemonFixture, holding content: Data) throws {
         let client = try RawClient(path: daemon.socket)
         #expect(try client.status().received == 0)
@@ -94,8 +93,7 @@ struct DamageTests {
         try await DaemonFixture.with { daemon in
             let records = (0..<500).map { IssueRecord(message: "Record \($0) " + String(repeating: "x", count: 200)) }
             for _ in 1...10 { _ = try RawClient(path: daemon.socket).report(records) }
-            // Everything is copied into the database, and cached pages must be
-            // read again.
+            // Everything is copied into the database, and cached pages must be read again.
             try daemon.restart()
             let size = try #require(
                 try FileManager.default.attributesOfItem(atPath: daemon.database)[.size] as? Int)

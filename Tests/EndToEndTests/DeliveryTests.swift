@@ -5,9 +5,8 @@ import Testing
 
 @Suite("Faults of the listener", .daemonLog)
 struct DeliveryTests {
-    /// Expects that all records have a fate, that the sums in the reply and in
-    /// the file are right, and that the listener has exactly the delivered
-    /// records.
+    /// Expects that all records have a fate, that the sums in the reply and in the file are right, and that the
+    /// listener has exactly the delivered records.
     private func settled(
         _ daemon: DaemonFixture, _ listener: FakeLogz, delivered ids: [String], dead: Int64 = 0,
         sourceLocation: Testing.SourceLocation = #_sourceLocation
@@ -92,8 +91,7 @@ struct DeliveryTests {
             ids += try report(1, as: "Second", client)
             try await eventually("the request is retried") { try client.show(ids[0]).fates.first?.attempts ?? 0 > 1 }
             #expect(try client.show(ids[0]).fates.first?.answer?.contains("Could not connect") == true)
-            // No connection was made, so no request was counted and no bytes
-            // were sent.
+            // No connection was made, so no request was counted and no bytes were sent.
             let status = try client.destination()
             #expect([status.requests, status.resent, status.bytesToday] == [0, 0, 0])
             ids += try report(1, as: "Third", client)

@@ -117,11 +117,10 @@ struct EnvironmentFaultTests {
 }
 
 extension DaemonFixture {
-    /// Replaces the folder of the database by one in which not even root can
-    /// create a file.
+    /// Replaces the folder of the database by one in which not even root can create a file.
     ///
-    /// A database that can't be opened is moved aside only if a new one next to
-    /// it could be opened, which is impossible here.
+    /// A database that can't be opened is moved aside only if a new one next to it could be opened, which is impossible
+    /// here.
     fileprivate func takeStateFolder() throws -> String {
         let path = FileSystem.parentFolder(of: database)
         try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: "/proc/self")

@@ -18,8 +18,7 @@ struct ExitTests {
             var receipts = 1
             while (try? client.reply()) != nil { receipts += 1 }
             try daemon.start()
-            // Each record with a receipt is stored, and each stored record has
-            // a receipt.
+            // Each record with a receipt is stored, and each stored record has a receipt.
             #expect(try RawClient(path: daemon.socket).status().received == Int64(receipts))
         }
     }

@@ -5,11 +5,10 @@ import Testing
 
 @Suite("An intermittent listener", .daemonLog)
 struct FlappingTests {
-    /// Reports until the listener has failed often enough, then ends the
-    /// fault, and expects that everything arrives.
+    /// Reports until the listener has failed often enough, then ends the fault, and expects that everything arrives.
     ///
-    /// No step depends on the speed of the machine. While the port opens and
-    /// closes, a busy machine may never complete a request.
+    /// No step depends on the speed of the machine. While the port opens and closes, a busy machine may never complete
+    /// a request.
     private func forwards(
         under step: FaultStep, until isMet: (FakeLogz, RawClient) throws -> Bool
     ) async throws -> FakeLogzStats {

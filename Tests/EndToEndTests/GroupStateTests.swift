@@ -93,8 +93,7 @@ struct GroupStateTests {
                 var second = try RawClient(path: daemon.socket)
                 try second.begin(.report, ReportParameters(records: records, producer: producer, sequence: sequence))
                 if round % 2 == 1 {
-                    // It is unknown whether the call was stored, so it is sent
-                    // again.
+                    // It is unknown whether the call was stored, so it is sent again.
                     try daemon.kill()
                     try daemon.start()
                     second = try RawClient(path: daemon.socket)

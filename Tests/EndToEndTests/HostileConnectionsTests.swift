@@ -23,8 +23,7 @@ struct HostileConnectionsTests {
             _ = try root.status()
 
             let hostile = try await HostileSenders(.idle, Self.hostile, users: 6, connections: 1100, of: daemon)
-            // Existing connections are still served, and so are new ones of
-            // other users.
+            // Existing connections are still served, and so are new ones of other users.
             #expect(try quiet.report("Meanwhile").count == 1)
             let held = try #require(try root.status().connections)
             #expect(held > 2500 && held < 4096)
@@ -45,8 +44,7 @@ struct HostileConnectionsTests {
         try await DaemonFixture.with("[Socket]\nMaxConnections=64\nMaxConnectionsPerUser=20") { daemon in
             let root = try RawClient(path: daemon.socket)
             _ = try root.status()
-            // In the range that systemd uses for containers, with 65,536 ids
-            // each.
+            // In the range that systemd uses for containers, with 65,536 ids each.
             let hostile = try await HostileSenders(.idle, 524_288 + 1000, users: 30, connections: 4, of: daemon)
             #expect(try root.status().connections == 21)
             _ = consume hostile
@@ -59,8 +57,7 @@ struct HostileConnectionsTests {
         try await DaemonFixture.with("[Socket]\nMaxConnections=64\nMaxConnectionsPerUser=64") { daemon in
             let hostile = try await HostileSenders(
                 kind, Self.hostile, users: 4, connections: 64, bytes: 1000, of: daemon)
-            // More connections than are free, so each replaces one of the
-            // others.
+            // More connections than are free, so each replaces one of the others.
             var clients: [RawClient] = []
             for number in 0..<12 as Range<UInt32> {
                 let client = try OtherUser.client(Self.quiet + number, of: daemon)
@@ -151,8 +148,7 @@ struct HostileConnectionsTests {
             let secret = try #require(try root.report("Secret").first)
             let client = try OtherUser.client(former, of: daemon)
             let follower = try OtherUser.client(former, of: daemon)
-            // With `since`, it starts with existing records, so the first reply
-            // shows that it has started.
+            // With `since`, it starts with existing records, so the first reply shows that it has started.
             var filter = IssueFilter()
             filter.since = IssueTimestamp(millisecondsSince1970: 0)
             try follower.begin(.records, RecordsParameters(filter: filter, follow: true), more: true)

@@ -56,8 +56,7 @@ struct HostileDestinationTests {
         return nil
     }
 
-    /// Lets a destination repeat a credential in all forms, and searches for it
-    /// everywhere.
+    /// Lets a destination repeat a credential in all forms, and searches for it everywhere.
     private func expectSecrecy(
         of secret: String, user: String, _ section: (Destination) -> String, token: String = Self.token,
         environment: (Destination) -> [String: String] = { _ in [:] }

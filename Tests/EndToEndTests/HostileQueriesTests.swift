@@ -16,16 +16,14 @@ struct HostileQueriesTests {
     private static let quiet: UInt32 = 5004
     private static let limit: Int64 = 64 << 20
 
-    /// A valid query that takes many seconds, because it compares each
-    /// component of long paths.
+    /// A valid query that takes many seconds, because it compares each component of long paths.
     private static var expensive: ListParameters {
         var filter = IssueFilter()
         filter.files = ["x"]
         return ListParameters(filter: filter, limit: 1000)
     }
 
-    /// Runs a daemon whose store has so many series that the query is slow, and
-    /// a record of each user.
+    /// Runs a daemon whose store has so many series that the query is slow, and a record of each user.
     private func withSlowQueries(
         _ configuration: DaemonConfiguration = "", series: Int = 15_000,
         _ body: (DaemonFixture) async throws -> Void
@@ -233,8 +231,7 @@ struct HostileQueriesTests {
         }
     }
 
-    /// Reports and queries until the disk has been full for a while, and
-    /// expects that quiet users can continue then.
+    /// Reports and queries until the disk has been full for a while, and expects that quiet users can continue then.
     private func fill(_ daemon: DaemonFixture, _ interruption: () throws -> Void) async throws {
         let outcomes = Outcomes()
         let (socket, folder) = (daemon.socket, daemon.folder)

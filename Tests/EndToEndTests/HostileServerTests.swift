@@ -25,8 +25,7 @@ private final class FalseDaemon {
             try FileSystem.makeFolders(folder[name], mode: 0o711)
             try FileSystem.setOwner(Self.user, group: Self.user, of: folder[name])
         }
-        // Passed as an argument, because that user may not be able to read our
-        // files.
+        // Passed as an argument, because that user may not be able to read our files.
         let file = "\(TestBinaries.repository)Tests/EndToEndTests/false_daemon.py"
         let program = try String(contentsOfFile: file, encoding: .utf8)
         process = try Self.start("/usr/bin/python3", ["-c", program, folder["runtime"]], in: folder, name: "false")

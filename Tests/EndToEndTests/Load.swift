@@ -15,8 +15,7 @@ final class Load: Sendable {
     ///
     /// - Parameters:
     ///   - pipelined: The number of concurrent calls of each client.
-    ///   - maxCalls: The maximum number of calls of each client, which limits
-    ///     the records to check on a slow machine.
+    ///   - maxCalls: The maximum number of calls of each client, which limits the records to check on a slow machine.
     init(
         _ path: String, clients: Int, pipelined: Int, recordsPerCall: Int, round: Int, maxCalls: Int = 300
     ) throws {

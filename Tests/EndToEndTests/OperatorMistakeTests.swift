@@ -286,8 +286,7 @@ struct OperatorMistakeTests {
         "The daemon's memory is protected before it reads its files", .enabled(if: setpriv != nil && getuid() == 0))
     func notDumpable() async throws {
         try await DaemonFixture.with(starts: false) { daemon in
-            // The daemon waits for the configuration, before it has read any
-            // credential.
+            // The daemon waits for the configuration, before it has read any credential.
             let pipe = daemon.folder["pipe"]
             try Process.run(URL(filePath: "/usr/bin/mkfifo"), arguments: ["-m", "0644", pipe]).waitUntilExit()
             try FileSystem.setOwner(4242, group: 4242, of: daemon.folder.path)

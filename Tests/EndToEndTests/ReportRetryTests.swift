@@ -101,8 +101,7 @@ struct ReportRetryTests {
             let records = try root.allRecords()
             #expect(Set(records.map(\.record.message)) == ["one", "two", "program 1"])
             let spooled = records.filter { $0.record.message != "program 1" }
-            // They keep the time and process of the original report, though
-            // that process has exited.
+            // They keep the time and process of the original report, though that process has exited.
             #expect(spooled.allSatisfy { ($0.record.occurredAt ?? .init(millisecondsSince1970: .max)) <= before })
             #expect(spooled.allSatisfy { $0.record.app?.name?.isEmpty == false })
         }

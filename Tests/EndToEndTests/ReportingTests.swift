@@ -178,9 +178,8 @@ struct ReportingTests {
             _ = try client.report("Before")
             let follower = try RawClient(path: daemon.socket)
             try follower.begin(.records, RecordsParameters(follow: true), more: true)
-            // The follower starts when the id of the newest record is known,
-            // which is not visible from outside. So records are reported until
-            // one arrives.
+            // The follower starts when the id of the newest record is known, which is not visible from outside. So
+            // records are reported until one arrives.
             var seen: [String] = []
             for number in 1...100 where seen.isEmpty {
                 _ = try client.report("After \(number)")

@@ -39,8 +39,7 @@ struct ResendTests {
         try await DaemonFixture.with { daemon in
             let client = try RawClient(path: daemon.socket)
             let ids = try client.report(records(1...5), producer: producer, sequence: 1).map { try $0.storedID }
-            // A fork has its parent's connection and numbers, and a producer id
-            // of its own.
+            // A fork has its parent's connection and numbers, and a producer id of its own.
             let receipts = try client.report(records(1...5, "Child"), producer: other, sequence: 1)
             for receipt in receipts {
                 guard case .stored(let id) = receipt else {
@@ -73,8 +72,7 @@ struct ResendTests {
             let client = try RawClient(path: daemon.socket)
             try client.begin(
                 .report, ReportParameters(records: records(1...3), producer: producer, sequence: 1))
-            // A call that can't be accepted at all, and a later one that was
-            // sent before the client could know.
+            // A call that can't be accepted at all, and a later one that was sent before the client could know.
             try client.begin(.report, ReportParameters(records: [], producer: producer, sequence: 4))
             try client.begin(
                 .report, ReportParameters(records: records(7...9), producer: producer, sequence: 7))

@@ -94,8 +94,7 @@ struct SelfHostedTests {
             let bad = try client.report("POISON")
             try await settled(client, daemon)
             #expect(try client.show(bad[0]).fates.map(\.outcome) == [.deadLettered])
-            // If it rejects some of several, it only returns their number, and
-            // they must not be sent again.
+            // If it rejects some of several, it only returns their number, and they must not be sent again.
             _ = try client.report("Good", "POISON again", "Good too")
             try await settled(client, daemon)
             #expect(try client.destination().ledger.unconfirmed == 3)

@@ -41,8 +41,7 @@ struct StreamingTests {
             try await eventually("they are there") { try lines(folder).count == 3 }
             try await eventually("they have a fate") { try client.destination().ledger.unconfirmed == 3 }
             #expect(try client.show(ids[0]).fates.map(\.outcome) == [.unconfirmed])
-            // The listener closes the connection, and later records use a new
-            // one.
+            // The listener closes the connection, and later records use a new one.
             try folder.write("", to: "hang-up")
             ids += try client.report("Four")
             try await eventually("it hung up") { folder.text(of: "lines").contains("Four") }

@@ -7,8 +7,7 @@ import Testing
 @Suite("Secrecy of the token", .daemonLog)
 struct TokenSecrecyTests {
     private static let marked = "mArKeD+token/with=signs"
-    /// The token, its encoded form, and its beginning, which would reveal a
-    /// truncated one.
+    /// The token, its encoded form, and its beginning, which would reveal a truncated one.
     private static let forms = [marked, "mArKeD%2Btoken%2Fwith%3Dsigns", "mArKeD%2btoken%2fwith%3dsigns", "mArKeD"]
 
     @Test("It is in no log, reply, status, file or process list, whatever the listener does")
@@ -20,8 +19,7 @@ struct TokenSecrecyTests {
             try daemon.writeToken(Self.marked)
             try daemon.start()
             let client = try RawClient(path: daemon.socket)
-            // At first the listener rejects the token, and repeats it in its
-            // reply.
+            // At first the listener rejects the token, and repeats it in its reply.
             let telling = "no such token \(Self.marked), in /?token=\(Self.forms[1])&type=issued"
             let faults: [Fault] = [
                 .status(401, headers: [], body: telling), .status(500, headers: [], body: telling),

@@ -39,8 +39,7 @@ struct TortureTests {
             for (index, name) in points.enumerated() {
                 let point = name.split(separator: " ", maxSplits: 1).last.map { String($0) }
                 guard let point, wanted.contains(point) else { continue }
-                // Retention runs at random times, so this point may not be
-                // reached.
+                // Retention runs at random times, so this point may not be reached.
                 for _ in 1...3 {
                     try tortureRun.kill(at: index + 1, name)
                     if !tortureRun.table.unreached.contains("SIGKILL \(name)") { break }

@@ -1,8 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// Tests that are expected to fail, and programs that are expected to trap. What
-// they do is judged by IssuesTests, which starts them as processes of their own.
+// Tests that are expected to fail, and programs that are expected to trap. What they do is judged by IssuesTests, which
+// starts them as processes of their own.
 let package = Package(
     name: "failing",
     dependencies: [

@@ -25,8 +25,8 @@ struct SeededGenerator: RandomNumberGenerator {
         number(below: chances) == 0
     }
 
-    /// Returns random records of several groups and applications with their times. They come in
-    /// bursts with pauses; some are critical, some muted.
+    /// Returns random records of several groups and applications with their times. They come in bursts with pauses;
+    /// some are critical, some muted.
     mutating func log(records: Int, groups: Int64, accounts: Int64) -> [(candidate: Candidate, at: RecordLogInstant)] {
         var seen: Set<Int64> = []
         var time: Int64 = 1_000_000

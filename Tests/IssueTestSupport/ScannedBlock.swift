@@ -243,7 +243,8 @@ package struct ScannedBlock {
         }
     }
 
-    /// Decompresses LZ4 (github.com/lz4/lz4, doc/lz4_Block_format.md). Bytes that have the full size are not compressed.
+    /// Decompresses LZ4 (github.com/lz4/lz4, doc/lz4_Block_format.md). Bytes that have the full size are not
+    /// compressed.
     private static func decompressed(_ bytes: [UInt8], _ size: Int) throws(Invalid) -> [UInt8] {
         guard bytes.count != size else { return bytes }
         var input = Input(bytes: bytes)

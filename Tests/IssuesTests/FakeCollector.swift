@@ -4,8 +4,8 @@ import UnixIO
 
 /// The daemon's end of the socket, with faults on request.
 ///
-/// It follows the rules for sequence numbers: records of a producer are stored once, and all
-/// calls after a refused one are refused as well.
+/// It follows the rules for sequence numbers: records of a producer are stored once, and all calls after a refused one
+/// are refused as well.
 final class FakeCollector: Sendable {
     /// The fault for a call of `Report`. Each call takes the next one; after the last one, calls succeed.
     enum Fault: Sendable {

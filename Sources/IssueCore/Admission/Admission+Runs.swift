@@ -7,8 +7,7 @@ extension Admission {
     ///   - candidate: The suppressed record.
     ///   - reason: The reason why it was suppressed.
     ///   - now: The log time of the record.
-    /// - Returns: An empty run, or nil if each of the following records must be evaluated on its
-    ///   own.
+    /// - Returns: An empty run, or nil if each of the following records must be evaluated on its own.
     package func run(after candidate: Candidate, heldFor reason: SuppressionReason, at now: RecordLogInstant)
         -> SuppressedRun?
     {
@@ -51,8 +50,8 @@ extension Admission {
 
 /// Consecutive records of one series that are suppressed without being evaluated one by one.
 ///
-/// An empty bucket stays empty until it has refilled, and a record it refuses takes no tokens from
-/// the other buckets. Until then the result is known.
+/// An empty bucket stays empty until it has refilled, and a record it refuses takes no tokens from the other buckets.
+/// Until then the result is known.
 package struct SuppressedRun: Sendable {
     package let group: GroupID
     package let account: AccountID
@@ -63,8 +62,7 @@ package struct SuppressedRun: Sendable {
     package let reasonIndex: Int
     /// The log time from which records must be evaluated again.
     package let until: RecordLogInstant
-    /// `true` if the run ends as soon as any record is admitted, because that could change the
-    /// reason.
+    /// `true` if the run ends as soon as any record is admitted, because that could change the reason.
     package let endsWithAdmission: Bool
 
     package private(set) var records: Int64 = 0

@@ -1,8 +1,8 @@
 package import IssueProtocol
 
 extension Admission {
-    /// The log time at which the next summary is due: its window has ended and a token for a
-    /// summary is available. Nil if no window is open.
+    /// The log time at which the next summary is due: its window has ended and a token for a summary is available. Nil
+    /// if no window is open.
     package var nextSummaryDue: RecordLogInstant? {
         guard let earliestDue else { return nil }
         return isCrowded ? earliestDue : summaryBucket.whenNext(for: nil, after: earliestDue)
@@ -18,8 +18,7 @@ extension Admission {
         return drafts
     }
 
-    /// Closes all windows. Called at shutdown, and at a start for the windows that a crash left
-    /// open.
+    /// Closes all windows. Called at shutdown, and at a start for the windows that a crash left open.
     ///
     /// - Parameter now: The current log time.
     /// - Returns: The summaries to store.
@@ -34,8 +33,8 @@ extension Admission {
         return drafts
     }
 
-    /// `true` if too many windows are open. The rate limit of summaries is then ignored, since waiting
-    /// would use too much memory.
+    /// `true` if too many windows are open. The rate limit of summaries is then ignored, since waiting would use too
+    /// much memory.
     private var isCrowded: Bool { windows.count > 2 * bounds.groups }
 
     private var summaryRole: BucketRole { global[.summary] == nil ? .common : .summary }
@@ -132,8 +131,8 @@ extension Admission {
 
     /// Closes a window.
     ///
-    /// - Parameter wasReported: `true` if a summary used the window's sequence number. Otherwise the
-    ///   next window uses it.
+    /// - Parameter wasReported: `true` if a summary used the window's sequence number. Otherwise the next window uses
+    ///   it.
     private mutating func close(_ window: WindowRow, wasReported: Bool) {
         windows[window.key] = nil
         unsaved.windows.remove(window.key)
@@ -154,8 +153,7 @@ extension Admission {
 }
 
 extension Admission {
-    /// Returns the changes since the last call. They must be stored in the transaction that moves
-    /// the cursor.
+    /// Returns the changes since the last call. They must be stored in the transaction that moves the cursor.
     package mutating func takeChanges() -> AdmissionChanges {
         var changes = AdmissionChanges()
         let (touched, closed) = (unsaved.buckets, unsaved.closedWindows)
@@ -209,8 +207,7 @@ package struct SummaryDraft: Equatable, Sendable {
     package var suppressedOccurrences: Int64
     /// The number of records sent in the same time.
     package var forwardedCount: Int64
-    /// The total number of occurrences so far. If several groups are covered, the sum of their
-    /// totals.
+    /// The total number of occurrences so far. If several groups are covered, the sum of their totals.
     package var occurrences: Int64
     /// Counts up per group and reason or, if several groups are covered, per application.
     package var summarySequence: Int64
@@ -219,8 +216,7 @@ package struct SummaryDraft: Equatable, Sendable {
     /// The row ids of some suppressed records.
     package var samples: [RowID]
     package var maxSeverity: IssueLevel
-    /// `true` if records were suppressed in the second half of the window, so the suppression is
-    /// probably not over.
+    /// `true` if records were suppressed in the second half of the window, so the suppression is probably not over.
     package var stillSuppressing: Bool
     /// The number of groups covered.
     package var distinctGroups: Int64
@@ -230,8 +226,8 @@ package struct SummaryDraft: Equatable, Sendable {
 
 /// Decides which windows get a summary of their own and which share one.
 ///
-/// The windows with the most suppressed records get their own summary. The others share one per
-/// application. Windows for which no token is left wait for the next flush.
+/// The windows with the most suppressed records get their own summary. The others share one per application. Windows
+/// for which no token is left wait for the next flush.
 struct SummaryPlan: Equatable {
     private(set) var single: [WindowRow] = []
     /// Windows that share a summary. Each element holds windows of one application.
@@ -269,16 +265,15 @@ struct SummaryPlan: Equatable {
     }
 }
 
-/// A range of rows that a summary covers: in it, all suppressed records of the group with this
-/// reason count in the summary.
+/// A range of rows that a summary covers: in it, all suppressed records of the group with this reason count in the
+/// summary.
 package struct SummaryRange: Equatable, Sendable {
     package var group: GroupID
     package var reason: SuppressionReason
     package var records: ClosedRange<RowID>
 }
 
-/// The records of one group that were suppressed for one reason since the last summary. It is
-/// stored in this form.
+/// The records of one group that were suppressed for one reason since the last summary. It is stored in this form.
 package struct WindowRow: Equatable, Sendable {
     package struct Key: Hashable, Sendable {
         package var group: GroupID
@@ -311,14 +306,13 @@ package struct WindowRow: Equatable, Sendable {
     package var lastSeen: RecordLogInstant
     /// The row ids of some suppressed records, at most `maxSamples`.
     package var samples: [RowID] = []
-    /// The row ids of the first and the last record counted here; nil if none was. No other window
-    /// counts a record of this group and reason between them.
+    /// The row ids of the first and the last record counted here; nil if none was. No other window counts a record of
+    /// this group and reason between them.
     package var records: ClosedRange<RowID>?
     package var maxSeverity: IssueLevel = .debug
     /// The sequence number of the summary that will report the window.
     package var sequence: Int64
-    /// `true` if the group was evicted from the table. The window is then reported at the next
-    /// flush and not renewed.
+    /// `true` if the group was evicted from the table. The window is then reported at the next flush and not renewed.
     package var isGroupEvicted = false
 
     package init(
@@ -335,8 +329,8 @@ package struct WindowRow: Equatable, Sendable {
         lastSeen = start
     }
 
-    /// Returns `true` if records were suppressed in the second half of the window, so the
-    /// suppression is probably not over.
+    /// Returns `true` if records were suppressed in the second half of the window, so the suppression is probably not
+    /// over.
     func isStillSuppressing(at end: RecordLogInstant) -> Bool {
         start.duration(to: lastSeen) * 2 >= start.duration(to: max(end, lastSeen))
     }

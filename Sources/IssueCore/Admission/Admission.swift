@@ -2,25 +2,24 @@ package import IssueProtocol
 
 /// Decides for one destination which records are sent and which are suppressed and counted.
 ///
-/// It is called for each record, in the order of the record log. A record must pass four checks:
-/// the group's bucket, the application's, the destination's, and the bytes of the day. If one of
-/// them refuses the record, it takes nothing from the others. The limits of the application and of
-/// the destination keep shares for critical records, for groups never seen before and for summaries
-/// (`SharedLimit`). The first record of a group skips the group's bucket. Users share the
-/// destination's limits and the day's bytes fairly (`FairBucket`, `DailyBudget`), whatever severity
-/// they claim.
+/// It is called for each record, in the order of the record log. A record must pass four checks: the group's bucket,
+/// the application's, the destination's, and the bytes of the day. If one of them refuses the record, it takes nothing
+/// from the others. The limits of the application and of the destination keep shares for critical records, for groups
+/// never seen before and for summaries (`SharedLimit`). The first record of a group skips the group's bucket. Users
+/// share the destination's limits and the day's bytes fairly (`FairBucket`, `DailyBudget`), whatever severity they
+/// claim.
 ///
-/// All times are log times, those of summaries too. The caller calls `dueSummaries(at:)` before it
-/// evaluates a record whose time is after `nextSummaryDue`. The same log therefore gives the same
-/// decisions whenever it is processed, also after a crash.
+/// All times are log times, those of summaries too. The caller calls `dueSummaries(at:)` before it evaluates a record
+/// whose time is after `nextSummaryDue`. The same log therefore gives the same decisions whenever it is processed, also
+/// after a crash.
 package struct Admission: Sendable {
-    /// The sizes of the tables in memory. Entries that no longer fit are reported first, then
-    /// evicted; the store keeps their state.
+    /// The sizes of the tables in memory. Entries that no longer fit are reported first, then evicted; the store keeps
+    /// their state.
     package struct Bounds: Equatable, Sendable {
         package var groups = 20_000
         package var accounts = 4096
-        /// The maximum number of summaries of single groups in one flush. The other groups share
-        /// one summary per application.
+        /// The maximum number of summaries of single groups in one flush. The other groups share one summary per
+        /// application.
         package var summaries = 200
 
         package init() {}
@@ -43,8 +42,7 @@ package struct Admission: Sendable {
     }
 
     package internal(set) var settings: LimitSettings
-    /// The use of the daily byte limit, by user. Set by the caller, since it depends on the
-    /// calendar day.
+    /// The use of the daily byte limit, by user. Set by the caller, since it depends on the calendar day.
     package var dailyBytes = DailyBudget(limit: 0)
 
     let bounds: Bounds
@@ -54,8 +52,7 @@ package struct Admission: Sendable {
     var sequences: RecencyTable<AccountID, Int64>
     var global: SharedLimit
     var windows: [WindowRow.Key: WindowRow] = [:]
-    /// A lower bound of the ends of all windows, so that not every record has to search all
-    /// windows.
+    /// A lower bound of the ends of all windows, so that not every record has to search all windows.
     var earliestDue: RecordLogInstant?
     var unsaved = DirtySet()
 
@@ -96,29 +93,27 @@ package struct Admission: Sendable {
         self.init(settings: settings, state: state, bounds: bounds) { _ in settings.defaultApplicationLimits }
     }
 
-    /// Returns which parts of a candidate's state must be loaded from the store with `adopt` before
-    /// the record is evaluated.
+    /// Returns which parts of a candidate's state must be loaded from the store with `adopt` before the record is
+    /// evaluated.
     ///
-    /// It changes nothing. It is `mutating` because the caller then passes the value by reference
-    /// and does not copy it.
+    /// It changes nothing. It is `mutating` because the caller then passes the value by reference and does not copy it.
     package mutating func lacks(_ candidate: Candidate) -> (account: Bool, group: Bool) {
         (!knows(account: candidate.account), !candidate.isFirstOfGroup && !knows(group: candidate.group))
     }
 
-    /// Returns `true` if a group's state is in memory. Otherwise its stored state must be adopted
-    /// before one of its records is evaluated.
+    /// Returns `true` if a group's state is in memory. Otherwise its stored state must be adopted before one of its
+    /// records is evaluated.
     package func knows(group: GroupID) -> Bool {
         groups.contains(group) || unsaved.evictedGroups[group] != nil
     }
 
-    /// Returns `true` if an application's state is in memory. Otherwise it must be adopted before
-    /// one of its records is evaluated.
+    /// Returns `true` if an application's state is in memory. Otherwise it must be adopted before one of its records is
+    /// evaluated.
     package func knows(account: AccountID) -> Bool {
         accounts.contains(account)
     }
 
-    /// Returns how often a group has occurred in the records evaluated so far; nil if it is not in
-    /// memory.
+    /// Returns how often a group has occurred in the records evaluated so far; nil if it is not in memory.
     package func occurrences(of group: GroupID) -> Int64? {
         groups.peek(group)?.occurrences ?? unsaved.evictedGroups[group]?.occurrences
     }
@@ -129,8 +124,8 @@ package struct Admission: Sendable {
         put(row, limits: limits(of: row.account))
     }
 
-    /// Adds an application with its limits and the stored levels of its buckets. Does nothing if it
-    /// is already in memory.
+    /// Adds an application with its limits and the stored levels of its buckets. Does nothing if it is already in
+    /// memory.
     ///
     /// - Parameters:
     ///   - account: The account id of the application.
@@ -174,8 +169,8 @@ package struct Admission: Sendable {
         accounts.peek(account)?.limits ?? settings.defaultApplicationLimits
     }
 
-    /// Inserts a group into the table. If that evicts another group, the windows of that group are
-    /// reported at the next flush.
+    /// Inserts a group into the table. If that evicts another group, the windows of that group are reported at the next
+    /// flush.
     mutating func put(_ group: Group, for id: GroupID) {
         guard let (goneID, left) = groups.insert(group, for: id) else { return }
         var gone = left
@@ -257,12 +252,10 @@ extension Admission {
         return decision
     }
 
-    /// Decides whether a critical or new record may be sent before the backlog, and counts it if
-    /// so.
+    /// Decides whether a critical or new record may be sent before the backlog, and counts it if so.
     ///
-    /// Only the reserved shares are checked, so the common buckets are unchanged when the cursor
-    /// arrives. If the result is nil, nothing is counted: the record is evaluated again with
-    /// `wasPriority` set when the cursor reaches it.
+    /// Only the reserved shares are checked, so the common buckets are unchanged when the cursor arrives. If the result
+    /// is nil, nothing is counted: the record is evaluated again with `wasPriority` set when the cursor reaches it.
     ///
     /// - Parameters:
     ///   - candidate: The record.
@@ -351,8 +344,7 @@ extension Admission {
         windows[key]?.count(candidate, occurrences: group.occurrences, at: now)
     }
 
-    /// Returns the key of the open window to count in. Opens one that starts at `now` if there is
-    /// none.
+    /// Returns the key of the open window to count in. Opens one that starts at `now` if there is none.
     mutating func open(
         _ key: WindowRow.Key, of account: AccountID, in group: inout Group, at now: RecordLogInstant
     ) -> WindowRow.Key {
@@ -405,8 +397,7 @@ package struct AdmissionChanges: Equatable, Sendable {
 /// The stored state from which admission continues after a restart.
 package struct AdmissionState: Equatable, Sendable {
     package var buckets: [BucketRow]
-    /// In ascending order of their newest evaluated record. Contains at most as many groups as the
-    /// table holds.
+    /// In ascending order of their newest evaluated record. Contains at most as many groups as the table holds.
     package var groups: [GroupRow]
     package var windows: [WindowRow]
     package var accountSequences: [AccountID: Int64]
@@ -439,8 +430,8 @@ package struct Candidate: Equatable, Sendable {
     /// The record's row id.
     package var record: RowID
     package var group: GroupID
-    /// The account id: one application of one user. An application of the same name of another user
-    /// has its own account.
+    /// The account id: one application of one user. An application of the same name of another user has its own
+    /// account.
     package var account: AccountID
     /// The user accountable for the sender (`AccountableUsers`).
     package var user: UInt32
@@ -451,8 +442,8 @@ package struct Candidate: Equatable, Sendable {
     package var count: Int64
     package var isReportable: Bool
     package var isMuted: Bool
-    /// `true` if the record was refused as a priority record. Its reserved shares were checked then
-    /// and are not checked again.
+    /// `true` if the record was refused as a priority record. Its reserved shares were checked then and are not checked
+    /// again.
     package var wasPriority: Bool
 
     package init(
@@ -474,8 +465,8 @@ package struct Candidate: Equatable, Sendable {
 
 /// The decision whether a record is sent to a destination.
 package enum AdmissionDecision: Equatable, Sendable {
-    /// The record is sent, together with two numbers: how many records of its group were suppressed
-    /// since the last one sent, and how often the group has occurred so far.
+    /// The record is sent, together with two numbers: how many records of its group were suppressed since the last one
+    /// sent, and how often the group has occurred so far.
     case admit(suppressedBefore: Int64, occurrences: Int64)
     /// The record is suppressed and counted in the open window of its group and this reason.
     case suppress(SuppressionReason)

@@ -1,13 +1,12 @@
 import IssueProtocol
 
-/// Limits, at ingest, the number of new groups and series per application, and the number of
-/// application names and sender kinds per user.
+/// Limits, at ingest, the number of new groups and series per application, and the number of application names and
+/// sender kinds per user.
 ///
-/// An application that puts a number into each message creates a group for each. Records above the
-/// limit join the overflow group, where they are still stored in full, counted and sampled. All
-/// applications of a user together can create `applicationsAtOnce` times what one can, because a
-/// new name costs a user nothing. Windows start at multiples of their length, so that the store can
-/// count after a restart what the current window has already used.
+/// An application that puts a number into each message creates a group for each. Records above the limit join the
+/// overflow group, where they are still stored in full, counted and sampled. All applications of a user together can
+/// create `applicationsAtOnce` times what one can, because a new name costs a user nothing. Windows start at multiples
+/// of their length, so that the store can count after a restart what the current window has already used.
 package struct CardinalityGuard: Sendable {
     package enum SeriesVerdict: Equatable, Sendable {
         case allow
@@ -61,8 +60,8 @@ package struct CardinalityGuard: Sendable {
 
     /// The period over which a user's application names and sender kinds are counted.
     package static let applicationPeriod: Duration = .seconds(86_400)
-    /// The maximum number of sender kinds per allowed application name. A process can choose its
-    /// own name, and a service manager can create any number of units.
+    /// The maximum number of sender kinds per allowed application name. A process can choose its own name, and a
+    /// service manager can create any number of units.
     package static let sendersPerApplication: Int64 = 20
 
     /// The limit for all applications of a user together, as a multiple of the limit for one application.
@@ -93,8 +92,7 @@ package struct CardinalityGuard: Sendable {
         applications = Limit(Rate(settings.applicationsPerUser, per: Self.applicationPeriod))
     }
 
-    /// Decides whether a new series may be created, and counts it if so. A new group is counted
-    /// too.
+    /// Decides whether a new series may be created, and counts it if so. A new group is counted too.
     ///
     /// - Parameters:
     ///   - account: The account id of the application.
@@ -108,8 +106,7 @@ package struct CardinalityGuard: Sendable {
         var owner = users.peek(user) ?? User()
         let hasSeries = Self.isBelowLimit(known.series, owner.series, newSeries, at: now)
         let hasGroups = Self.isBelowLimit(known.groups, owner.groups, newGroups, at: now)
-        // A new group needs a series. Giving it the overflow series would make their number
-        // unbounded again.
+        // A new group needs a series. Giving it the overflow series would make their number unbounded again.
         if isNewGroup, !hasSeries || !hasGroups { return .overflowGroup }
         guard hasSeries else { return .overflowSeries }
         Self.count(&known.series, newSeries, at: now)
@@ -147,8 +144,7 @@ package struct CardinalityGuard: Sendable {
 
     private var senders: Limit { applications.times(Self.sendersPerApplication) }
 
-    /// Returns the starts of the current windows, for the store to count new groups, series and
-    /// names after a restart.
+    /// Returns the starts of the current windows, for the store to count new groups, series and names after a restart.
     package func windowStarts(at now: RecordLogInstant) -> (
         groups: RecordLogInstant, series: RecordLogInstant, names: RecordLogInstant
     ) {
@@ -163,8 +159,7 @@ package struct CardinalityGuard: Sendable {
         min(Self.end(of: newGroups, at: now), Self.end(of: newSeries, at: now))
     }
 
-    /// Restores an application's counters, as the store counted them since the starts of the
-    /// current windows.
+    /// Restores an application's counters, as the store counted them since the starts of the current windows.
     package mutating func restore(
         account: AccountID, user: UInt32, newGroups groups: Int64, newSeries series: Int64, at now: RecordLogInstant
     ) {
@@ -178,8 +173,7 @@ package struct CardinalityGuard: Sendable {
         _ = users.insert(owner, for: user)
     }
 
-    /// Restores the number of new application names of a user since the start of the current
-    /// window.
+    /// Restores the number of new application names of a user since the start of the current window.
     package mutating func restore(uid: UInt32, newApplications: Int64, at now: RecordLogInstant) {
         var user = users.peek(uid) ?? User()
         user.applications = WindowCount(window: Self.window(of: applications, at: now), count: newApplications)

@@ -1,27 +1,24 @@
 /// A token bucket that many users share and that no user can empty for the others.
 ///
-/// It records for each user the tokens they have taken that have not been refilled since. A refill
-/// is credited to all of these users in equal parts, so no user counts as having taken more than an
-/// equal share for long. A user may take a token in one of two cases:
+/// It records for each user the tokens they have taken that have not been refilled since. A refill is credited to all
+/// of these users in equal parts, so no user counts as having taken more than an equal share for long. A user may take
+/// a token in one of two cases:
 ///
 /// - They have nothing outstanding. The last fifth of the bucket is reserved for such users.
-/// - Their outstanding tokens are at most twice the tokens left above that fifth. A single user
-///   therefore gets two thirds of it at once and the whole refill afterwards, and many users get
-///   equal parts.
+/// - Their outstanding tokens are at most twice the tokens left above that fifth. A single user therefore gets two
+///   thirds of it at once and the whole refill afterwards, and many users get equal parts.
 ///
-/// Another fifth of the bucket is reserved for system users. The tokens that any of them has
-/// outstanding count against that reserve, so it cannot starve ordinary users.
+/// Another fifth of the bucket is reserved for system users. The tokens that any of them has outstanding count against
+/// that reserve, so it cannot starve ordinary users.
 ///
-/// As in `TokenBucket`, the state changes only when a token is taken. A query never changes a later
-/// result.
+/// As in `TokenBucket`, the state changes only when a token is taken. A query never changes a later result.
 package struct FairBucket: Equatable, Sendable {
     private struct Share: Equatable, Sendable {
         var user: UInt32
         var parts: Int64
     }
 
-    /// The maximum number of users remembered. Above it, the user with the smallest use is
-    /// forgotten.
+    /// The maximum number of users remembered. Above it, the user with the smallest use is forgotten.
     package static let maxUsers = 256
     private static let maxMultipleOfAvailable: Int64 = 2
 
@@ -57,8 +54,7 @@ package struct FairBucket: Equatable, Sendable {
 
     /// Returns `true` if the user may take a token.
     ///
-    /// - Parameter user: The user; nil if the bucket is not shared or the token is for no
-    ///   particular user.
+    /// - Parameter user: The user; nil if the bucket is not shared or the token is for no particular user.
     package func has(for user: UInt32?, at now: RecordLogInstant) -> Bool {
         guard let user, let scale = tokens.scale else { return tokens.has(at: now) }
         let reserved = SystemUsers.contains(user) ? 0 : max(0, systemReserve(scale) - systemParts)
@@ -85,15 +81,13 @@ package struct FairBucket: Equatable, Sendable {
         tokens.takeAvailable(upTo: count, at: now)
     }
 
-    /// Returns the earliest time at which the user may take a token if no other user takes one
-    /// before.
+    /// Returns the earliest time at which the user may take a token if no other user takes one before.
     package func whenNext(for user: UInt32?, after now: RecordLogInstant) -> RecordLogInstant {
         guard let user, let scale = tokens.scale else { return tokens.whenNext(after: now) }
         guard !has(for: user, at: now) else { return now }
         let start = max(now, tokens.at)
         let missing = scale.capacity - tokens.filled(at: start)
-        // A full bucket has a token for every user, and until it is full the result only changes
-        // from no to yes.
+        // A full bucket has a token for every user, and until it is full the result only changes from no to yes.
         var (no, yes) = (Int64(0), missing / scale.partsPerMillisecond + 1)
         while yes - no > 1 {
             let middle = no + (yes - no) / 2
@@ -119,11 +113,10 @@ package struct FairBucket: Equatable, Sendable {
         return max(0, parts - credit(at: now))
     }
 
-    /// Returns the parts that the refill since the last take credits to each user with outstanding
-    /// tokens.
+    /// Returns the parts that the refill since the last take credits to each user with outstanding tokens.
     ///
-    /// The refill is divided among all of them. A user whose use reaches zero gets no further part,
-    /// so the others get more.
+    /// The refill is divided among all of them. A user whose use reaches zero gets no further part, so the others get
+    /// more.
     private func credit(at now: RecordLogInstant) -> Int64 {
         guard let scale = tokens.scale, let maxParts = shares.last?.parts else { return 0 }
         let filled = tokens.filled(at: now)

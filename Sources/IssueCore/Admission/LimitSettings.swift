@@ -1,7 +1,6 @@
 /// The rate limits of a destination and the limits on new names and groups (`[Limits]`).
 ///
-/// A burst, rate or count of zero disables that limit. A burst is the number of records that may be
-/// sent at once.
+/// A burst, rate or count of zero disables that limit. A burst is the number of records that may be sent at once.
 package struct LimitSettings: Hashable, Sendable {
     package var groupBurst: Int64 = 5
     package var groupRefill = Rate(1, per: .seconds(300))
@@ -22,8 +21,7 @@ package struct LimitSettings: Hashable, Sendable {
 
     package init() {}
 
-    /// Settings without limits on what is sent, as for a self-hosted destination. The limits at
-    /// ingest remain.
+    /// Settings without limits on what is sent, as for a self-hosted destination. The limits at ingest remain.
     package static var withoutLimits: LimitSettings {
         var settings = LimitSettings()
         settings.groupBurst = 0
@@ -34,8 +32,7 @@ package struct LimitSettings: Hashable, Sendable {
 
     /// Returns the limits of one application.
     ///
-    /// An override that names the user wins over one that does not. Among equals the later one
-    /// wins.
+    /// An override that names the user wins over one that does not. Among equals the later one wins.
     ///
     /// - Parameters:
     ///   - uid: The user the application runs as.
@@ -69,8 +66,7 @@ package struct LimitSettings: Hashable, Sendable {
 /// The overrides in the section of one application (`[Limits NAME]`). Nil keeps the general value.
 package struct ApplicationLimitOverride: Hashable, Sendable {
     package var name: String
-    /// The user to whose application the override applies; nil for the applications of that name of
-    /// all users.
+    /// The user to whose application the override applies; nil for the applications of that name of all users.
     package var uid: UInt32?
     package var groupBurst: Int64?
     package var groupRefill: Rate?

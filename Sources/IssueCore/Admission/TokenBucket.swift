@@ -2,11 +2,10 @@ package import IssueProtocol
 
 /// A bucket of tokens that refills with log time. Each admitted record takes one token.
 ///
-/// It counts in integer parts of a token. Many small refills therefore add up to exactly one large
-/// refill, and a bucket that was stored and restored behaves like one that was not.
+/// It counts in integer parts of a token. Many small refills therefore add up to exactly one large refill, and a bucket
+/// that was stored and restored behaves like one that was not.
 package struct TokenBucket: Equatable, Sendable {
-    /// The maximum level in parts. Levels up to this survive being stored as a floating-point
-    /// number.
+    /// The maximum level in parts. Levels up to this survive being stored as a floating-point number.
     private static let maxParts: Int64 = 1 << 51
 
     /// The limit in parts; nil if the bucket is unlimited.
@@ -15,8 +14,8 @@ package struct TokenBucket: Equatable, Sendable {
         var partsPerToken: Int64
         var partsPerMillisecond: Int64
 
-        /// - Note: A share of a small burst may be less than one token. It still holds one token,
-        ///   or it could never be used.
+        /// - Note: A share of a small burst may be less than one token. It still holds one token, or it could never be
+        ///   used.
         init?(_ limit: BucketLimit) {
             guard !limit.isUnlimited, limit.share > .nothing else { return nil }
             partsPerToken = max(1, min(limit.refill.period.wholeMilliseconds, maxParts / 200)) * 100
@@ -167,12 +166,10 @@ package struct BucketRow: Equatable, Sendable {
     }
 }
 
-/// One limit divided into shares. Each reserve is a bucket of its own; the common bucket holds the
-/// rest.
+/// One limit divided into shares. Each reserve is a bucket of its own; the common bucket holds the rest.
 ///
-/// Low-priority records can drain the common bucket but not a reserve. A record with a reserve
-/// takes from it first, then from the common bucket. The shares add up to the limit, so the limit
-/// as a whole is never exceeded.
+/// Low-priority records can drain the common bucket but not a reserve. A record with a reserve takes from it first,
+/// then from the common bucket. The shares add up to the limit, so the limit as a whole is never exceeded.
 struct SharedLimit: Equatable, Sendable {
     private var common: FairBucket
     private var reserves: [BucketRole: FairBucket]
@@ -267,8 +264,7 @@ package struct Rate: Hashable, Sendable {
 package struct GroupRow: Equatable, Sendable {
     package var group: GroupID
     package var account: AccountID
-    /// The row id of the newest record evaluated. At a start, the groups with the newest records
-    /// are loaded.
+    /// The row id of the newest record evaluated. At a start, the groups with the newest records are loaded.
     package var lastRecord: RowID
     /// The number of occurrences in the records evaluated so far.
     package var occurrences: Int64
@@ -297,8 +293,7 @@ package struct GroupRow: Equatable, Sendable {
 
 /// A dictionary of bounded size that evicts the least recently used entry.
 ///
-/// Every table that outside traffic can fill is one of these, so that no sender controls the
-/// daemon's memory use.
+/// Every table that outside traffic can fill is one of these, so that no sender controls the daemon's memory use.
 struct RecencyTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private struct Entry: Sendable {
         var key: Key
@@ -345,8 +340,7 @@ struct RecencyTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         for index in entries.indices { body(entries[index].key, &entries[index].value) }
     }
 
-    /// Inserts or replaces a value, which counts as a use. Returns the evicted entry, or nil if
-    /// there was space.
+    /// Inserts or replaces a value, which counts as a use. Returns the evicted entry, or nil if there was space.
     mutating func insert(_ value: Value, for key: Key) -> (key: Key, value: Value)? {
         if let index = indices[key] {
             entries[index].value = value

@@ -1,10 +1,9 @@
-/// Decides which records are logged individually for operators, and counts the others for a later
-/// collective message.
+/// Decides which records are logged individually for operators, and counts the others for a later collective message.
 ///
-/// New groups have one budget, critical and regressed records another, so that neither can use up
-/// the other. Each user has a limit, and all users share another (`FairBucket`). As long as at most
-/// `noisyUsers` users are noisy at once, the alerts of one user depend only on their own limit.
-/// With up to `quietUsers` noisy users more, quiet users still get their alerts.
+/// New groups have one budget, critical and regressed records another, so that neither can use up the other. Each user
+/// has a limit, and all users share another (`FairBucket`). As long as at most `noisyUsers` users are noisy at once,
+/// the alerts of one user depend only on their own limit. With up to `quietUsers` noisy users more, quiet users still
+/// get their alerts.
 package struct AlertRateLimiter: Sendable {
     /// Two buckets, one for new groups and one for critical and regressed records.
     private struct Budget<Bucket: Sendable>: Sendable {
@@ -55,8 +54,7 @@ package struct AlertRateLimiter: Sendable {
     /// The number of users whose limits are in memory.
     package var userCount: Int { users.count }
 
-    /// Returns `true` if an alert for the record is logged on its own. Otherwise the alert is
-    /// counted.
+    /// Returns `true` if an alert for the record is logged on its own. Otherwise the alert is counted.
     package mutating func admits(_ record: PriorityRecord, at now: RecordLogInstant) -> Bool {
         if !users.contains(record.uid) {
             _ = users.insert(User(budget: Budget(TokenBucket(Self.ofUser, at: now))), for: record.uid)
@@ -159,11 +157,10 @@ package enum PriorityReason: Int64, CaseIterable, Hashable, Sendable {
     case regression
 }
 
-/// Limits how many state changes by ordinary users are logged individually, so that no user can
-/// flood the log.
+/// Limits how many state changes by ordinary users are logged individually, so that no user can flood the log.
 ///
-/// It counts in windows of one minute. The number of changes left out in a window is reported with
-/// the first change after it.
+/// It counts in windows of one minute. The number of changes left out in a window is reported with the first change
+/// after it.
 package struct ChangeLogLimit: Sendable {
     package static let perUser = 10
     package static let perMinute = 60

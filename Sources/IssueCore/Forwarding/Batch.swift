@@ -39,8 +39,7 @@ package struct BatchLimit: Equatable, Sendable {
     package var bytes: Int
 }
 
-/// The outcome of the lines of one batch. Lines are numbered from 0 in the order in which they were
-/// stored.
+/// The outcome of the lines of one batch. Lines are numbered from 0 in the order in which they were stored.
 package struct BatchOutcome: Equatable, Sendable {
     package struct Dead: Equatable, Sendable {
         /// The index of the line in the batch.
@@ -118,8 +117,8 @@ struct BatchProgress: Sendable {
 
 /// A set of lines of one batch.
 ///
-/// The destination's responses determine how many separate ranges there are, up to one for every
-/// second line. No method therefore compares each range with every other.
+/// The destination's responses determine how many separate ranges there are, up to one for every second line. No method
+/// therefore compares each range with every other.
 package struct LineSet: Equatable, Sendable {
     /// In ascending order; not empty, and not adjacent to one another.
     package private(set) var ranges: [Range<Int>] = []

@@ -1,9 +1,8 @@
 /// Finds the lines of a batch that the destination refuses, and delivers all others.
 ///
-/// A part with refused lines is halved until the bad line is sent alone. A line is given up only if
-/// it was refused alone. One bad line among n costs at most 2·log2(n) requests, and a good line is
-/// resent at most log2(n) times, always with its own id. A part that is too large is halved as
-/// well.
+/// A part with refused lines is halved until the bad line is sent alone. A line is given up only if it was refused
+/// alone. One bad line among n costs at most 2·log2(n) requests, and a good line is resent at most log2(n) times,
+/// always with its own id. A part that is too large is halved as well.
 package struct Bisection: Equatable, Sendable {
     /// The lines to put into the next request.
     package struct Part: Equatable, Sendable {
@@ -12,8 +11,7 @@ package struct Bisection: Equatable, Sendable {
         package var isCut = false
         /// `true` if an inconsistent response was already received for exactly this part.
         var wasRepeated = false
-        /// The other half of a refused part. If all of it is accepted, a line in this half must be
-        /// bad.
+        /// The other half of a refused part. If all of it is accepted, a line in this half must be bad.
         var otherHalf: Range<Int>?
         var isKnownBad = false
 
@@ -27,14 +25,13 @@ package struct Bisection: Equatable, Sendable {
         case proceed
         /// This line must be truncated before its part is sent.
         case cut(line: Int)
-        /// Too many lines are refused. The lines are probably not the cause. None of them is
-        /// given up.
+        /// Too many lines are refused. The lines are probably not the cause. None of them is given up.
         case stop
         case done
     }
 
-    /// The maximum number of refused lines that may be the lines' own fault even if they are the
-    /// majority of the lines tried.
+    /// The maximum number of refused lines that may be the lines' own fault even if they are the majority of the lines
+    /// tried.
     package static let maxDead = 32
 
     /// The number of lines of the batch.
@@ -212,8 +209,8 @@ package struct Bisection: Equatable, Sendable {
         parts = back.reversed() + parts.map { Part($0.range) }
     }
 
-    /// Takes back all refusals unless the majority of the lines was accepted. Later responses may
-    /// show that the lines are not the cause.
+    /// Takes back all refusals unless the majority of the lines was accepted. Later responses may show that the lines
+    /// are not the cause.
     package mutating func takeBack() {
         if refusedCount > 0, !isMajorityAccepted { stop() }
     }
@@ -248,16 +245,15 @@ package struct Bisection: Equatable, Sendable {
     }
 }
 
-/// Judges whether refused lines are bad themselves, or whether the sender or the account is the
-/// cause.
+/// Judges whether refused lines are bad themselves, or whether the sender or the account is the cause.
 struct RefusalEvidence: Equatable, Sendable {
     /// The outcomes of lines that have already been removed from the batch.
     private var delivered = 0
     private var refused = 0
     /// The largest number of refusals that were taken back.
     private var maxTakenBack = 0
-    /// The size of the largest part with refused lines, and how many of its lines were refused. If
-    /// all lines are sent at once, this is the whole batch.
+    /// The size of the largest part with refused lines, and how many of its lines were refused. If all lines are sent
+    /// at once, this is the whole batch.
     private var (largestRefused, largestCount) = (0, 0)
 
     mutating func met(refused: Int, of count: Int) {
@@ -271,9 +267,8 @@ struct RefusalEvidence: Equatable, Sendable {
         self.refused += refused
     }
 
-    /// Returns `true` if the lines are probably not the cause: more than `Bisection.maxDead` lines
-    /// were refused, more than were delivered, and more than stated in the response for the largest
-    /// part.
+    /// Returns `true` if the lines are probably not the cause: more than `Bisection.maxDead` lines were refused, more
+    /// than were delivered, and more than stated in the response for the largest part.
     ///
     /// - Parameters:
     ///   - delivered: The number of delivered lines that are still in the batch.
@@ -287,8 +282,8 @@ struct RefusalEvidence: Equatable, Sendable {
         max(delivered + self.delivered, statedRefusals) > max(refused + self.refused, maxTakenBack)
     }
 
-    /// The number of refused lines stated in the response for the largest part, if at least half of
-    /// its lines were accepted; otherwise 0.
+    /// The number of refused lines stated in the response for the largest part, if at least half of its lines were
+    /// accepted; otherwise 0.
     private var statedRefusals: Int { largestRefused * 2 <= largestCount ? largestRefused : 0 }
 }
 
@@ -304,8 +299,8 @@ package struct PartialAnswer: Equatable, Sendable {
         self.invalidLines = invalidLines
     }
 
-    /// Returns the response for a part from which some lines were not sent because they had no
-    /// content. Those count as accepted.
+    /// Returns the response for a part from which some lines were not sent because they had no content. Those count as
+    /// accepted.
     ///
     /// - Parameters:
     ///   - count: The number of lines in the part.

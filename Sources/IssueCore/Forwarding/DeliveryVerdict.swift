@@ -11,8 +11,7 @@ package enum DeliveryVerdict: Equatable, Sendable {
     case tooLarge
     /// Send again later, unchanged.
     case again(FailureClass, retryAfter: Duration?)
-    /// Everything was sent, but no response came. Send again later, unchanged; the records may
-    /// arrive twice.
+    /// Everything was sent, but no response came. Send again later, unchanged; the records may arrive twice.
     case ambiguous(FailureClass)
 
     /// `true` if no part of the request was sent.
@@ -29,8 +28,7 @@ package enum DeliveryVerdict: Equatable, Sendable {
 package struct DeliveryResult: Equatable, Sendable {
     package var verdict: DeliveryVerdict
     package var summary: ResponseSummary
-    /// `true` if the request was made twice before this response, so accepted records may have
-    /// arrived twice.
+    /// `true` if the request was made twice before this response, so accepted records may have arrived twice.
     package var mayHaveArrivedTwice: Bool
 
     /// The number of rejected lines that the response does not identify.
@@ -46,8 +44,7 @@ package struct DeliveryResult: Equatable, Sendable {
     }
 }
 
-/// A destination's response as text for people. Never contains its URL, which may include the
-/// token.
+/// A destination's response as text for people. Never contains its URL, which may include the token.
 package struct ResponseSummary: Hashable, Sendable, CustomStringConvertible {
     package static let maxCharacters = 300
 
@@ -107,8 +104,7 @@ package enum FailureClass: String, CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// `true` if the sender itself caused the failure by sending too often, so that it must wait
-    /// longer.
+    /// `true` if the sender itself caused the failure by sending too often, so that it must wait longer.
     var isRateLimited: Bool {
         switch self {
         case .tooManyRequests: true

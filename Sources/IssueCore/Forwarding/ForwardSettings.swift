@@ -1,5 +1,4 @@
-/// When and in which batches records are sent (`[Forward]`). A rate or byte count of zero disables
-/// that limit.
+/// When and in which batches records are sent (`[Forward]`). A rate or byte count of zero disables that limit.
 package struct ForwardSettings: Hashable, Sendable {
     /// The maximum number of records in a batch.
     package var batchRecords: Int = 500
@@ -15,14 +14,13 @@ package struct ForwardSettings: Hashable, Sendable {
     package var requestTimeout: Duration = .seconds(30)
     /// The time for which a batch is retried before its records are given up.
     package var retryFor: Duration = .seconds(7 * 86_400)
-    /// The share of the send rate that old records may use, so that new records need not wait for
-    /// them.
+    /// The share of the send rate that old records may use, so that new records need not wait for them.
     package var backlogShare = Percentage(percent: 80)
     /// The maximum number of bytes sent per UTC day, before compression.
     package var dailyBytes: Int64 = 500 << 20
     package var compression = true
-    /// The maximum random delay before a batch left by a crash is sent, so that a crash loop does
-    /// not hammer the destination.
+    /// The maximum random delay before a batch left by a crash is sent, so that a crash loop does not hammer the
+    /// destination.
     package var resumeDelay: Duration = .seconds(5)
 
     package init() {}

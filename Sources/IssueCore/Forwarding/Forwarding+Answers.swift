@@ -19,8 +19,8 @@ extension Forwarding {
             }
             return act(on: answer.verdict, unit: unit, at: now)
         case .stopped:
-            // The response arrived after the shutdown. The store still holds the batch, so nothing
-            // is lost: the next start sends it again.
+            // The response arrived after the shutdown. The store still holds the batch, so nothing is lost: the next
+            // start sends it again.
             return .none
         case .idle, .batching, .preparing, .waiting, .paused, .settling:
             preconditionFailure("A response arrived in a state without a request")
@@ -99,8 +99,7 @@ extension Forwarding {
         }
     }
 
-    /// Records that the destination does not accept records now, and discards what depended on the
-    /// opposite.
+    /// Records that the destination does not accept records now, and discards what depended on the opposite.
     private mutating func markUnavailable(failing failure: FailureClass?) {
         isAcceptingRecords = false
         failing = failure

@@ -21,8 +21,8 @@ extension Forwarding {
         return unacknowledged
     }
 
-    /// Returns the outcomes of the current batch so far if other lines have none yet, for storing
-    /// them early. Nil if there are none.
+    /// Returns the outcomes of the current batch so far if other lines have none yet, for storing them early. Nil if
+    /// there are none.
     package mutating func takeUnstored() -> (batch: BatchID, outcome: BatchOutcome)? {
         current?.bisection.takeBack()
         guard let current, current.bisection.isUnderWay else { return nil }
@@ -136,8 +136,8 @@ extension Forwarding {
 
     /// Continues with the preempted batch.
     ///
-    /// - Parameter isAnswered: `true` if the other batch was finished, so the destination is
-    ///   reachable and accepts the credential.
+    /// - Parameter isAnswered: `true` if the other batch was finished, so the destination is reachable and accepts the
+    ///   credential.
     mutating func resumePreempted(isAnswered: Bool, at now: MonotonicInstant) -> NextAction {
         current = preempted
         preempted = nil
@@ -184,8 +184,7 @@ extension Forwarding {
     }
 }
 
-/// Decides when pending records are sent: when there are enough of them, or when they have waited
-/// long enough.
+/// Decides when pending records are sent: when there are enough of them, or when they have waited long enough.
 package struct BatchPlanner: Equatable, Sendable {
     package enum Plan: Equatable, Sendable {
         case send

@@ -2,15 +2,13 @@ package import IssueProtocol
 
 /// The state machine of one destination's forwarder, without network, store and clock.
 ///
-/// There is one batch at a time. It is stored before its first request, and its outcome is stored
-/// after its last one. In between the store holds the batch, so a stop or a crash at any point
-/// means that it is sent again. A batch that cannot be finished may be preempted by a batch of
-/// critical or new records.
+/// There is one batch at a time. It is stored before its first request, and its outcome is stored after its last one.
+/// In between the store holds the batch, so a stop or a crash at any point means that it is sent again. A batch that
+/// cannot be finished may be preempted by a batch of critical or new records.
 package struct Forwarding: Sendable {
     enum State: Equatable {
         case idle
-        /// Records are pending, but they have not waited long enough or the send rate does not
-        /// allow them yet.
+        /// Records are pending, but they have not waited long enough or the send rate does not allow them yet.
         case batching(until: MonotonicInstant, isPaced: Bool)
         /// The caller builds and stores a batch.
         case preparing
@@ -42,15 +40,14 @@ package struct Forwarding: Sendable {
 
     package static let firstProbeDelay: Duration = .seconds(60)
     package static let maxProbeDelay: Duration = .seconds(900)
-    /// The time after which a destination that keeps refusing the majority of lines is considered
-    /// to be at fault.
+    /// The time after which a destination that keeps refusing the majority of lines is considered to be at fault.
     package static let bisectionTimeout: Duration = .seconds(300)
     /// The maximum number of requests for parts of a batch before their outcomes are stored.
     package static let maxUnstoredRequests = 64
     /// The age from which pending records count as backlog.
     package static let freshness: Duration = .seconds(60)
-    /// The interval at which one retry in an outage gets the full request timeout. Otherwise a
-    /// destination that is only slow would be cut off forever.
+    /// The interval at which one retry in an outage gets the full request timeout. Otherwise a destination that is only
+    /// slow would be cut off forever.
     package static let fullTimeoutInterval: Duration = .seconds(600)
 
     let settings: ForwardSettings
@@ -91,8 +88,7 @@ package struct Forwarding: Sendable {
 
     /// - Parameters:
     ///   - settings: The destination's settings.
-    ///   - pacer: The pacer of the last run, so that a restart does not allow another burst; nil
-    ///     for a new one.
+    ///   - pacer: The pacer of the last run, so that a restart does not allow another burst; nil for a new one.
     ///   - now: The current time.
     package init(settings: ForwardSettings, pacer: SendPacer? = nil, at now: MonotonicInstant) {
         self.settings = settings
@@ -180,8 +176,7 @@ package struct Forwarding: Sendable {
     ///
     /// - Parameters:
     ///   - pending: The current counts of pending records.
-    ///   - rest: The lines without an outcome, stored as a batch of their own; nil if none are
-    ///     left.
+    ///   - rest: The lines without an outcome, stored as a batch of their own; nil if none are left.
     ///   - now: The current time.
     /// - Returns: The action the caller must perform.
     package mutating func settled(
@@ -280,18 +275,16 @@ extension Forwarding {
         package var range: Range<Int>
         /// `true` if the request consists of one line in truncated form.
         package var isCut = false
-        /// `true` if the destination is paused. The credential must be read again before the
-        /// request.
+        /// `true` if the destination is paused. The credential must be read again before the request.
         package var rereadsCredential = false
-        /// The timeout of the request, shortened because the destination may be down; nil for the
-        /// configured one.
+        /// The timeout of the request, shortened because the destination may be down; nil for the configured one.
         package var timeLimit: Duration?
     }
 
     /// The action after an event other than a response.
     package enum NextAction: Equatable, Sendable {
-        /// Scan the log, evaluate the records and store a batch of at most this size. Then call
-        /// `batchStored` or `nothingToSend`.
+        /// Scan the log, evaluate the records and store a batch of at most this size. Then call `batchStored` or
+        /// `nothingToSend`.
         case build(BatchLimit)
         /// Build a batch of priority records only. The current batch is preempted.
         case preempt(BatchLimit)
@@ -312,8 +305,7 @@ extension Forwarding {
         case cut(line: Int, thenSend: Shipment)
         /// Store the progress and wait.
         case wait(until: MonotonicInstant, RetryProgress)
-        /// Store the progress, read the credential again, log the pause, and send a probe at this
-        /// time.
+        /// Store the progress, read the credential again, log the pause, and send a probe at this time.
         case pause(PauseReason, until: MonotonicInstant, RetryProgress)
         /// Stop. The batch remains in the store and the next start sends it again.
         case stop
@@ -325,8 +317,7 @@ extension Forwarding {
         case stop
         /// A request is in flight. Its response completes the stop.
         case awaitAnswer
-        /// Something is being stored. `batchStored`, `nothingToSend` or `settled` completes the
-        /// stop.
+        /// Something is being stored. `batchStored`, `nothingToSend` or `settled` completes the stop.
         case awaitStore
     }
 }

@@ -1,15 +1,14 @@
-/// The delay between one attempt and the next: random, up to a limit that doubles with each
-/// failure, so that many senders do not return at the same time.
+/// The delay between one attempt and the next: random, up to a limit that doubles with each failure, so that many
+/// senders do not return at the same time.
 ///
-/// A destination that asks the sender to slow down gets long delays. In an outage the destination
-/// is probed every few seconds however long it lasts, since a probe costs one line and shows the
-/// end of the outage immediately.
+/// A destination that asks the sender to slow down gets long delays. In an outage the destination is probed every few
+/// seconds however long it lasts, since a probe costs one line and shows the end of the outage immediately.
 package struct RetrySchedule: Equatable, Sendable {
     package static let base: Duration = .seconds(1)
     /// The maximum delay for a destination that asks the sender to slow down.
     package static let cap: Duration = .seconds(300)
-    /// The maximum delay between two attempts in an outage. Together with the duration of the
-    /// attempt it is less than five seconds.
+    /// The maximum delay between two attempts in an outage. Together with the duration of the attempt it is less than
+    /// five seconds.
     package static let outageCap: Duration = .milliseconds(4500)
     /// The timeout of an attempt in an outage.
     package static let probeLimit: Duration = .seconds(4)
@@ -45,8 +44,8 @@ package struct RetrySchedule: Equatable, Sendable {
             return now.advanced(by: max(ceiling * unit, min(retryAfter, Self.maxRetryAfter)))
         }
         guard !failure.isRateLimited else { return max(least, now.advanced(by: ceiling * unit)) }
-        // Measured from the start of the request; otherwise one that hangs would delay the next.
-        // Once it is clear that this is an outage, the delay is at least half the maximum.
+        // Measured from the start of the request; otherwise one that hangs would delay the next. Once it is clear that
+        // this is an outage, the delay is at least half the maximum.
         let drawn = ceiling < cap ? ceiling * unit : ceiling * ((1 + unit) / 2)
         return max(least, begun.advanced(by: drawn))
     }
@@ -56,8 +55,7 @@ package struct RetrySchedule: Equatable, Sendable {
     }
 }
 
-/// Measures how long a batch has been retried without success. Stopped while the destination is
-/// paused.
+/// Measures how long a batch has been retried without success. Stopped while the destination is paused.
 struct RetryStopwatch: Equatable, Sendable {
     private var before: Duration = .zero
     private var runningSince: MonotonicInstant?
@@ -80,13 +78,11 @@ struct RetryStopwatch: Equatable, Sendable {
     }
 }
 
-/// The retry state of a batch. It is stored, so that a restart neither resets the failures nor
-/// restarts `RetryFor=`.
+/// The retry state of a batch. It is stored, so that a restart neither resets the failures nor restarts `RetryFor=`.
 package struct RetryProgress: Equatable, Sendable {
     /// The number of consecutive failures.
     package var attempts: Int
-    /// The part of `RetryFor=` that has elapsed, without the time in which the destination was
-    /// paused.
+    /// The part of `RetryFor=` that has elapsed, without the time in which the destination was paused.
     package var spent: Duration
 
     package init(attempts: Int = 0, spent: Duration = .zero) {
@@ -95,8 +91,7 @@ package struct RetryProgress: Equatable, Sendable {
     }
 }
 
-/// Sends single lines in an outage, and lets the size of requests grow again step by step
-/// afterwards.
+/// Sends single lines in an outage, and lets the size of requests grow again step by step afterwards.
 package struct CircuitBreaker: Equatable, Sendable {
     private enum State: Equatable {
         case closed(failures: Int)
@@ -128,8 +123,8 @@ package struct CircuitBreaker: Equatable, Sendable {
 
     /// Records a failed request.
     ///
-    /// - Parameter opens: `true` if a single failure of this kind opens the breaker, because
-    ///   another could take the full request timeout.
+    /// - Parameter opens: `true` if a single failure of this kind opens the breaker, because another could take the
+    ///   full request timeout.
     package mutating func failed(opens: Bool = false) {
         switch state {
         case .closed(let failures):

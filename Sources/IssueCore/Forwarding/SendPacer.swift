@@ -2,11 +2,10 @@ package import IssueProtocol
 
 /// Limits the send rate in records, in real time. After an outage the backlog is sent at this rate.
 ///
-/// It counts records and not requests, because services count records when they detect abuse, and
-/// one request may hold one record or five hundred. Records that are sent again count again. Old
-/// records additionally have a bucket of their own with their share of rate and burst. The rate is
-/// halved when the destination asks the sender to slow down, at least to a tenth. It recovers by a
-/// twentieth of the full rate for each minute without such a response.
+/// It counts records and not requests, because services count records when they detect abuse, and one request may hold
+/// one record or five hundred. Records that are sent again count again. Old records additionally have a bucket of their
+/// own with their share of rate and burst. The rate is halved when the destination asks the sender to slow down, at
+/// least to a tenth. It recovers by a twentieth of the full rate for each minute without such a response.
 package struct SendPacer: Equatable, Sendable {
     package enum Pace: Equatable, Sendable {
         /// This many records may be sent now.
@@ -97,8 +96,7 @@ package struct SendPacer: Equatable, Sendable {
         return .wait(until: now.advanced(by: .milliseconds(Int64(min(seconds * 1000, Self.longestWait)) + 1)))
     }
 
-    /// Takes sent records from the level. A batch that is sent again may exceed it; the following
-    /// batches then wait.
+    /// Takes sent records from the level. A batch that is sent again may exceed it; the following batches then wait.
     package mutating func sent(_ count: Int, isBacklog: Bool = false, at now: MonotonicInstant) {
         guard !rate.isUnlimited else { return }
         settle(at: now)
@@ -146,9 +144,9 @@ package struct SendPacer: Equatable, Sendable {
 
 /// The bytes sent in the current UTC day, and the users they were sent for, against a daily limit.
 ///
-/// A user may have used a multiple of the bytes that are left. An eighth of the limit is reserved
-/// for users who have used almost nothing (a 512th), which suffices for 64 of them whatever others
-/// do. A tenth is reserved for system users.
+/// A user may have used a multiple of the bytes that are left. An eighth of the limit is reserved for users who have
+/// used almost nothing (a 512th), which suffices for 64 of them whatever others do. A tenth is reserved for system
+/// users.
 package struct DailyBudget: Equatable, Sendable {
     /// How much of their share of the day's bytes a user has used.
     package enum State: Equatable, Sendable {
@@ -161,11 +159,11 @@ package struct DailyBudget: Equatable, Sendable {
     }
 
     private static let day: Int64 = 86_400_000
-    /// The maximum number of users remembered. Above it, the user with the smallest use is
-    /// forgotten; their use still counts in `charged`.
+    /// The maximum number of users remembered. Above it, the user with the smallest use is forgotten; their use still
+    /// counts in `charged`.
     private static let maxUsers = 256
-    /// The limits of the states, as multiples of the bytes left. They let a single user have 62 %,
-    /// 68 % and 72 % of a whole day.
+    /// The limits of the states, as multiples of the bytes left. They let a single user have 62 %, 68 % and 72 % of a
+    /// whole day.
     private static let (plenty, scarce, critical): (Int64, Int64, Int64) = (4, 8, 16)
 
     private let limit: Int64
@@ -228,8 +226,8 @@ package struct DailyBudget: Equatable, Sendable {
     /// Returns the budget of the day of `now`. Nothing is used if that is another day.
     package func today(at now: IssueTimestamp) -> DailyBudget {
         let today = Self.day(of: now)
-        // A day that differs in either direction: a clock that was once a year ahead must not block
-        // the destination for a year.
+        // A day that differs in either direction: a clock that was once a year ahead must not block the destination for
+        // a year.
         return today == day ? self : DailyBudget(limit: limit, day: today)
     }
 
@@ -292,8 +290,7 @@ struct AdaptiveBodyLimit: Equatable, Sendable {
 
 /// Orders entries of many users in turns.
 package enum RoundRobinOrder {
-    /// Returns the indexes of all entries: the first entry of each user, then the second of each,
-    /// and so on.
+    /// Returns the indexes of all entries: the first entry of each user, then the second of each, and so on.
     ///
     /// In each round, entries of system users come first. Otherwise the order is unchanged.
     ///

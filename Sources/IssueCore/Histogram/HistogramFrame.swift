@@ -2,9 +2,8 @@ package import IssueProtocol
 
 /// The range of minutes that a histogram covers, and its division into buckets.
 ///
-/// Counts are stored per minute, so buckets consist of whole minutes, and the minutes in which the
-/// time range starts and ends are included. Buckets are aligned to 1970-01-01: hours are full
-/// hours, and days begin at midnight UTC.
+/// Counts are stored per minute, so buckets consist of whole minutes, and the minutes in which the time range starts
+/// and ends are included. Buckets are aligned to 1970-01-01: hours are full hours, and days begin at midnight UTC.
 package struct HistogramFrame: Equatable, Sendable {
     /// The maximum number of buckets in one query.
     package static let maxBuckets = 1000
@@ -23,8 +22,7 @@ package struct HistogramFrame: Equatable, Sendable {
     ///   - since: The start of the time range; nil for `defaultSpan` before its end.
     ///   - until: The end of the time range; nil for `now`.
     ///   - now: The current wall time.
-    /// - Throws: `QueryLimits.Excess` if the width is not a number of whole minutes or there would
-    ///   be too many buckets.
+    /// - Throws: `QueryLimits.Excess` if the width is not a number of whole minutes or there would be too many buckets.
     package init(
         bucket: Duration, since: IssueTimestamp?, until: IssueTimestamp?, now: IssueTimestamp
     ) throws(QueryLimits.Excess) {

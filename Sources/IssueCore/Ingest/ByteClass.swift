@@ -21,8 +21,7 @@ enum ByteClass {
         }
     }
 
-    /// Returns the bytes at which a replaced part may begin or end, including all bytes that are
-    /// not ASCII.
+    /// Returns the bytes at which a replaced part may begin or end, including all bytes that are not ASCII.
     @inline(__always)
     static func marks(in bytes: ByteMask.Vector) -> ByteMask.Found {
         // The range from minus to colon contains the full stop, the slash and the digits.
@@ -73,8 +72,7 @@ enum ByteClass {
         }
     }
 
-    /// Returns `true` if the byte may occur before the at sign of a mailbox address. Covers the
-    /// common characters only.
+    /// Returns `true` if the byte may occur before the at sign of a mailbox address. Covers the common characters only.
     static func inMailbox(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

@@ -1,17 +1,14 @@
 package import IssueProtocol
 
-/// Computes the fingerprint that identifies an issue. It is the same on every host and for every
-/// user.
+/// Computes the fingerprint that identifies an issue. It is the same on every host and for every user.
 package enum Fingerprint {
-    /// The version of the rule below. A changed rule gets the next number, and existing groups keep
-    /// theirs.
+    /// The version of the rule below. A changed rule gets the next number, and existing groups keep theirs.
     package static let rule: Int64 = 1
 
-    /// Returns the fingerprint of a series: the sender's own if it gave one, otherwise sixteen
-    /// hexadecimal digits.
+    /// Returns the fingerprint of a series: the sender's own if it gave one, otherwise sixteen hexadecimal digits.
     ///
-    /// It covers the application, domain, code if given, module, the file's base name, function and
-    /// the message's template. It does not cover line numbers and stack frames.
+    /// It covers the application, domain, code if given, module, the file's base name, function and the message's
+    /// template. It does not cover line numbers and stack frames.
     package static func of(_ series: SeriesDescription, app: String) -> String {
         if let chosen = series.fingerprint, !chosen.isEmpty { return chosen }
         var hash = SipHash()
@@ -29,8 +26,7 @@ package enum Fingerprint {
 
     /// Returns the number that a group's id is made of.
     ///
-    /// It depends on user, application and fingerprint only, so the same group has the same id in a
-    /// new database.
+    /// It depends on user, application and fingerprint only, so the same group has the same id in a new database.
     package static func groupKey(uid: UInt32, app: String, fingerprint: String) -> UInt64 {
         var hash = SipHash(key0: 1)
         hash.append(UInt64(uid))
@@ -48,9 +44,9 @@ package enum Fingerprint {
 
 /// The common text of similar messages, with numbers, names and addresses replaced by placeholders.
 ///
-/// A placeholder is a single control character, so it cannot be confused with a sender's text. A
-/// message that contains control characters itself is stored whole in addition to its template. The
-/// replaced parts are stored in order, separated by `separator`, and restore the message exactly.
+/// A placeholder is a single control character, so it cannot be confused with a sender's text. A message that contains
+/// control characters itself is stored whole in addition to its template. The replaced parts are stored in order,
+/// separated by `separator`, and restore the message exactly.
 package enum MessageTemplate {
     /// The kind of text that was replaced.
     package enum Placeholder: UInt8, CaseIterable, Sendable {
@@ -77,8 +73,7 @@ package enum MessageTemplate {
     /// The byte between two parts. It never occurs in a message that is stored as parts.
     package static let separator: UInt8 = 0x1F
 
-    /// Appends a message's template to `template` and replaces the content of `parts` with the
-    /// parts left out.
+    /// Appends a message's template to `template` and replaces the content of `parts` with the parts left out.
     ///
     /// - Parameters:
     ///   - bytes: The bytes that contain the message.

@@ -2,13 +2,11 @@ import IssueProtocol
 
 /// Assigns numbers, counted from 0, to distinct byte strings (runs).
 ///
-/// Open addressing over a power of two of slots, at most half of them used. Runs are compared byte
-/// by byte, so correctness does not depend on the hash. A lookup probes at most `maxProbes` slots,
-/// more than random hashes ever need, so a sender of colliding runs cannot slow it down: an
-/// insertion beyond that replaces an older run.
+/// Open addressing over a power of two of slots, at most half of them used. Runs are compared byte by byte, so
+/// correctness does not depend on the hash. A lookup probes at most `maxProbes` slots, more than random hashes ever
+/// need, so a sender of colliding runs cannot slow it down: an insertion beyond that replaces an older run.
 struct InternTable: Sendable {
-    /// Everything needed to find a run in one place. With thousands of runs in turn, cache misses
-    /// are the main cost.
+    /// Everything needed to find a run in one place. With thousands of runs in turn, cache misses are the main cost.
     private struct Slot {
         var hash: UInt64 = 0
         var bytes = ByteRange.empty
@@ -39,8 +37,7 @@ struct InternTable: Sendable {
     /// The total size of the runs and their notes, in bytes.
     var byteCount: Int { bytes.count }
 
-    /// Returns the run that starts at an index, or nil if it is unknown. No run may be a prefix of
-    /// another one.
+    /// Returns the run that starts at an index, or nil if it is unknown. No run may be a prefix of another one.
     @inline(__always)
     func find(_ input: Span<UInt8>, at start: Int, hash: UInt64) -> Run? {
         guard !slots.isEmpty else { return nil }
@@ -71,8 +68,8 @@ struct InternTable: Sendable {
         return kept.word(at: start &+ 8)
     }
 
-    /// Notes a value for some bytes after a run that was inserted with room for them. A caller that
-    /// has found the run has the note in the cache too.
+    /// Notes a value for some bytes after a run that was inserted with room for them. A caller that has found the run
+    /// has the note in the cache too.
     mutating func note(_ value: UInt64, for input: Span<UInt8>, behind number: Int) {
         let start = ranges[number].upper
         let head: InlineArray<2, UInt64> = [UInt64(truncatingIfNeeded: input.count), value]
@@ -146,8 +143,7 @@ struct InternTable: Sendable {
 
 /// Assigns numbers, counted from 0, to ids in the order of their first occurrence.
 ///
-/// It is called for each record while a commit waits, so a lookup is one probe in a table that is
-/// at most half full.
+/// It is called for each record while a commit waits, so a lookup is one probe in a table that is at most half full.
 package struct IDInterner<ID: Identifier> {
     /// The ids, indexed by their numbers.
     @usableFromInline
@@ -191,8 +187,7 @@ package struct IDInterner<ID: Identifier> {
     }
 }
 
-/// SipHash-2-4 (Aumasson and Bernstein, 2012), the hash for stored values. It is the same on every
-/// host.
+/// SipHash-2-4 (Aumasson and Bernstein, 2012), the hash for stored values. It is the same on every host.
 package struct SipHash: Sendable {
     private var v0: UInt64
     private var v1: UInt64
@@ -220,8 +215,8 @@ package struct SipHash: Sendable {
         for byte in bytes { append(byte) }
     }
 
-    /// A separate overload, because the generic form is not specialised across modules and takes
-    /// ten times as long there.
+    /// A separate overload, because the generic form is not specialised across modules and takes ten times as long
+    /// there.
     package mutating func append(_ bytes: [UInt8]) { append(bytes.span) }
 
     private mutating func append(_ span: Span<UInt8>) {
@@ -248,8 +243,8 @@ package struct SipHash: Sendable {
         count &+= 8
     }
 
-    /// Appends a text preceded by its length, so that two consecutive texts cannot be confused with
-    /// two others. Nil differs from an empty text.
+    /// Appends a text preceded by its length, so that two consecutive texts cannot be confused with two others. Nil
+    /// differs from an empty text.
     package mutating func append(field: String?) {
         guard let field else { return append(UInt64.max) }
         append(UInt64(field.utf8.count))

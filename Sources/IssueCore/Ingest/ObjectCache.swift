@@ -2,8 +2,7 @@ import IssueProtocol
 
 /// A cache of decoded source and application objects, keyed by their JSON text.
 ///
-/// A program sends the same few objects again and again, and comparing their bytes costs a tenth of
-/// decoding them.
+/// A program sends the same few objects again and again, and comparing their bytes costs a tenth of decoding them.
 struct ObjectCache: Sendable {
     /// An object found in the cache.
     struct CachedObject {
@@ -44,8 +43,8 @@ struct ObjectCache: Sendable {
     /// The fields of an object.
     subscript(number: Int) -> ObjectFields { fields[number] }
 
-    /// A serial number of an object that is never reused, unlike its number, which is reused after
-    /// the cache was cleared.
+    /// A serial number of an object that is never reused, unlike its number, which is reused after the cache was
+    /// cleared.
     @inline(__always)
     func serial(of number: Int) -> UInt64 { firstSerial &+ UInt64(truncatingIfNeeded: number) }
 
@@ -69,8 +68,8 @@ struct ObjectCache: Sendable {
             room: container == .source ? InternTable.noteHeaderSize + Self.maxExpected : 0)
     }
 
-    /// Returns the number of the last series of a source if it has this key and the generation is
-    /// current, otherwise nil.
+    /// Returns the number of the last series of a source if it has this key and the generation is current, otherwise
+    /// nil.
     @inline(__always)
     func expected(_ key: Span<UInt8>, from source: Int, generation: UInt32) -> UInt32? {
         guard let note = table.note(for: key, behind: source), UInt32(truncatingIfNeeded: note >> 32) == generation
@@ -101,8 +100,8 @@ struct ObjectCache: Sendable {
 
     /// Returns the hash of an object.
     ///
-    /// The end of an object is unknown before it is decoded. The hash therefore covers the bytes up
-    /// to the first closing brace, and at most `maxBytes`.
+    /// The end of an object is unknown before it is decoded. The hash therefore covers the bytes up to the first
+    /// closing brace, and at most `maxBytes`.
     @inline(__always)
     private func hash(_ input: Span<UInt8>, at start: Int, _ container: RecordContainer) -> UInt64 {
         var hash = seed ^ (container == .app ? 0x9E37_79B9_7F4A_7C15 : 0xE703_7ED1_A0B4_28DB)
@@ -131,8 +130,7 @@ struct ObjectFields: Sendable {
 enum ObjectReading: Sendable {
     /// The record has none.
     case absent
-    /// It starts at `start` and is in the cache. Its fields may not have been copied to the record
-    /// yet.
+    /// It starts at `start` and is in the cache. Its fields may not have been copied to the record yet.
     case known(number: Int, start: Int)
     /// Its fields were decoded into the record and are not in the cache.
     case read

@@ -2,8 +2,8 @@ import IssueProtocol
 
 /// Collects the posting lists and counts of the range of ids that is still being filled.
 ///
-/// They are written once when the range closes, never once per record. Until then a few numbers per
-/// record are kept here. After a restart, they are rebuilt from the rows of the open range.
+/// They are written once when the range closes, never once per record. Until then a few numbers per record are kept
+/// here. After a restart, they are rebuilt from the rows of the open range.
 package struct OpenRange: Sendable {
     /// The data kept for each record.
     private struct Entry {
@@ -132,8 +132,8 @@ package struct OpenRange: Sendable {
     }
 }
 
-/// The posting lists and counts of a range. Stored in flat arrays, since thousands of series may
-/// share a range while a commit waits.
+/// The posting lists and counts of a range. Stored in flat arrays, since thousands of series may share a range while a
+/// commit waits.
 package struct RangePostings: Equatable, Sendable {
     /// The records of one series in a range.
     package struct Posting: Equatable, Sendable {
@@ -217,11 +217,10 @@ package struct RangePostings: Equatable, Sendable {
     }
 }
 
-/// A posting list: the ids of a series in a range, stored as differences. One id takes one or two
-/// bytes.
+/// A posting list: the ids of a series in a range, stored as differences. One id takes one or two bytes.
 ///
-/// Each difference is a variable-length integer (LEB128): groups of seven bits, lowest first; all
-/// bytes but the last have the high bit set.
+/// Each difference is a variable-length integer (LEB128): groups of seven bits, lowest first; all bytes but the last
+/// have the high bit set.
 package enum PostingList {
     /// Appends a number as LEB128.
     @inlinable @inline(__always)
@@ -234,8 +233,8 @@ package enum PostingList {
         output.append(UInt8(truncatingIfNeeded: rest))
     }
 
-    /// Reads the number at an index and moves the index past it. Nil if the bytes end early or the
-    /// number exceeds 64 bits.
+    /// Reads the number at an index and moves the index past it. Nil if the bytes end early or the number exceeds 64
+    /// bits.
     package static func number(in bytes: Span<UInt8>, at index: inout Int) -> UInt64? {
         var value: UInt64 = 0
         var shift: UInt64 = 0

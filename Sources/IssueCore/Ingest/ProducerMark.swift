@@ -1,10 +1,9 @@
 import IssueProtocol
 
-/// The daemon's memory of one client process. A call that is resent after a lost receipt is
-/// therefore not stored twice.
+/// The daemon's memory of one client process. A call that is resent after a lost receipt is therefore not stored twice.
 ///
-/// A client numbers its records. All numbers up to the mark have been received. For the last calls
-/// the ids of their records are known too.
+/// A client numbers its records. All numbers up to the mark have been received. For the last calls the ids of their
+/// records are known too.
 package struct ProducerMark: Equatable, Sendable {
     /// A call whose records were stored or rejected.
     package struct Call: Equatable, Sendable {
@@ -53,8 +52,7 @@ package struct ProducerMark: Equatable, Sendable {
         case fresh
         /// All of them were received before, and the result of at least one is still known.
         case resend([PastResult])
-        /// The first records were received before; there is one result for each. The others are
-        /// new.
+        /// The first records were received before; there is one result for each. The others are new.
         case straddles([PastResult])
         /// All of them were received before, and no result is known any longer.
         case forgotten
@@ -62,8 +60,7 @@ package struct ProducerMark: Equatable, Sendable {
 
     /// The maximum number of calls remembered. A client may have this many calls in flight.
     package static let maxCalls = 64
-    /// The maximum number of records per call that are looked up. The socket accepts no longer
-    /// calls.
+    /// The maximum number of records per call that are looked up. The socket accepts no longer calls.
     package static let maxRecords: Int64 = 1 << 20
 
     /// The highest sequence number received.
@@ -146,8 +143,8 @@ extension ProducerMark {
         for _ in 0..<count {
             guard let sequence = Self.number(from: &rest), let length = Self.number(from: &rest), length > 0,
                 let row = Self.number(from: &rest), let rejected = Self.number(from: &rest),
-                // Each number takes at least one byte, so a corrupt count cannot allocate more
-                // memory than the input has.
+                // Each number takes at least one byte, so a corrupt count cannot allocate more memory than the input
+                // has.
                 (0...Int64(rest.count)).contains(rejected)
             else { return nil }
             var call = Call(
@@ -167,8 +164,8 @@ extension ProducerMark {
         self.calls = calls
     }
 
-    /// Appends a number in groups of seven bits, lowest first, zigzag-encoded so that small
-    /// negative numbers are short too.
+    /// Appends a number in groups of seven bits, lowest first, zigzag-encoded so that small negative numbers are short
+    /// too.
     private static func append(_ number: Int64, to bytes: inout [UInt8]) {
         var rest = UInt64(bitPattern: (number << 1) ^ (number >> 63))
         while rest >= 0x80 {
@@ -202,8 +199,7 @@ package struct ProducerID: Hashable, Sendable {
         self.low = low
     }
 
-    /// Parses a UUID in the form of RFC 9562, in upper or lower case. Nil if the text is not a
-    /// UUID.
+    /// Parses a UUID in the form of RFC 9562, in upper or lower case. Nil if the text is not a UUID.
     package init?(_ text: String) {
         let bytes = Array(text.utf8)
         self.init(bytes.span, from: 0, to: bytes.count)
@@ -239,8 +235,7 @@ package struct ProducerReader: Sendable {
 
     package init() {}
 
-    /// Returns the producer named by a UUID in a range of bytes, or nil if the bytes are not a
-    /// UUID.
+    /// Returns the producer named by a UUID in a range of bytes, or nil if the bytes are not a UUID.
     package mutating func id(_ bytes: Span<UInt8>, from start: Int, to end: Int) -> ProducerID? {
         guard end - start == 36 else { return nil }
         // 36 bytes are five words; the last two overlap.

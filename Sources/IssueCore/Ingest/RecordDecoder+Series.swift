@@ -16,8 +16,8 @@ extension RecordDecoder {
 
     /// Gives the batch a new copy of the directory if its copy lacks series of its records.
     ///
-    /// Called once for many records: after a copy, the first series that is added copies the
-    /// directory's tail, which costs as much as adding many others.
+    /// Called once for many records: after a copy, the first series that is added copies the directory's tail, which
+    /// costs as much as adding many others.
     @inline(__always)
     package mutating func complete(_ batch: inout RecordBatch) {
         guard lacksSeries else { return }
@@ -71,8 +71,7 @@ extension RecordDecoder {
         batch.directory.generation != series.directory.generation
     }
 
-    /// Gives the batch a copy of the current directory. If that is a new one, its records are
-    /// renumbered.
+    /// Gives the batch a copy of the current directory. If that is a new one, its records are renumbered.
     private mutating func turn(_ batch: inout RecordBatch) {
         if isRenumbered(batch) {
             for index in batch.records.indices {
@@ -85,8 +84,7 @@ extension RecordDecoder {
 
     // MARK: Keys
 
-    /// Returns the number that represents a source or an application in a short key. Nil if it is
-    /// not in the cache.
+    /// Returns the number that represents a source or an application in a short key. Nil if it is not in the cache.
     @inline(__always)
     private mutating func serial(of reading: ObjectReading) -> UInt64? {
         switch reading {
@@ -96,8 +94,8 @@ extension RecordDecoder {
         }
     }
 
-    /// Writes a short key, which identifies the series as long as the cached sources and
-    /// applications keep their serials.
+    /// Writes a short key, which identifies the series as long as the cached sources and applications keep their
+    /// serials.
     ///
     ///     short ::= head code source app lengths domain fingerprint template
     ///
@@ -150,8 +148,8 @@ extension RecordDecoder {
     }
 }
 
-/// The numbers of recently used series, by short keys. A short key contains the record's own part
-/// of the series key and the serials of its source and application.
+/// The numbers of recently used series, by short keys. A short key contains the record's own part of the series key and
+/// the serials of its source and application.
 struct SeriesKeyCache: Sendable {
     private static let maxShortBytes = 8 << 20
 
@@ -208,14 +206,12 @@ struct SeriesKeyCache: Sendable {
     }
 }
 
-/// The series that the records of a batch refer to by number: four bytes per record instead of a
-/// whole key.
+/// The series that the records of a batch refer to by number: four bytes per record instead of a whole key.
 ///
-/// The decoder adds to it and gives each batch a copy. Adding a key to a copied directory copies only
-/// `tail`, which is short; the list of full chunks is copied once for each chunk.
+/// The decoder adds to it and gives each batch a copy. Adding a key to a copied directory copies only `tail`, which is
+/// short; the list of full chunks is copied once for each chunk.
 package struct SeriesDirectory: Sendable {
-    /// The identity of a numbering. A directory and all its copies share it, whatever was added
-    /// since.
+    /// The identity of a numbering. A directory and all its copies share it, whatever was added since.
     package final class Identity: Sendable {}
 
     static let maxSeries = 32_768

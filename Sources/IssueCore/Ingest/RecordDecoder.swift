@@ -1,11 +1,9 @@
 package import IssueProtocol
 
-/// Decodes a record's JSON into the form in which it is stored, without allocating objects or
-/// strings per record.
+/// Decodes a record's JSON into the form in which it is stored, without allocating objects or strings per record.
 ///
-/// Reused for all records of a thread: its scratch buffers grow to the size needed and are kept.
-/// All methods are `mutating`, even those that change nothing, because a non-mutating call would
-/// copy the decoder.
+/// Reused for all records of a thread: its scratch buffers grow to the size needed and are kept. All methods are
+/// `mutating`, even those that change nothing, because a non-mutating call would copy the decoder.
 package struct RecordDecoder: Sendable {
     package let limits: RecordLimits
     var members = RecordMemberTable()
@@ -37,10 +35,8 @@ package struct RecordDecoder: Sendable {
 
     /// Decodes the next record and adds it to a batch.
     ///
-    /// - Returns: Why the record was not added, or nil if it was added. In both cases the scanner
-    ///   is after the record.
-    /// - Throws: `JSONError` if the bytes are not valid JSON. The scanner must not be used any
-    ///   further.
+    /// - Returns: Why the record was not added, or nil if it was added. In both cases the scanner is after the record.
+    /// - Throws: `JSONError` if the bytes are not valid JSON. The scanner must not be used any further.
     package mutating func decode(
         _ scanner: inout JSONScanner, into batch: inout RecordBatch
     ) throws(JSONError) -> RecordRejection? {
@@ -173,8 +169,7 @@ extension RecordDecoder {
                         continue
                     }
                     guard let found = members.member(scanner.key(text), in: container) else {
-                        // Unknown members are skipped: they may belong to a later version of the
-                        // protocol.
+                        // Unknown members are skipped: they may belong to a later version of the protocol.
                         _ = try scanner.skipValue()
                         continue
                     }
@@ -271,8 +266,8 @@ extension RecordDecoder {
         return try scanner.skipValue()
     }
 
-    /// Returns the range of an array of objects, which is stored verbatim. Checks the types of the
-    /// members that readers use.
+    /// Returns the range of an array of objects, which is stored verbatim. Checks the types of the members that readers
+    /// use.
     private mutating func objects(
         in scanner: inout JSONScanner, passing member: (inout Self, JSONKey, inout JSONScanner) throws -> Void
     ) throws -> Range<Int> {

@@ -76,8 +76,8 @@ struct RecordFields: Sendable {
         if inDevelopment { flags.insert(.inDevelopment) } else { flags.remove(.inDevelopment) }
     }
 
-    /// Returns the fields of a source or an application that starts at an index. Nil if it must not
-    /// be cached because a text has escapes.
+    /// Returns the fields of a source or an application that starts at an index. Nil if it must not be cached because a
+    /// text has escapes.
     func object(_ container: RecordContainer, from start: Int) -> ObjectFields? {
         var object = ObjectFields()
         let indexes = container.texts
@@ -230,8 +230,7 @@ enum RecordMember: UInt8, CaseIterable, Sendable {
 
 /// Finds a record's member by its key, usually with one comparison.
 ///
-/// A program always writes the members in the same order, so the expected next member is tried
-/// first.
+/// A program always writes the members in the same order, so the expected next member is tried first.
 struct RecordMemberTable: Sendable {
     private struct Slot {
         var key: JSONKey
@@ -268,8 +267,7 @@ struct RecordMemberTable: Sendable {
         last = Self.beginning
     }
 
-    /// Skips the next key if it is the expected one, and returns its member. Nil if it is another
-    /// key.
+    /// Skips the next key if it is the expected one, and returns its member. Nil if it is another key.
     @inline(__always)
     mutating func skipExpectedKey(_ scanner: inout JSONScanner, in container: RecordContainer) -> RecordMember? {
         guard let literal = followers[last].literal, followers[last].container == container,
@@ -355,8 +353,7 @@ package struct RecordLimits: Equatable, Sendable {
     package var keys = 256
     /// The maximum number of records in one call.
     package var recordsPerCall = 1000
-    /// The number of bytes of a message that its template covers. The rest is not part of the
-    /// fingerprint.
+    /// The number of bytes of a message that its template covers. The rest is not part of the fingerprint.
     package var templateBytes = 1024
 
     package init() {}
@@ -402,8 +399,8 @@ struct TimeReader: Sendable {
     private var writtenMinute: (UInt64, UInt64) = (0, 0)
     private var minute: Int64 = 0
 
-    /// Returns the milliseconds since 1970-01-01 UTC of an RFC 3339 text in a range of bytes. Nil
-    /// if it is not a valid time.
+    /// Returns the milliseconds since 1970-01-01 UTC of an RFC 3339 text in a range of bytes. Nil if it is not a valid
+    /// time.
     mutating func milliseconds(_ bytes: Span<UInt8>, from start: Int, to end: Int) -> Int64? {
         // The most common form: 2026-11-21T10:00:00.123Z.
         guard end - start == 24, let offset = Self.withinMinute(bytes.word(at: start + 16)) else {

@@ -2,8 +2,8 @@ package import IssueProtocol
 
 /// The id of a stored record: the store that assigned it, and the record's row id.
 ///
-/// As text it is twelve characters for the store, a hyphen and the row id, in Crockford's base 32
-/// (without i, l, o and u, so that it can be read aloud). Clients treat it as opaque.
+/// As text it is twelve characters for the store, a hyphen and the row id, in Crockford's base 32 (without i, l, o and
+/// u, so that it can be read aloud). Clients treat it as opaque.
 package struct RecordID: Hashable, Sendable {
     /// The unique id of the store, in 60 bits.
     package var store: UInt64
@@ -38,8 +38,7 @@ package struct RecordID: Hashable, Sendable {
         output.append(UInt8(ascii: "-"))
     }
 
-    /// The number of consecutive rows whose ids differ only in the last digit, starting at a
-    /// multiple of this number.
+    /// The number of consecutive rows whose ids differ only in the last digit, starting at a multiple of this number.
     package static let rowsPerPrefix: Int64 = 32
 
     /// Appends a number in the form of the part of an id that follows the store's prefix.

@@ -1,7 +1,7 @@
 import IssueProtocol
 
-/// The description of a series as bytes. Equal descriptions have equal keys, so that a series can
-/// be found with one lookup.
+/// The description of a series as bytes. Equal descriptions have equal keys, so that a series can be found with one
+/// lookup.
 ///
 ///     key     ::= head integer*4 lengths*5 byte*
 ///     head    ::= UInt64       ; flags in bits 0 to 15, severity in bits 16 to 23, zero in bits 24 to 31,
@@ -9,8 +9,8 @@ import IssueProtocol
 ///     integer ::= Int64        ; code, build, line, column
 ///     lengths ::= UInt32*2     ; of the texts in order; 0xFFFFFFFF: absent
 ///
-/// Numbers are little-endian. The texts are, in this order: application, version, environment,
-/// platform, network, domain, file, function, module, fingerprint. The template follows them.
+/// Numbers are little-endian. The texts are, in this order: application, version, environment, platform, network,
+/// domain, file, function, module, fingerprint. The template follows them.
 package enum SeriesKey {
     package struct Flags: OptionSet, Sendable {
         package let rawValue: UInt16

@@ -35,8 +35,8 @@ struct TemplateReader: ~Escapable {
         // A path may have included the start of an address.
         if mailbox.start < first { mailbox = mailbox(from: first) }
         while true {
-            // Scan beyond the end of the message as far as there are bytes, instead of scanning the
-            // last bytes one by one.
+            // Scan beyond the end of the message as far as there are bytes, instead of scanning the last bytes one by
+            // one.
             position = bytes.scan(from: position, to: bytes.count) { ByteClass.marks(in: $0) }
             if position >= mailbox.start, mailbox.start < end { return takeMailbox() }
             guard position < end else { return nil }
@@ -61,8 +61,8 @@ struct TemplateReader: ~Escapable {
         return token
     }
 
-    /// Handles a run of letters that ends here. A UUID or hexadecimal number may begin with
-    /// letters, and a URL with a word. The bytes after the letters decide.
+    /// Handles a run of letters that ends here. A UUID or hexadecimal number may begin with letters, and a URL with a
+    /// word. The bytes after the letters decide.
     private mutating func word(from lowest: Int, before byte: UInt8) -> Token? {
         switch byte {
         case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"):
@@ -106,8 +106,7 @@ struct TemplateReader: ~Escapable {
         return .part(.number, from: first, to: index)
     }
 
-    /// Returns a quotation with its quotation marks. A mark after a letter or without a counterpart
-    /// is an apostrophe.
+    /// Returns a quotation with its quotation marks. A mark after a letter or without a counterpart is an apostrophe.
     private mutating func quoted(_ mark: UInt8) -> Token? {
         let first = position
         position += 1
@@ -135,8 +134,7 @@ struct TemplateReader: ~Escapable {
         return .part(.path, from: first, to: position)
     }
 
-    /// Returns a UUID, or a hexadecimal number of at least eight digits that contains both digitCount
-    /// and letters.
+    /// Returns a UUID, or a hexadecimal number of at least eight digits that contains both digitCount and letters.
     private mutating func uuidOrHexadecimal(from first: Int, to index: Int) -> Token? {
         guard first == start || !isWordByte(first - 1) else { return nil }
         guard index &- first >= 8 else { return nil }
@@ -173,8 +171,8 @@ struct TemplateReader: ~Escapable {
         return index
     }
 
-    /// Returns the end of the hexadecimal digits that start at an index. Each run of them is
-    /// scanned once, however many words begin in it.
+    /// Returns the end of the hexadecimal digits that start at an index. Each run of them is scanned once, however many
+    /// words begin in it.
     private mutating func hexadecimalEnd(from first: Int) -> Int {
         if first >= hexadecimalRun.lowerBound, first < hexadecimalRun.upperBound { return hexadecimalRun.upperBound }
         // The last vector may extend beyond the end.
@@ -227,9 +225,8 @@ extension TemplateReader {
         colon &+ 1 < end && (ByteClass.isHexadecimal(bytes[colon &+ 1]) || bytes[colon &+ 1] == UInt8(ascii: ":"))
     }
 
-    /// Returns an IPv6 address, possibly with a zone, or a hardware address: groups of hexadecimal
-    /// digits separated by colons. Times of day and names with two colons but without digitCount are
-    /// excluded.
+    /// Returns an IPv6 address, possibly with a zone, or a hardware address: groups of hexadecimal digits separated by
+    /// colons. Times of day and names with two colons but without digitCount are excluded.
     mutating func hardwareOrIPv6(from first: Int) -> Token? {
         guard first == start || !isWordByte(first - 1) && bytes[first - 1] != UInt8(ascii: ":"),
             var last = colonGroupsEnd(from: first)

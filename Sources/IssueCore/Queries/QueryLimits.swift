@@ -2,8 +2,7 @@ package import IssueProtocol
 
 /// The limits of a query, checked before it reaches the database.
 ///
-/// A filter within these limits takes time linear in the number of series and of records, however it
-/// is composed.
+/// A filter within these limits takes time linear in the number of series and of records, however it is composed.
 package enum QueryLimits {
     /// The maximum number of words and phrases in `text`.
     package static let maxWords = 16

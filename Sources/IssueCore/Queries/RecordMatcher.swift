@@ -20,8 +20,8 @@ package struct RecordMatcher: Equatable, Sendable {
 
     /// Returns `true` if a record matches.
     ///
-    /// Each word or phrase must occur in the message, the domain, a value of the metadata, or the domain or message of a
-    /// cause.
+    /// Each word or phrase must occur in the message, the domain, a value of the metadata, or the domain or message of
+    /// a cause.
     ///
     /// - Parameter record: The complete record.
     package func matches(_ record: IssueRecord) -> Bool {

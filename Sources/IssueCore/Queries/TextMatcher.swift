@@ -76,13 +76,13 @@ package struct TextMatcher: Equatable, Sendable {
 
 /// A word or phrase of a search text.
 ///
-/// `occurs` is exact. `nextCandidate` is fast and finds every occurrence, but may report other places as well.
-/// Both take time in proportion to the searched bytes, whatever the term is.
+/// `occurs` is exact. `nextCandidate` is fast and finds every occurrence, but may report other places as well. Both
+/// take time in proportion to the searched bytes, whatever the term is.
 package struct TextTerm: Equatable, Sendable {
     /// The term in lower case, as UTF-8.
     package let folded: [UInt8]
-    /// For each length of a matching prefix, the length of the longest shorter prefix that ends there too
-    /// (Knuth, Morris and Pratt).
+    /// For each length of a matching prefix, the length of the longest shorter prefix that ends there too (Knuth,
+    /// Morris and Pratt).
     package let borders: [UInt16]
     /// `true` if all characters of the term are ASCII. Then no other character of a text can match.
     private let isASCII: Bool
@@ -230,8 +230,8 @@ package struct TextTerm: Equatable, Sendable {
     }
 }
 
-/// The bytes of a term by which it is found: a run of characters whose upper and lower case have the same size, and
-/// the two bytes of it that are likely to be the rarest.
+/// The bytes of a term by which it is found: a run of characters whose upper and lower case have the same size, and the
+/// two bytes of it that are likely to be the rarest.
 private struct Anchor: Sendable {
     /// The allowed bytes at each place of the run: two for a letter, which are equal for other characters.
     private(set) var low: [UInt8] = []

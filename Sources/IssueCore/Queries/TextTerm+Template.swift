@@ -4,8 +4,8 @@ extension TextTerm {
     /// Returns `true` if the term may occur in a message of a template, apart from messages of which a single part
     /// contains the whole term.
     ///
-    /// This is the case if the fixed text contains the term, or if the term can begin or end in a part. The bytes that a
-    /// part of each kind may have are taken into account, but not its length.
+    /// This is the case if the fixed text contains the term, or if the term can begin or end in a part. The bytes that
+    /// a part of each kind may have are taken into account, but not its length.
     ///
     /// - Parameter template: The template, as stored.
     package func mayOccur(inTemplate template: [UInt8]) -> Bool {

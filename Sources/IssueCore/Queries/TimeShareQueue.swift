@@ -1,8 +1,8 @@
 /// A queue of work items of many users for a few threads, charged by the time they take.
 ///
-/// The next item belongs to the user whose items have taken the least time. The duration of an item
-/// is only known afterwards, so its user is charged when it has ended. A user who returns after a
-/// pause gets no credit for the unused time.
+/// The next item belongs to the user whose items have taken the least time. The duration of an item is only known
+/// afterwards, so its user is charged when it has ended. A user who returns after a pause gets no credit for the unused
+/// time.
 package struct TimeShareQueue<Item: Sendable>: Sendable {
     private struct User: Sendable {
         var items = Queue<Item>()
@@ -20,8 +20,7 @@ package struct TimeShareQueue<Item: Sendable>: Sendable {
     private var level: Duration = .zero
     private var lastSequence: UInt64 = 0
 
-    /// The maximum number of users without work who are remembered until their spent time no longer
-    /// matters.
+    /// The maximum number of users without work who are remembered until their spent time no longer matters.
     private static var maxIdleUsers: Int { 4096 }
 
     /// - Parameters:
@@ -48,8 +47,8 @@ package struct TimeShareQueue<Item: Sendable>: Sendable {
         users[user] = entry
     }
 
-    /// Returns the next item, or nil if none may run. The item counts as running until `finished`
-    /// is called for its user.
+    /// Returns the next item, or nil if none may run. The item counts as running until `finished` is called for its
+    /// user.
     ///
     /// - Parameter mayTake: Whether an item of this user may run now.
     package mutating func take(where mayTake: (UInt32) -> Bool = { _ in true }) -> (item: Item, user: UInt32)? {

@@ -1,5 +1,5 @@
-/// Decides which closed ranges of the record log are removed. Old records are removed range by
-/// range, oldest first. If space is short, the user with the most data loses records first.
+/// Decides which closed ranges of the record log are removed. Old records are removed range by range, oldest first. If
+/// space is short, the user with the most data loses records first.
 ///
 /// Ages are in log time, so a wall clock that is set wrong removes nothing.
 package struct Retention: Equatable, Sendable {
@@ -14,8 +14,7 @@ package struct Retention: Equatable, Sendable {
         case forget(RetentionSnapshot.ClosedRange, Reason)
         /// Remove the records of a user's largest groups from a range.
         case thin(RetentionSnapshot.Holding, Reason)
-        /// Close the open range: its oldest records are so old that they must not wait until it is
-        /// full.
+        /// Close the open range: its oldest records are so old that they must not wait until it is full.
         case closeRange
         /// Do nothing and check again after this time.
         case wait(Duration)
@@ -43,14 +42,13 @@ package struct Retention: Equatable, Sendable {
         return .wait(untilNextCheck(snapshot))
     }
 
-    /// Returns `true` if the database exceeds its maximum size or the disk has too little free
-    /// space.
+    /// Returns `true` if the database exceeds its maximum size or the disk has too little free space.
     package func lacksRoom(_ snapshot: RetentionSnapshot) -> Bool {
         snapshot.usedBytes > settings.maxSize || hasTooLittleFreeSpace(snapshot)
     }
 
-    /// Returns `true` if the disk has too little free space even after all space that can be freed
-    /// without removing records.
+    /// Returns `true` if the disk has too little free space even after all space that can be freed without removing
+    /// records.
     private func hasTooLittleFreeSpace(_ snapshot: RetentionSnapshot) -> Bool {
         guard let free = snapshot.freeBytes else { return false }
         return free.clampedSum(snapshot.spareBytes).clampedSum(snapshot.excessWALBytes) < settings.keepFree
@@ -62,14 +60,13 @@ package struct Retention: Equatable, Sendable {
         return oldest.newest.duration(to: snapshot.now) >= timeout(with: oldest) ? .age : nil
     }
 
-    /// Returns the maximum age of a range. It is doubled while a batch that refers to the range is
-    /// in flight, because the destination may still accept it.
+    /// Returns the maximum age of a range. It is doubled while a batch that refers to the range is in flight, because
+    /// the destination may still accept it.
     private func timeout(with range: RetentionSnapshot.ClosedRange) -> Duration {
         range.isUnderWay ? settings.maxAge + settings.maxAge : settings.maxAge
     }
 
-    /// The maximum time a range stays open on a quiet host, so that the records of a range are of
-    /// about the same age.
+    /// The maximum time a range stays open on a quiet host, so that the records of a range are of about the same age.
     private var maxOpenDuration: Duration {
         max(Self.interval, min(settings.maxAge / 10, .seconds(86_400)))
     }
@@ -134,8 +131,8 @@ package struct RetentionSnapshot: Equatable, Sendable {
     package var spareBytes: Int64
     /// The free space on the file system; nil if unknown.
     package var freeBytes: Int64?
-    /// The bytes of the write-ahead log (WAL) beyond its usual size. A checkpoint frees them;
-    /// removing records does not.
+    /// The bytes of the write-ahead log (WAL) beyond its usual size. A checkpoint frees them; removing records does
+    /// not.
     package var excessWALBytes: Int64 = 0
     package var now: RecordLogInstant
 
@@ -172,10 +169,9 @@ extension RetentionSnapshot {
 
 /// Chooses which user's records are removed first if space is short.
 ///
-/// The user with the most data comes first, so no quiet user loses records because of others. Among
-/// the user's ranges, those without pending records come before the others, and older before newer
-/// ones. Ranges smaller than the average are skipped, so a range that was thinned waits until the
-/// others are as small.
+/// The user with the most data comes first, so no quiet user loses records because of others. Among the user's ranges,
+/// those without pending records come before the others, and older before newer ones. Ranges smaller than the average
+/// are skipped, so a range that was thinned waits until the others are as small.
 package enum EvictionPolicy {
     /// Returns the range of a user from which records are removed next, or nil if no user has any.
     package static func evictionCandidate(_ holdings: [RetentionSnapshot.Holding]) -> RetentionSnapshot.Holding? {
@@ -190,8 +186,8 @@ package enum EvictionPolicy {
         return giving.filter { $0.bytes >= mean }.min { $0.range.id < $1.range.id }
     }
 
-    /// Returns the groups that together make up seven eighths of the volume, and those as large as
-    /// the smallest of them.
+    /// Returns the groups that together make up seven eighths of the volume, and those as large as the smallest of
+    /// them.
     ///
     /// - Parameter groups: The volume of each group, by group id.
     package static func noisiest(_ groups: [GroupID: Int64]) -> Set<GroupID> {
@@ -209,14 +205,12 @@ package enum EvictionPolicy {
     }
 }
 
-/// Decides whether a commit may grow the database: only as long as the WAL can still be
-/// checkpointed afterwards.
+/// Decides whether a commit may grow the database: only as long as the WAL can still be checkpointed afterwards.
 ///
-/// The pages that a commit adds are first written to the WAL, and a checkpoint copies them to the
-/// database file. If the disk were full by then, there would be no way out: the checkpoint fails,
-/// and a WAL that is not checkpointed never frees its space. If little space is left, the file is
-/// therefore extended before the commit, and some space is kept for the WAL, because removing
-/// records needs it too.
+/// The pages that a commit adds are first written to the WAL, and a checkpoint copies them to the database file. If the
+/// disk were full by then, there would be no way out: the checkpoint fails, and a WAL that is not checkpointed never
+/// frees its space. If little space is left, the file is therefore extended before the commit, and some space is kept
+/// for the WAL, because removing records needs it too.
 package struct GrowthReserve: Equatable, Sendable {
     package enum Step: Equatable, Sendable {
         case commit
@@ -225,8 +219,8 @@ package struct GrowthReserve: Equatable, Sendable {
         case refuse
     }
 
-    /// The free space, in bytes, above which no check is needed, because nothing is expected to
-    /// fill it between two checkpoints.
+    /// The free space, in bytes, above which no check is needed, because nothing is expected to fill it between two
+    /// checkpoints.
     private let plenty: Int64
     /// The maximum size of the WAL before it restarts, in bytes.
     private let log: Int64

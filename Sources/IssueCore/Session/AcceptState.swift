@@ -1,7 +1,7 @@
 /// Decides when connections are accepted.
 ///
-/// If the host lacks a resource, the daemon stops accepting for a moment, and new connections wait
-/// in the backlog. The shortage is reported once until the backlog has been empty again.
+/// If the host lacks a resource, the daemon stops accepting for a moment, and new connections wait in the backlog. The
+/// shortage is reported once until the backlog has been empty again.
 package struct AcceptState: Equatable, Sendable {
     private enum State: Equatable, Sendable {
         case accepting
@@ -87,8 +87,7 @@ package struct RepeatedEventCounter: Equatable, Sendable {
     /// - Parameters:
     ///   - times: How often it has happened.
     ///   - now: The current time.
-    /// - Returns: The number of events since they were last logged; nil if it is too early to log
-    ///   them.
+    /// - Returns: The number of events since they were last logged; nil if it is too early to log them.
     package mutating func happened(_ times: Int = 1, at now: MonotonicInstant) -> Int? {
         count += times
         guard now >= isReportedFrom else { return nil }

@@ -1,15 +1,15 @@
 /// Maps each user id to the user accountable for it, so that limits count people instead of ids.
 ///
-/// One person can act under many user ids: those assigned in `/etc/subuid`, and those of containers
-/// started by systemd-nspawn or systemd-nsresourced. With a limit per id, that person would have no
-/// limit. This mapping is for limits only: access depends on the user id that the kernel reports.
+/// One person can act under many user ids: those assigned in `/etc/subuid`, and those of containers started by
+/// systemd-nspawn or systemd-nsresourced. With a limit per id, that person would have no limit. This mapping is for
+/// limits only: access depends on the user id that the kernel reports.
 package struct AccountableUsers: Equatable, Sendable {
     /// The ids that systemd assigns to containers, 65,536 to each.
     ///
     /// Source: <https://systemd.io/UIDS-GIDS>, "Container UID ranges".
     package static let containerUsers: ClosedRange<UInt32> = 524_288...1_879_048_191
-    /// Ids below this belong to people and services, whatever a file states. LXD, for example,
-    /// writes `root:1000:1` to map one user into a container.
+    /// Ids below this belong to people and services, whatever a file states. LXD, for example, writes `root:1000:1` to
+    /// map one user into a container.
     package static let firstSubordinate: UInt32 = 65_536
     /// The number of ids of a container.
     private static let containerSize: UInt32 = 65_536
@@ -27,8 +27,7 @@ package struct AccountableUsers: Equatable, Sendable {
     private var ranges: [Range] = []
     private let hasContainerUsers: Bool
 
-    /// - Parameter hasContainerUsers: `false` if a directory service assigns ids in
-    ///   `containerUsers` to people.
+    /// - Parameter hasContainerUsers: `false` if a directory service assigns ids in `containerUsers` to people.
     package init(hasContainerUsers: Bool = true) {
         self.hasContainerUsers = hasContainerUsers
     }
@@ -38,8 +37,7 @@ package struct AccountableUsers: Equatable, Sendable {
     /// - Parameters:
     ///   - subordinates: The content of `/etc/subuid`; see `subuid(5)`.
     ///   - users: The content of `/etc/passwd`, which maps names to ids.
-    ///   - hasContainerUsers: `false` if a directory service assigns ids in `containerUsers` to
-    ///     people.
+    ///   - hasContainerUsers: `false` if a directory service assigns ids in `containerUsers` to people.
     package init(subordinates: [UInt8], users: [UInt8], hasContainerUsers: Bool = true) {
         self.init(hasContainerUsers: hasContainerUsers)
         var found: [(name: ArraySlice<UInt8>, first: UInt32, last: UInt32)] = []
@@ -58,8 +56,8 @@ package struct AccountableUsers: Equatable, Sendable {
         for range in found.sorted(by: { ($0.first, $0.last) < ($1.first, $1.last) }) {
             guard free <= UInt64(range.last) else { continue }
             let number = numbers[Array(range.name)] ?? Self.number(range.name)
-            // The ranges of root and of system users are pools from which LXD, Podman and others
-            // serve containers of many users.
+            // The ranges of root and of system users are pools from which LXD, Podman and others serve containers of
+            // many users.
             let isPerson = number.map { $0 >= 1000 && $0 < Self.firstSubordinate } ?? false
             let first = max(range.first, UInt32(free))
             ranges.append(Range(first: first, last: range.last, owner: isPerson ? number : nil))
@@ -67,8 +65,8 @@ package struct AccountableUsers: Equatable, Sendable {
         }
     }
 
-    /// Returns the accountable user id: the owner of a subordinate id, the first id of a container,
-    /// or otherwise the id itself.
+    /// Returns the accountable user id: the owner of a subordinate id, the first id of a container, or otherwise the id
+    /// itself.
     package func owner(of uid: UInt32) -> UInt32 {
         guard uid >= Self.firstSubordinate else { return uid }
         if let range = range(with: uid) {
@@ -77,8 +75,7 @@ package struct AccountableUsers: Equatable, Sendable {
         return isContainerUser(uid) ? uid - uid % Self.containerSize : uid
     }
 
-    /// Returns `true` if systemd assigns this id to containers, so that another container may have
-    /// it later.
+    /// Returns `true` if systemd assigns this id to containers, so that another container may have it later.
     package func isRecycled(_ uid: UInt32) -> Bool {
         isContainerUser(uid) && range(with: uid) == nil
     }

@@ -1,5 +1,5 @@
-/// Decides when a subscriber's query is repeated: once for all changes since the last query began,
-/// never twice at the same time, and not at all while nothing changes.
+/// Decides when a subscriber's query is repeated: once for all changes since the last query began, never twice at the
+/// same time, and not at all while nothing changes.
 package struct ChangePollGate: Equatable, Sendable {
     /// `true` while a query is running.
     package private(set) var isPolling = true
@@ -14,8 +14,8 @@ package struct ChangePollGate: Equatable, Sendable {
 
     /// Handles the end of a query.
     ///
-    /// - Parameter mayBeMore: `true` if it returned the maximum number of results, so that the next
-    ///   query may find more.
+    /// - Parameter mayBeMore: `true` if it returned the maximum number of results, so that the next query may find
+    ///   more.
     package mutating func polled(mayBeMore: Bool) {
         isPolling = false
         if mayBeMore { hasChanges = true }

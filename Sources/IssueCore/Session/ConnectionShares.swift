@@ -1,10 +1,9 @@
 /// Decides which users may connect, and which connection is closed for a new one.
 ///
-/// An ordinary user may have as many connections as are still free for others. One user therefore
-/// has at most half of them, two users have a third each, and so on, and a new user always finds a
-/// free one. A user below an equal share is admitted even if none is free: an idle connection of
-/// the user with the most connections is closed. A part is reserved for root, the daemon's own user
-/// and operators.
+/// An ordinary user may have as many connections as are still free for others. One user therefore has at most half of
+/// them, two users have a third each, and so on, and a new user always finds a free one. A user below an equal share is
+/// admitted even if none is free: an idle connection of the user with the most connections is closed. A part is
+/// reserved for root, the daemon's own user and operators.
 package struct ConnectionShares: Sendable {
     package struct Limits: Equatable, Sendable {
         /// The maximum number of connections of all users together.

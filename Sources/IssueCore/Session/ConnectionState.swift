@@ -2,13 +2,12 @@ package import IssueProtocol
 
 /// One client's connection as a state machine.
 ///
-/// It decides what is read, which calls begin, what is sent and when the connection is closed. The
-/// socket thread reports each event and performs the returned action. Descriptors, bytes and
-/// replies belong to that thread; the state knows only what the decisions need.
+/// It decides what is read, which calls begin, what is sent and when the connection is closed. The socket thread
+/// reports each event and performs the returned action. Descriptors, bytes and replies belong to that thread; the state
+/// knows only what the decisions need.
 ///
-/// Reports may be pipelined. Any other call is a query and is processed alone: it begins when
-/// all earlier reports are answered, so that clients see the records they have reported. Later
-/// calls wait until the query has been answered.
+/// Reports may be pipelined. Any other call is a query and is processed alone: it begins when all earlier reports are
+/// answered, so that clients see the records they have reported. Later calls wait until the query has been answered.
 package struct ConnectionState: Equatable, Sendable {
     /// Whether calls are still received.
     private enum Phase: Equatable, Sendable {
@@ -134,11 +133,10 @@ package struct ConnectionState: Equatable, Sendable {
         if case .open(.partial(let since, _), _) = phase { since } else { nil }
     }
 
-    /// Notes that no further calls are received: the client has ended its side or sent an invalid
-    /// message, or the connection is needed for another client.
+    /// Notes that no further calls are received: the client has ended its side or sent an invalid message, or the
+    /// connection is needed for another client.
     ///
-    /// - Returns: Whether to send at the end of this round, which closes the connection if all calls
-    ///   are answered.
+    /// - Returns: Whether to send at the end of this round, which closes the connection if all calls are answered.
     package mutating func drain() -> QueueAction {
         guard isOpen else { return .none }
         phase = .draining
@@ -155,8 +153,7 @@ package struct ConnectionState: Equatable, Sendable {
         case drop
     }
 
-    /// Handles a report that may not begin now. It waits, unless the connection no longer receives
-    /// calls.
+    /// Handles a report that may not begin now. It waits, unless the connection no longer receives calls.
     ///
     /// - Parameter message: Its offsets in the received bytes.
     package mutating func hold(_ message: Range<Int>) {
@@ -287,8 +284,8 @@ package struct ConnectionState: Equatable, Sendable {
 
     /// Notes that the client has hung up, after what it had sent was read.
     ///
-    /// The poller reports a hang-up in every round. A connection that reads and sends nothing
-    /// therefore leaves the poller until it does.
+    /// The poller reports a hang-up in every round. A connection that reads and sends nothing therefore leaves the
+    /// poller until it does.
     package mutating func hungUp() -> HangUpAction {
         switch (phase, calls, poll) {
         case (.closed, _, _), (_, .query, _), (_, _, .detached): return .none
@@ -326,15 +323,13 @@ package struct ConnectionState: Equatable, Sendable {
         output = .queued(stalledSince: nil)
     }
 
-    /// Notes that the client must read before more can be sent. Its timeout starts now if bytes
-    /// were sent meanwhile.
+    /// Notes that the client must read before more can be sent. Its timeout starts now if bytes were sent meanwhile.
     package mutating func stalled(at now: MonotonicInstant) {
         guard !isClosed else { return }
         output = .stalled(since: stalledSince ?? now)
     }
 
-    /// The time since which the client has read nothing of its pending replies; nil if it is not
-    /// behind.
+    /// The time since which the client has read nothing of its pending replies; nil if it is not behind.
     package var stalledSince: MonotonicInstant? {
         switch output {
         case .idle: nil
@@ -408,8 +403,8 @@ package struct ConnectionState: Equatable, Sendable {
 
     /// Checks whether a deadline has passed.
     ///
-    /// - Parameter hasUnreadBytes: `true` if bytes of a throttled connection wait to be read, so
-    ///   that the sender is not to blame for the incomplete message.
+    /// - Parameter hasUnreadBytes: `true` if bytes of a throttled connection wait to be read, so that the sender is not
+    ///   to blame for the incomplete message.
     package mutating func deadlineReached(
         at now: MonotonicInstant, _ timeouts: Timeouts, hasUnreadBytes: Bool
     ) -> DeadlineAction {
@@ -569,8 +564,7 @@ extension ConnectionState {
 
     /// Returns the step of a follower that may not know its first row yet.
     ///
-    /// With `since`, existing records are sent first. Otherwise the client gets only records after
-    /// the newest one.
+    /// With `since`, existing records are sent first. Otherwise the client gets only records after the newest one.
     private static func firstStep(_ filter: IssueFilter, row: RowID) -> QueryStep {
         row == 0 && filter.since == nil ? .newest : .news(filter, row: row)
     }

@@ -1,8 +1,8 @@
 /// A queue of keys with deadlines, earliest first.
 ///
-/// Each key is returned at its earliest deadline; the caller then checks whether the deadline was
-/// moved and adds it again. A deadline that moves with each message therefore costs one comparison,
-/// and each key is in the queue at most once.
+/// Each key is returned at its earliest deadline; the caller then checks whether the deadline was moved and adds it
+/// again. A deadline that moves with each message therefore costs one comparison, and each key is in the queue at most
+/// once.
 package struct DeadlineQueue<Key: Hashable & Sendable>: Sendable {
     private struct Entry: Sendable {
         var key: Key

@@ -1,9 +1,8 @@
-/// A queue of work for the writer that is fair between users and between the connections of each
-/// user.
+/// A queue of work for the writer that is fair between users and between the connections of each user.
 ///
-/// Each turn has a quantum to which the items taken are charged. A user who exceeds it waits longer
-/// for the next turn. A user who sends little therefore never waits for everything another user has
-/// sent, over one connection or many. The items of a connection keep their order.
+/// Each turn has a quantum to which the items taken are charged. A user who exceeds it waits longer for the next turn.
+/// A user who sends little therefore never waits for everything another user has sent, over one connection or many. The
+/// items of a connection keep their order.
 package struct FairQueue<Item: Sendable>: Sendable {
     private struct User: Sendable {
         var schedule: DeficitRoundRobin<UInt64>
@@ -46,11 +45,10 @@ package struct FairQueue<Item: Sendable>: Sendable {
         users[user]?.lines[connection, default: Queue()].append((item, cost))
     }
 
-    /// Removes and returns items in the order of turns until their cost reaches a limit. Returns at
-    /// least one item unless the queue is empty.
+    /// Removes and returns items in the order of turns until their cost reaches a limit. Returns at least one item
+    /// unless the queue is empty.
     ///
-    /// An item that costs more than the limit is never taken together with others, so that they do
-    /// not wait for it.
+    /// An item that costs more than the limit is never taken together with others, so that they do not wait for it.
     package mutating func take(upTo limit: Int) -> [Item] {
         var taken: [Item] = []
         var spent = 0
@@ -72,9 +70,9 @@ package struct FairQueue<Item: Sendable>: Sendable {
 
 /// A scheduler in which each key may spend the same cost per turn (deficit round robin).
 ///
-/// An item is served as long as there is credit, whatever it costs; any excess is deducted from the
-/// following turns. Costs therefore need not be known in advance, and expensive items are not
-/// skipped. A new key with a small first item gets the next turn, once.
+/// An item is served as long as there is credit, whatever it costs; any excess is deducted from the following turns.
+/// Costs therefore need not be known in advance, and expensive items are not skipped. A new key with a small first item
+/// gets the next turn, once.
 struct DeficitRoundRobin<Key: Hashable & Sendable>: Sendable {
     private let quantum: Int
     private var line = Queue<Key>()
@@ -87,8 +85,8 @@ struct DeficitRoundRobin<Key: Hashable & Sendable>: Sendable {
         self.quantum = quantum
     }
 
-    /// Adds a key. It is served after the others unless its first item is small. Does nothing if
-    /// the key has joined already.
+    /// Adds a key. It is served after the others unless its first item is small. Does nothing if the key has joined
+    /// already.
     mutating func join(_ key: Key, with cost: Int) {
         guard credits[key] == nil else { return }
         credits[key] = quantum

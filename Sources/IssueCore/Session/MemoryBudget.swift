@@ -1,7 +1,7 @@
 /// A memory limit for all users together, shared fairly.
 ///
-/// A user may hold as much as is still free for others, so the share shrinks as more users are
-/// active. Each user always has the guaranteed minimum.
+/// A user may hold as much as is still free for others, so the share shrinks as more users are active. Each user always
+/// has the guaranteed minimum.
 package struct MemoryBudget: Sendable {
     /// The limit for all users together, in bytes.
     package let limit: Int
@@ -28,8 +28,8 @@ package struct MemoryBudget: Sendable {
 
 /// Decides which queries may be answered now, so that all replies fit into memory.
 ///
-/// A reply counts from the moment a query thread begins to make it: first with
-/// `maxReply`, then with its real size, until the client has received it.
+/// A reply counts from the moment a query thread begins to make it: first with `maxReply`, then with its real size,
+/// until the client has received it.
 package struct ReplyBudget: Sendable {
     package enum Decision: Equatable, Sendable {
         case begin
@@ -61,8 +61,8 @@ package struct ReplyBudget: Sendable {
 
     /// Decides whether a query of a user may be answered now.
     ///
-    /// Below the limit a user may hold as much as is still free for others, and
-    /// always one whole reply in addition to the one that is being made.
+    /// Below the limit a user may hold as much as is still free for others, and always one whole reply in addition to
+    /// the one that is being made.
     package func decision(user: UInt32, isPrivileged: Bool) -> Decision {
         let free = (isPrivileged ? limit : ordinaryLimit) - used
         guard free >= Self.maxReply else { return .waitForOthers }
@@ -96,9 +96,8 @@ package struct MemoryReservation: Equatable, Sendable {
 
     /// Returns the connections to close so that the others hold at most `target` bytes.
     ///
-    /// Only users above an equal share lose connections, and those without progress for the longest
-    /// time are closed first. A large message that is currently being sent therefore survives many
-    /// half-sent messages.
+    /// Only users above an equal share lose connections, and those without progress for the longest time are closed
+    /// first. A large message that is currently being sent therefore survives many half-sent messages.
     ///
     /// - Parameters:
     ///   - holdings: All reservations.

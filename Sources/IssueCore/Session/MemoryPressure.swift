@@ -1,8 +1,7 @@
 /// The memory that the calls and replies of all users take, and what to do when it is short.
 ///
-/// While it is short, users have a smaller allowance, and their connections wait. Half-sent
-/// messages and unread replies could stay forever, so the largest holders are cut off when all of
-/// these together take too much.
+/// While it is short, users have a smaller allowance, and their connections wait. Half-sent messages and unread replies
+/// could stay forever, so the largest holders are cut off when all of these together take too much.
 package struct MemoryPressure: Sendable {
     /// Sizes are in bytes.
     package struct Limits: Equatable, Sendable {
@@ -27,8 +26,7 @@ package struct MemoryPressure: Sendable {
     private var received = 0
     /// The part of `replies` that waits for clients to read it.
     private var unread = 0
-    /// The next time at which unread replies are checked while queries wait for their memory; nil
-    /// if none wait.
+    /// The next time at which unread replies are checked while queries wait for their memory; nil if none wait.
     package private(set) var replyDeadline: MonotonicInstant?
     /// Users whose connections wait because memory is short, in the order in which they began to.
     private var throttledUsers: [UInt32] = []
@@ -56,8 +54,7 @@ package struct MemoryPressure: Sendable {
         changed(calls: difference)
     }
 
-    /// Changes the memory of replies and running queries by a number of bytes, which is negative
-    /// when replies are read.
+    /// Changes the memory of replies and running queries by a number of bytes, which is negative when replies are read.
     package mutating func changed(replies difference: Int) {
         replies.changed(by: difference)
         if difference < 0 { hasReleased = true }
@@ -85,8 +82,7 @@ package struct MemoryPressure: Sendable {
     /// `true` if users that wait for memory may continue now.
     package var hasResumableUsers: Bool { hasReleased && !throttledUsers.isEmpty }
 
-    /// Removes and returns the users that waited for memory, if some has been released since the
-    /// last call.
+    /// Removes and returns the users that waited for memory, if some has been released since the last call.
     package mutating func takeResumableUsers() -> [UInt32] {
         defer { hasReleased = false }
         guard hasResumableUsers else { return [] }
@@ -136,8 +132,7 @@ package struct MemoryPressure: Sendable {
     /// Notes that queries wait for the memory of unread replies.
     package mutating func lacksReplyRoom(at now: MonotonicInstant) { replyDeadline = replyDeadline ?? now }
 
-    /// Returns the cut that frees memory for queries, from replies that clients do not read; nil if
-    /// none is needed.
+    /// Returns the cut that frees memory for queries, from replies that clients do not read; nil if none is needed.
     ///
     /// Replies that are still being read are checked again after a while.
     package mutating func replyDeadlineReached(at now: MonotonicInstant) -> Cut? {
@@ -149,8 +144,7 @@ package struct MemoryPressure: Sendable {
             kind: .reply, limit: limits.unread, stalledSince: now.advanced(by: .zero - limits.stalledReplyTimeout))
     }
 
-    /// Counts closed connections. Returns their number since they were last logged; nil if it is
-    /// too early to log them.
+    /// Counts closed connections. Returns their number since they were last logged; nil if it is too early to log them.
     package mutating func closed(_ count: Int, at now: MonotonicInstant) -> Int? {
         cuts.happened(count, at: now)
     }
@@ -190,8 +184,7 @@ package struct ConnectionBytes: Equatable, Sendable {
         case unchanged
     }
 
-    /// Changes the size of unanswered reports by a number of bytes, which is negative when they are
-    /// answered.
+    /// Changes the size of unanswered reports by a number of bytes, which is negative when they are answered.
     package mutating func changed(inFlight difference: Int) -> Activity {
         let before = underWay
         inFlight += difference

@@ -1,7 +1,7 @@
 /// Prevents pipelined reports from leaving a gap after a producer's mark.
 ///
-/// After a numbered report was refused, the following reports on the same connection are refused
-/// too, until one starts at or below the refused number.
+/// After a numbered report was refused, the following reports on the same connection are refused too, until one starts
+/// at or below the refused number.
 package struct NumberGate: Equatable, Sendable {
     private var refusedFrom: Int64?
 

@@ -1,16 +1,15 @@
-/// The memory that one user's calls and replies occupy, and the user's connections that wait until
-/// it is less.
+/// The memory that one user's calls and replies occupy, and the user's connections that wait until it is less.
 ///
-/// Above a limit, no more of the user's calls are begun or read, so the kernel holds back the
-/// sender: back-pressure instead of memory. From half the limit, each connection has an equal
-/// share; otherwise those that are always read in time would take all of it and starve the others.
+/// Above a limit, no more of the user's calls are begun or read, so the kernel holds back the sender: back-pressure
+/// instead of memory. From half the limit, each connection has an equal share; otherwise those that are always read in
+/// time would take all of it and starve the others.
 ///
-/// There are two exceptions. One connection with an incomplete message may always be read, or none
-/// of several might ever complete its message. A connection with very little in flight may be read
-/// too, or the flood of one connection would hold up the user's others.
+/// There are two exceptions. One connection with an incomplete message may always be read, or none of several might
+/// ever complete its message. A connection with very little in flight may be read too, or the flood of one connection
+/// would hold up the user's others.
 ///
-/// The same applies to replies: from half the limit, only connections with very little unread may
-/// begin further calls. Otherwise one connection that reads nothing would hold up the others.
+/// The same applies to replies: from half the limit, only connections with very little unread may begin further calls.
+/// Otherwise one connection that reads nothing would hold up the others.
 package struct UserLoad: Sendable {
     /// The limits for one user, in bytes.
     package struct Limits: Equatable, Sendable {
@@ -85,8 +84,7 @@ package struct UserLoad: Sendable {
     /// Handles the end of the last bytes in flight on a connection.
     package mutating func ended() { active -= 1 }
 
-    /// Adds to the size of unread replies and running queries, in bytes. Negative when they are
-    /// read.
+    /// Adds to the size of unread replies and running queries, in bytes. Negative when they are read.
     package mutating func changed(replies difference: Int) { replies += difference }
 
     /// Handles the end of a message. Another connection may be read above the limit then.
@@ -111,8 +109,7 @@ package struct UserLoad: Sendable {
         replies <= (unread < limits.little ? allowance.replies : allowance.replies / 2)
     }
 
-    /// Returns how many bytes of a connection's calls may begin before the last of them exceeds the
-    /// limit.
+    /// Returns how many bytes of a connection's calls may begin before the last of them exceeds the limit.
     ///
     /// - Parameters:
     ///   - own: The bytes of its unanswered calls.
@@ -165,8 +162,7 @@ package struct UserLoad: Sendable {
         if isWaiting.insert(connection).inserted { waiting.append(connection) }
     }
 
-    /// Removes and returns the connections that may continue, in the order in which they began to
-    /// wait.
+    /// Removes and returns the connections that may continue, in the order in which they began to wait.
     ///
     /// - Parameters:
     ///   - allowance: The current allowance; nil for the full one.
@@ -177,8 +173,8 @@ package struct UserLoad: Sendable {
     ) -> [UInt64] {
         let allowance = allowance ?? fullAllowance
         guard !waiting.isEmpty, unanswered <= allowance.calls, replies <= allowance.replies else { return [] }
-        // Above half of the limit, only connections with at most half of their own share continue,
-        // however much the others have in flight.
+        // Above half of the limit, only connections with at most half of their own share continue, however much the
+        // others have in flight.
         let maxOwn = unanswered > allowance.calls / 2 ? share(of: allowance.calls) / 2 : .max
         let woken = waiting.filter { own($0) <= maxOwn && mayQuery(unread: unread($0), within: allowance) }
         guard !woken.isEmpty else { return [] }

@@ -1,8 +1,8 @@
 /// Chooses how many records a commit may hold.
 ///
-/// Large commits are cheapest per record, but every report that arrives during a commit waits for
-/// it. While only bulk senders are active, that latency harms no one. Once a low-volume connection
-/// has been seen, commits stay small for `memory`.
+/// Large commits are cheapest per record, but every report that arrives during a commit waits for it. While only bulk
+/// senders are active, that latency harms no one. Once a low-volume connection has been seen, commits stay small for
+/// `memory`.
 package struct CommitSizePolicy: Sendable {
     private let bulk: Int
     private let shared: Int
@@ -47,8 +47,8 @@ package struct CommitSizePolicy: Sendable {
     }
 
     private mutating func evaluate(at now: MonotonicInstant) {
-        // A bulk sender also looks low-volume in the intervals in which it starts and stops, so
-        // three consecutive intervals are compared.
+        // A bulk sender also looks low-volume in the intervals in which it starts and stops, so three consecutive
+        // intervals are compared.
         let isShared = last.contains { connection, count in
             max(count, beforeLast[connection] ?? 0, counts[connection] ?? 0) <= Self.little
         }
@@ -60,9 +60,8 @@ package struct CommitSizePolicy: Sendable {
 
 /// The cost of reports for the writer, in records of a usual size whose series was seen lately.
 ///
-/// A commit takes reports up to a limit of cost, and users take turns by it. So
-/// a commit with many new series takes fewer records, and other users do not
-/// wait much longer for it than for another.
+/// A commit takes reports up to a limit of cost, and users take turns by it. So a commit with many new series takes
+/// fewer records, and other users do not wait much longer for it than for another.
 package enum ReportCost {
     /// The cost of a record whose series was not seen lately: it is looked for, and may have to be inserted.
     private static let newSeries = 8
@@ -79,8 +78,7 @@ package enum ReportCost {
     }
 }
 
-/// Decides when the write-ahead log (WAL) is checkpointed: after a certain growth, and when the
-/// disk is full.
+/// Decides when the write-ahead log (WAL) is checkpointed: after a certain growth, and when the disk is full.
 package struct CheckpointPolicy: Equatable, Sendable {
     package enum Step: Equatable, Sendable {
         case none
@@ -106,8 +104,8 @@ package struct CheckpointPolicy: Equatable, Sendable {
     /// - Parameter walPages: The current length of the WAL, in pages.
     package func next(walPages: Int) -> Step {
         guard walPages > 0, isDiskFull || added(walPages) >= pages else { return .none }
-        // Readers that take one snapshot after another can prevent a restart forever, so at twice
-        // the growth a passive checkpoint is not enough.
+        // Readers that take one snapshot after another can prevent a restart forever, so at twice the growth a passive
+        // checkpoint is not enough.
         return isDiskFull || walPages >= 2 * pages ? .restart : .copy
     }
 
@@ -119,8 +117,8 @@ package struct CheckpointPolicy: Equatable, Sendable {
         isDiskFull = false
     }
 
-    /// Records that the disk was full. After a restart, the WAL is overwritten from its start,
-    /// where its file already has space.
+    /// Records that the disk was full. After a restart, the WAL is overwritten from its start, where its file already
+    /// has space.
     package mutating func diskWasFull() { isDiskFull = true }
 
     private func added(_ walPages: Int) -> Int {
@@ -129,11 +127,10 @@ package struct CheckpointPolicy: Equatable, Sendable {
     }
 }
 
-/// The limits on the size of the write-ahead log (WAL), and the measures taken before they are
-/// reached.
+/// The limits on the size of the write-ahead log (WAL), and the measures taken before they are reached.
 ///
-/// SQLite can restart the WAL only while no reader holds a snapshot of it. A long-running reader
-/// therefore makes it grow by everything that is reported meanwhile.
+/// SQLite can restart the WAL only while no reader holds a snapshot of it. A long-running reader therefore makes it
+/// grow by everything that is reported meanwhile.
 package struct WALLimits: Equatable, Sendable {
     package enum Pressure: Int, Comparable, Sendable {
         case none

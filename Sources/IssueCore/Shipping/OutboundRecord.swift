@@ -6,8 +6,7 @@ package struct OutboundRecord: Sendable {
     package var own: StoredRecord
     /// The metadata as stored JSON that has not been parsed; nil if `own` contains it.
     package var storedMetadata: String?
-    /// The application that the record is counted for: its claimed name, otherwise the sender's
-    /// command.
+    /// The application that the record is counted for: its claimed name, otherwise the sender's command.
     package var app: String
     package var fingerprint: String
     package var host: String
@@ -37,8 +36,7 @@ package struct OutboundRecord: Sendable {
     ///   - app: The application that the record is counted for.
     ///   - fingerprint: The fingerprint of its group.
     ///   - host: The name of this host.
-    ///   - suppressedBefore: The number of records of its group that were suppressed since the last
-    ///     one sent.
+    ///   - suppressedBefore: The number of records of its group that were suppressed since the last one sent.
     ///   - occurrences: The number of occurrences of its group so far.
     ///   - memory: The cached parts of the lines of its series; nil if there are none.
     package init(
@@ -58,8 +56,7 @@ package struct OutboundRecord: Sendable {
 
 /// A summary of suppressed records to be sent.
 package struct OutboundSummary: Equatable, Sendable {
-    /// An id derived from destination, group, reason and sequence, so that a resent summary has the
-    /// same id.
+    /// An id derived from destination, group, reason and sequence, so that a resent summary has the same id.
     package var eventID: String
     package var app: String
     package var host: String
@@ -140,8 +137,8 @@ package struct FieldTypes: Equatable, Sendable {
         self.kinds = kinds
     }
 
-    /// Returns `true` if a value can be sent under a path. The first value of a field fixes its type. A value of another
-    /// type, or of one field too many, is sent as text elsewhere.
+    /// Returns `true` if a value can be sent under a path. The first value of a field fixes its type. A value of
+    /// another type, or of one field too many, is sent as text elsewhere.
     ///
     /// - Parameters:
     ///   - kind: The type of the value.

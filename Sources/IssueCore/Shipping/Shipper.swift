@@ -12,8 +12,7 @@ package protocol Shipper: ~Copyable {
 
     /// Returns the line of a record, within the destination's limits.
     ///
-    /// The same record always makes the same line, as long as `types` are those stored with its
-    /// batch.
+    /// The same record always makes the same line, as long as `types` are those stored with its batch.
     func line(of record: OutboundRecord, types: inout FieldTypes) -> [UInt8]
 
     /// Returns the line of a summary.
@@ -22,8 +21,7 @@ package protocol Shipper: ~Copyable {
     /// Returns a line that was too large in truncated form, or nil if nothing is left to truncate.
     func cut(_ line: [UInt8]) -> [UInt8]?
 
-    /// Returns a body that takes the lines of a request while they are made, so that none of them has
-    /// to be kept.
+    /// Returns a body that takes the lines of a request while they are made, so that none of them has to be kept.
     func prepare() -> any PreparedBody
 
     /// Sends a request and waits for the response.
@@ -93,8 +91,8 @@ package struct CachedLine: Sendable {
     package init() {}
 }
 
-/// A holder of the cached line parts of a series. One destination fills and uses it. It is
-/// discarded together with the cached series.
+/// A holder of the cached line parts of a series. One destination fills and uses it. It is discarded together with the
+/// cached series.
 package protocol LineCache: AnyObject, Sendable {
     var cachedLine: CachedLine { get set }
 

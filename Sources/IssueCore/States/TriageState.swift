@@ -8,8 +8,7 @@ package struct TriageState: Equatable, Sendable {
         case none
         /// The record is stored and counted, but not sent or logged.
         case silence
-        /// The group is open again because a resolved or muted issue came back. Operators are
-        /// alerted.
+        /// The group is open again because a resolved or muted issue came back. Operators are alerted.
         case regression
         /// The group is open again because its mute period has ended.
         case expiry
@@ -17,8 +16,7 @@ package struct TriageState: Equatable, Sendable {
 
     package private(set) var state: GroupState
     package private(set) var mutedUntil: IssueTimestamp?
-    /// The newest version of the application when the state was set; nil unless only a newer
-    /// version reopens the group.
+    /// The newest version of the application when the state was set; nil unless only a newer version reopens the group.
     package private(set) var knownVersion: ApplicationVersion?
     package private(set) var hasRegressed: Bool
 
@@ -178,9 +176,8 @@ package struct ApplicationVersion: Equatable, Sendable {
 
     /// Returns `true` if this version came out after another one.
     ///
-    /// Numeric versions are compared numerically, and a pre-release (`2.0-beta`) precedes its
-    /// release. If they are equal, the builds decide. Other version names have no order: any name
-    /// other than the known one counts as newer.
+    /// Numeric versions are compared numerically, and a pre-release (`2.0-beta`) precedes its release. If they are
+    /// equal, the builds decide. Other version names have no order: any name other than the known one counts as newer.
     package func isNewer(than other: ApplicationVersion) -> Bool {
         switch (name, other.name) {
         case (nil, nil): return isLaterBuild(than: other, orElse: build != nil && other.build == nil)

@@ -5,8 +5,7 @@ import UnixIO
 
 /// Logs new, critical and regressed issues, one line each, within a rate limit.
 ///
-/// Alerts above the limit are counted, and the counts are logged after a while.
-/// All records are in the store anyway.
+/// Alerts above the limit are counted, and the counts are logged after a while. All records are in the store anyway.
 final class AlertLogger: Sendable {
     private struct AlertQueue: Sendable {
         var limit: AlertRateLimiter
@@ -50,8 +49,7 @@ final class AlertLogger: Sendable {
     ///
     /// - Parameters:
     ///   - path: The path of the database.
-    ///   - timeout: How long suppressed alerts are counted before their number
-    ///     is logged.
+    ///   - timeout: How long suppressed alerts are counted before their number is logged.
     init(
         path: String, snapshots: SnapshotGate = SnapshotGate(), timeout: Duration = AlertRateLimiter.suppressedFor,
         log: Log
@@ -60,8 +58,7 @@ final class AlertLogger: Sendable {
         queue = Monitor(AlertQueue(limit: AlertRateLimiter(timeout: timeout, at: Self.now)))
     }
 
-    /// Remembers the alerts of the commit in progress. They are logged after
-    /// `committed()`.
+    /// Remembers the alerts of the commit in progress. They are logged after `committed()`.
     func came(_ records: [PriorityRecord]) {
         queue.withLock { $0.coming = records }
     }
@@ -76,8 +73,7 @@ final class AlertLogger: Sendable {
         queue.signal()
     }
 
-    /// Logs alerts until `stop()` is called, then the remaining ones, and
-    /// returns.
+    /// Logs alerts until `stop()` is called, then the remaining ones, and returns.
     func run() {
         var reader: StoreReader?
         while true {
@@ -99,8 +95,7 @@ final class AlertLogger: Sendable {
         while true {
             let due = queue.withLock { $0.limit.suppressedDue }
             let wait = due.map { Clock.monotonic.advanced(by: Self.now.duration(to: $0)) }
-            // An alert may be suppressed meanwhile, whose count is due earlier
-            // than the current deadline.
+            // An alert may be suppressed meanwhile, whose count is due earlier than the current deadline.
             let batch = queue.wait(deadline: wait.map { Clock.kernel($0) }) { queue -> AlertBatch?? in
                 if let batch = queue.take(at: Self.now) { return .some(batch) }
                 return queue.limit.suppressedDue == due ? nil : .some(nil)
@@ -109,8 +104,8 @@ final class AlertLogger: Sendable {
         }
     }
 
-    /// Returns the events to log for a record. It can have none: if a commit
-    /// failed, another record may have got its id.
+    /// Returns the events to log for a record. It can have none: if a commit failed, another record may have got its
+    /// id.
     private func events(of row: RecordRow, _ reader: StoreReader) -> [LogEvent] {
         var events: [LogEvent] = []
         if (try? reader.isRegression(row: row.row)) == true { events.append(.issueRegressed) }

@@ -11,9 +11,8 @@ package struct MisconfiguredDestination: Hashable, Sendable {
 
 /// The settings of the daemon, by section.
 ///
-/// The default of a key is the initial value of its property. The
-/// configuration table and `--print-config` render it, and tests compare
-/// `config/issued.conf` and the manual page with the table.
+/// The default of a key is the initial value of its property. The configuration table and `--print-config` render it,
+/// and tests compare `config/issued.conf` and the manual page with the table.
 package struct Configuration: Hashable, Sendable {
     package var socket = SocketSettings()
     package var store = StoreSettings()
@@ -34,8 +33,7 @@ package struct Configuration: Hashable, Sendable {
 package struct AccessSettings: Hashable, Sendable {
     package var readers: [HostGroup] = []
     package var operators: [HostGroup] = []
-    /// `true` if the user ids of systemd's container ranges do not belong to
-    /// people.
+    /// `true` if the user ids of systemd's container ranges do not belong to people.
     package var containerUsers = true
 
     package var readerIDs: Set<UInt32> { Set(readers.map(\.groupID)) }
@@ -85,8 +83,7 @@ extension Configuration {
 }
 
 extension Configuration {
-    /// The configuration as the text of a file that has the same effect. It
-    /// contains no secrets.
+    /// The configuration as the text of a file that has the same effect. It contains no secrets.
     package var text: String {
         var sections: [String] = []
         for section in ConfigurationSection.all where !section.isDestination {

@@ -26,11 +26,10 @@ package struct ConfigurationFile: Hashable, Sendable {
     package let path: String
     package private(set) var sections: [Section] = []
     package private(set) var problems: [ConfigurationProblem] = []
-    /// The index of the section that contains each error; nil if that is
-    /// unknown.
+    /// The index of the section that contains each error; nil if that is unknown.
     private(set) var problemSections: [Int?] = []
-    /// `true` below a header that can't be read. The keys there belong to an
-    /// unknown section, so they must not be added to the one before it.
+    /// `true` below a header that can't be read. The keys there belong to an unknown section, so they must not be added
+    /// to the one before it.
     private var isInUnknownSection = false
 
     /// Parses the content of a file.
@@ -70,8 +69,7 @@ package struct ConfigurationFile: Hashable, Sendable {
             }
             sections[sections.count - 1].assignments.append(Assignment(key: key, value: value, line: line))
         } else {
-            // The line is not repeated, because it may be a secret that was
-            // pasted.
+            // The line is not repeated, because it may be a secret that was pasted.
             complain(line, "Expected [Section], Key=Value or a comment.")
         }
     }
@@ -210,8 +208,7 @@ package struct ConfigurationProblem: Hashable, Sendable, CustomStringConvertible
     package var description: String { "\(location): \(message)" }
 }
 
-/// All errors in a configuration, so that the operator can fix them in one
-/// pass.
+/// All errors in a configuration, so that the operator can fix them in one pass.
 package struct InvalidConfiguration: Error, Hashable, Sendable, CustomStringConvertible {
     /// In the order of the files, and by line within a file.
     package var problems: [ConfigurationProblem]

@@ -68,20 +68,17 @@ struct ConfigurationReader {
         unreadable.append(ConfigurationProblem(at: ConfigurationLocation(file: file), message))
     }
 
-    /// Sorts errors by the order in which files were read, and by line within a
-    /// file.
+    /// Sorts errors by the order in which files were read, and by line within a file.
     private func inOrder(_ problems: [ConfigurationProblem]) -> [ConfigurationProblem] {
         let keys = problems.enumerated().map { offset, problem in
-            // The offset comes last because sorting is not guaranteed to be
-            // stable.
+            // The offset comes last because sorting is not guaranteed to be stable.
             (files.firstIndex(of: problem.location.file) ?? files.count, problem.location.line ?? 0, offset)
         }
         return keys.sorted(by: <).map { problems[$0.2] }
     }
 }
 
-/// Merges the sections of all files, and collects errors about unknown
-/// sections, unknown keys and invalid values.
+/// Merges the sections of all files, and collects errors about unknown sections, unknown keys and invalid values.
 struct ConfigurationMerger {
     struct Assigned {
         var text: String
@@ -91,15 +88,13 @@ struct ConfigurationMerger {
     struct Section {
         var kind: ConfigurationSection
         var name: String?
-        /// Distinguishes sections of one application that are for different
-        /// users.
+        /// Distinguishes sections of one application that are for different users.
         var user: String?
         var location: ConfigurationLocation
         /// The effective values: the last one, or all values of a list.
         var values: [String: [Assigned]] = [:]
 
-        /// Keys with an invalid value. They must not be reported as missing,
-        /// too.
+        /// Keys with an invalid value. They must not be reported as missing, too.
         var wrongKeys: Set<String> = []
 
         /// The scope of an error in this section.
@@ -121,8 +116,7 @@ struct ConfigurationMerger {
 
     mutating func merge(_ file: ConfigurationFile) {
         files.append(file.path)
-        // The index in `sections` of each section of this file; nil if the
-        // section is unknown.
+        // The index in `sections` of each section of this file; nil if the section is unknown.
         var indices: [Int?] = []
         defer {
             for (problem, section) in zip(file.problems, file.problemSections) {
@@ -131,8 +125,7 @@ struct ConfigurationMerger {
                 problems.append(problem)
             }
         }
-        // The keys that this file has set so far. Setting one twice is an
-        // error.
+        // The keys that this file has set so far. Setting one twice is an error.
         var assignedKeys: Set<AssignedKey> = []
         for section in file.sections {
             let location = ConfigurationLocation(file: file.path, line: section.line)
@@ -257,8 +250,7 @@ extension String {
     }
 }
 
-/// Creates the typed configuration from the merged sections, and checks values
-/// that depend on each other.
+/// Creates the typed configuration from the merged sections, and checks values that depend on each other.
 struct ConfigurationBuilder {
     typealias Section = ConfigurationMerger.Section
 
@@ -275,8 +267,7 @@ struct ConfigurationBuilder {
 
     /// Adds the values of the sections to the configuration.
     ///
-    /// - Parameter faulty: The scopes affected by errors that were found
-    ///   before.
+    /// - Parameter faulty: The scopes affected by errors that were found before.
     mutating func build(_ sections: [Section], faulty: Set<ConfigurationProblem.Scope> = []) {
         self.faulty = faulty
         for section in sections where section.name == nil {
@@ -322,8 +313,8 @@ struct ConfigurationBuilder {
 
     /// Returns whether the name of a destination is unique.
     ///
-    /// If two destinations have the same name, neither is used, because it is
-    /// unknown which of them the records are meant for.
+    /// If two destinations have the same name, neither is used, because it is unknown which of them the records are
+    /// meant for.
     private mutating func checkName(_ name: String, _ section: Section) -> Bool {
         func isSame(_ other: String) -> Bool { other.lowercased() == name.lowercased() }
         let clashing = configuration.destinations.filter { isSame($0.name) }.map {
@@ -376,8 +367,7 @@ struct ConfigurationBuilder {
 
     /// Checks that the database can be created at `Path=`.
     ///
-    /// The daemon itself skips this: if it fails to open the database, it
-    /// retries.
+    /// The daemon itself skips this: if it fails to open the database, it retries.
     private mutating func checkStore(_ section: Section) {
         guard let location = section.location(of: "Path") else { return }
         let path = configuration.store.path
@@ -426,8 +416,8 @@ struct ConfigurationBuilder {
                 + "whole request (\(DurationText.text(forward.requestTimeout)))")
     }
 
-    /// Reports two values that contradict each other, if this section sets at
-    /// least one of them. Otherwise the error was reported for another section.
+    /// Reports two values that contradict each other, if this section sets at least one of them. Otherwise the error
+    /// was reported for another section.
     private mutating func check(
         _ holds: Bool, _ key: String, _ other: String, of section: Section, _ what: String
     ) {
@@ -449,15 +439,15 @@ struct ConfigurationBuilder {
 package enum ConfigurationPurpose: Hashable, Sendable {
     /// For the daemon. Everything that it needs must be present.
     case running
-    /// For `--check` and `--print-config`, outside the service. A credential
-    /// that only the service can see is not an error.
+    /// For `--check` and `--print-config`, outside the service. A credential that only the service can see is not an
+    /// error.
     case looking
 }
 
 /// The files that are read.
 package enum ConfigurationSource: Hashable, Sendable {
-    /// `/etc/issued/issued.conf` and its drop-ins. An ordinary user without
-    /// these files gets a configuration with paths of their own.
+    /// `/etc/issued/issued.conf` and its drop-ins. An ordinary user without these files gets a configuration with paths
+    /// of their own.
     case `default`
     /// That file and the drop-ins in `FILE.d/`, and no others.
     case file(String)
@@ -490,8 +480,7 @@ enum UnknownKeyMessage {
                 return isNamed ? "[\(other.name) NAME]" : "[\(other.name)]"
             }
         }
-        // A key that destinations can override is listed first with its general
-        // section.
+        // A key that destinations can override is listed first with its general section.
         let isShared = others.first.map { first in
             ConfigurationSection.all.contains { !$0.isDestination && "[\($0.name)]" == first }
         }

@@ -3,8 +3,8 @@ package import UnixIO
 
 /// The valid part of the configuration files, and the errors in them.
 package struct ConfigurationReading: Sendable {
-    /// Lines with an error are left out. Destinations with an error are in
-    /// `misconfigured`; those that lack only their credential are not.
+    /// Lines with an error are left out. Destinations with an error are in `misconfigured`; those that lack only their
+    /// credential are not.
     package var configuration: Configuration
     /// In the order of the files, and from top to bottom in each.
     package var problems: [ConfigurationProblem]
@@ -13,8 +13,7 @@ package struct ConfigurationReading: Sendable {
     package var isValid: Bool { problems.allSatisfy(\.scope.isCredential) }
 }
 
-/// The configuration that the daemon uses, decided from its files and the last
-/// valid configuration.
+/// The configuration that the daemon uses, decided from its files and the last valid configuration.
 package struct EffectiveConfiguration: Sendable {
     /// The source of the configuration in use.
     package enum Basis: Hashable, Sendable {
@@ -22,16 +21,14 @@ package struct EffectiveConfiguration: Sendable {
         case files
         /// The files have errors, so the last valid configuration is used.
         case lastValid
-        /// The files have errors and there is no valid configuration, so the
-        /// lines with errors are left out.
+        /// The files have errors and there is no valid configuration, so the lines with errors are left out.
         case validLines
     }
 
     package var configuration: Configuration
     package var basis: Basis
     package var problems: [ConfigurationProblem]
-    /// Retention must not remove records, because it is not known how many of
-    /// them the operator wants to keep.
+    /// Retention must not remove records, because it is not known how many of them the operator wants to keep.
     package var suspendsRetention = false
 
     /// Decides which configuration to use.
@@ -46,15 +43,15 @@ package struct EffectiveConfiguration: Sendable {
         configuration = reading.configuration
         basis = .files
         let isGeneral = problems.contains { $0.scope.isGeneral }
-        // A running destination continues if its section becomes invalid. At a
-        // start none is running, so the error shows at once.
+        // A running destination continues if its section becomes invalid. At a start none is running, so the error
+        // shows at once.
         let keepsRunning = running?.isValid == true && !reading.isValid
         guard isGeneral || keepsRunning else { return }
         if let lastValid {
             basis = .lastValid
             configuration = lastValid
-            // Rights that were withdrawn must not come back with an old
-            // configuration, so only those that both grant are left.
+            // Rights that were withdrawn must not come back with an old configuration, so only those that both grant
+            // are left.
             configuration.access = lastValid.access.intersection(reading.configuration.access)
             return
         }
@@ -91,8 +88,8 @@ extension EffectiveConfiguration {
             ? lastValid : LastValidConfiguration(source: source, surroundings: surroundings).read(besides: path)
         self.init(reading, lastValid: lastValid, running: running)
         guard suspendsRetention else { return }
-        // The database may still grow by what an empty one may hold, so that
-        // an error that is never fixed does not fill the disk.
+        // The database may still grow by what an empty one may hold, so that an error that is never fixed does not fill
+        // the disk.
         let store = configuration.store
         let size = (try? FileSystem.status(of: store.path).size) ?? 0
         configuration.store.retention.maxSize = max(store.retention.maxSize, size + StoreSettings().retention.maxSize)
@@ -127,8 +124,8 @@ extension EffectiveConfiguration {
     /// The maximum number of errors that are shown individually.
     package static let maxShownProblems = 10
 
-    /// The errors for `status`. Those of a credential are left out: they show
-    /// with their destination, and vanish as soon as the credential is there.
+    /// The errors for `status`. Those of a credential are left out: they show with their destination, and vanish as
+    /// soon as the credential is there.
     package var faults: [String] {
         let lasting = problems.filter { !$0.scope.isCredential }
         var faults = lasting.prefix(Self.maxShownProblems).map { "configuration error (\(explanation)): \($0)" }
@@ -154,9 +151,8 @@ extension EffectiveConfiguration {
 
 /// A copy of the last configuration without errors, kept for starts at which the files have some.
 ///
-/// It is the text that `--print-config` prints, so it holds no secrets. It is
-/// next to the database, and also in the state directory if that is elsewhere: if
-/// `[Store] Path=` can't be read, only the second can be found.
+/// It is the text that `--print-config` prints, so it holds no secrets. It is next to the database, and also in the
+/// state directory if that is elsewhere: if `[Store] Path=` can't be read, only the second can be found.
 package struct LastValidConfiguration: Sendable {
     package static let fileName = "issued.conf.last-valid"
 
@@ -165,10 +161,8 @@ package struct LastValidConfiguration: Sendable {
 
     /// Reads the newest copy.
     ///
-    /// - Parameter database: The path of the database according to the files,
-    ///   even if they have errors.
-    /// - Returns: nil if there is no copy for these files, or if it is no
-    ///   longer valid on this host.
+    /// - Parameter database: The path of the database according to the files, even if they have errors.
+    /// - Returns: nil if there is no copy for these files, or if it is no longer valid on this host.
     package func read(besides database: String) -> Configuration? {
         let found = files(besides: database).compactMap { path in trusted(path).map { (path: path, file: $0) } }
         let newest = found.max { $0.file.status.modifiedNanoseconds < $1.file.status.modifiedNanoseconds }
@@ -226,8 +220,8 @@ package struct LastValidConfiguration: Sendable {
 }
 
 extension HostEnvironment {
-    /// The default folder of the daemon's state. Returns nil for a file named
-    /// with `--config`, because a host may have several of them.
+    /// The default folder of the daemon's state. Returns nil for a file named with `--config`, because a host may have
+    /// several of them.
     fileprivate func stateFolder(for source: ConfigurationSource) -> String? {
         // systemd separates several directories by colons.
         if let folder = folder("STATE_DIRECTORY")?.split(separator: ":").first { return String(folder) }

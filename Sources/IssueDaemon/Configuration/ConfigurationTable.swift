@@ -1,9 +1,8 @@
 import Destinations
 import IssueCore
 
-/// The keys of each section, in the order of the manual. This is the only list
-/// of keys: parsing, error messages, `--print-config` and the tests of the
-/// manual all use it. A key's default is the initial value of its property.
+/// The keys of each section, in the order of the manual. This is the only list of keys: parsing, error messages,
+/// `--print-config` and the tests of the manual all use it. A key's default is the initial value of its property.
 enum ConfigurationTable {
     static let socket: [ConfigurationKey<Configuration>] = [
         .init("Path", \.socket.path, .socketPath, "The socket that applications report to."),
@@ -118,8 +117,7 @@ extension ConfigurationTable {
 
     static let limits = admission + guards + reserves
 
-    /// The keys of `[Limits NAME]`. An empty value means that the general limit
-    /// applies.
+    /// The keys of `[Limits NAME]`. An empty value means that the general limit applies.
     static let application: [ConfigurationKey<ApplicationLimitOverride>] = [
         .init(optional: "User", \.uid, .user, "The user who runs the application."),
         .init(optional: "GroupBurst", \.groupBurst, burst, "The burst of records of one issue."),
@@ -200,8 +198,7 @@ package enum ConfigurationSection: Hashable, Sendable {
 
     /// Returns the keys that the section may contain.
     ///
-    /// - Parameter named: Whether the section has a name of its own. Only
-    ///   `[Limits NAME]` then has other keys.
+    /// - Parameter named: Whether the section has a name of its own. Only `[Limits NAME]` then has other keys.
     package func keys(named: Bool) -> [KeyMetadata] {
         switch self {
         case .limits where named: ConfigurationTable.application.map(\.metadata)
@@ -266,8 +263,8 @@ extension ConfigurationKey {
     }
 }
 
-/// The settings of a section whose defaults are the initial values of its
-/// properties. They are written nowhere else in the code.
+/// The settings of a section whose defaults are the initial values of its properties. They are written nowhere else in
+/// the code.
 protocol SectionSettings: Sendable {
     init()
 }
@@ -284,8 +281,7 @@ extension ConfigurationKey where Root: SectionSettings {
         self.init(name, path, form, default: form.text(Root()[keyPath: path]), help)
     }
 
-    /// Creates a key that may occur several times. Each occurrence appends to
-    /// the list, which is empty by default.
+    /// Creates a key that may occur several times. Each occurrence appends to the list, which is empty by default.
     init<Element>(
         list name: String, _ path: any WritableKeyPath<Root, [Element]> & Sendable, _ form: ValueForm<[Element]>,
         _ help: String
@@ -307,8 +303,7 @@ package struct KeyMetadata: Sendable {
     package let isList: Bool
     /// The end of an error message that starts with "expected".
     package let expected: String
-    /// `false` if a wrong value must not appear in an error message, because it
-    /// may be a secret.
+    /// `false` if a wrong value must not appear in an error message, because it may be a secret.
     let isRepeated: Bool
     /// Returns whether a text is a valid value.
     package let accepts: @Sendable (String) -> Bool

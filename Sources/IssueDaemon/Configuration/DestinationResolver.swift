@@ -1,8 +1,7 @@
 import Destinations
 import UnixIO
 
-/// Resolves the address and the credential file of a destination, and collects
-/// errors about them.
+/// Resolves the address and the credential file of a destination, and collects errors about them.
 struct DestinationResolver {
     let kind: DestinationKind
     let section: ConfigurationMerger.Section
@@ -52,8 +51,7 @@ struct DestinationResolver {
         if credential.hasPrefix("/") {
             return checked(TokenFile(path: credential, kind: .ownFile), shown: credential)
         }
-        // The value is never repeated, because users paste the token itself
-        // here.
+        // The value is never repeated, because users paste the token itself here.
         let mayBeToken = credential.utf8.count >= 20 && credential.allSatisfy { $0.isASCIILetter || $0.isASCIIDigit }
         let shown =
             credential == kind.format.defaultCredential
@@ -89,8 +87,7 @@ struct DestinationResolver {
         section.destinationName.map { .credential($0) } ?? section.scope
     }
 
-    /// Reports an error if the file contains no token. The destination can be
-    /// used as soon as it does.
+    /// Reports an error if the file contains no token. The destination can be used as soon as it does.
     private mutating func checked(_ file: TokenFile, shown: String) -> TokenFile {
         do throws(TokenFileError) {
             switch file.kind {
@@ -101,8 +98,7 @@ struct DestinationResolver {
             }
             return file
         } catch {
-            // Without root, `--check` can't see the files that the service
-            // manager reads.
+            // Without root, `--check` can't see the files that the service manager reads.
             if purpose == .looking, file.kind == .credential, error == .unreadable(.accessDenied) { return file }
             let word = kind.format.credentialWord
             let advice =

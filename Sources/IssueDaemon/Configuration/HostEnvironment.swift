@@ -10,8 +10,7 @@ package struct HostEnvironment: Sendable {
     package var systemFile = "/etc/issued/issued.conf"
     /// The folder from which the service manager reads credentials.
     package var credentialStore = "/etc/credstore"
-    /// The prefix of the folder for a user without a runtime folder. The user
-    /// id is appended.
+    /// The prefix of the folder for a user without a runtime folder. The user id is appended.
     package var temporaryFolder = "/tmp/issued"
     package var runtimeFolder = "/run/user"
 
@@ -33,8 +32,8 @@ package struct HostEnvironment: Sendable {
 
     /// Returns the value of a variable that names a folder.
     ///
-    /// Returns nil if it is unset or relative. The XDG base directory
-    /// specification requires relative paths to be ignored.
+    /// Returns nil if it is unset or relative. The XDG base directory specification requires relative paths to be
+    /// ignored.
     func folder(_ variable: String) -> String? {
         guard let value = variables[variable], value.hasPrefix("/") else { return nil }
         return value
@@ -42,8 +41,7 @@ package struct HostEnvironment: Sendable {
 }
 
 extension HostEnvironment {
-    /// The configuration of a daemon that an ordinary user started without any
-    /// file.
+    /// The configuration of a daemon that an ordinary user started without any file.
     var userConfiguration: Configuration {
         var configuration = Configuration.default
         configuration.socket.path = "\(userRuntimeFolder)/issued.sock"
@@ -54,8 +52,7 @@ extension HostEnvironment {
     /// `true` if the daemon belongs to an ordinary user, and not to the host.
     var isOrdinaryUser: Bool { userID != 0 && folder("STATE_DIRECTORY") == nil }
 
-    /// The folder for a user without a runtime folder, in a directory that
-    /// other users can write to.
+    /// The folder for a user without a runtime folder, in a directory that other users can write to.
     var userTemporaryFolder: String { "\(temporaryFolder)-\(userID)" }
 
     private var userRuntimeFolder: String {
@@ -64,9 +61,8 @@ extension HostEnvironment {
         if let status = try? FileSystem.status(of: userFolder), status.kind == .directory, status.uid == userID {
             return "\(userFolder)/issued"
         }
-        // Another user may have taken that name, which must not prevent the
-        // daemon from starting. Clients find the other path only with
-        // ISSUED_SOCKET.
+        // Another user may have taken that name, which must not prevent the daemon from starting. Clients find the
+        // other path only with ISSUED_SOCKET.
         return isTemporaryFolderTaken ? userStateFolder : userTemporaryFolder
     }
 
@@ -76,8 +72,7 @@ extension HostEnvironment {
         return status.kind != .directory || status.uid != userID
     }
 
-    /// The socket of a user whose folder in `/tmp` was created by another user;
-    /// nil if that is not the case.
+    /// The socket of a user whose folder in `/tmp` was created by another user; nil if that is not the case.
     var fallbackSocketPath: String? {
         guard isOrdinaryUser, userRuntimeFolder == userStateFolder, isTemporaryFolderTaken else { return nil }
         return "\(userRuntimeFolder)/issued.sock"
@@ -94,8 +89,8 @@ extension HostEnvironment {
 package enum DaemonFolder {
     /// Creates the folder if it is missing.
     ///
-    /// - Throws: `notDirectory` or `accessDenied` if an existing folder is not
-    ///   private to this user. In /tmp, another user could have created it.
+    /// - Throws: `notDirectory` or `accessDenied` if an existing folder is not private to this user. In /tmp, another
+    ///   user could have created it.
     package static func prepare(_ path: String, userID: UInt32 = CurrentProcess.userID) throws(Errno) {
         try FileSystem.makeFolders(path, mode: 0o700)
         let status = try FileSystem.status(of: path, followingLinks: false)

@@ -1,12 +1,10 @@
 package import Destinations
 package import UnixIO
 
-/// The file that contains a token. It is read again when the token may have
-/// changed.
+/// The file that contains a token. It is read again when the token may have changed.
 package struct TokenFile: Hashable, Sendable {
     package enum Kind: Hashable, Sendable {
-        /// A credential passed by the service manager, which controls who can
-        /// read it.
+        /// A credential passed by the service manager, which controls who can read it.
         case credential
         /// A file of the host. Only its owner may be able to read it.
         case ownFile
@@ -21,10 +19,8 @@ package struct TokenFile: Hashable, Sendable {
 
     /// Reads the token.
     ///
-    /// - Parameter userID: The daemon's user. A file of any other user except
-    ///   root is not trusted.
-    /// - Throws: `TokenFileError` if the file can't be read, is not private or
-    ///   does not contain a token.
+    /// - Parameter userID: The daemon's user. A file of any other user except root is not trusted.
+    /// - Throws: `TokenFileError` if the file can't be read, is not private or does not contain a token.
     package func read(asUser userID: UInt32 = CurrentProcess.userID) throws(TokenFileError) -> ShippingToken {
         guard kind != .notPassed else { throw .notPassed }
         let (status, content) = try readAll()
@@ -43,8 +39,8 @@ package struct TokenFile: Hashable, Sendable {
 
     private func readAll() throws(TokenFileError) -> (FileStatus, [UInt8]) {
         do throws(Errno) {
-            // The status must be that of the file that is read, even if the
-            // path is replaced meanwhile. A pipe must not block.
+            // The status must be that of the file that is read, even if the path is replaced meanwhile. A pipe must not
+            // block.
             let file = try FileDescriptor.open(path, .nonBlocking)
             let status = try file.status()
             guard status.kind == .regular else { return (status, []) }
@@ -59,8 +55,7 @@ package struct TokenFile: Hashable, Sendable {
     }
 }
 
-/// The reason why a file yields no token. It never contains any of the file's
-/// content.
+/// The reason why a file yields no token. It never contains any of the file's content.
 package enum TokenFileError: Error, Hashable, Sendable, CustomStringConvertible {
     case unreadable(Errno)
     case notAFile

@@ -2,15 +2,13 @@ import Destinations
 package import IssueCore
 import UnixIO
 
-/// The syntax of a value in a configuration file: how to parse it, print it and
-/// describe it.
+/// The syntax of a value in a configuration file: how to parse it, print it and describe it.
 struct ValueForm<Value>: Sendable {
     /// The end of an error message that starts with "expected".
     let expected: String
     let parse: @Sendable (String) -> Value?
     let text: @Sendable (Value) -> String
-    /// `false` if a wrong value must not appear in an error message, because it
-    /// may be a token in the wrong place.
+    /// `false` if a wrong value must not appear in an error message, because it may be a token in the wrong place.
     var isRepeated = true
 
     /// Returns the same syntax for an optional value. An empty text means nil.
@@ -228,8 +226,7 @@ struct DecimalNumber {
         text = text.dropFirst(decimals.count + 1)
     }
 
-    /// Returns the product with a unit, rounded towards zero; nil if it does
-    /// not fit into 64 bits.
+    /// Returns the product with a unit, rounded towards zero; nil if it does not fit into 64 bits.
     func times(_ unit: Int64) -> Int64? {
         let (product, overflow) = whole.multipliedReportingOverflow(by: unit)
         // Divides first, because a unit times a million may overflow.
@@ -244,8 +241,7 @@ extension Character {
     var isASCIILetter: Bool { isASCII && isLetter }
 }
 
-/// Durations in the syntax of systemd.time(7): `5s`, `2min 30s`, `7d`. A number
-/// without a unit is in seconds.
+/// Durations in the syntax of systemd.time(7): `5s`, `2min 30s`, `7d`. A number without a unit is in seconds.
 package enum DurationText {
     /// Returns the duration; nil if the text is invalid.
     ///
@@ -268,8 +264,7 @@ package enum DurationText {
         return .nanoseconds(sum)
     }
 
-    /// Returns the shortest text that `parse(_:)` reads as the same duration,
-    /// rounded down to microseconds.
+    /// Returns the shortest text that `parse(_:)` reads as the same duration, rounded down to microseconds.
     package static func text(_ duration: Duration) -> String {
         let (seconds, attoseconds) = duration.components
         var rest = seconds
@@ -320,8 +315,7 @@ extension HostGroup {
 enum ProxyURL {
     private static let schemes: Set<String> = ["http", "https", "socks5", "socks5h"]
 
-    /// Returns `false` for a URL with a user, too, because it may contain a
-    /// password.
+    /// Returns `false` for a URL with a user, too, because it may contain a password.
     static func isUsable(_ text: String) -> Bool {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count == 3 || parts.count == 4 && parts[3].isEmpty, parts[1].isEmpty,
@@ -379,8 +373,7 @@ package enum RateText {
     }
 }
 
-/// Sizes in systemd's syntax, such as `64K` or `1G`. Units are powers of 1024,
-/// and a number without a unit is in bytes.
+/// Sizes in systemd's syntax, such as `64K` or `1G`. Units are powers of 1024, and a number without a unit is in bytes.
 package enum SizeText {
     private static let units: [(name: Character, shift: Int64)] = [("T", 40), ("G", 30), ("M", 20), ("K", 10)]
 

@@ -87,8 +87,7 @@ extension ForwardingLoop where Destination: ~Copyable {
             types: &types)
     }
 
-    /// Builds the lines of a stored batch again. Passes nil for a line whose
-    /// record was removed.
+    /// Builds the lines of a stored batch again. Passes nil for a line whose record was removed.
     func makeLines(of batch: StoredBatch, _ take: ([UInt8]?, _ user: UInt32?) -> Void) throws {
         for id in batch.summaries { take(try reader.line(ofSummary: id), nil) }
         var users: [AccountID: UInt32] = [:]
@@ -101,16 +100,15 @@ extension ForwardingLoop where Destination: ~Copyable {
 
     // MARK: Summaries
 
-    /// Returns when the next window closes; nil while the scan has not reached
-    /// the end of the record log, because it then closes windows itself.
+    /// Returns when the next window closes; nil while the scan has not reached the end of the record log, because it
+    /// then closes windows itself.
     func summariesDue() throws -> MonotonicInstant? {
         guard let due = admission.nextSummaryDue, cursor >= (try reader.newest()) else { return nil }
         let wait = due.milliseconds - (Clock.wall.millisecondsSince1970 + (try reader.recordLogOffset()))
         return Clock.monotonic.advanced(by: .milliseconds(max(wait, 0)))
     }
 
-    /// Closes due windows and stores their summaries, if the scan has reached
-    /// the end of the record log.
+    /// Closes due windows and stores their summaries, if the scan has reached the end of the record log.
     func closeWindows() throws {
         guard let due = admission.nextSummaryDue else { return }
         let now = try logTime
@@ -122,8 +120,8 @@ extension ForwardingLoop where Destination: ~Copyable {
         try perform(machine.recordsArrived(try pending(), at: Clock.monotonic))
     }
 
-    /// Closes all windows, so that all suppressed records are summarised.
-    /// Summaries that can't be sent now are sent after the next start.
+    /// Closes all windows, so that all suppressed records are summarised. Summaries that can't be sent now are sent
+    /// after the next start.
     func closeAllWindows() throws {
         let drafts = admission.closeAll(at: try logTime)
         let changes = admission.takeChanges()
@@ -164,13 +162,12 @@ extension ForwardingLoop where Destination: ~Copyable {
 
 /// Batches that are built before the record log is scanned further.
 extension ForwardingLoop where Destination: ~Copyable {
-    /// The number of priority records that are put into users' round-robin
-    /// order at once, and the maximum number of such portions per batch.
+    /// The number of priority records that are put into users' round-robin order at once, and the maximum number of
+    /// such portions per batch.
     private static var priorityPortion: Int { 4096 }
     private static var maxPriorityPortions: Int { 64 }
 
-    /// Stores a batch of priority or requeued records. Returns nil if there are
-    /// none, so that the scan is next.
+    /// Stores a batch of priority or requeued records. Returns nil if there are none, so that the scan is next.
     private func buildAhead(_ limit: BatchLimit) throws -> Forwarding.NextAction? {
         if let action = try buildPriority(limit) { return action }
         let again = try reader.requeued(for: service.destination.id, limit: limit.records)
@@ -189,8 +186,7 @@ extension ForwardingLoop where Destination: ~Copyable {
         return scan.lineCount == 0 ? nil : try store(scan)
     }
 
-    /// Stores a batch of priority records while the batch in flight can't be
-    /// finished.
+    /// Stores a batch of priority records while the batch in flight can't be finished.
     func buildPreempting(_ limit: BatchLimit) throws -> Forwarding.NextAction {
         admission.dailyBytes = budget.today(at: Clock.wall)
         return try buildPriority(limit, isPreempting: true)
@@ -216,8 +212,7 @@ extension ForwardingLoop where Destination: ~Copyable {
                 above = max(above, newest)
                 break
             }
-            // Users take turns, so that one user's many records do not delay
-            // the others.
+            // Users take turns, so that one user's many records do not delay the others.
             let order = RoundRobinOrder.order(records.map(\.candidate.user))
             let evaluated = try order.prefix { index in
                 guard !room.isFull else { return false }
@@ -227,8 +222,8 @@ extension ForwardingLoop where Destination: ~Copyable {
                 room.add(bytes: line.count + 1)
                 return true
             }
-            // Records from the first one that was not evaluated are evaluated
-            // again next time, except those that were chosen.
+            // Records from the first one that was not evaluated are evaluated again next time, except those that were
+            // chosen.
             let left = order[evaluated.count...].map { records[$0].candidate.record }.min()
             above = left.map { $0 - 1 } ?? (records.count < Self.priorityPortion ? max(last, newest) : last)
         }
@@ -241,16 +236,14 @@ extension ForwardingLoop where Destination: ~Copyable {
         scan.batch.changes = admission.takeChanges()
         scan.batch.fieldTypes = types.takeAdded()
         guard scan.lineCount == 0 else { return try store(scan) }
-        // None was admitted. This is stored, so that they are not evaluated
-        // again, and the scan is next.
+        // None was admitted. This is stored, so that they are not evaluated again, and the scan is next.
         let refused = scan.finished
         _ = try service.writer.perform { try $0.store(refused) }
         priority = max(priority, refused.priorityThrough ?? priority)
         return nil
     }
 
-    /// Returns the record with its line if it may be sent before the scan
-    /// reaches it.
+    /// Returns the record with its line if it may be sent before the scan reaches it.
     private func evaluatePriority(_ record: OutboxRecord) throws -> (SentRecord, line: [UInt8])? {
         let candidate = record.candidate
         // Records that are not for this destination are left to the scan.
@@ -265,8 +258,7 @@ extension ForwardingLoop where Destination: ~Copyable {
 
     // MARK: State of the limiter
 
-    /// Loads the limiter's state of the record's account and group from the
-    /// store, if it is missing.
+    /// Loads the limiter's state of the record's account and group from the store, if it is missing.
     func recall(_ candidate: Candidate) throws {
         let lacks = admission.lacks(candidate)
         guard lacks.account || lacks.group else { return }
@@ -280,8 +272,7 @@ extension ForwardingLoop where Destination: ~Copyable {
         if lacks.group, let row = try reader.limits(ofGroup: candidate.group, id) { admission.adopt(row) }
     }
 
-    /// Returns the limiter with its stored state and the limits of each
-    /// application.
+    /// Returns the limiter with its stored state and the limits of each application.
     static func admission(_ service: ForwardingService, _ reader: StoreReader) throws -> Admission {
         let limits = service.settings.limits
         let state = try reader.admissionState(of: service.destination.id)
@@ -294,13 +285,11 @@ extension ForwardingLoop where Destination: ~Copyable {
         return Admission(settings: limits, state: state) { known[$0] ?? limits.defaultApplicationLimits }
     }
 
-    /// Returns the state machine, with the send rate at which the last run
-    /// stopped.
+    /// Returns the state machine, with the send rate at which the last run stopped.
     static func machine(_ settings: ForwardSettings, from state: DestinationRow.State) -> Forwarding {
         let now = Clock.monotonic
         guard let pace = state.pace, let at = state.pacedAt else { return Forwarding(settings: settings, at: now) }
-        // A change of the wall clock must neither fill the bucket nor keep it
-        // empty for years.
+        // A change of the wall clock must neither fill the bucket nor keep it empty for years.
         let passed = min(
             max(Duration.milliseconds(Clock.wall.millisecondsSince1970 - at.millisecondsSince1970), .zero),
             Duration.seconds(86_400))
@@ -309,21 +298,17 @@ extension ForwardingLoop where Destination: ~Copyable {
     }
 }
 
-/// The lines of the batch in flight: their number and size, and the request
-/// body with all of them.
+/// The lines of the batch in flight: their number and size, and the request body with all of them.
 ///
-/// The individual lines are available only after a part of the batch had to be
-/// sent.
+/// The individual lines are available only after a part of the batch had to be sent.
 struct BatchLines {
     private(set) var count = 0
     private(set) var bytes = 0
     /// The number of bytes of each user's lines.
     private(set) var users: [UInt32: Int] = [:]
-    /// All lines as one request body, which can be sent again; nil if a line
-    /// has changed.
+    /// All lines as one request body, which can be sent again; nil if a line has changed.
     private(set) var whole: (any PreparedBody)?
-    /// The individual lines, if they were needed; nil for a line whose record
-    /// was removed.
+    /// The individual lines, if they were needed; nil for a line whose record was removed.
     var all: [[UInt8]?]?
 
     init(of scan: OutboxScan) {
@@ -342,8 +327,7 @@ struct BatchLines {
         if let user { users[user, default: 0] += line.count + 1 }
     }
 
-    /// The indices of the lines that can't be sent again because their records
-    /// were removed.
+    /// The indices of the lines that can't be sent again because their records were removed.
     var left: Set<Int> { Set((all ?? []).indices.filter { all?[$0] == nil }) }
 
     /// Removes all other lines. The individual lines must have been built.
@@ -354,8 +338,7 @@ struct BatchLines {
         (users, bytes, whole) = (users(in: left), left, nil)
     }
 
-    /// Returns each user's share of `bytes`, in proportion to the user's share
-    /// of the whole batch.
+    /// Returns each user's share of `bytes`, in proportion to the user's share of the whole batch.
     func users(in bytes: Int) -> [UInt32: Int] {
         let part = Double(bytes) / Double(max(1, self.bytes))
         return users.mapValues { Int(Double($0) * part) }
@@ -401,8 +384,7 @@ extension SentRecord {
     }
 }
 
-/// The `event_id` of a summary. It is the same each time the same summary is
-/// sent.
+/// The `event_id` of a summary. It is the same each time the same summary is sent.
 enum SummaryID {
     static func text(of draft: SummaryDraft, destination: String, host: String) -> String {
         var hash = SipHash(key0: 3)

@@ -3,19 +3,17 @@ import IssueProtocol
 import IssueStore
 
 extension ForwardingLoop where Destination: ~Copyable {
-    /// The number of rows after which a scan ends. It splits a flood of
-    /// suppressed records into portions that are stored.
+    /// The number of rows after which a scan ends. It splits a flood of suppressed records into portions that are
+    /// stored.
     private static var maxScanned: Int { 65_536 }
     private static var pageRows: Int { 2048 }
 
-    /// Scans from the cursor until the batch is full. Returns the last row that
-    /// was scanned.
+    /// Scans from the cursor until the batch is full. Returns the last row that was scanned.
     func scanRows(_ scan: inout OutboxScan) throws -> RowID {
         var position = ScanCursor(row: cursor, due: admission.nextSummaryDue)
         while !scan.isFull, scan.scannedCount < Self.maxScanned {
             guard try scanPage(&position, &scan) else { break }
-            // The writer waits for this snapshot. What has been scanned so far
-            // is a batch, too.
+            // The writer waits for this snapshot. What has been scanned so far is a batch, too.
             if service.writer.snapshots.isClosed { break }
         }
         count(position.runs.end(), &scan)
@@ -58,8 +56,7 @@ extension ForwardingLoop where Destination: ~Copyable {
         let isDue = position.due.map { $0 <= record.at } ?? false
         if isDue {
             count(position.runs.end(), &scan)
-            // The next record of each series must open its window again, so
-            // that its summary is on time.
+            // The next record of each series must open its window again, so that its summary is on time.
             position.runs.forget()
             scan.batch.newSummaries += try summaries(of: admission.dueSummaries(at: record.at))
         }
@@ -89,8 +86,7 @@ extension ForwardingLoop where Destination: ~Copyable {
             if let line = try line(of: sent) {
                 scan.batch.sent.append(sent)
                 scan.add(line, of: candidate.user)
-                // Charged even if the request fails later, since the following
-                // records of this batch depend on it.
+                // Charged even if the request fails later, since the following records of this batch depend on it.
                 admission.dailyBytes.charge(line.count + 1, to: candidate.user)
             } else {
                 scan.withhold(candidate)
@@ -112,8 +108,7 @@ extension ForwardingLoop where Destination: ~Copyable {
 struct OutboxScan {
     var batch: NewBatch
     var scannedCount = 0
-    /// The body of the request, built from the lines. The lines themselves are
-    /// not kept.
+    /// The body of the request, built from the lines. The lines themselves are not kept.
     let body: any PreparedBody
     /// The number of bytes of each user's lines.
     private(set) var users: [UInt32: Int] = [:]
@@ -184,8 +179,7 @@ struct ScanCursor {
 
 /// The series in one scan, and the runs of those that are suppressed.
 struct SuppressedRuns {
-    /// The values that are read for each record. They are stored separately so
-    /// that the lookup is cheap.
+    /// The values that are read for each record. They are stored separately so that the lookup is cheap.
     private struct SeriesEntry {
         var firstOfGroup: RowID
         var regression: RowID
@@ -208,8 +202,7 @@ struct SuppressedRuns {
     /// The suppressed rows for each reason, by the reason's index.
     private var rows = [[RowID]](repeating: [], count: SuppressionReason.allCases.count)
 
-    /// Returns the index of a series within this scan. Calls `find` for a new
-    /// one.
+    /// Returns the index of a series within this scan. Calls `find` for a new one.
     mutating func number(of id: SeriesID, or find: () throws -> SeriesInfo?) rethrows -> Int {
         let number = numbers.number(of: id)
         if number == entries.count {
@@ -227,8 +220,7 @@ struct SuppressedRuns {
 
     func info(at number: Int) -> SeriesInfo? { info[number] }
 
-    /// Counts a record as suppressed by its series' run. Returns `false` if it
-    /// must be evaluated instead.
+    /// Counts a record as suppressed by its series' run. Returns `false` if it must be evaluated instead.
     @inline(__always)
     mutating func count(_ step: ScanRow, _ number: Int, at now: RecordLogInstant) -> Bool {
         guard let until = entries[number].until, now < until, entries[number].firstOfGroup != step.row,
@@ -246,8 +238,7 @@ struct SuppressedRuns {
         if let run, run.endsWithAdmission { shared.append(number) }
     }
 
-    /// Returns the runs of a group, or of all groups, that contain records.
-    /// They continue empty.
+    /// Returns the runs of a group, or of all groups, that contain records. They continue empty.
     mutating func end(ofGroup group: GroupID? = nil) -> [SuppressedRun] {
         let numbers = group.map { series[$0] ?? [] } ?? Array(entries.indices)
         var ended: [SuppressedRun] = []

@@ -3,8 +3,7 @@ import IssueProtocol
 import IssueStore
 
 extension ForwardingLoop where Destination: ~Copyable {
-    /// Sends a part of the batch, waits for the reply, and returns the next
-    /// action.
+    /// Sends a part of the batch, waits for the reply, and returns the next action.
     func send(_ shipment: Forwarding.Shipment) throws -> Forwarding.NextAction {
         makeCurrent(shipment.batch)
         try markUnacknowledged(shipment)
@@ -53,12 +52,12 @@ extension ForwardingLoop where Destination: ~Copyable {
         state.batchAttempts = 0
     }
 
-    /// Stores that lines may arrive, before a request that is the first to
-    /// contain them. The daemon may crash during the request.
+    /// Stores that lines may arrive, before a request that is the first to contain them. The daemon may crash during
+    /// the request.
     private func markUnacknowledged(_ shipment: Forwarding.Shipment) throws {
         guard let known = state.unacknowledged[shipment.batch], !known.contains(shipment.range) else { return }
-        // A single line is a probe of a bisection. Other requests are followed
-        // by more, so only the first one is worth storing.
+        // A single line is a probe of a bisection. Other requests are followed by more, so only the first one is worth
+        // storing.
         state.unacknowledged[shipment.batch] = nil
         if shipment.range.count == 1 {
             var known = known
@@ -161,8 +160,7 @@ extension ForwardingLoop where Destination: ~Copyable {
         return machine.settled(try pending(), rest: left, at: now)
     }
 
-    /// Stores the fates of a batch, or of its finished lines. Returns the
-    /// batch with the remaining lines, if any.
+    /// Stores the fates of a batch, or of its finished lines. Returns the batch with the remaining lines, if any.
     @discardableResult
     func book(_ outcome: BatchOutcome, _ answer: String, at now: MonotonicInstant) throws -> StoredBatch? {
         if !outcome.left.isEmpty { _ = try allLines() }
@@ -178,8 +176,8 @@ extension ForwardingLoop where Destination: ~Copyable {
         updatePace(at: now)
         var dead: [Int: [UInt8]] = [:]
         for line in outcome.dead where !left.contains(line.line) { dead[line.line] = try allLines()[line.line] }
-        // The last reply may be about a rejected line, or about the lines that
-        // were left after the rejected ones had been found.
+        // The last reply may be about a rejected line, or about the lines that were left after the rejected ones had
+        // been found.
         let rejection = dead.isEmpty ? answer : current.refusal ?? answer
         let acceptance =
             deliveredCount > left.count ? current.acceptance ?? "accepted, while others were rejected" : rejection
@@ -232,9 +230,8 @@ extension ForwardingLoop where Destination: ~Copyable {
         try service.writer.perform { try $0.save(state, destination: id) }
     }
 
-    /// Logs a change of the destination's state, but not each failure. The
-    /// logged state is stored, so that the end of an outage is logged even
-    /// after a restart.
+    /// Logs a change of the destination's state, but not each failure. The logged state is stored, so that the end of
+    /// an outage is logged even after a restart.
     private func logChange() {
         let view = view
         let name = service.destination.name
@@ -250,8 +247,7 @@ extension ForwardingLoop where Destination: ~Copyable {
                     "advice": view.advice ?? "",
                 ])
         case .waiting:
-            // The reason may change with each attempt. Only the fact that the
-            // destination is unavailable matters.
+            // The reason may change with each attempt. Only the fact that the destination is unavailable matters.
             guard state.lastLoggedState != "away" else { return }
             state.lastLoggedState = "away"
             let isReached = view.reason.flatMap { FailureClass(rawValue: $0) }?.isReached ?? true

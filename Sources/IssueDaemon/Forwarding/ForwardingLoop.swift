@@ -26,8 +26,7 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
     var preempted: BatchInFlight?
     /// The number of resent lines that `state.resent` includes. The machine counts from its start.
     var countedResent: Int64 = 0
-    /// Flushes that wait until the cursor has passed a row and no batch is in
-    /// flight.
+    /// Flushes that wait until the cursor has passed a row and no batch is in flight.
     private var flushes: [(row: RowID, completed: @Sendable () -> Void)] = []
     var deadline: MonotonicInstant?
     /// The time of the next attempt to read a missing credential.
@@ -110,8 +109,7 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
         return machine.started(resuming: first, preemptedBy: known, state.progress, unit: random, at: now)
     }
 
-    /// Reads a missing credential again from time to time. As soon as it
-    /// exists, forwarding resumes.
+    /// Reads a missing credential again from time to time. As soon as it exists, forwarding resumes.
     private func lookForCredential(at now: MonotonicInstant) throws {
         guard shipper.lacksCredential, credentialCheck <= now else { return }
         credentialCheck = now.advanced(by: credentialCheckInterval)
@@ -131,8 +129,7 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
         if machine.stopRequested() != .stop { machine.abandoned() }
         let now = Clock.monotonic
         state.progress = machine.progress(at: now)
-        // Each request was answered or cancelled, so it is known which lines
-        // may have arrived.
+        // Each request was answered or cancelled, so it is known which lines may have arrived.
         state.unacknowledged.merge(machine.unacknowledged) { $1 }
         if let (id, outcome) = machine.takeUnstored() {
             makeCurrent(id)
@@ -187,8 +184,7 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
             StatusRegistry.Forwarder(name: service.destination.name, view: view, state: state))
     }
 
-    /// The state of the machine, with advice that is specific to this kind of
-    /// destination.
+    /// The state of the machine, with advice that is specific to this kind of destination.
     var view: ForwardingView {
         var view = machine.view
         if [.idle, .sending].contains(view.state), shipper.lacksCredential {
@@ -208,8 +204,7 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
 /// The queue of events for a forwarding service.
 struct ForwardingInbox: Sendable {
     var hasChanges = false
-    /// Called when all records that were pending at the time of the request
-    /// have a fate.
+    /// Called when all records that were pending at the time of the request have a fate.
     var flushes: [@Sendable () -> Void] = []
     var isStopping = false
 
@@ -266,15 +261,13 @@ final class ForwardingService: Sendable {
 
     /// Sends pending records without waiting for a full batch.
     ///
-    /// - Parameter completed: Called when all records that are pending now have
-    ///   a fate, or when the service stops.
+    /// - Parameter completed: Called when all records that are pending now have a fate, or when the service stops.
     func flush(_ completed: @escaping @Sendable () -> Void) {
         inbox.withLock { $0.flushes.append(completed) }
         inbox.signal()
     }
 
-    /// Stops the service, after the reply to the request in flight has arrived.
-    /// Returns immediately.
+    /// Stops the service, after the reply to the request in flight has arrived. Returns immediately.
     func stop() {
         inbox.withLock { $0.isStopping = true }
         inbox.signal()
@@ -285,14 +278,12 @@ final class ForwardingService: Sendable {
         cancellation.cancel()
     }
 
-    /// The pause after a failure of the store, before forwarding resumes from
-    /// the stored state.
+    /// The pause after a failure of the store, before forwarding resumes from the stored state.
     private static let recovery: Duration = .seconds(5)
 
     /// Forwards records until the service is stopped.
     ///
-    /// A failure of the store does not end it; it resumes from the stored
-    /// state.
+    /// A failure of the store does not end it; it resumes from the stored state.
     ///
     /// - Parameters:
     ///   - makeShipper: Creates the shipper, again after each failure.
@@ -300,8 +291,7 @@ final class ForwardingService: Sendable {
     func run<Destination: Shipper & ~Copyable>(
         _ makeShipper: () -> Destination, fatesMoved: @escaping @Sendable () -> Void
     ) {
-        // Receiving reports has a higher priority. What is forwarded is already
-        // on disk.
+        // Receiving reports has a higher priority. What is forwarded is already on disk.
         Thread.yieldToOthers()
         while true {
             do {
@@ -309,8 +299,7 @@ final class ForwardingService: Sendable {
                 try loop.run()
                 break
             } catch is WriterClosed {
-                // The daemon is stopping. The next start resumes from the
-                // stored state.
+                // The daemon is stopping. The next start resumes from the stored state.
                 break
             } catch {
                 log.error(.forwardingFailed, ["destination": destination.name, "error": "\(error)"])

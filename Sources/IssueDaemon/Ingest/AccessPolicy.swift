@@ -7,12 +7,10 @@ struct AccessPolicy: Equatable, Sendable {
     var ownUser: UInt32
     var readers: Set<UInt32>
     var operators: Set<UInt32>
-    /// The user ids that share the limits of one user, and those that belong to
-    /// containers.
+    /// The user ids that share the limits of one user, and those that belong to containers.
     var users = AccountableUsers()
 
-    /// The ids of systemd's dynamic users, which are reused for other users
-    /// (systemd's `UIDS-GIDS.md`).
+    /// The ids of systemd's dynamic users, which are reused for other users (systemd's `UIDS-GIDS.md`).
     static let recycledUsers: ClosedRange<UInt32> = 61_184...65_519
     /// The id that the kernel reports for a user it can't map.
     static let nobody: UInt32 = 65_534
@@ -52,8 +50,7 @@ extension AccessPolicy {
 }
 
 extension AccountableUsers {
-    /// Reads which user ids share the limits of one user. A file that can't be
-    /// read counts as empty.
+    /// Reads which user ids share the limits of one user. A file that can't be read counts as empty.
     static func onThisHost(_ settings: AccessSettings) -> AccountableUsers {
         let maxBytes = 4 << 20
         let subordinates = try? FileSystem.read("/etc/subuid", limit: maxBytes)

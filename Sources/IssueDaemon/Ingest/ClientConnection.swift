@@ -10,16 +10,14 @@ final class ClientConnection {
     let id: UInt64
     let descriptor: FileDescriptor
     let process: ReportingProcess
-    /// The groups of the peer when it connected. The kernel does not report
-    /// later changes.
+    /// The groups of the peer when it connected. The kernel does not report later changes.
     let groups: [UInt32]
     /// The class of the connection when it was accepted.
     let standing: ConnectionShares.Standing
     let user: SocketUser
 
     var intake: ConnectionIntake
-    /// The connection's share of its user's load, and of the memory of all
-    /// users.
+    /// The connection's share of its user's load, and of the memory of all users.
     var bytes = ConnectionBytes()
     /// The last read: its round, and the number of bytes.
     var lastRead: (round: UInt64, bytes: Int)
@@ -49,8 +47,7 @@ final class ClientConnection {
     }
 }
 
-/// A user with connections or unstored reports, including all user ids that
-/// share the user's limits.
+/// A user with connections or unstored reports, including all user ids that share the user's limits.
 final class SocketUser {
     let uid: UInt32
     var load: UserLoad
@@ -69,8 +66,7 @@ struct SocketUsers {
     private var users: [UInt32: SocketUser] = [:]
     /// Closed connections with reports that are not stored yet.
     private var orphans: [UInt64: Orphan] = [:]
-    /// Users whose load has dropped since the last round. Their throttled
-    /// connections may resume.
+    /// Users whose load has dropped since the last round. Their throttled connections may resume.
     private var withFreedCapacity: [SocketUser] = []
 
     subscript(uid: UInt32) -> SocketUser? { users[uid] }
@@ -148,13 +144,11 @@ struct SocketLimits: Equatable, Sendable {
     var unreadBytesPerUser = 16 << 20
     /// The bytes that an unanswered query counts as unread.
     var queryReplyBytes = 256 << 10
-    /// How long a client may read nothing of its replies before the connection
-    /// is closed.
+    /// How long a client may read nothing of its replies before the connection is closed.
     var writeTimeout: Duration = .seconds(30)
     /// The bytes that are read of one user before others have their turn.
     var quantum = 256 << 10
-    /// A connection with less in flight is not throttled because of its user's
-    /// other connections.
+    /// A connection with less in flight is not throttled because of its user's other connections.
     var little = 4 << 10
 
     var ofUser: UserLoad.Limits {
@@ -167,8 +161,7 @@ struct SocketLimits: Equatable, Sendable {
 
     var ofMemory: MemoryPressure {
         MemoryPressure(
-            // Half of the memory is for calls, partially received or not yet
-            // answered.
+            // Half of the memory is for calls, partially received or not yet answered.
             calls: MemoryBudget(limit: memory / 2, guaranteed: 256 << 10),
             // The other half is for replies, unread or being prepared.
             replies: MemoryBudget(limit: memory / 2, guaranteed: 2 * queryReplyBytes),

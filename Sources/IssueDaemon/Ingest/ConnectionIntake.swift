@@ -4,8 +4,8 @@ import IssueStore
 
 /// The part of a connection that changes when calls are read and reports are answered.
 ///
-/// It is a struct, so that a run of reports is read with a single access to the connection. An
-/// access for each property would cost as much as decoding a field of a record.
+/// It is a struct, so that a run of reports is read with a single access to the connection. An access for each property
+/// would cost as much as decoding a field of a record.
 struct ConnectionIntake {
     var state = ConnectionState()
     var frames: FrameDecoder

@@ -1,7 +1,6 @@
 import IssueProtocol
 
-/// The interface `org.varlink.service`, with which clients discover the other
-/// interfaces.
+/// The interface `org.varlink.service`, with which clients discover the other interfaces.
 enum Introspection {
     /// Returns the reply to a method that is not one of the collector's.
     ///
@@ -57,9 +56,8 @@ struct ParameterTable: Sendable {
     private let producer = KnownParameter("producer")
     private let sequence = KnownParameter("sequence")
 
-    /// Advances past the next key and returns its parameter; nil at the end.
-    /// Most clients write the parameters in the order of the interface
-    /// description, which is tried first.
+    /// Advances past the next key and returns its parameter; nil at the end. Most clients write the parameters in the
+    /// order of the interface description, which is tried first.
     @inline(__always)
     mutating func next(
         _ scanner: inout JSONScanner, after last: ReportParameter?

@@ -19,8 +19,7 @@ struct ReportReader {
         var oneway: Bool
     }
 
-    /// The start of a report as most clients write it. Such a message is parsed
-    /// in a single pass.
+    /// The start of a report as most clients write it. Such a message is parsed in a single pass.
     private static let defaultStart = Array(#"{"method":"org.issued.Collector.Report","parameters":{"#.utf8)
 
     /// Returns whether a message starts as most clients write a report.
@@ -32,8 +31,7 @@ struct ReportReader {
 
     /// Reads a message for which `beginsFast` is true.
     ///
-    /// - Returns: nil if the rest of the message is unusual, so that it must be
-    ///   parsed as a whole.
+    /// - Returns: nil if the rest of the message is unusual, so that it must be parsed as a whole.
     mutating func readFast(
         _ message: Span<UInt8>, token: UInt64, into batch: inout RecordBatch
     ) throws(CollectorError) -> Report? {
@@ -53,8 +51,7 @@ struct ReportReader {
         return report
     }
 
-    /// Reads the members after the parameters. Returns whether the call is
-    /// oneway; nil if there are other members.
+    /// Reads the members after the parameters. Returns whether the call is oneway; nil if there are other members.
     private static func readRest(_ scanner: inout JSONScanner) -> Bool? {
         var oneway = false
         do throws(JSONError) {
@@ -78,8 +75,7 @@ struct ReportReader {
     ) throws(CollectorError) -> ReportCall {
         let before = (records: batch.records.count, bytes: batch.bytes.count)
         do throws(CollectorError) {
-            // The limit is for the depth of a record, so the depth of the
-            // surrounding arrays and objects is added.
+            // The limit is for the depth of a record, so the depth of the surrounding arrays and objects is added.
             var scanner = JSONScanner(
                 parameters, maximumDepth: decoder.limits.depth + 2, maximumKeys: decoder.limits.keys)
             return try readCall(&scanner, token, &batch)
@@ -119,8 +115,7 @@ struct ReportReader {
                     call.rejected = []
                     try readRecords(&scanner, into: &batch, rejected: &call.rejected)
                     call.records = end..<batch.records.count
-                    // The keys after the records do not count for the last
-                    // record.
+                    // The keys after the records do not count for the last record.
                     scanner.startCountingKeys()
                     recordsEnd = scanner.position
                     guard let expected = numberings.skipExpectedKey(&scanner) else { continue }
@@ -156,8 +151,7 @@ struct ReportReader {
         return call
     }
 
-    /// Returns the sequence number of a call that could not be read as a whole;
-    /// nil if it has none.
+    /// Returns the sequence number of a call that could not be read as a whole; nil if it has none.
     static func sequence(in parameters: Span<UInt8>) -> Int64? {
         var scanner = JSONScanner(parameters)
         var number: Int64?
@@ -213,27 +207,23 @@ enum ReportParameter: Sendable {
     }
 }
 
-/// Reads the producer id, which most calls of a connection write in exactly the
-/// same way.
+/// Reads the producer id, which most calls of a connection write in exactly the same way.
 struct NumberingReader {
-    /// The bytes between the records and the number in the last call, starting
-    /// with the comma.
+    /// The bytes between the records and the number in the last call, starting with the comma.
     private var before = ByteBuffer()
     private var producer: ProducerID?
 
     /// Longer ones are parsed each time.
     private static let maxBytes = 96
 
-    /// Advances past the bytes up to the sequence number and returns the
-    /// producer, if these bytes are the same as in the last call. Otherwise
-    /// returns nil.
+    /// Advances past the bytes up to the sequence number and returns the producer, if these bytes are the same as in
+    /// the last call. Otherwise returns nil.
     @inline(__always)
     mutating func skipExpectedKey(_ scanner: inout JSONScanner) -> ProducerID? {
         scanner.passMembers(before.span) ? producer : nil
     }
 
-    /// Remembers the bytes between the end of the records and the start of the
-    /// number.
+    /// Remembers the bytes between the end of the records and the start of the number.
     mutating func read(_ id: ProducerID?, _ bytes: Span<UInt8>, from start: Int, to end: Int) {
         guard let id, end - start <= Self.maxBytes else { return }
         producer = id

@@ -20,8 +20,7 @@ struct Acceptor {
         shares = ConnectionShares(limits: limits)
     }
 
-    /// Returns the id of the next connection. Smaller ones are tokens of the
-    /// loop itself.
+    /// Returns the id of the next connection. Smaller ones are tokens of the loop itself.
     mutating func nextID() -> UInt64 {
         lastID += 1
         return lastID
@@ -48,8 +47,7 @@ extension SocketLoop {
                 guard let descriptor = try acceptor.listener.descriptor.accept() else { return emptiedBacklog() }
                 try admit(descriptor)
             } catch {
-                // The user with the most connections loses one, as when the
-                // limit is reached.
+                // The user with the most connections loses one, as when the limit is reached.
                 guard let largest = acceptor.shares.largest, makeRoom(of: largest.owner) else { return pause(error) }
             }
         }
@@ -59,8 +57,7 @@ extension SocketLoop {
         if acceptor.gate.emptiedBacklog() { service.log.notice(.socketAccepting) }
     }
 
-    /// Stops accepting connections for a moment because the host lacks a
-    /// resource.
+    /// Stops accepting connections for a moment because the host lacks a resource.
     private func pause(_ error: Errno) {
         switch acceptor.gate.failed(at: Clock.monotonic) {
         case .pauseAndReport:
@@ -91,8 +88,7 @@ extension SocketLoop {
         do throws(Errno) {
             metadata = try readMetadata(of: peer, on: descriptor)
         } catch {
-            // Without the process's metadata, its reports would form groups of
-            // their own.
+            // Without the process's metadata, its reports would form groups of their own.
             _ = descriptor.attemptSend(CollectorError.busy(retryAfter: .seconds(1)).reply.message, from: 0)
             throw error
         }
@@ -149,12 +145,11 @@ extension SocketLoop {
         _ = descriptor.attemptSend(CollectorError.busy(retryAfter: .seconds(1)).reply.message, from: 0)
     }
 
-    /// Closes the connection of a user that is the least costly to lose, and
-    /// among those the one that was idle for longest.
+    /// Closes the connection of a user that is the least costly to lose, and among those the one that was idle for
+    /// longest.
     ///
-    /// - Returns: `false` if all of them are being answered. One of them is
-    ///   then closed as soon as it has been answered, so that a later attempt
-    ///   succeeds.
+    /// - Returns: `false` if all of them are being answered. One of them is then closed as soon as it has been
+    ///   answered, so that a later attempt succeeds.
     private func makeRoom(of owner: UInt32) -> Bool {
         guard let user = users[owner] else { return false }
         func isLess(_ left: ClientConnection, _ right: ClientConnection) -> Bool {
@@ -184,8 +179,7 @@ extension SocketLoop {
         return true
     }
 
-    /// Continues with another listening socket, because the path no longer
-    /// leads to the old one.
+    /// Continues with another listening socket, because the path no longer leads to the old one.
     func change(to new: ListeningSocket) {
         guard phase == .running else { return }
         // Clients that have connected to the old socket are accepted first.

@@ -5,8 +5,8 @@ import UnixIO
 
 /// The load of each user, and throttling.
 extension SocketLoop {
-    /// Returns whether the next call of a connection may begin. Otherwise, the
-    /// connection resumes when its user's load has dropped.
+    /// Returns whether the next call of a connection may begin. Otherwise, the connection resumes when its user's load
+    /// has dropped.
     func mayBegin(_ connection: ClientConnection) -> Bool {
         if connection.user.load.mayBegin(
             unanswered: connection.bytes.inFlight, unread: connection.bytes.unread,
@@ -18,12 +18,10 @@ extension SocketLoop {
         return false
     }
 
-    /// Returns how many bytes of a connection may be read now. If there are
-    /// none, the connection resumes when its user's load has dropped, or in the
-    /// next round.
+    /// Returns how many bytes of a connection may be read now. If there are none, the connection resumes when its
+    /// user's load has dropped, or in the next round.
     func mayRead(_ connection: ClientConnection, isHungUp: Bool) -> Int {
-        // The peer has hung up, so the remaining bytes are limited by the
-        // kernel's buffer.
+        // The peer has hung up, so the remaining bytes are limited by the kernel's buffer.
         if isHungUp { return Self.chunk }
         let user = connection.user
         guard user.load.hasTurn(inRound: schedule.round, lastRead: connection.lastRead.bytes) else { return 0 }
@@ -43,14 +41,12 @@ extension SocketLoop {
         memory.throttled(connection.user.uid, within: connection.user.load.limits)
     }
 
-    /// Returns how much a user may have in flight, given the memory used by all
-    /// users.
+    /// Returns how much a user may have in flight, given the memory used by all users.
     func allowance(of user: SocketUser) -> UserLoad.Allowance {
         memory.allowance(within: user.load.limits)
     }
 
-    /// Releases memory that the received bytes do not need, and counts the
-    /// rest.
+    /// Releases memory that the received bytes do not need, and counts the rest.
     func settleReading(of connection: ClientConnection) {
         guard !connection.state.isClosed else { return }
         connection.intake.settle(&readBuffer)
@@ -75,8 +71,7 @@ extension SocketLoop {
         }
     }
 
-    /// Counts the replies that the client has not read yet, and its running
-    /// query.
+    /// Counts the replies that the client has not read yet, and its running query.
     func settleSending(of connection: ClientConnection) {
         guard !connection.state.isClosed else { return }
         let query = connection.state.hasJob ? service.limits.queryReplyBytes : 0
@@ -105,8 +100,7 @@ extension SocketLoop {
         if difference < 0 { users.markCapacityFreed(connection.user) }
     }
 
-    /// Continues with the connections that waited until their user's load
-    /// dropped.
+    /// Continues with the connections that waited until their user's load dropped.
     func resumeThrottled() {
         for uid in memory.takeResumableUsers() {
             if let user = users[uid] { users.markCapacityFreed(user) }
@@ -125,16 +119,15 @@ extension SocketLoop {
         }
     }
 
-    /// Returns the bytes that must drop before a connection resumes. A held
-    /// message is no reason to wait.
+    /// Returns the bytes that must drop before a connection resumes. A held message is no reason to wait.
     private static func bytesWaitedFor(_ connection: ClientConnection) -> Int {
         connection.state.held == nil ? connection.bytes.underWay : connection.bytes.inFlight
     }
 
     // MARK: Memory pressure
 
-    /// Closes connections with partially sent messages, or with unread replies,
-    /// if all of these together use too much memory.
+    /// Closes connections with partially sent messages, or with unread replies, if all of these together use too much
+    /// memory.
     func relieveMemory() {
         if let cut = memory.messageCut {
             cutOff(cut) { connection in connection.state.partialSince.map { ($0, connection.bytes.receivedMemory) } }
@@ -148,8 +141,8 @@ extension SocketLoop {
 
     /// Closes the connections that hold the most.
     ///
-    /// - Parameter held: Returns what a connection holds, and since when it has
-    ///   made no progress; nil if it holds nothing.
+    /// - Parameter held: Returns what a connection holds, and since when it has made no progress; nil if it holds
+    ///   nothing.
     func cutOff(_ cut: MemoryPressure.Cut, _ held: (ClientConnection) -> (MonotonicInstant, Int)?) {
         let holdings = connections.values.compactMap { connection in
             held(connection).map { since, bytes in
@@ -175,8 +168,7 @@ extension SocketLoop {
 
     // MARK: Closed connections
 
-    /// Subtracts the load of a closed connection, except for reports that are
-    /// being stored.
+    /// Subtracts the load of a closed connection, except for reports that are being stored.
     func depart(_ connection: ClientConnection) {
         let user = connection.user
         count(received: 0, memory: 0, of: connection)

@@ -219,8 +219,7 @@ extension SocketLoop {
         }
     }
 
-    /// Looks for new records if there may be any and the follower has read the
-    /// previous ones.
+    /// Looks for new records if there may be any and the follower has read the previous ones.
     func pollNews(of connection: ClientConnection) {
         guard connection.state.wantsNews, mayBegin(connection), let step = connection.state.pollNews() else {
             return
@@ -243,8 +242,7 @@ extension SocketLoop {
 
     // MARK: Queries that end early
 
-    /// Gives up the query of a client that has disconnected. Calls that it
-    /// sent afterwards are still handled.
+    /// Gives up the query of a client that has disconnected. Calls that it sent afterwards are still handled.
     func abandonQuery(of connection: ClientConnection) {
         guard connection.state.queryToken != nil else { return }
         cancelQuery(of: connection)
@@ -260,8 +258,7 @@ extension SocketLoop {
         }
     }
 
-    /// Ends a long-running query, because the daemon stops or needs the
-    /// connection's memory.
+    /// Ends a long-running query, because the daemon stops or needs the connection's memory.
     func endQuery(of connection: ClientConnection) {
         let reply: [UInt8]
         switch connection.state.earlyReply {

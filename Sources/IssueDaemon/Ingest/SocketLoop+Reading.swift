@@ -16,12 +16,10 @@ extension SocketLoop {
             process(connection)
         case .wouldBlock: settleReading(of: connection)
         case .end where !isHungUp:
-            // The client has closed its sending side but still receives, so all
-            // calls are answered.
+            // The client has closed its sending side but still receives, so all calls are answered.
             drain(connection)
         case .end, .failed:
-            // The client receives no replies, but the reports that were read
-            // are stored.
+            // The client receives no replies, but the reports that were read are stored.
             settleReading(of: connection)
             close(connection)
         }

@@ -3,8 +3,7 @@ import IssueProtocol
 import IssueStore
 
 extension SocketLoop {
-    /// Sends the receipts of a commit, handling consecutive outcomes of a
-    /// connection together.
+    /// Sends the receipts of a commit, handling consecutive outcomes of a connection together.
     func handle(_ outcomes: [CallOutcome]) {
         var start = 0
         while start < outcomes.count {
@@ -36,11 +35,10 @@ struct ReceiptWriter {
     private static let next = Array(#""},"#.utf8)
     private static let end = Array("]}}\0".utf8)
 
-    /// The block of rows, whose ids differ only in the last digit, and the
-    /// store of the last receipts.
+    /// The block of rows, whose ids differ only in the last digit, and the store of the last receipts.
     private var block: (store: UInt64, number: Int64)?
-    /// The common parts of such receipts, up to the last digit: the start of a
-    /// reply with its first receipt, and of any further receipt.
+    /// The common parts of such receipts, up to the last digit: the start of a reply with its first receipt, and of any
+    /// further receipt.
     private var replyStart = ByteBuffer()
     private var idStart = ByteBuffer()
     /// The length of the part of both that depends only on the store.
@@ -56,8 +54,7 @@ struct ReceiptWriter {
         }
     }
 
-    /// Appends the reply to one of several calls that share receipts in equal
-    /// parts.
+    /// Appends the reply to one of several calls that share receipts in equal parts.
     mutating func append(_ receipts: ReceiptList, part: Int, of parts: Int, to output: inout ByteBuffer) {
         switch receipts {
         case .run(let first, let count):
@@ -116,19 +113,16 @@ struct ReceiptWriter {
     }
 }
 
-/// Orders replies by their calls, regardless of the order in which they are
-/// ready.
+/// Orders replies by their calls, regardless of the order in which they are ready.
 struct ReplyQueue {
     /// Replies that are ready to be sent, from index `sent` on.
     private var bytes = ByteBuffer()
     private var sent = 0
-    /// The size in bytes of each unanswered call. The first one is at index
-    /// `head`.
+    /// The size in bytes of each unanswered call. The first one is at index `head`.
     private var sizes: [Int] = []
     private var head = 0
     private var firstOpen: UInt64 = 0
-    /// Replies that are ready before those of earlier calls. Empty for a call
-    /// without a reply.
+    /// Replies that are ready before those of earlier calls. Empty for a call without a reply.
     private var early: [UInt64: ByteBuffer] = [:]
 
     var unsentCount: Int { bytes.count - sent }
@@ -154,8 +148,7 @@ struct ReplyQueue {
         return nextToken
     }
 
-    /// Adds the last reply to a call. The closure writes it, or nothing for a
-    /// call without a reply.
+    /// Adds the last reply to a call. The closure writes it, or nothing for a call without a reply.
     ///
     /// - Returns: The size of the call in bytes.
     @discardableResult
@@ -177,8 +170,7 @@ struct ReplyQueue {
         return size
     }
 
-    /// Adds one of several replies to a call. Such a call is always the only
-    /// unanswered one.
+    /// Adds one of several replies to a call. Such a call is always the only unanswered one.
     mutating func add(_ reply: [UInt8]) {
         bytes.append(contentsOf: reply)
     }
@@ -190,8 +182,7 @@ struct ReplyQueue {
             if bytes.capacity <= 64 << 10 { bytes.truncate(to: 0) } else { bytes = ByteBuffer() }
             sent = 0
         } else if sent >= 64 << 10, 2 * sent >= bytes.count {
-            // The sent bytes must not accumulate if the client never catches up
-            // completely.
+            // The sent bytes must not accumulate if the client never catches up completely.
             bytes.removeFirst(sent)
             sent = 0
         }

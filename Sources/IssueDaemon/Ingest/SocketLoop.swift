@@ -6,8 +6,8 @@ import UnixIO
 
 /// The event loop of the socket thread.
 ///
-/// It reports events to the state of each connection (``ConnectionState``) and performs the actions
-/// that the state returns.
+/// It reports events to the state of each connection (``ConnectionState``) and performs the actions that the state
+/// returns.
 final class SocketLoop {
     let service: SocketService
     let handlers: SocketService.Handlers
@@ -34,13 +34,11 @@ final class SocketLoop {
 
     /// The work that the loop has to do next.
     struct Schedule {
-        /// The number of rounds of the loop. In each of them, every connection has
-        /// its turn.
+        /// The number of rounds of the loop. In each of them, every connection has its turn.
         var round: UInt64 = 0
         /// Connections whose replies are sent at the end of this round.
         var queued: [ClientConnection] = []
-        /// The replies that arrived in this round. They count as unread at its
-        /// end.
+        /// The replies that arrived in this round. They count as unread at its end.
         var arrivedReplies: [QueryAnswer.Memory] = []
         var deadlines = DeadlineQueue<UInt64>()
     }
@@ -129,16 +127,15 @@ final class SocketLoop {
 
     // MARK: Closing
 
-    /// Ends receiving. The connection is closed when the calls that have begun
-    /// are answered. Other calls are discarded; the client resends them.
+    /// Ends receiving. The connection is closed when the calls that have begun are answered. Other calls are discarded;
+    /// the client resends them.
     func drain(_ connection: ClientConnection) {
         perform(connection.state.drain(), connection)
         settleReading(of: connection)
         watch(connection)
     }
 
-    /// Closes a connection that has done nothing wrong. A client that waits for
-    /// an answer is asked to retry.
+    /// Closes a connection that has done nothing wrong. A client that waits for an answer is asked to retry.
     func hangUp(_ connection: ClientConnection) {
         drain(connection)
         endQuery(of: connection)
@@ -187,8 +184,7 @@ final class SocketLoop {
 
     // MARK: Deadlines
 
-    /// The time until the loop has something to do without an event; nil if
-    /// there is nothing.
+    /// The time until the loop has something to do without an event; nil if there is nothing.
     private var timeout: Duration? {
         if users.haveFreedCapacity || memory.hasResumableUsers { return .zero }
         let deadlines = [acceptor.gate.deadline, memory.replyDeadline, schedule.deadlines.next]

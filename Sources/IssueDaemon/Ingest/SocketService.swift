@@ -8,8 +8,7 @@ import UnixIO
 final class SocketService: Sendable {
     /// The other services that the socket thread uses.
     struct Handlers: Sendable {
-        /// Submits reports to the writer. Returns an empty batch for the
-        /// reports that follow.
+        /// Submits reports to the writer. Returns an empty batch for the reports that follow.
         var submit: @Sendable (Submission) -> RecordBatch
         var query: @Sendable (QueryJob) -> Void
         /// Gives up the queries of a closed connection.
@@ -61,8 +60,7 @@ final class SocketService: Sendable {
         wakeUp.signal()
     }
 
-    /// Reports the outcomes of a commit. Clients that follow records or await
-    /// fates may get an answer, too.
+    /// Reports the outcomes of a commit. Clients that follow records or await fates may get an answer, too.
     func stored(_ outcomes: [CallOutcome]) {
         enqueue {
             if $0.outcomes.isEmpty { $0.outcomes = outcomes } else { $0.outcomes += outcomes }
@@ -88,14 +86,12 @@ final class SocketService: Sendable {
         enqueue { $0.listener = listener }
     }
 
-    /// Stops accepting connections and calls. The thread ends when all pending
-    /// calls have been answered.
+    /// Stops accepting connections and calls. The thread ends when all pending calls have been answered.
     func stop() {
         enqueue { $0.isStopping = true }
     }
 
-    /// Ends the thread at once, and closes all connections. Clients resend
-    /// unanswered reports.
+    /// Ends the thread at once, and closes all connections. Clients resend unanswered reports.
     func end() {
         enqueue { $0.isEnding = true }
     }
@@ -145,9 +141,8 @@ struct SocketInbox: Sendable {
 
 /// Keeps the socket reachable at its path, even if its file is removed.
 ///
-/// Existing connections are not affected, but new clients can't connect without
-/// the file. The daemon creates its own socket again. A socket of the service
-/// manager can only be created by the service manager, so the daemon just logs
+/// Existing connections are not affected, but new clients can't connect without the file. The daemon creates its own
+/// socket again. A socket of the service manager can only be created by the service manager, so the daemon just logs
 /// that.
 final class ListenerMonitor {
     private(set) var listener: ListeningSocket
@@ -155,8 +150,7 @@ final class ListenerMonitor {
     private(set) var isMissing = false
     private var hasReportedUnit = false
     let path: String
-    /// Creates the socket and its folder; nil if the service manager created
-    /// it.
+    /// Creates the socket and its folder; nil if the service manager created it.
     private let make: (() throws(Errno) -> FileDescriptor)?
     private var watch: FolderWatch?
     private var socketStatus: FileStatus?
@@ -188,8 +182,7 @@ final class ListenerMonitor {
         if let watch { try? poller.add(watch.descriptor, token: token, for: [.read]) }
     }
 
-    /// Checks whether the file is still there. Returns the new listener if it
-    /// had to be created again, otherwise nil.
+    /// Checks whether the file is still there. Returns the new listener if it had to be created again, otherwise nil.
     func checkSocketFile() -> ListeningSocket? {
         watch?.clear()
         let found = try? FileSystem.status(of: path, followingLinks: false)

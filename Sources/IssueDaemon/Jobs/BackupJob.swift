@@ -5,8 +5,8 @@ import UnixIO
 
 /// Writes a copy of the whole store while reports are still being stored.
 ///
-/// The copy stays in the daemon's own folder, or it is passed to the client as an open file without a name.
-/// So neither side acts on a path that the other side names.
+/// The copy stays in the daemon's own folder, or it is passed to the client as an open file without a name. So neither
+/// side acts on a path that the other side names.
 struct BackupJob {
     static let beginning = "backup-"
     private static let unfinished = ".unfinished"

@@ -30,8 +30,7 @@ final class JobService: Sendable {
         (self.path, self.writer, self.socket, self.destinations, self.log) = (path, writer, socket, destinations, log)
     }
 
-    /// Enqueues a job. Returns `false` if too many are waiting or the service
-    /// is stopping.
+    /// Enqueues a job. Returns `false` if too many are waiting or the service is stopping.
     func order(_ job: Job) -> Bool {
         let isTaken = queue.withLock { queue in
             guard !queue.isStopping, queue.jobs.count < Self.maxWaiting else { return false }
@@ -47,8 +46,7 @@ final class JobService: Sendable {
         _ = order(Job(connection: 0, queryToken: 0, requester: nil, wantsProgress: false, work: .collect))
     }
 
-    /// Gives up the jobs of a closed connection, except those that are
-    /// completed without their client.
+    /// Gives up the jobs of a closed connection, except those that are completed without their client.
     func withdraw(_ connection: UInt64) {
         queue.withLock { queue in
             queue.jobs.removeAll { $0.connection == connection && $0.work.endsWithClient }
@@ -143,8 +141,7 @@ struct Job: Sendable {
     var connection: UInt64
     /// The index of the query among the calls of its connection.
     var queryToken: UInt64
-    /// The process that requested the job, with the credentials from the
-    /// kernel; nil for the daemon's own jobs.
+    /// The process that requested the job, with the credentials from the kernel; nil for the daemon's own jobs.
     var requester: Sender?
     /// `true` if the client accepts progress replies.
     var wantsProgress: Bool
@@ -168,8 +165,7 @@ extension Job.Work {
         }
     }
 
-    /// The name and parameters for the audit log; nil for jobs that neither
-    /// change nor hand out data.
+    /// The name and parameters for the audit log; nil for jobs that neither change nor hand out data.
     var audit: (request: String, parameters: String)? {
         switch self {
         case .backup(let parameters): return ("backup", Self.text(parameters))
@@ -193,8 +189,7 @@ extension Job.Work {
 
 /// The context of a running job.
 struct JobRun {
-    /// Thrown when a job must be given up because the daemon stops or the
-    /// client has disconnected.
+    /// Thrown when a job must be given up because the daemon stops or the client has disconnected.
     struct Stopped: Error {}
 
     let path: String
@@ -212,8 +207,7 @@ struct JobRun {
     var writer: WriterService { service.writer }
     var log: Log { service.log }
 
-    /// The folder of the database, of backups and of files that were moved
-    /// aside.
+    /// The folder of the database, of backups and of files that were moved aside.
     var folder: String { FileSystem.parentFolder(of: path) }
 
     /// The database's name in its folder.
@@ -239,8 +233,8 @@ struct JobRun {
         guard !service.isStopping(job) else { throw Stopped() }
     }
 
-    /// Throws if a copy of the database would leave less than `KeepFree=` free.
-    /// Records would be removed to make room for the copy.
+    /// Throws if a copy of the database would leave less than `KeepFree=` free. Records would be removed to make room
+    /// for the copy.
     func requireSpace(for bytes: Int64) throws {
         let keepFree = try writer.perform { $0.retention.keepFree }
         let free = Int64(clamping: try FileSystem.freeBytes(at: folder))
@@ -250,8 +244,8 @@ struct JobRun {
         }
     }
 
-    /// Called between two steps. Sends progress to the client now and then, and
-    /// throws `Stopped` if the job must be given up.
+    /// Called between two steps. Sends progress to the client now and then, and throws `Stopped` if the job must be
+    /// given up.
     mutating func progress(_ reply: some JSONCodable) throws {
         try checkCancellation()
         let now = Clock.monotonic
@@ -264,8 +258,7 @@ struct JobRun {
 
 /// Removes rows that are no longer referenced after retention or a purge.
 struct Collection {
-    /// `true` if the newest rows, which are never removed, must be reduced to
-    /// their ids.
+    /// `true` if the newest rows, which are never removed, must be reduced to their ids.
     var isErasing = false
 
     func run(_ run: JobRun) throws {

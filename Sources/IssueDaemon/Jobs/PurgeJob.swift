@@ -3,8 +3,7 @@ import IssueProtocol
 import IssueStore
 import UnixIO
 
-/// Erases the records that match a filter, in small steps between commits, and
-/// reports where copies may be left.
+/// Erases the records that match a filter, in small steps between commits, and reports where copies may be left.
 struct PurgeJob {
     private let filter: IssueFilter
     private let isDryRun: Bool
@@ -31,8 +30,7 @@ struct PurgeJob {
             }
             return PurgeReply(count: count, unreachable: try unreachable(Erasure(), reader, run))
         }
-        // Records are erased from closed ranges, for which it is recorded that
-        // their ids were used.
+        // Records are erased from closed ranges, for which it is recorded that their ids were used.
         try run.writer.perform { try $0.closeOpenRange() }
         var erasure = Erasure()
         let writer = run.writer
@@ -72,8 +70,7 @@ struct PurgeJob {
             series = series.dropFirst(some.count)
             try writer.perform { try $0.finishErasing(some, isWhole: isWhole) }
         }
-        // Processes, senders and accounts that are no longer referenced are
-        // erased with the records.
+        // Processes, senders and accounts that are no longer referenced are erased with the records.
         try Collection(isErasing: true).run(run)
         try writer.perform { try $0.finishErasingText() }
     }

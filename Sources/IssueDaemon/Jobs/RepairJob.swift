@@ -3,8 +3,7 @@ import IssueProtocol
 import IssueStore
 import UnixIO
 
-/// Recovers the readable records of set-aside databases, and renames the
-/// databases that are finished.
+/// Recovers the readable records of set-aside databases, and renames the databases that are finished.
 struct RepairJob {
     private let file: String?
     private let isDryRun: Bool
@@ -87,13 +86,11 @@ struct RepairJob {
         StoreFiles.remove(copy(of: path))
     }
 
-    /// Opens a copy with the schema of a new store; returns nil if that does
-    /// not help.
+    /// Opens a copy with the schema of a new store; returns nil if that does not help.
     private func openWithFreshSchema(_ path: String, _ run: JobRun) throws -> QuarantinedStore? {
         let copy = Self.copy(of: run.path)
         StoreFiles.remove(copy)
-        // The opened file can still be read after its removal, and a crash
-        // leaves nothing behind.
+        // The opened file can still be read after its removal, and a crash leaves nothing behind.
         defer { StoreFiles.remove(copy) }
         let log = (try? FileSystem.status(of: path + "-wal").size) ?? 0
         try run.requireSpace(for: try FileSystem.status(of: path).size + log)
@@ -105,8 +102,7 @@ struct RepairJob {
         return store
     }
 
-    /// Renames a finished database, so that it is not repaired again. It stays
-    /// until an operator removes it.
+    /// Renames a finished database, so that it is not repaired again. It stays until an operator removes it.
     private func markRepaired(_ name: String, _ run: JobRun) throws {
         let path = "\(run.folder)/\(name)"
         let beginning = "\(run.folder)/\(run.fileName)"
@@ -121,19 +117,18 @@ struct RepairJob {
     }
 }
 
-/// The pages of a new store that contain its schema, starting with the first
-/// page. They are the same in all stores of a version.
+/// The pages of a new store that contain its schema, starting with the first page. They are the same in all stores of a
+/// version.
 ///
 /// With them, a file that has lost its own schema can be read.
 struct SchemaPages {
     private var pages: [(number: Int, bytes: [UInt8])] = []
     private let pageBytes: Int
 
-    /// The offset of the change counter for which the stored database size is
-    /// valid (sqlite.org/fileformat2.html, section 1.3.13).
+    /// The offset of the change counter for which the stored database size is valid (sqlite.org/fileformat2.html,
+    /// section 1.3.13).
     private static let versionValidForOffset = 92..<96
-    /// The offset of the schema's B-tree in the first page, after the header
-    /// (section 1.3), and in all other pages.
+    /// The offset of the schema's B-tree in the first page, after the header (section 1.3), and in all other pages.
     private static let treeOffset = (first: 100, others: 0)
     /// The type of an interior page of a table B-tree (section 1.6).
     private static let interior: UInt8 = 5
@@ -166,8 +161,7 @@ struct SchemaPages {
         return bytes
     }
 
-    /// Returns the child pages of an interior page: one per cell and the
-    /// rightmost one (section 1.6).
+    /// Returns the child pages of an interior page: one per cell and the rightmost one (section 1.6).
     private static func children(of page: [UInt8], treeOffset start: Int) -> [Int] {
         guard page[start] == interior else { return [] }
         func number(_ place: Int, _ count: Int) -> Int { page[place..<place + count].reduce(0) { $0 << 8 | Int($1) } }

@@ -4,9 +4,8 @@ import UnixIO
 
 /// The diagnostic log of the daemon.
 ///
-/// An event is one line: a constant message, followed by fields for everything
-/// that varies and the identifier of the event. Operators read the log, so it
-/// contains nothing that an application reported unless the line can't be
+/// An event is one line: a constant message, followed by fields for everything that varies and the identifier of the
+/// event. Operators read the log, so it contains nothing that an application reported unless the line can't be
 /// understood without it.
 package struct Log: Sendable {
     private let priority: Priority
@@ -28,8 +27,7 @@ package struct Log: Sendable {
     /// - Parameters:
     ///   - level: The lowest level that is written.
     ///   - form: The format of a line.
-    ///   - journal: The socket of the journal, for events if `form` is
-    ///     `.journal`.
+    ///   - journal: The socket of the journal, for events if `form` is `.journal`.
     ///   - write: Called with each line, which ends with a line feed.
     package init(
         level: LogLevel, form: LogForm, journal: String = JournalEntry.socketPath,
@@ -51,8 +49,7 @@ package struct Log: Sendable {
         Log(level: .error, form: .plain, write: { _ in })
     }
 
-    /// Changes the level for all copies of this log, so that a reload affects
-    /// every service.
+    /// Changes the level for all copies of this log, so that a reload affects every service.
     package func setLevel(_ level: LogLevel) {
         priority.value.store(level.priority, ordering: .relaxed)
     }
@@ -62,12 +59,10 @@ package struct Log: Sendable {
         level.priority <= priority.value.load(ordering: .relaxed)
     }
 
-    /// Writes a line, unless its level is below the log's. The fields are
-    /// evaluated only if the line is written.
+    /// Writes a line, unless its level is below the log's. The fields are evaluated only if the line is written.
     ///
-    /// In the journal, an event with a message id is an entry with fields of
-    /// its own. Elsewhere, and if the journal does not take it, it is an
-    /// ordinary line.
+    /// In the journal, an event with a message id is an entry with fields of its own. Elsewhere, and if the journal
+    /// does not take it, it is an ordinary line.
     package func log(
         _ level: LogLevel, _ event: LogEvent, _ fields: @autoclosure () -> KeyValuePairs<String, String> = [:]
     ) {
@@ -82,8 +77,7 @@ package struct Log: Sendable {
         write(LogLine.text(level, event, fields, form: form))
     }
 
-    /// Writes to standard error. Errors are ignored, since there is nowhere to
-    /// report them.
+    /// Writes to standard error. Errors are ignored, since there is nowhere to report them.
     package static let writeToStandardError: @Sendable (String) -> Void = { line in
         try? StandardStream.error.writeAll(line)
     }
@@ -140,9 +134,8 @@ package enum LogTarget: String, CaseIterable, Hashable, Sendable {
 
 /// The audit trail of operator requests, which change or hand out stored data.
 ///
-/// The fields are stable. Both lines contain `request`, `uid`, `pid` and
-/// `command`. The kernel provides uid and pid; the command is the name that the
-/// process has given itself.
+/// The fields are stable. Both lines contain `request`, `uid`, `pid` and `command`. The kernel provides uid and pid;
+/// the command is the name that the process has given itself.
 extension Log {
     func began(_ request: String, by requester: Sender, _ parameters: String) {
         audit(.auditRequestStarted, request, requester, "parameters", parameters)

@@ -2,8 +2,8 @@ import UnixIO
 
 /// Formats an event as a single line, regardless of what its fields contain.
 package enum LogLine {
-    /// The maximum length of a value, in Unicode scalars. Longer values are
-    /// truncated because they often come from outside.
+    /// The maximum length of a value, in Unicode scalars. Longer values are truncated because they often come from
+    /// outside.
     private static let valueLimit = 1024
 
     package static func text(
@@ -45,8 +45,7 @@ package enum LogLine {
         return needsQuotes || text.contains("\\") ? "\"\(text)\"" : text
     }
 
-    /// Returns whether a scalar could control a terminal, or make one line look
-    /// like another or like two.
+    /// Returns whether a scalar could control a terminal, or make one line look like another or like two.
     private static func mayDeceive(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.properties.generalCategory {
         case .control, .format, .lineSeparator, .paragraphSeparator: true
@@ -61,8 +60,7 @@ package enum LogForm: Hashable, Sendable {
     case journal
     /// With the name of the level in front, for people.
     case plain
-    /// The message and fields alone, for a journal entry that has the level in
-    /// a field.
+    /// The message and fields alone, for a journal entry that has the level in a field.
     case bare
 }
 
@@ -70,10 +68,9 @@ extension LogForm {
     /// Returns the format for a target.
     ///
     /// - Parameters:
-    ///   - stream: The value of `JOURNAL_STREAM`: device and inode of the
-    ///     standard error that the service manager set up.
-    ///   - device: The device of standard error now. It may have been
-    ///     redirected since.
+    ///   - stream: The value of `JOURNAL_STREAM`: device and inode of the standard error that the service manager set
+    ///     up.
+    ///   - device: The device of standard error now. It may have been redirected since.
     ///   - inode: The inode of standard error now.
     package static func chosen(
         for target: LogTarget, stream: String?, device: UInt64?, inode: UInt64?
@@ -94,12 +91,10 @@ extension LogForm {
     }
 }
 
-/// A journal entry in journald's native protocol, with fields that can be
-/// searched.
+/// A journal entry in journald's native protocol, with fields that can be searched.
 ///
-/// Each field is `NAME=value` and a line feed. If a value contains a line feed,
-/// the name is followed by a line feed and the length of the value as 64-bit
-/// little-endian integer instead of `=`. Source: "Native Journal Protocol" in
+/// Each field is `NAME=value` and a line feed. If a value contains a line feed, the name is followed by a line feed and
+/// the length of the value as 64-bit little-endian integer instead of `=`. Source: "Native Journal Protocol" in
 /// systemd's documentation.
 package struct JournalEntry {
     package static let socketPath = "/run/systemd/journal/socket"

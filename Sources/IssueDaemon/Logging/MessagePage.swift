@@ -1,13 +1,11 @@
 import IssueProtocol
 
-/// Documentation/Messages.md: all messages of the log and all errors of the
-/// socket interface, with their meaning and what to do.
+/// Documentation/Messages.md: all messages of the log and all errors of the socket interface, with their meaning and
+/// what to do.
 ///
-/// `issued --list-messages` prints the page, and a test compares it with the
-/// file.
+/// `issued --list-messages` prints the page, and a test compares it with the file.
 package enum MessagePage {
-    /// The beginnings of identifiers, in the order of the page, and the titles
-    /// of their sections.
+    /// The beginnings of identifiers, in the order of the page, and the titles of their sections.
     private static let areas = [
         ("config", "Configuration"), ("daemon", "Start and stop"), ("store", "Database"),
         ("limits", "Limits for users"), ("issue", "Issues"), ("forwarding", "Forwarding"),

@@ -2,8 +2,7 @@ import UnixIO
 
 /// The user as which `issued --check` checks files.
 ///
-/// Root can read everything, so checking as root would not show what the
-/// service can read.
+/// Root can read everything, so checking as root would not show what the service can read.
 struct CheckSubject: Equatable {
     enum Choice: Equatable {
         /// The user who runs the check.
@@ -44,8 +43,7 @@ struct CheckSubject: Equatable {
         }
     }
 
-    /// Assumes the user's rights, and returns the environment of a service with
-    /// that user.
+    /// Assumes the user's rights, and returns the environment of a service with that user.
     func assume(in surroundings: HostEnvironment) throws(UsageError) -> HostEnvironment {
         guard case .other(let user) = choice else { return surroundings }
         do throws(Errno) {
@@ -60,8 +58,7 @@ struct CheckSubject: Equatable {
         return surroundings
     }
 
-    /// Warns if the unit's sandbox does not allow the daemon to write to the
-    /// folder of the database.
+    /// Warns if the unit's sandbox does not allow the daemon to write to the folder of the database.
     func warnings(on database: String, unit: ServiceUnit) -> [String] {
         guard unit.isInstalled, case .other = choice else { return [] }
         let folder = FileSystem.parentFolder(of: database)

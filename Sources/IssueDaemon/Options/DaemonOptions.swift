@@ -100,8 +100,7 @@ package struct DaemonOptions: Hashable, Sendable {
 
 /// The actions that end before the daemon runs, and the decision to run it.
 package enum DaemonStart: Sendable {
-    /// Run with this configuration, even if the files have errors. A reload
-    /// reads the source again.
+    /// Run with this configuration, even if the files have errors. A reload reads the source again.
     case run(EffectiveConfiguration, ConfigurationSource)
     /// Exit with this code; everything has been printed.
     case exit(ExitCode)

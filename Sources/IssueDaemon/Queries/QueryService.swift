@@ -203,8 +203,7 @@ final class QueryService: Sendable {
         return HistogramReply(start: frame.start, series: series)
     }
 
-    /// A process may always learn the fates of its own reports, even if its
-    /// user may read no records.
+    /// A process may always learn the fates of its own reports, even if its user may read no records.
     private func fates(
         _ parameters: AwaitParameters, _ job: QueryJob, _ reader: StoreReader
     ) throws -> [IssueFate] {
@@ -215,8 +214,7 @@ final class QueryService: Sendable {
         return try reader.fates(of: parameters.id, parameters.destination, viewer: viewer)
     }
 
-    /// Lets the writer set the state of a group. Operators may change any
-    /// group, other users only their own.
+    /// Lets the writer set the state of a group. Operators may change any group, other users only their own.
     private func set(
         _ parameters: SetStateParameters, _ job: QueryJob, isOperator: Bool, _ reader: StoreReader, _ thread: Int
     ) throws -> SetStateReply {
@@ -227,8 +225,7 @@ final class QueryService: Sendable {
         let standing = TriageState(
             parameters.state, mutedUntil: parameters.until,
             knownVersion: parameters.untilNewerVersion == true ? try reader.newestVersion(of: subject) : nil)
-        // From now on the writer makes the change in any case, so the answer
-        // must report it.
+        // From now on the writer makes the change in any case, so the answer must report it.
         guard watch.protect(thread) else { throw StoreFailure.tooSlow }
         guard try writer.perform({ try $0.set(standing, ofGroup: subject.group) }) else {
             throw QueryFailure.notFound(id: parameters.group)
@@ -296,11 +293,9 @@ extension CollectorError {
 struct QueryInbox: Sendable {
     /// The queries that a thread answers.
     enum Lane: Sendable {
-        /// Queries of users who are not operators. Operators can't keep this
-        /// thread busy.
+        /// Queries of users who are not operators. Operators can't keep this thread busy.
         case shared
-        /// Queries of other users first, and those of operators if there are no
-        /// others.
+        /// Queries of other users first, and those of operators if there are no others.
         case mixed
         /// Only queries of root, the daemon's user and operators.
         case privileged
@@ -401,8 +396,7 @@ struct QueryInbox: Sendable {
         return repliesChanged(of: payer.user, by: bytes - ReplyBudget.maxReply)
     }
 
-    /// Returns whether a query that has run for `time` must end so that others
-    /// have their turn.
+    /// Returns whether a query that has run for `time` must end so that others have their turn.
     func mustYield(_ payer: Payer, after time: Duration) -> Bool {
         self[keyPath: Self.queue(isPrivileged: payer.isPrivileged)].mustYield(user: payer.user, after: time)
     }
@@ -433,8 +427,7 @@ struct QueryJob: Sendable {
     var queryToken: UInt64
     var viewer: Viewer
     var process: ReportingProcess
-    /// `true` for root, the daemon's user and operators, who have a query
-    /// thread of their own.
+    /// `true` for root, the daemon's user and operators, who have a query thread of their own.
     var isPrivileged = false
     var work: Work
 
@@ -448,8 +441,7 @@ struct QueryAnswer: Sendable {
     enum Content: Sendable {
         /// A complete reply, including its terminating NUL.
         case reply([UInt8])
-        /// A complete reply, including its terminating NUL, and the file that
-        /// is passed with it.
+        /// A complete reply, including its terminating NUL, and the file that is passed with it.
         case fileReply([UInt8], PassedFile)
         case refusal(CollectorError)
         /// One of several replies, including its terminating NUL.

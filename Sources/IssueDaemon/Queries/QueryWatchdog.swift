@@ -3,9 +3,8 @@ import UnixIO
 
 /// Interrupts queries that must not run any longer, on a thread of its own.
 ///
-/// A connection's own deadline is checked by SQLite's progress handler, which
-/// is not called between two statements. An interruption from another thread
-/// prevents the next one, too.
+/// A connection's own deadline is checked by SQLite's progress handler, which is not called between two statements. An
+/// interruption from another thread prevents the next one, too.
 final class QueryWatchdog: Sendable {
     /// The reason for which a query was ended.
     enum Reason: Equatable, Sendable {
@@ -24,8 +23,7 @@ final class QueryWatchdog: Sendable {
         /// Returns whether it must yield after running for this time.
         let mustYield: @Sendable (Duration) -> Bool
         var reason: Reason?
-        /// `true` while the query waits for the writer, which completes the
-        /// change in any case.
+        /// `true` while the query waits for the writer, which completes the change in any case.
         var isProtected = false
     }
 
@@ -43,8 +41,8 @@ final class QueryWatchdog: Sendable {
 
     /// The maximum duration of a query.
     static let limit: Duration = .seconds(10)
-    /// The interval at which an interruption is repeated until the query ends.
-    /// SQLite forgets an interruption that arrives between two statements.
+    /// The interval at which an interruption is repeated until the query ends. SQLite forgets an interruption that
+    /// arrives between two statements.
     fileprivate static let repetition: Duration = .milliseconds(10)
     /// After a query's slice, how often it is checked whether others wait.
     fileprivate static let interval: Duration = .milliseconds(250)
@@ -73,8 +71,7 @@ final class QueryWatchdog: Sendable {
         if wakes { state.signal() }
     }
 
-    /// Stops watching the query of a thread. Returns the reason for which it
-    /// was interrupted; nil if it was not.
+    /// Stops watching the query of a thread. Returns the reason for which it was interrupted; nil if it was not.
     func end(_ thread: Int) -> Reason? {
         state.withLock { state in
             let running = state.running.removeValue(forKey: thread)
@@ -143,8 +140,7 @@ extension QueryWatchdog.State {
         self.running[thread] = running
     }
 
-    /// Ends the queries that must end now. Returns when to check again; nil if
-    /// none is running.
+    /// Ends the queries that must end now. Returns when to check again; nil if none is running.
     mutating func check(at now: KernelInstant, _ slice: Duration) -> KernelInstant? {
         var next: KernelInstant?
         for (thread, running) in running where !running.isProtected {

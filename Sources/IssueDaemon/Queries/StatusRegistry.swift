@@ -39,8 +39,7 @@ final class StatusRegistry: Sendable {
         /// The reason for which reports are refused, and the time since which they are.
         var obstacle: (failure: StoreFailure, since: IssueTimestamp)?
         var configurationFaults: [String] = []
-        /// The advice for each destination that is paused because of its
-        /// configuration, by name.
+        /// The advice for each destination that is paused because of its configuration, by name.
         var destinationAdvice: [String: String] = [:]
     }
 
@@ -142,8 +141,7 @@ final class StatusRegistry: Sendable {
         return status(StoreReader.Figures(store: store, received: 0, ledgers: []), viewer: viewer)
     }
 
-    /// The files that were moved aside, which stay next to the database until
-    /// an operator removes them.
+    /// The files that were moved aside, which stay next to the database until an operator removes them.
     private var databasesSetAside: [String] {
         let folder = FileSystem.parentFolder(of: path)
         let beginning = "\(path.dropFirst(folder.count).drop { $0 == "/" }).damaged-"
@@ -158,8 +156,7 @@ final class StatusRegistry: Sendable {
         }
     }
 
-    /// Returns the file and line to fix, if a destination is paused because of
-    /// them.
+    /// Returns the file and line to fix, if a destination is paused because of them.
     private static func advice(on forwarder: Forwarder, _ state: State) -> String? {
         guard forwarder.view.state == .paused,
             [PauseReason.noCredential.rawValue, Forwarder.misconfigured].contains(forwarder.view.reason)
@@ -176,8 +173,8 @@ final class StatusRegistry: Sendable {
 
     /// The status of one destination.
     ///
-    /// Only a viewer of everything gets the traffic, the advice, and the last
-    /// answer, which may quote records of any user and name the address.
+    /// Only a viewer of everything gets the traffic, the advice, and the last answer, which may quote records of any
+    /// user and name the address.
     private func destination(
         _ figures: StoreReader.DestinationFigures, _ state: State, isAll: Bool
     ) -> DestinationStatus {

@@ -4,23 +4,19 @@ import IssueStore
 import Synchronization
 import UnixIO
 
-/// Answers `Status` from published figures, so that no client waits for another
-/// client's query.
+/// Answers `Status` from published figures, so that no client waits for another client's query.
 ///
-/// One thread reads the figures of all users in one short snapshot and publishes
-/// them; another answers. An answer includes everything stored before the
-/// query, unless reading takes too long: then it is the last published one.
+/// One thread reads the figures of all users in one short snapshot and publishes them; another answers. An answer
+/// includes everything stored before the query, unless reading takes too long: then it is the last published one.
 final class StatusService: Sendable {
     private struct State {
         var waiting: [QueryJob] = []
-        /// The number of the last query. Figures that were read for a query are
-        /// valid for all earlier ones.
+        /// The number of the last query. Figures that were read for a query are valid for all earlier ones.
         var submitted: UInt64 = 0
         /// The last query for which figures were read or could not be read.
         var settled: UInt64 = 0
         var figures: StoreFigures?
-        /// The error to answer with while there are no figures; nil unless
-        /// reading them failed.
+        /// The error to answer with while there are no figures; nil unless reading them failed.
         var refusal: CollectorError?
         var isStopping = false
     }
@@ -33,8 +29,7 @@ final class StatusService: Sendable {
     private let socket: SocketService
     private let log: Log
 
-    /// How long an answer waits for new figures if there are older ones, and if
-    /// there are none.
+    /// How long an answer waits for new figures if there are older ones, and if there are none.
     private static let timeout: Duration = .milliseconds(800)
     private static let firstFiguresTimeout: Duration = .seconds(5)
 
@@ -84,8 +79,7 @@ final class StatusService: Sendable {
         return next ?? nil
     }
 
-    /// Operators are answered first. The status is computed once for all
-    /// queries with the same rights.
+    /// Operators are answered first. The status is computed once for all queries with the same rights.
     private func answer(_ jobs: [QueryJob], from figures: StoreFigures) {
         var known: [(viewer: Viewer, status: DaemonStatus, reply: [UInt8])] = []
         for job in jobs.filter(\.isPrivileged) + jobs.filter({ !$0.isPrivileged }) {
@@ -106,8 +100,7 @@ final class StatusService: Sendable {
 
     /// Publishes figures for each query until `stop()` is called.
     func publish() {
-        // Opened for the first query, because a daemon that only receives
-        // reports needs no reader.
+        // Opened for the first query, because a daemon that only receives reports needs no reader.
         var reader: StoreReader?
         while let number = nextNumber() {
             do {

@@ -4,9 +4,8 @@ import UnixIO
 
 /// Tracks all snapshots of the database, so that the writer can end them.
 ///
-/// When the write-ahead log (WAL) becomes large, the writer closes the gate: new
-/// snapshots wait, and queries that hold one are interrupted. Once all are
-/// gone, the writer resets the WAL and opens the gate again.
+/// When the write-ahead log (WAL) becomes large, the writer closes the gate: new snapshots wait, and queries that hold
+/// one are interrupted. Once all are gone, the writer resets the WAL and opens the gate again.
 final class SnapshotGate: Sendable {
     enum Kind: Sendable {
         /// Waits briefly and is interrupted.
@@ -84,8 +83,7 @@ final class SnapshotGate: Sendable {
         state.broadcast()
     }
 
-    /// Refuses new snapshots permanently, and interrupts existing ones until
-    /// they are gone or the timeout is over.
+    /// Refuses new snapshots permanently, and interrupts existing ones until they are gone or the timeout is over.
     func end(timeout: Duration) {
         state.withLock { state in
             state.hasEnded = true
@@ -95,8 +93,7 @@ final class SnapshotGate: Sendable {
         _ = waitUntilEmpty(timeout: timeout)
     }
 
-    /// Interrupts existing snapshots until all are gone or the timeout is over.
-    /// Returns whether all are gone.
+    /// Interrupts existing snapshots until all are gone or the timeout is over. Returns whether all are gone.
     func waitUntilEmpty(timeout: Duration) -> Bool {
         let end = MonotonicClock.now.advanced(by: timeout)
         while true {
@@ -110,8 +107,7 @@ final class SnapshotGate: Sendable {
 
     var isClosed: Bool { state.withLock { $0.isClosed } }
 
-    /// `true` if a backup holds a snapshot. The WAL may grow further during a
-    /// backup.
+    /// `true` if a backup holds a snapshot. The WAL may grow further during a backup.
     var isBackingUp: Bool { state.withLock { $0.backups > 0 } }
 
     private struct Control: SnapshotControl {
@@ -138,8 +134,7 @@ final class SnapshotGate: Sendable {
             let (holder, isLast) = gate.state.withLock { state in
                 let holder = state.holders.removeValue(forKey: snapshot)
                 if holder?.kind == .backup { state.backups -= 1 }
-                // Under the lock, so that it does not clear a later
-                // interruption.
+                // Under the lock, so that it does not clear a later interruption.
                 if holder?.isInterrupted == true { holder?.handle.clear() }
                 return (holder, (state.isClosed || state.hasEnded) && state.holders.isEmpty)
             }
@@ -172,15 +167,12 @@ struct WALRelief {
         (self.snapshots, self.normal, self.duringBackup, self.log) = (snapshots, normal, duringBackup, log)
     }
 
-    /// Resets the WAL if it has become too large, after ending the snapshots
-    /// that prevent it.
+    /// Resets the WAL if it has become too large, after ending the snapshots that prevent it.
     ///
     /// - Parameters:
     ///   - writer: The writer of the database.
-    ///   - wantsCommit: Whether reports wait. If the WAL is full they must wait
-    ///     for the snapshots to end.
-    ///   - checkpoint: Copies the WAL into the database so that it starts again
-    ///     from the beginning.
+    ///   - wantsCommit: Whether reports wait. If the WAL is full they must wait for the snapshots to end.
+    ///   - checkpoint: Copies the WAL into the database so that it starts again from the beginning.
     /// - Returns: Whether commits may continue.
     mutating func relieve(_ writer: StoreWriter, wantsCommit: Bool, _ checkpoint: () -> Void) -> Bool {
         let limits = snapshots.isBackingUp ? duringBackup : normal
@@ -197,12 +189,10 @@ struct WALRelief {
         var isEmpty = snapshots.close(interrupting: pressure >= .interrupting)
         if pressure >= .interrupting, !isEmpty { report(.notice, .storeWALQueriesInterrupted, writer, now) }
         if !isEmpty, pressure == .full, wantsCommit { isEmpty = snapshots.waitUntilEmpty(timeout: Self.timeout) }
-        // Until then commits have space, or there is nothing to commit. The
-        // last snapshot that ends wakes the writer.
+        // Until then commits have space, or there is nothing to commit. The last snapshot that ends wakes the writer.
         guard isEmpty else { return pressure < .full }
         checkpoint()
-        // If the WAL is still too large, the cause is another program or a full
-        // disk, so queries may run.
+        // If the WAL is still too large, the cause is another program or a full disk, so queries may run.
         open()
         guard limits.pressure(frames: writer.walPages) > .none else { return true }
         retryAt = Clock.monotonic.advanced(by: Self.retryInterval)

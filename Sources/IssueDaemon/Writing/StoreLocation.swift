@@ -1,12 +1,10 @@
 import IssueStore
 import UnixIO
 
-/// The folder of the database, and the existing files with the database's
-/// names.
+/// The folder of the database, and the existing files with the database's names.
 ///
-/// A user who can write to that folder can make the daemon open, create or
-/// rename another file. So no other user may, and for a daemon that runs as root
-/// this applies to each folder above it too, since root can overwrite anything.
+/// A user who can write to that folder can make the daemon open, create or rename another file. So no other user may,
+/// and for a daemon that runs as root this applies to each folder above it too, since root can overwrite anything.
 struct StoreLocation {
     let path: String
     private let userID: UInt32
@@ -29,9 +27,8 @@ struct StoreLocation {
     /// - Parameters:
     ///   - folder: The status of the folder.
     ///   - userID: The daemon's user.
-    ///   - isAncestor: The folder is above the folder of the database. Entries
-    ///     of other users do no harm there if only their owner can rename them,
-    ///     as in `/tmp`.
+    ///   - isAncestor: The folder is above the folder of the database. Entries of other users do no harm there if only
+    ///     their owner can rename them, as in `/tmp`.
     /// - Returns: nil if the folder is safe.
     static func objection(to folder: FileStatus, userID: UInt32, isAncestor: Bool = false) -> Objection? {
         guard folder.kind == .directory else { return .noFolder }
@@ -56,8 +53,7 @@ struct StoreLocation {
     /// Throws `unusableLocation` if the database must not be opened there.
     func check() throws(StoreFailure) {
         try checkAncestors()
-        // If the folder is missing or its disk fails, opening the database
-        // reports that.
+        // If the folder is missing or its disk fails, opening the database reports that.
         if let status = try? FileSystem.status(of: folder) { try check(status, of: folder, isAncestor: false) }
         for ending in ["", "-wal", "-shm", "-journal"] {
             guard let status = try? FileSystem.status(of: path + ending, followingLinks: false) else { continue }
@@ -66,8 +62,8 @@ struct StoreLocation {
             case .symbolicLink:
                 throw .unusableLocation(
                     "\(path + ending) is a symbolic link, which is not followed; set [Store] Path= to its target")
-            // In a folder that only the daemon uses, the directory is moved
-            // aside. Elsewhere it may be in use, such as /tmp.
+            // In a folder that only the daemon uses, the directory is moved aside. Elsewhere it may be in use, such as
+            // /tmp.
             case .directory where isPrivate: break
             case .directory:
                 throw .unusableLocation("\(path + ending) is a folder; [Store] Path= must name a file in it")

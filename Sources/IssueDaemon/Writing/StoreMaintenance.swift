@@ -3,11 +3,10 @@ import IssueProtocol
 import IssueStore
 import UnixIO
 
-/// Maintenance of the store between commits: retention, ending mutes, and
-/// returning free pages to the file system.
+/// Maintenance of the store between commits: retention, ending mutes, and returning free pages to the file system.
 ///
-/// It works in small steps, so that no report waits for more than one step.
-/// Free pages are returned only while the writer is idle.
+/// It works in small steps, so that no report waits for more than one step. Free pages are returned only while the
+/// writer is idle.
 struct StoreMaintenance {
     private struct ExpiryRun {
         enum Part {
@@ -27,15 +26,14 @@ struct StoreMaintenance {
     private var forgetting: ExpiryRun?
     private var hasOldMarks = false
     private var isShrinking = false
-    /// How long one call may continue with further steps. Above zero only if the
-    /// store exceeds `MaxSize=` by more than a sixteenth.
+    /// How long one call may continue with further steps. Above zero only if the store exceeds `MaxSize=` by more than
+    /// a sixteenth.
     private var turn = Duration.zero
     private var nextCheck: MonotonicInstant
     private var nextMarkCheck: MonotonicInstant
     /// The earliest time at which an expired mute is ended, after a failure.
     private var nextMuteCheck: MonotonicInstant
-    /// `true` if records were removed since unreferenced rows, such as series without
-    /// records, were last removed.
+    /// `true` if records were removed since unreferenced rows, such as series without records, were last removed.
     private var hasUnreferencedRows = false
     private var nextCollection: MonotonicInstant
     private var lastFailure: StoreFailure?
@@ -89,12 +87,10 @@ struct StoreMaintenance {
 
     /// Postpones the work whose step failed.
     ///
-    /// - Returns: Whether to log the failure. Of several equal failures in a
-    ///   row, only the first is logged.
+    /// - Returns: Whether to log the failure. Of several equal failures in a row, only the first is logged.
     mutating func failed(by failure: StoreFailure, at now: MonotonicInstant) -> Bool {
         (forgetting, hasOldMarks, isShrinking) = (nil, false, false)
-        // If the disk was full, the step may succeed as soon as the WAL has
-        // been reset.
+        // If the disk was full, the step may succeed as soon as the WAL has been reset.
         nextCheck = now.advanced(by: failure == .noSpace ? Self.shortPause : Self.pause)
         nextMuteCheck = nextCheck
         defer { lastFailure = failure }

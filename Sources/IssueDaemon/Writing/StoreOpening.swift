@@ -6,8 +6,8 @@ import UnixIO
 
 /// Opens the store, whatever the state of its files is.
 ///
-/// A file that can't be used is moved aside unchanged, with its WAL, and a new
-/// one is created. Such a file never keeps the daemon from starting.
+/// A file that can't be used is moved aside unchanged, with its WAL, and a new one is created. Such a file never keeps
+/// the daemon from starting.
 struct StoreOpening: Sendable {
     var path: String
     var limits: LimitSettings
@@ -38,20 +38,18 @@ struct StoreOpening: Sendable {
         return try StoreWriter(settings(path))
     }
 
-    /// `true` if the last run did not close the database and its WAL was
-    /// removed since. Valid until SQLite opens the database.
+    /// `true` if the last run did not close the database and its WAL was removed since. Valid until SQLite opens the
+    /// database.
     private var isWALMissing: Bool {
         func size(_ ending: String) -> Int64? { try? FileSystem.status(of: path + ending).size }
         // SQLite removes the shared memory before the WAL.
         return size("") ?? 0 > 0 && size("-shm") ?? 0 > 0 && size("-wal") == nil
     }
 
-    /// The identity of the file at the store's path; nil if it can't be
-    /// determined.
+    /// The identity of the file at the store's path; nil if it can't be determined.
     var file: FileStatus? { try? FileSystem.status(of: path) }
 
-    /// Returns whether a file that was opened is still at its path. If it is
-    /// not, what is stored in it would be lost.
+    /// Returns whether a file that was opened is still at its path. If it is not, what is stored in it would be lost.
     func isStillAtPath(_ file: FileStatus?) -> Bool {
         guard let file else { return true }
         do throws(Errno) {
@@ -62,8 +60,7 @@ struct StoreOpening: Sendable {
         }
     }
 
-    /// Decides whether a file that was reported as damaged is to be moved
-    /// aside.
+    /// Decides whether a file that was reported as damaged is to be moved aside.
     ///
     /// If the disk can't be read at all, nothing is known about the file.
     func verdict(on damage: StoreFailure) -> CorruptionCheck.CheckResult {
@@ -71,8 +68,7 @@ struct StoreOpening: Sendable {
         return verdict == .confirmed && damage.isUnreadable && !canCreateNewFile ? .inconclusive : verdict
     }
 
-    /// Opens the file, with several attempts, because a read error of the disk
-    /// may be temporary.
+    /// Opens the file, with several attempts, because a read error of the disk may be temporary.
     private func openWithRetries() throws(StoreFailure) -> StoreWriter {
         for _ in 1..<Self.attempts {
             do throws(StoreFailure) {
@@ -94,14 +90,11 @@ struct StoreOpening: Sendable {
             freeBytes: { (try? FileSystem.freeBytes(at: folder)).map { Int64(clamping: $0) } })
     }
 
-    /// Moves the file and its WAL aside. Programs that have them open continue
-    /// with the moved files.
+    /// Moves the file and its WAL aside. Programs that have them open continue with the moved files.
     func setAside(log: Log) {
         let name = "\(path).damaged-\(Clock.wall.description)"
-        // The WAL gets a second name first. A WAL without its database would be
-        // deleted when a new database is created, and a database without its
-        // WAL is an older one. So a crash in between must not leave the WAL
-        // alone.
+        // The WAL gets a second name first. A WAL without its database would be deleted when a new database is created,
+        // and a database without its WAL is an older one. So a crash in between must not leave the WAL alone.
         let isLogKept = (try? FileSystem.link(path + "-wal", to: name + "-wal")) != nil
         move("", to: name, log)
         if isLogKept {
@@ -124,8 +117,7 @@ struct StoreOpening: Sendable {
         }
     }
 
-    /// Keeps a WAL whose database is missing or empty. Creating a new database
-    /// would delete it.
+    /// Keeps a WAL whose database is missing or empty. Creating a new database would delete it.
     private func setAsideOrphanedWAL(_ log: Log) {
         guard (try? FileSystem.status(of: path).size) ?? 0 == 0,
             let size = try? FileSystem.status(of: path + "-wal").size, size > 0
@@ -134,8 +126,7 @@ struct StoreOpening: Sendable {
         setAside(log: log)
     }
 
-    /// `true` if the file itself can't be used, rather than its folder or disk,
-    /// because a new file next to it can.
+    /// `true` if the file itself can't be used, rather than its folder or disk, because a new file next to it can.
     private var canCreateNewFile: Bool {
         let trial = path + ".trial"
         StoreFiles.remove(trial)
@@ -152,12 +143,10 @@ enum StoreFiles {
     }
 }
 
-/// Keeps a second daemon from using the same store, where both would assign the
-/// same ids.
+/// Keeps a second daemon from using the same store, where both would assign the same ids.
 ///
-/// The lock is held from the first opening to the end of the process. If it
-/// can't be taken for another reason, such as a full disk, the daemon runs
-/// without it.
+/// The lock is held from the first opening to the end of the process. If it can't be taken for another reason, such as
+/// a full disk, the daemon runs without it.
 final class StoreLock: Sendable {
     private struct Held: ~Copyable {
         let path: String
@@ -182,11 +171,9 @@ final class StoreLock: Sendable {
 
 /// Decides whether a file that was reported as damaged is moved aside.
 ///
-/// SQLite also reports damage if the disk fails to read a page. So a file that
-/// can be read completely a moment later is reopened, and so is one that can't
-/// be read completely in time. If a file is reported as damaged again soon, and
-/// not because of the disk, it has damage that reading does not find. It is
-/// then moved aside.
+/// SQLite also reports damage if the disk fails to read a page. So a file that can be read completely a moment later is
+/// reopened, and so is one that can't be read completely in time. If a file is reported as damaged again soon, and not
+/// because of the disk, it has damage that reading does not find. It is then moved aside.
 final class CorruptionCheck: Sendable {
     /// The result of checking a file.
     enum CheckResult: Equatable {
@@ -200,8 +187,7 @@ final class CorruptionCheck: Sendable {
 
     /// When damage that was not caused by the disk was last ignored.
     private let lastForgivenAt = Mutex<KernelInstant?>(nil)
-    /// How long a check may take. Reports wait meanwhile, and so does the
-    /// watchdog.
+    /// How long a check may take. Reports wait meanwhile, and so does the watchdog.
     private let timeout: Duration
 
     /// The period in which damage is ignored only once.
@@ -220,8 +206,7 @@ final class CorruptionCheck: Sendable {
         for attempt in 1...Self.attempts {
             switch look(at: path) {
             case .whole: return forgive(damage, .healthy)
-            // The pages that were read stay in the page cache, so the next
-            // check gets further.
+            // The pages that were read stay in the page cache, so the next check gets further.
             case .inconclusive: return forgive(damage, .inconclusive)
             case .damaged: if attempt < Self.attempts { Clock.sleep(for: Self.pause) }
             }
@@ -238,8 +223,7 @@ final class CorruptionCheck: Sendable {
         let isOver = Monitor(false)
         let deadline = MonotonicClock.now.advanced(by: timeout)
         let finding = StoreCheck.look(at: path, within: timeout) { end in
-            // StoreCheck does not look at the clock during a step, so this
-            // thread ends a step that takes too long.
+            // StoreCheck does not look at the clock during a step, so this thread ends a step that takes too long.
             _ = try? JoinableThread(name: "check") {
                 var next = deadline
                 while isOver.wait(deadline: next, until: { $0 ? true : nil }) == nil {

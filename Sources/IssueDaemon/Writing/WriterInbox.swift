@@ -16,14 +16,12 @@ struct WriterInbox: Sendable {
     var isStopping = false
     /// Damage of the file that another thread has detected.
     var corruptionReport: StoreFailure?
-    /// `true` if new tasks are rejected. Reports are still accepted, and
-    /// refused.
+    /// `true` if new tasks are rejected. Reports are still accepted, and refused.
     var isClosed = false
 
     private var spareBytes = 0
 
-    /// The total capacity of spare batches, enough for full load, and the
-    /// maximum capacity of one. In bytes.
+    /// The total capacity of spare batches, enough for full load, and the maximum capacity of one. In bytes.
     private static let maxSpareBytes = 8 << 20
     private static let maxBytesOfSpare = 1 << 20
 
@@ -55,8 +53,7 @@ struct WriterInbox: Sendable {
 
     /// Takes the whole content; returns nil if the writer must end.
     ///
-    /// - Parameter isDone: Whether everything that was taken before has been
-    ///   processed.
+    /// - Parameter isDone: Whether everything that was taken before has been processed.
     mutating func take(isDone: Bool) -> WriterInbox? {
         if isEmpty, isDone, isStopping, !isCorrupt {
             isClosed = true
@@ -71,9 +68,8 @@ struct WriterInbox: Sendable {
 
 /// Makes threads with long reads wait, so that the WAL can be reset.
 ///
-/// The WAL can't be reset while a thread has a snapshot of it, and some threads
-/// take one snapshot after another. The writer closes the gate, continues with
-/// its commits, and opens the gate again when all readers have left and the WAL
+/// The WAL can't be reset while a thread has a snapshot of it, and some threads take one snapshot after another. The
+/// writer closes the gate, continues with its commits, and opens the gate again when all readers have left and the WAL
 /// has been copied into the database.
 final class ReaderGate: Sendable {
     private struct State {
@@ -83,20 +79,17 @@ final class ReaderGate: Sendable {
 
     private let state = Monitor(State())
 
-    /// How long a reader waits at most. After that, a longer WAL is better than
-    /// a reader that never runs.
+    /// How long a reader waits at most. After that, a longer WAL is better than a reader that never runs.
     private static let timeout: Duration = .seconds(1)
 
-    /// Waits until the gate is open or the timeout is over, and registers a
-    /// reader.
+    /// Waits until the gate is open or the timeout is over, and registers a reader.
     func enter() {
         let deadline = MonotonicClock.now.advanced(by: Self.timeout)
         _ = state.wait(deadline: deadline) { state -> Bool? in state.isClosed ? nil : true }
         state.withLock { $0.readers += 1 }
     }
 
-    /// Unregisters a reader. Returns `true` if it was the last one and the
-    /// writer waits for it.
+    /// Unregisters a reader. Returns `true` if it was the last one and the writer waits for it.
     func leave() -> Bool {
         state.withLock { state in
             state.readers -= 1
@@ -104,8 +97,7 @@ final class ReaderGate: Sendable {
         }
     }
 
-    /// Closes the gate for new readers. Returns `true` if there are none
-    /// inside.
+    /// Closes the gate for new readers. Returns `true` if there are none inside.
     func close() -> Bool {
         state.withLock { state in
             state.isClosed = true

@@ -5,9 +5,8 @@ import UnixIO
 
 /// One run of the writer thread with an open file, and the state of that run.
 ///
-/// The loop takes what has arrived and performs the same steps for it: check
-/// that the file is still usable, keep the WAL short, run tasks, commit, and
-/// then checkpoint or maintain the file.
+/// The loop takes what has arrived and performs the same steps for it: check that the file is still usable, keep the
+/// WAL short, run tasks, commit, and then checkpoint or maintain the file.
 final class WriterRun {
     private let inbox: Monitor<WriterInbox>
     private let gate: ReaderGate
@@ -21,12 +20,10 @@ final class WriterRun {
     /// Submissions that did not fit into a commit yet.
     private var backlog: FairQueue<Submission>
     private var pace: CommitSizePolicy
-    /// The connections whose later calls must be refused, because an earlier
-    /// one was.
+    /// The connections whose later calls must be refused, because an earlier one was.
     private var gates: [UInt64: NumberGate] = [:]
     private var lastEnd = CommitEnd.stored
-    /// `true` if the file was moved aside or replaced. Nothing more may be
-    /// acknowledged from it.
+    /// `true` if the file was moved aside or replaced. Nothing more may be acknowledged from it.
     private var isAbandoned = false
 
     private var checkpoints: CheckpointPolicy
@@ -55,11 +52,9 @@ final class WriterRun {
         )
     }
 
-    /// Stores what is submitted until the writer is stopped or the file is
-    /// abandoned.
+    /// Stores what is submitted until the writer is stopped or the file is abandoned.
     func run() {
-        // The WAL of the last run may use the space that the first commit
-        // needs.
+        // The WAL of the last run may use the space that the first commit needs.
         checkpoint(restarts: true)
         while let work = nextWork() {
             perform(work)
@@ -78,8 +73,8 @@ final class WriterRun {
         if !isAbandoned { maintain(isIdle: work.isEmpty) }
     }
 
-    /// Abandons the file if it is reported as damaged, or if it is no longer at
-    /// its path and something would be stored in it.
+    /// Abandons the file if it is reported as damaged, or if it is no longer at its path and something would be stored
+    /// in it.
     private func checkFile(before work: WriterInbox) {
         guard !isAbandoned else { return }
         if let damage = work.corruptionReport {
@@ -107,8 +102,7 @@ final class WriterRun {
         }
     }
 
-    /// Waits for work or until the deadline, and takes what goes into one
-    /// commit. Returns nil if the writer must end.
+    /// Waits for work or until the deadline, and takes what goes into one commit. Returns nil if the writer must end.
     private func nextWork() -> WriterInbox? {
         if backlog.isEmpty { waitForWork(until: isAbandoned ? nil : maintenance.deadline(writer)) }
         let isDone = backlog.isEmpty
@@ -153,25 +147,22 @@ final class WriterRun {
             return .stored
         } catch {
             var answer: CollectorError? = error == .noSpace ? .noSpace : .busy(retryAfter: .seconds(1))
-            // A commit whose result is unknown may be found in the WAL when the
-            // file is reopened. A refusal could cause the reports to be sent
-            // and stored again.
+            // A commit whose result is unknown may be found in the WAL when the file is reopened. A refusal could cause
+            // the reports to be sent and stored again.
             if error.isUncertain { answer = nil }
             refuse(submissions, answer)
             return error.isDamage ? .damaged(error) : .refused(error)
         }
     }
 
-    /// Refuses reports because the WAL must be reset before anything is added
-    /// to it.
+    /// Refuses reports because the WAL must be reset before anything is added to it.
     private func refuseForWAL(_ submissions: [Submission]) -> CommitEnd {
         let isFull = checkpointFailure == .noSpace
         refuse(submissions, isFull ? .noSpace : .busy(retryAfter: .milliseconds(250)))
         return .refused(isFull ? .noSpace : .walTooLarge)
     }
 
-    /// Logs when storing reports begins to fail or works again, not once for
-    /// each report.
+    /// Logs when storing reports begins to fail or works again, not once for each report.
     private func changed(to end: CommitEnd) {
         switch end {
         case .stored:
@@ -218,8 +209,8 @@ final class WriterRun {
         callbacks.refused(refusals)
     }
 
-    /// Removes calls that were sent before their sender could know that an
-    /// earlier call was refused. Returns their refusals.
+    /// Removes calls that were sent before their sender could know that an earlier call was refused. Returns their
+    /// refusals.
     private func refuseAfterGates(_ submissions: inout [Submission]) -> [Refusal] {
         var refusals: [Refusal] = []
         for index in submissions.indices {
@@ -239,8 +230,7 @@ final class WriterRun {
         return refusals
     }
 
-    /// Checkpoints the WAL or performs a step of maintenance. Never both,
-    /// because all reports wait meanwhile.
+    /// Checkpoints the WAL or performs a step of maintenance. Never both, because all reports wait meanwhile.
     ///
     /// - Parameter isIdle: Whether no reports wait.
     private func maintain(isIdle: Bool) {
@@ -249,8 +239,7 @@ final class WriterRun {
         case .restart where gate.close():
             checkpoint(restarts: true)
             gate.open()
-        // While the WAL can't be reset because of readers, there is time for
-        // maintenance.
+        // While the WAL can't be reset because of readers, there is time for maintenance.
         case .none, .restart: performUpkeep(isIdle: isIdle)
         }
     }
@@ -269,8 +258,7 @@ final class WriterRun {
 
     /// Copies the WAL into the database. An error that repeats is logged once.
     ///
-    /// - Parameter restarts: Whether the WAL is to start again from its
-    ///   beginning.
+    /// - Parameter restarts: Whether the WAL is to start again from its beginning.
     private func checkpoint(restarts: Bool = false) {
         defer { checkpoints.copied(walPages: writer.walPages) }
         do throws(StoreFailure) {

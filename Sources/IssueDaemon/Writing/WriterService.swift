@@ -5,9 +5,8 @@ import UnixIO
 
 /// The thread that writes to the store.
 ///
-/// Everything that arrives during a commit goes into the next one. So batches
-/// grow with the load: a slow disk increases latency but does not reduce
-/// throughput. If little arrives, a commit waits a moment for more.
+/// Everything that arrives during a commit goes into the next one. So batches grow with the load: a slow disk increases
+/// latency but does not reduce throughput. If little arrives, a commit waits a moment for more.
 final class WriterService: Sendable {
     /// The callbacks of the writer. They are called on the writer thread.
     struct Callbacks: Sendable {
@@ -17,8 +16,7 @@ final class WriterService: Sendable {
         var changed: @Sendable (StoreFailure?) -> Void
         /// The file is damaged and no longer written to.
         var damaged: @Sendable () -> Void
-        /// Records were removed, and possibly the last record of a group or
-        /// series.
+        /// Records were removed, and possibly the last record of a group or series.
         var removed: @Sendable () -> Void
     }
 
@@ -29,34 +27,29 @@ final class WriterService: Sendable {
     let opening: StoreOpening
     let log: Log
 
-    /// The maximum number of records in a commit, which its last submission may
-    /// exceed. It keeps receipts from waiting too long.
+    /// The maximum number of records in a commit, which its last submission may exceed. It keeps receipts from waiting
+    /// too long.
     static let maxRecords = 8192
-    /// The maximum while low-volume senders are active, which would wait for
-    /// the commit.
+    /// The maximum while low-volume senders are active, which would wait for the commit.
     static let sharedRecords = 2048
-    /// The number of records that a user, and each connection of a user, adds
-    /// before others get their turn.
+    /// The number of records that a user, and each connection of a user, adds before others get their turn.
     static let userQuantum = 512
     static let connectionQuantum = 128
-    /// The number of records for which a commit starts without waiting for
-    /// more.
+    /// The number of records for which a commit starts without waiting for more.
     static let enoughRecords = 128
     static let gathering: Duration = .microseconds(600)
-    /// The number of WAL pages that triggers a checkpoint: 4 MiB with 8 KiB
-    /// pages. All reports wait during a checkpoint.
+    /// The number of WAL pages that triggers a checkpoint: 4 MiB with 8 KiB pages. All reports wait during a
+    /// checkpoint.
     static let walPages = 512
 
     init(opening: StoreOpening, log: Log) {
         (self.opening, self.log) = (opening, log)
         let inbox = inbox
-        // The writer waits for the last snapshot to end, and may have no other
-        // work that wakes it.
+        // The writer waits for the last snapshot to end, and may have no other work that wakes it.
         snapshots = SnapshotGate(emptied: { inbox.append(task: { _ in }) })
     }
 
-    /// Submits reports for the next commit. Returns an empty batch for the
-    /// reports that follow.
+    /// Submits reports for the next commit. Returns an empty batch for the reports that follow.
     func submit(_ submission: Submission) -> RecordBatch {
         let (isNews, spare) = inbox.withLock { inbox in
             let wasEmpty = inbox.isEmpty
@@ -68,13 +61,11 @@ final class WriterService: Sendable {
         return spare
     }
 
-    /// Runs `work` on the writer thread between two commits, and returns its
-    /// result.
+    /// Runs `work` on the writer thread between two commits, and returns its result.
     ///
     /// Blocks the calling thread. Must not be called on the writer thread.
     ///
-    /// - Throws: `WriterClosed` if the writer has stopped, or the error that
-    ///   `work` throws.
+    /// - Throws: `WriterClosed` if the writer has stopped, or the error that `work` throws.
     func perform<Value: Sendable>(
         _ work: @escaping @Sendable (StoreWriter) throws -> Value
     ) throws -> Value {
@@ -96,11 +87,9 @@ final class WriterService: Sendable {
         return try result.get()
     }
 
-    /// Runs `work` on the writer thread while no thread reads the record log at
-    /// length.
+    /// Runs `work` on the writer thread while no thread reads the record log at length.
     ///
-    /// - Returns: nil if a thread does. No other thread can then start until
-    ///   the next call or `admitReaders()`.
+    /// - Returns: nil if a thread does. No other thread can then start until the next call or `admitReaders()`.
     func runExclusively<Value: Sendable>(
         _ work: @escaping @Sendable (StoreWriter) throws -> Value
     ) throws -> Value? {
@@ -117,12 +106,10 @@ final class WriterService: Sendable {
         gate.open()
     }
 
-    /// Runs `body`, which reads the record log in long snapshots. Waits first
-    /// if the writer needs to reset the WAL.
+    /// Runs `body`, which reads the record log in long snapshots. Waits first if the writer needs to reset the WAL.
     func readingRecordLog<Value>(_ body: () throws -> Value) rethrows -> Value {
         gate.enter()
-        // The writer waits for the last reader to leave, and may have no other
-        // work that wakes it.
+        // The writer waits for the last reader to leave, and may have no other work that wakes it.
         defer { if gate.leave() { enqueue {} } }
         return try body()
     }
@@ -134,8 +121,8 @@ final class WriterService: Sendable {
 
     /// Tells the writer that the database may be damaged.
     ///
-    /// The writer checks the file. If it is damaged, the writer moves it aside,
-    /// and the next run continues with a new one.
+    /// The writer checks the file. If it is damaged, the writer moves it aside, and the next run continues with a new
+    /// one.
     func reportCorruption(_ damage: StoreFailure) {
         inbox.withLock { $0.corruptionReport = damage }
         inbox.signal()
@@ -149,8 +136,7 @@ final class WriterService: Sendable {
         return failure.isDamage
     }
 
-    /// Stops the thread after all submitted reports are stored. Returns
-    /// immediately.
+    /// Stops the thread after all submitted reports are stored. Returns immediately.
     func stop() {
         inbox.withLock { $0.isStopping = true }
         inbox.signal()
@@ -160,8 +146,7 @@ final class WriterService: Sendable {
     ///
     /// - Parameters:
     ///   - callbacks: The callbacks for the results of commits.
-    ///   - started: Called once with the open store, or with the error that
-    ///     prevented opening it.
+    ///   - started: Called once with the open store, or with the error that prevented opening it.
     func run(_ callbacks: Callbacks, started: (Result<StoreWriter, StoreFailure>) -> Void) {
         let writer: StoreWriter
         do throws(StoreFailure) {
@@ -199,8 +184,8 @@ struct WriterClosed: Error, CustomStringConvertible {
 struct Refusal: Sendable {
     var connection: UInt64
     var token: UInt64
-    /// The number of its first record, if it has one. Calls of the same
-    /// connection with higher numbers must be refused, too.
+    /// The number of its first record, if it has one. Calls of the same connection with higher numbers must be refused,
+    /// too.
     var sequence: Int64?
     /// nil if it is unknown whether the call is stored. Then it is not answered.
     var error: CollectorError?

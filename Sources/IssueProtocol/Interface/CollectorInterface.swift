@@ -4,8 +4,7 @@
 package enum CollectorInterface {
     package static let name = CollectorMethod.interface
 
-    // Each line is a line of the Varlink file, so it must not be wrapped.
-    // swift-format-ignore
+    // Each line is a line of the Varlink file, so it must not be wrapped. swift-format-ignore
     /// The interface in Varlink's interface definition language, identical to
     /// `Documentation/org.issued.Collector.varlink`.
     package static let description = """

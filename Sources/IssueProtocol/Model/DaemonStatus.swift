@@ -101,7 +101,8 @@ public struct StoreStatus: Equatable, Sendable {
     /// The time at which the oldest stored record was received. Nil if there is none, or the caller may not see all
     /// records.
     public var oldest: IssueTimestamp?
-    /// The free space of the store's file system, in bytes. Nil if it is unknown, or the caller may not see all records.
+    /// The free space of the store's file system, in bytes. Nil if it is unknown, or the caller may not see all
+    /// records.
     public var freeBytes: Int?
     /// A sentence for each current fault of the store.
     public var faults: [String]

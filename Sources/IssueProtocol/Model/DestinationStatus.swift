@@ -25,8 +25,8 @@ public struct DestinationStatus: Equatable, Sendable {
     public var requests: Int
     /// The number of records that were sent again since the daemon started. 0 if the caller may not see all records.
     public var resent: Int
-    /// The number of records since the daemon started that the destination may have received twice. 0 if the caller
-    /// may not see all records.
+    /// The number of records since the daemon started that the destination may have received twice. 0 if the caller may
+    /// not see all records.
     public var possibleDuplicates: Int
     /// The number of bytes that were sent today (UTC). 0 if the caller may not see all records.
     public var bytesToday: Int

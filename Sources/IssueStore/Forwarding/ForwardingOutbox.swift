@@ -97,8 +97,7 @@ struct ForwardingOutbox {
             if gone.contains(record.row), settlement.left.contains(line) { continue }
             let arrived: IssueFate.Outcome = settlement.outcome.isConfirmed ? .delivered : .unconfirmed
             let fate = dead[line] == nil ? arrived : .deadLettered
-            // Retention may have removed it while the request was in flight. Now it is known to have been
-            // delivered.
+            // Retention may have removed it while the request was in flight. Now it is known to have been delivered.
             let before: IssueFate.Outcome = gone.contains(record.row) ? .expired : .pending
             if !run.add(record, from: before, to: fate) {
                 ledger.move(run, in: destination)

@@ -4,9 +4,9 @@ import SQLiteKit
 
 /// Finds the records of blocks that may match the conditions of a filter on their content.
 ///
-/// The text of a block is searched as a whole, for each word and phrase once. Only what a message has in common with the
-/// others of its series is not part of this text, so each series is examined once, too. What remains must be compared
-/// exactly, see `RecordMatcher`.
+/// The text of a block is searched as a whole, for each word and phrase once. Only what a message has in common with
+/// the others of its series is not part of this text, so each series is examined once, too. What remains must be
+/// compared exactly, see `RecordMatcher`.
 struct ContentScan {
     /// Conditions, one bit each.
     private typealias Conditions = UInt32

@@ -3,7 +3,8 @@ import IssueProtocol
 
 /// The records of one commit, before they are encoded as blocks.
 ///
-/// It may begin with the records of the newest block, if that block is small. The block is then replaced by a larger one.
+/// It may begin with the records of the newest block, if that block is small. The block is then replaced by a larger
+/// one.
 struct RowBuffer {
     /// The id of the first record of the commit. The following records have consecutive ids.
     private(set) var firstID: RowID = 0

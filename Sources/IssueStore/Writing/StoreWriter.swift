@@ -23,8 +23,8 @@ package final class StoreWriter {
     package var walFrameLimit = Int.max
     /// `true` while every transaction is synced to disk (`synchronous=FULL`).
     private var syncsCommits = true
-    /// The row buffer of the previous commit, kept to reuse its memory. It has the rows of the newest block if the
-    /// next commit should extend that block.
+    /// The row buffer of the previous commit, kept to reuse its memory. It has the rows of the newest block if the next
+    /// commit should extend that block.
     private var spareRows = RowBuffer()
     /// Changed only inside a transaction, except for caches and for settings that are reloaded.
     var memory: WriterMemory

@@ -129,10 +129,9 @@ struct AwaitedRecord: Sendable {
 
 /// Waits for the fates of any number of records on one connection.
 ///
-/// The daemon processes the `Await` calls of a connection one after another. So this type sends a
-/// batch of calls that are answered at once, and repeats them while fates are pending. Only the
-/// first call of a repeated batch waits in the daemon, and only briefly, since another record may
-/// get its fates earlier.
+/// The daemon processes the `Await` calls of a connection one after another. So this type sends a batch of calls that
+/// are answered at once, and repeats them while fates are pending. Only the first call of a repeated batch waits in the
+/// daemon, and only briefly, since another record may get its fates earlier.
 final class AwaitQueue: CallWork {
     private struct Entry {
         let record: AwaitedRecord
@@ -141,8 +140,8 @@ final class AwaitQueue: CallWork {
         /// The reason why there was no reply the last time.
         var failure: CollectorConnectionError?
 
-        /// The time at which the task stops waiting. A record that was not looked up yet has more
-        /// time: otherwise a short timeout would never return anything.
+        /// The time at which the task stops waiting. A record that was not looked up yet has more time: otherwise a
+        /// short timeout would never return anything.
         var end: KernelInstant {
             known == nil && failure == nil ? record.deadline.advanced(by: AwaitQueue.lateness) : record.deadline
         }

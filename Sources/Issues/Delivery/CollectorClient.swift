@@ -4,12 +4,12 @@ internal import UnixIO
 
 /// Makes calls to the daemon on behalf of tasks.
 ///
-/// All tasks of the process share one thread. For each socket they share one connection for
-/// queries and one on which fates are awaited, since the daemon processes the calls of a connection
-/// one after another. Operations that may take long and streams have connections of their own.
+/// All tasks of the process share one thread. For each socket they share one connection for queries and one on which
+/// fates are awaited, since the daemon processes the calls of a connection one after another. Operations that may take
+/// long and streams have connections of their own.
 ///
-/// The thread starts with the first call. A shared connection closes when no task has used it for
-/// a while, and the thread ends with the last connection. A cancelled task stops waiting at once.
+/// The thread starts with the first call. A shared connection closes when no task has used it for a while, and the
+/// thread ends with the last connection. A cancelled task stops waiting at once.
 package final class CollectorClient: Sendable {
     /// The socket that a call is sent to.
     package struct Endpoint: Equatable, Sendable {
@@ -90,12 +90,12 @@ package final class CollectorClient: Sendable {
     /// Calls a method and returns its single reply.
     ///
     /// - Parameters:
-    ///   - method: The method. On the shared connection, it must be harmless to call it twice: if the
-    ///     daemon closes the connection before it replies, the call is repeated once.
+    ///   - method: The method. On the shared connection, it must be harmless to call it twice: if the daemon closes the
+    ///     connection before it replies, the call is repeated once.
     ///   - parameters: The parameters, a JSON object.
     ///   - endpoint: The daemon's socket.
-    ///   - timeout: The timeout for connecting, earlier calls on the shared connection and the reply.
-    ///     Nil waits indefinitely.
+    ///   - timeout: The timeout for connecting, earlier calls on the shared connection and the reply. Nil waits
+    ///     indefinitely.
     ///   - isLong: Whether the call uses a connection of its own, because it may take long.
     /// - Returns: The parameters of the reply, a JSON object.
     /// - Throws: ``CollectorConnectionError``, or `CancellationError` if the task is cancelled.
@@ -249,8 +249,8 @@ package final class CollectorStream: Sendable {
     /// Waits for the next reply. Must not be called again before it returns, or after the last reply.
     ///
     /// - Returns: The parameters of the reply, a JSON object, and whether another one follows.
-    /// - Throws: ``CollectorConnectionError``, or `CancellationError` if the task is cancelled. The
-    ///   stream has ended then.
+    /// - Throws: ``CollectorConnectionError``, or `CancellationError` if the task is cancelled. The stream has ended
+    ///   then.
     package func next() async throws -> (parameters: [UInt8], continues: Bool) {
         let (id, client) = (id, client.ofThisProcess)
         let reply = PendingReply()

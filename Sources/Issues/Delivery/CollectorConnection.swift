@@ -41,8 +41,8 @@ package struct CollectorConnection: ~Copyable {
     ///   - parameters: The parameters, a JSON object.
     ///   - timeout: The timeout for sending the call and receiving the reply. Nil waits indefinitely.
     /// - Returns: The parameters of the reply, a JSON object.
-    /// - Throws: `refused` if the daemon replies with an error, `malformed` if the reply is
-    ///   invalid, and `timedOut` or `closed` if none arrives.
+    /// - Throws: `refused` if the daemon replies with an error, `malformed` if the reply is invalid, and `timedOut` or
+    ///   `closed` if none arrives.
     package mutating func call(
         _ method: String, json parameters: [UInt8], timeout: Duration? = .seconds(45)
     ) throws(CollectorConnectionError) -> [UInt8] {
@@ -58,8 +58,8 @@ package struct CollectorConnection: ~Copyable {
     ///   - parameters: The parameters, a JSON object.
     ///   - timeout: The timeout for each part. Nil waits indefinitely.
     ///   - onReply: Receives a part. Returns false to stop; the connection cannot be used again then.
-    /// - Throws: `refused` if the daemon replies with an error, `malformed` if a part is invalid,
-    ///   and `timedOut` or `closed` if none arrives.
+    /// - Throws: `refused` if the daemon replies with an error, `malformed` if a part is invalid, and `timedOut` or
+    ///   `closed` if none arrives.
     package mutating func stream(
         _ method: String, json parameters: [UInt8], timeout: Duration? = .seconds(45), onReply: ([UInt8]) -> Bool
     ) throws(CollectorConnectionError) {
@@ -73,8 +73,8 @@ package struct CollectorConnection: ~Copyable {
 
     /// Calls a method as `stream` does, and returns the file descriptor that was passed with the replies.
     ///
-    /// The peer may pass any kind of descriptor, so check its status before reading from it. Nil if none was passed. The
-    /// parameters and errors are those of `stream`.
+    /// The peer may pass any kind of descriptor, so check its status before reading from it. Nil if none was passed.
+    /// The parameters and errors are those of `stream`.
     package mutating func streamTakingFile(
         _ method: String, json parameters: [UInt8], timeout: Duration? = .seconds(45), onReply: ([UInt8]) -> Bool
     ) throws(CollectorConnectionError) -> FileDescriptor? {

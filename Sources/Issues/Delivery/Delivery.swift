@@ -3,9 +3,8 @@ internal import UnixIO
 
 /// Sends this process's issues to the daemon, with a buffer and one thread.
 ///
-/// The object and its thread are created with the first report. A reporting thread holds the
-/// lock only while it adds one entry, and never waits for the daemon. ``Outbox`` decides what
-/// is sent and when.
+/// The object and its thread are created with the first report. A reporting thread holds the lock only while it adds
+/// one entry, and never waits for the daemon. ``Outbox`` decides what is sent and when.
 package final class Delivery: Sendable {
     struct State: Sendable {
         var outbox: Outbox<QueuedReport>
@@ -67,9 +66,8 @@ package final class Delivery: Sendable {
 
     /// The delivery of this process: this object, or a new one after a fork.
     ///
-    /// A child process must not use the inherited object. Its buffer and its sequence numbers
-    /// belong to the parent, and the lock may have been held by a thread that does not exist in the
-    /// child.
+    /// A child process must not use the inherited object. Its buffer and its sequence numbers belong to the parent, and
+    /// the lock may have been held by a thread that does not exist in the child.
     package var ofThisProcess: Delivery {
         let processID = CurrentProcess.pid
         var delivery = self
@@ -262,8 +260,8 @@ public struct DeliveryError: Error, Hashable, Sendable, CustomStringConvertible 
 
 /// Waits until the daemon has stored all issues that were reported so far.
 ///
-/// Call this function before `exec` or `_exit`, which end the process without sending the
-/// buffered issues. It blocks the calling thread, so do not call it in a task.
+/// Call this function before `exec` or `_exit`, which end the process without sending the buffered issues. It blocks
+/// the calling thread, so do not call it in a task.
 ///
 /// - Parameter timeout: The maximum time to wait.
 /// - Returns: True if the daemon has answered all issues, or nothing was reported yet.

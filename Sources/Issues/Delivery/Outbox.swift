@@ -6,11 +6,10 @@ package import UnixIO
 /// Invariants:
 /// - Sequence numbers ascend. An issue keeps its number once it has one.
 /// - An issue leaves the outbox only when it is answered, permanently refused or dropped.
-/// - The calls that were sent on this connection and not answered are the first ones in
-///   `calls`. The exception is a refused call: then nothing is sent until all answers of this
-///   connection have arrived, and sending restarts with the first call. After a refused call,
-///   the daemon replies Busy until it receives that call's number or a lower one, so no issue
-///   can overtake another.
+/// - The calls that were sent on this connection and not answered are the first ones in `calls`. The exception is a
+///   refused call: then nothing is sent until all answers of this connection have arrived, and sending restarts with
+///   the first call. After a refused call, the daemon replies Busy until it receives that call's number or a lower one,
+///   so no issue can overtake another.
 package struct Outbox<Payload: Sendable>: Sendable {
     package typealias Entry = OutboxEntry<Payload>
     package typealias Call = OutboxCall<Payload>
@@ -93,8 +92,8 @@ package struct Outbox<Payload: Sendable>: Sendable {
     ///   - level: The level of the issue. When the buffer is full, the lowest level is dropped first.
     ///   - bytes: The approximate size of the issue in the buffer, in bytes.
     ///   - growth: The number of additional bytes that the issue takes in a call.
-    ///   - coalescing: Merges the second payload into the first and returns true if they are equal.
-    ///     Called with the last waiting issue of the same level.
+    ///   - coalescing: Merges the second payload into the first and returns true if they are equal. Called with the
+    ///     last waiting issue of the same level.
     /// - Returns: The issues that were dropped to free space. The new one may be among them.
     package mutating func submitted(
         _ payload: Payload, level: IssueLevel, bytes: Int, growth: Int = 0,

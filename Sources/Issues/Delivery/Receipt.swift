@@ -12,16 +12,16 @@ public struct Receipt: Sendable {
     /// If the daemon is not running, this function waits until it is.
     ///
     /// - Returns: The id of the record.
-    /// - Throws: ``DeliveryError`` if the record was rejected, dropped or withheld, or
-    ///   `CancellationError` if the task was cancelled.
+    /// - Throws: ``DeliveryError`` if the record was rejected, dropped or withheld, or `CancellationError` if the task
+    ///   was cancelled.
     public func stored() async throws -> String {
         try await state.outcome().id
     }
 
     /// Waits until the issue is delivered, summarized or given up.
     ///
-    /// Any number of tasks may wait. They share one thread and one connection to the daemon. If the
-    /// daemon restarts meanwhile, they continue to wait.
+    /// Any number of tasks may wait. They share one thread and one connection to the daemon. If the daemon restarts
+    /// meanwhile, they continue to wait.
     ///
     /// After the timeout, the function returns what is known then, including fates with the outcome
     /// ``IssueFate/Outcome/pending``.
@@ -30,9 +30,8 @@ public struct Receipt: Sendable {
     ///   - destination: The name of a destination. Nil waits for all destinations.
     ///   - timeout: The maximum time to wait.
     /// - Returns: The fate of the issue for each destination. Empty if the daemon has no destination.
-    /// - Throws: ``DeliveryError`` if the issue was not stored in time, if the daemon refuses the query,
-    ///   cannot be reached before the timeout, or has no destination of that name.
-    ///   `CancellationError` if the task was cancelled.
+    /// - Throws: ``DeliveryError`` if the issue was not stored in time, if the daemon refuses the query, cannot be
+    ///   reached before the timeout, or has no destination of that name. `CancellationError` if the task was cancelled.
     public func delivered(
         to destination: String? = nil, timeout: Duration = .seconds(30)
     ) async throws -> [IssueFate] {

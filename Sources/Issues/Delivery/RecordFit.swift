@@ -2,8 +2,8 @@ package import IssueWire
 
 /// Fits metadata into the daemon's limits for a record.
 ///
-/// A daemon refuses a record with too many keys or too many levels of nesting. Nothing is
-/// removed to meet the limits: an object that exceeds them is replaced by its JSON text.
+/// A daemon refuses a record with too many keys or too many levels of nesting. Nothing is removed to meet the limits:
+/// an object that exceeds them is replaced by its JSON text.
 package struct RecordFit {
     /// The maximum number of keys for metadata. A record may have 256 keys, and its own members, source, application
     /// and causes need some of them.

@@ -2,10 +2,10 @@ package import UnixIO
 
 /// Decides whether the server of a socket may receive reports.
 ///
-/// Reports contain data of the application, and replies decide what a command does next. The
-/// server must therefore run as root, as this process's user or as the user `issued`. With
-/// socket activation the peer is root, because the service manager called listen(2). If the
-/// socket was found by searching, no other user may be able to replace it either.
+/// Reports contain data of the application, and replies decide what a command does next. The server must therefore run
+/// as root, as this process's user or as the user `issued`. With socket activation the peer is root, because the
+/// service manager called listen(2). If the socket was found by searching, no other user may be able to replace it
+/// either.
 package struct ServerTrust: Sendable {
     /// Whether the socket was named by `ISSUED_SOCKET` or `--socket`, rather than found by searching.
     package var isNamed: Bool
@@ -100,8 +100,8 @@ extension ServerTrust {
     ///   - path: The path or address of the socket.
     ///   - timeout: The timeout for connecting.
     /// - Returns: The connected socket. Nothing has been sent yet.
-    /// - Throws: `unusablePath` if the path is invalid, `unreachable` if the connection fails, and
-    ///   `untrusted` if the server is not trusted.
+    /// - Throws: `unusablePath` if the path is invalid, `unreachable` if the connection fails, and `untrusted` if the
+    ///   server is not trusted.
     package func connect(to path: String, timeout: Duration) throws(CollectorConnectionError) -> FileDescriptor {
         let address: SocketAddress
         do throws(InvalidSocketAddress) {
@@ -126,8 +126,8 @@ extension ServerTrust {
     ///
     /// - Parameters:
     ///   - paths: The paths to try, in order. Empty if delivery is disabled.
-    ///   - timeout: The timeout for all paths together. Zero makes a single attempt per path, which
-    ///     fails with `wouldBlock` if the server's backlog is full.
+    ///   - timeout: The timeout for all paths together. Zero makes a single attempt per path, which fails with
+    ///     `wouldBlock` if the server's backlog is full.
     ///   - body: Receives a path and its socket. If it throws, the next path is tried.
     /// - Returns: The value that `body` returns.
     /// - Throws: The most helpful error of the failed attempts; `switchedOff` if there are no paths.

@@ -5,8 +5,7 @@ package import UnixIO
 extension Delivery {
     /// Saves the unanswered calls for the application's next run and stops sending.
     ///
-    /// Call this when the process is about to end. Without a spill folder, the calls stay in the
-    /// buffer.
+    /// Call this when the process is about to end. Without a spill folder, the calls stay in the buffer.
     package func spill() {
         guard let spillFolder else { return }
         let thread = CurrentProcess.threadID
@@ -78,9 +77,9 @@ extension Delivery {
 
 /// A folder with the calls that a process could not send before it ended.
 ///
-/// The application's next run sends them. Each file is one call of `Report` as it was to be
-/// sent, with its producer and sequence numbers. The daemon therefore recognizes records that
-/// it has already stored, and even a short run can send some of the files.
+/// The application's next run sends them. Each file is one call of `Report` as it was to be sent, with its producer and
+/// sequence numbers. The daemon therefore recognizes records that it has already stored, and even a short run can send
+/// some of the files.
 package struct SpillFolder: Sendable {
     package let path: String
     /// The maximum total size of all files, in bytes.
@@ -100,8 +99,7 @@ package struct SpillFolder: Sendable {
 
     /// Returns the folder of an application; nil if there is no folder that belongs to the user.
     ///
-    /// A privileged program has no folder, because the environment that names the folder is
-    /// controlled by its caller.
+    /// A privileged program has no folder, because the environment that names the folder is controlled by its caller.
     ///
     /// - Parameters:
     ///   - application: The name of the application.

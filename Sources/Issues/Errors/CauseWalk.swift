@@ -1,7 +1,7 @@
 /// Collects the underlying errors of an error, outermost first.
 ///
-/// Any type can be an error, so errors may contain themselves, each other, or thousands of
-/// others. The walk limits both the depth and the number of causes.
+/// Any type can be an error, so errors may contain themselves, each other, or thousands of others. The walk limits both
+/// the depth and the number of causes.
 struct CauseWalk {
     private static let deepest = 8
     private static let maxCauses = 16

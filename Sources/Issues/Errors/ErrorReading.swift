@@ -138,9 +138,9 @@ extension ErrorReading {
 
 /// Foundation's errors, read without linking Foundation.
 ///
-/// Only an application that links Foundation can have such errors; this library does not link
-/// it. The members are read by reflection. The names are part of Foundation's public interface:
-/// `NSUnderlyingError`, for example, is the value of a documented key.
+/// Only an application that links Foundation can have such errors; this library does not link it. The members are read
+/// by reflection. The names are part of Foundation's public interface: `NSUnderlyingError`, for example, is the value
+/// of a documented key.
 extension ErrorReading {
     init?(ofFoundation error: any Error, typeName: String) {
         let members = Self.members(of: error)
@@ -275,8 +275,7 @@ enum TypeName {
 
 /// The properties that all errors of one type share, determined with the first error and cached.
 ///
-/// Asking the runtime for a type's name and conformances takes longer than everything else in a
-/// report.
+/// Asking the runtime for a type's name and conformances takes longer than everything else in a report.
 struct ErrorTypeInfo: Sendable {
     /// The name including the module, since every module may have its own NetworkError.
     let name: String

@@ -1,8 +1,7 @@
 /// An error that describes itself to developers and to users.
 ///
-/// Every requirement has a default, so an error can adopt the protocol without any member and
-/// implement only what it needs. The product `IssuesPresenting` has a refinement for errors that
-/// users can recover from.
+/// Every requirement has a default, so an error can adopt the protocol without any member and implement only what it
+/// needs. The product `IssuesPresenting` has a refinement for errors that users can recover from.
 public protocol ReportableError: Error {
     /// The kind of the error. Defaults to the type's qualified name.
     static var domain: String { get }

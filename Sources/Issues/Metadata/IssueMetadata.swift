@@ -2,8 +2,7 @@ package import IssueWire
 
 /// Named values that belong to an issue.
 ///
-/// Metadata can be written as a dictionary literal. If a key occurs twice, the last value is
-/// used.
+/// Metadata can be written as a dictionary literal. If a key occurs twice, the last value is used.
 ///
 /// ```swift
 /// reportIssue("Payment refused", metadata: ["attempt": 3, "cart": .init(cart)])
@@ -321,8 +320,8 @@ extension IssueMetadata: Sequence {
 extension IssueMetadata {
     /// Sets a value for a key that the library reserves.
     ///
-    /// If the application uses the same key, its value moves to another key, and `repairs` mentions
-    /// the change. The application's value must not be lost, nor be mistaken for the library's.
+    /// If the application uses the same key, its value moves to another key, and `repairs` mentions the change. The
+    /// application's value must not be lost, nor be mistaken for the library's.
     mutating func setOwn(_ key: Key, to value: Value) {
         if let theirs = self[key] {
             let renamed = Key("metadata_\(key)")

@@ -2,8 +2,8 @@ internal import IssueWire
 
 /// Encodes any `Encodable` value as JSON and never fails.
 ///
-/// A value that cannot be encoded is replaced by its description. Values that are nested too
-/// deeply or too large are truncated.
+/// A value that cannot be encoded is replaced by its description. Values that are nested too deeply or too large are
+/// truncated.
 struct MetadataEncoder: Encoder {
     let node: EncodedNode
     let budget: EncodingBudget
@@ -80,9 +80,8 @@ struct MetadataEncoder: Encoder {
 extension IssueMetadata.Value {
     /// Creates a value from anything that can be encoded.
     ///
-    /// This never fails: a value that cannot be encoded is replaced by its description, and a value
-    /// that is too deep or too large is truncated. Dates, URLs, decimal numbers and data of
-    /// Foundation become readable strings and numbers.
+    /// This never fails: a value that cannot be encoded is replaced by its description, and a value that is too deep or
+    /// too large is truncated. Dates, URLs, decimal numbers and data of Foundation become readable strings and numbers.
     ///
     /// - Parameter value: The value to encode.
     @_disfavoredOverload

@@ -89,8 +89,8 @@ package enum SocketPath {
 
     /// Returns the socket of a daemon that an unprivileged user runs.
     ///
-    /// Without a runtime directory, the socket is in a directory of the user in the temporary
-    /// directory. Such a directory is used only if no other user can write to it.
+    /// Without a runtime directory, the socket is in a directory of the user in the temporary directory. Such a
+    /// directory is used only if no other user can write to it.
     ///
     /// - Parameters:
     ///   - runtimeDirectory: The value of `XDG_RUNTIME_DIR`. Nil if it is not set.

@@ -33,9 +33,8 @@ public struct _DefaultReporter: IssueSink {
 extension IssueReporter where Self == _DefaultReporter {
     /// A reporter that writes a line to standard error and sends the issue to the daemon if its socket exists.
     ///
-    /// In tests it fails the test instead, and sends nothing to the daemon. An issue that no test
-    /// library can record is written to standard error. This includes warnings under XCTest, which
-    /// does not support them.
+    /// In tests it fails the test instead, and sends nothing to the daemon. An issue that no test library can record is
+    /// written to standard error. This includes warnings under XCTest, which does not support them.
     public static var `default`: Self { Self() }
 
     /// The name of the default reporter in version 1 of swift-issue-reporting.
@@ -45,8 +44,8 @@ extension IssueReporter where Self == _DefaultReporter {
 
 /// A reporter that sends issues to the daemon of this host.
 ///
-/// It only adds an issue to a buffer and never waits. The buffer has a maximum size. It keeps
-/// issues until the daemon has answered them, also while the daemon is not running.
+/// It only adds an issue to a buffer and never waits. The buffer has a maximum size. It keeps issues until the daemon
+/// has answered them, also while the daemon is not running.
 public struct DaemonReporter: IssueSink {
     private let ownDelivery: Delivery?
 
@@ -94,8 +93,8 @@ public struct DaemonReporter: IssueSink {
 extension IssueReporter where Self == DaemonReporter {
     /// A reporter that sends issues to the daemon of this host.
     ///
-    /// It tries the socket of the user's own daemon first, and then the system's. The environment
-    /// variable `ISSUED_SOCKET` replaces both; if it is empty, nothing is sent.
+    /// It tries the socket of the user's own daemon first, and then the system's. The environment variable
+    /// `ISSUED_SOCKET` replaces both; if it is empty, nothing is sent.
     public static var daemon: Self { Self() }
 }
 

@@ -2,9 +2,8 @@ internal import Synchronization
 
 /// A type that receives each issue when it is reported.
 ///
-/// The requirements are those of swift-issue-reporting 2.0, so a reporter written for it works
-/// unchanged. A reporter that needs the whole report, for example its level and metadata,
-/// conforms to ``IssueSink`` instead.
+/// The requirements are those of swift-issue-reporting 2.0, so a reporter written for it works unchanged. A reporter
+/// that needs the whole report, for example its level and metadata, conforms to ``IssueSink`` instead.
 public protocol IssueReporter: Sendable {
     /// Reports an issue.
     ///
@@ -105,8 +104,8 @@ extension IssueReporter {
 public enum IssueReporters {
     /// The reporters of the current scope. Initially `[.default]`, or those that `ISSUED_REPORTERS` lists.
     ///
-    /// Setting this property changes the innermost `withIssueReporters` scope around the
-    /// assignment, or the whole process if there is none.
+    /// Setting this property changes the innermost `withIssueReporters` scope around the assignment, or the whole
+    /// process if there is none.
     public static var current: [any IssueReporter] {
         get { ReportingScope.current.reporters.reporters }
         set { ReportingScope.current.reporters.reporters = newValue }

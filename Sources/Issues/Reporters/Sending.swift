@@ -11,9 +11,9 @@ extension IssueReporters {
     /// }
     /// ```
     ///
-    /// To withhold a report, return nil. The next report that is sent contains the number of
-    /// withheld ones as `withheld_before`. Other reporters receive the unchanged report. The
-    /// closure is called on the reporting thread, so it must not block.
+    /// To withhold a report, return nil. The next report that is sent contains the number of withheld ones as
+    /// `withheld_before`. Other reporters receive the unchanged report. The closure is called on the reporting thread,
+    /// so it must not block.
     public static var beforeSend: (@Sendable (IssueReport) -> IssueReport?)? {
         get { SendGate.process.beforeSend }
         set { SendGate.process.beforeSend = newValue }
@@ -22,8 +22,8 @@ extension IssueReporters {
     /// The fraction of reports that is sent to the daemon for each level, from 0 to 1. A level without a value is sent
     /// completely.
     ///
-    /// The next report that is sent contains the number of omitted ones as `sampled_out_before`. A
-    /// report with a receipt is never omitted.
+    /// The next report that is sent contains the number of omitted ones as `sampled_out_before`. A report with a
+    /// receipt is never omitted.
     public static var sampling: [IssueLevel: Double] {
         get { SendGate.process.sampling }
         set { SendGate.process.sampling = newValue }

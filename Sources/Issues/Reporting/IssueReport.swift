@@ -103,8 +103,8 @@ public struct IssueReport: Sendable {
             site: IssueSite(fileID: fileID, filePath: filePath, line: line, column: column, function: function))
     }
 
-    /// Creates a report for a caught error. `message` describes what the program was doing when it occurred; nil for none.
-    /// Otherwise like the version with a message only.
+    /// Creates a report for a caught error. `message` describes what the program was doing when it occurred; nil for
+    /// none. Otherwise like the version with a message only.
     public init(
         _ error: any Error, _ message: String? = nil, level: IssueLevel = .error, metadata: IssueMetadata = [:],
         fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line,

@@ -1,8 +1,7 @@
 /// Reports an issue.
 ///
-/// The message is evaluated at most once, and not at all without reporters and responders. The
-/// call does not wait for the daemon or anything else outside the process, unless a custom
-/// reporter or responder does.
+/// The message is evaluated at most once, and not at all without reporters and responders. The call does not wait for
+/// the daemon or anything else outside the process, unless a custom reporter or responder does.
 ///
 /// - Parameters:
 ///   - message: A description of what went wrong. Nil reports "Issue reported".

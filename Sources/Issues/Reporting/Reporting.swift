@@ -117,9 +117,8 @@ struct ReportingScope: Sendable {
     var knownIssues: KnownIssues?
     /// The scope in which a reporter of this task is or was running.
     ///
-    /// Without it, a reporter that reports an issue would be called for that issue again, and so on
-    /// until the stack overflows. A task that the reporter starts inherits this scope, but its
-    /// reports are treated like any others.
+    /// Without it, a reporter that reports an issue would be called for that issue again, and so on until the stack
+    /// overflows. A task that the reporter starts inherits this scope, but its reports are treated like any others.
     var reportingBox: Box?
 
     /// A reference to a scope that tasks can share without a copy.
@@ -135,8 +134,7 @@ struct ReportingScope: Sendable {
 
         /// Whether the current code is called by a reporter.
         ///
-        /// A task that a reporter has started runs on another thread, or after the reporter has
-        /// returned.
+        /// A task that a reporter has started runs on another thread, or after the reporter has returned.
         var isReporting: Bool {
             let thread = workingThread.load(ordering: .acquiring)
             if thread != 0, thread == CurrentProcess.threadMark { return true }
@@ -234,9 +232,8 @@ struct PendingReport {
 
     /// Passes the report to a reporter through the most detailed method that it supports.
     ///
-    /// The caller's closures and the error's text are evaluated in the caller's scope, since they
-    /// may report issues themselves.
-    /// `box` is the caller's scope, and `scope` is that in which the reporter runs.
+    /// The caller's closures and the error's text are evaluated in the caller's scope, since they may report issues
+    /// themselves. `box` is the caller's scope, and `scope` is that in which the reporter runs.
     mutating func notify(
         _ reporter: any IssueReporter, _ message: () -> String?, _ metadata: () -> IssueMetadata,
         _ reached: inout Set<ObjectIdentifier>, from box: ReportingScope.Box, in scope: ReportingScope.Box

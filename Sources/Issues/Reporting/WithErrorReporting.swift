@@ -123,8 +123,7 @@ public func withIssueContext<R>(
 
 /// Runs an asynchronous operation and attributes all issues that it reports to one source location.
 ///
-/// This is the asynchronous version of
-/// ``withIssueContext(fileID:filePath:line:column:operation:)``.
+/// This is the asynchronous version of ``withIssueContext(fileID:filePath:line:column:operation:)``.
 public func withIssueContext<R>(
     fileID: StaticString, filePath: StaticString, line: UInt, column: UInt,
     isolation: isolated (any Actor)? = #isolation, operation: () async throws -> R
@@ -135,8 +134,8 @@ public func withIssueContext<R>(
 
 /// Runs an operation and adds metadata to every issue that it reports.
 ///
-/// For equal keys, metadata of the reporting call takes precedence over that of scopes, and
-/// inner scopes take precedence over outer ones.
+/// For equal keys, metadata of the reporting call takes precedence over that of scopes, and inner scopes take
+/// precedence over outer ones.
 ///
 /// ```swift
 /// withIssueMetadata(["request_id": "\(request.id)"]) {

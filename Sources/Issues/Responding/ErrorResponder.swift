@@ -9,9 +9,8 @@
 /// }
 /// ```
 ///
-/// Responders run on the reporting thread, the innermost scope's first. An issue that a
-/// responder reports goes only to the responders outside of it. An error that a responder
-/// throws replaces the error that it was given.
+/// Responders run on the reporting thread, the innermost scope's first. An issue that a responder reports goes only to
+/// the responders outside of it. An error that a responder throws replaces the error that it was given.
 public struct ErrorResponder: Sendable {
     let respond: @Sendable (IssueReport) -> Response
 
@@ -49,8 +48,8 @@ public struct ErrorResponder: Sendable {
 extension ErrorResponder {
     /// Creates a responder that receives every error and decides whether it is handled.
     ///
-    /// - Parameter body: Receives the error and returns whether it is handled. An error that it
-    ///   throws replaces the given one and goes to the next responder.
+    /// - Parameter body: Receives the error and returns whether it is handled. An error that it throws replaces the
+    ///   given one and goes to the next responder.
     /// - Returns: The responder.
     public static func receive(_ body: @escaping @Sendable (any Error) throws -> ErrorHandling) -> Self {
         receive((any Error).self, body)
@@ -66,8 +65,8 @@ extension ErrorResponder {
     ///
     /// - Parameters:
     ///   - type: The type of the errors. Errors of other types are not handled.
-    ///   - body: Receives the error and returns whether it is handled. An error that it throws
-    ///     replaces the given one and goes to the next responder.
+    ///   - body: Receives the error and returns whether it is handled. An error that it throws replaces the given one
+    ///     and goes to the next responder.
     /// - Returns: The responder.
     public static func receive<Failure: Error>(
         _ type: Failure.Type, _ body: @escaping @Sendable (Failure) throws -> ErrorHandling
@@ -87,8 +86,8 @@ extension ErrorResponder {
 extension ErrorResponder {
     /// Creates a responder that handles every error.
     ///
-    /// - Parameter body: Handles the error. An error that it throws replaces the given one and goes
-    ///   to the next responder.
+    /// - Parameter body: Handles the error. An error that it throws replaces the given one and goes to the next
+    ///   responder.
     /// - Returns: The responder.
     public static func handle(_ body: @escaping @Sendable (any Error) throws -> Void) -> Self {
         handle((any Error).self, body)
@@ -127,8 +126,8 @@ extension ErrorResponder {
 extension ErrorResponder {
     /// Creates a responder that handles every error in a new task.
     ///
-    /// The reporting thread does not wait for the task. An error that the task throws is reported
-    /// to the responders outside of this one.
+    /// The reporting thread does not wait for the task. An error that the task throws is reported to the responders
+    /// outside of this one.
     ///
     /// - Parameter body: Handles the error.
     /// - Returns: The responder.
@@ -144,8 +143,8 @@ extension ErrorResponder {
 
     /// Creates a responder that handles errors of one type in a new task.
     ///
-    /// The reporting thread does not wait for the task. An error that the task throws is reported
-    /// to the responders outside of this one.
+    /// The reporting thread does not wait for the task. An error that the task throws is reported to the responders
+    /// outside of this one.
     ///
     /// - Parameters:
     ///   - type: The type of the errors. Errors of other types are not handled.
@@ -209,18 +208,16 @@ extension ErrorResponder {
 extension ErrorResponder {
     /// A responder that drops every error without reporting it.
     ///
-    /// A failed ``Reported`` assertion that is dropped does not trap either; preconditions and
-    /// fatal errors still do. Use it to test how a program behaves when it is misused:
-    /// `ErrorResponders.root = [.discard]`.
+    /// A failed ``Reported`` assertion that is dropped does not trap either; preconditions and fatal errors still do.
+    /// Use it to test how a program behaves when it is misused: `ErrorResponders.root = [.discard]`.
     public static var discard: Self {
         Self(respond: { _ in .discarded })
     }
 
     /// A responder that traps in a debug build.
     ///
-    /// It runs for every error and for messages of level `error` and above, and sends them to the
-    /// reporters first. Messages of lower levels are not handled. In a release build it does not
-    /// trap, but still handles them.
+    /// It runs for every error and for messages of level `error` and above, and sends them to the reporters first.
+    /// Messages of lower levels are not handled. In a release build it does not trap, but still handles them.
     public static var trapUnhandled: Self {
         Self { report in
             guard report.error != nil || report.level >= .error else { return .notHandled }

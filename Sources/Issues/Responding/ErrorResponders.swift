@@ -2,8 +2,8 @@ internal import Synchronization
 
 /// The responders that are in effect at a point of the program, as a value.
 ///
-/// Scopes extend to child tasks, but not to detached tasks, other threads and queues. Code that
-/// moves there can take the responders with it:
+/// Scopes extend to child tasks, but not to detached tasks, other threads and queues. Code that moves there can take
+/// the responders with it:
 ///
 /// ```swift
 /// let responders = ErrorResponders.current

@@ -4,9 +4,8 @@ internal import UnixIO
 enum TestRun {
     /// Whether this process was started to run tests of Swift Testing.
     ///
-    /// SwiftPM runs the same executable once for each library, and each run loads both libraries.
-    /// Code outside a test's task cannot see the current test, so this looks at the process instead
-    /// of the task.
+    /// SwiftPM runs the same executable once for each library, and each run loads both libraries. Code outside a test's
+    /// task cannot see the current test, so this looks at the process instead of the task.
     static let isOfSwiftTesting: Bool = {
         var arguments = CommandLine.arguments.makeIterator()
         while let argument = arguments.next() {
@@ -18,16 +17,15 @@ enum TestRun {
 
     /// Whether an issue that is recorded now belongs to Swift Testing rather than XCTest.
     ///
-    /// Test runners other than SwiftPM create their own processes; there the task of a test is the
-    /// only sign.
+    /// Test runners other than SwiftPM create their own processes; there the task of a test is the only sign.
     static var usesSwiftTesting: Bool {
         isOfSwiftTesting || TestingLibrary.currentTest != nil
     }
 
     /// Whether this process runs tests: it has loaded a test library, and was started to run tests.
     ///
-    /// A loaded library is not enough, since a production program loads one as soon as it links any
-    /// package that contains test helpers.
+    /// A loaded library is not enough, since a production program loads one as soon as it links any package that
+    /// contains test helpers.
     static let isThere: Bool = {
         // The caller of a setuid program must not be able to prevent it from reporting.
         guard !CurrentProcess.isPrivileged, TestingTypes.loaded != nil || XCTestLibrary.isLoaded else { return false }

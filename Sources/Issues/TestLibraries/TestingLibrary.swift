@@ -117,11 +117,10 @@ extension TestingLibrary {
 
 /// The types of Swift Testing, if this process has loaded it.
 ///
-/// This library imports no test library and never loads one into a process. Testing is built
-/// with library evolution, so its structs and enums are passed by address, as generic
-/// parameters are. A generic function that is opened over these types therefore calls Testing's
-/// functions with the correct calling convention, sizes and witnesses, without a copy of any
-/// layout.
+/// This library imports no test library and never loads one into a process. Testing is built with library evolution, so
+/// its structs and enums are passed by address, as generic parameters are. A generic function that is opened over these
+/// types therefore calls Testing's functions with the correct calling convention, sizes and witnesses, without a copy
+/// of any layout.
 struct TestingTypes: Sendable {
     let test: Any.Type
     let issue: Any.Type

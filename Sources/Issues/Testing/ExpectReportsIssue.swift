@@ -2,9 +2,8 @@ internal import Synchronization
 
 /// Runs an operation and expects that it reports at least one issue and that all its issues match.
 ///
-/// The issues are not sent to any other reporter. If the operation reports no issue, or an
-/// issue does not match, this function reports that as an issue of its own, which fails the
-/// running test.
+/// The issues are not sent to any other reporter. If the operation reports no issue, or an issue does not match, this
+/// function reports that as an issue of its own, which fails the running test.
 ///
 /// ```swift
 /// expectReportsIssue {
@@ -104,7 +103,7 @@ public struct ReportedIssue: Sendable {
 
 /// Whether this process runs tests.
 ///
-/// The value is determined once, from the test libraries that are loaded and from how the
-/// process was started: its executable's name, its arguments, and the variables that Bazel and
-/// other runners set. For the test that the current task runs, see ``TestContext/current``.
+/// The value is determined once, from the test libraries that are loaded and from how the process was started: its
+/// executable's name, its arguments, and the variables that Bazel and other runners set. For the test that the current
+/// task runs, see ``TestContext/current``.
 public let isTesting: Bool = TestRun.isThere

@@ -47,8 +47,7 @@ public func withExpectedIssue(
 
 /// Runs an asynchronous operation that is known to report issues or to throw, and reports an issue if it does neither.
 ///
-/// This is the asynchronous version of
-/// ``withExpectedIssue(_:isIntermittent:fileID:filePath:line:column:_:)``.
+/// This is the asynchronous version of ``withExpectedIssue(_:isIntermittent:fileID:filePath:line:column:_:)``.
 public func withExpectedIssue(
     _ message: String? = nil, isIntermittent: Bool = false, isolation: isolated (any Actor)? = #isolation,
     fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column,
@@ -64,9 +63,9 @@ public typealias _AsyncThrowingBody = @concurrent () async throws -> Void
 
 /// Runs an operation that is known to report issues or to throw, and reports an issue if it does neither.
 ///
-/// Under Swift Testing this calls `withKnownIssue`, so everything that fails the test counts.
-/// Under XCTest and outside tests, only issues that are reported with this library count, on
-/// the operation's task and its child tasks. The parameters are those of `withExpectedIssue`.
+/// Under Swift Testing this calls `withKnownIssue`, so everything that fails the test counts. Under XCTest and outside
+/// tests, only issues that are reported with this library count, on the operation's task and its child tasks. The
+/// parameters are those of `withExpectedIssue`.
 public func _withKnownIssue(
     _ message: String? = nil, isIntermittent: Bool = false,
     fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column,
@@ -92,8 +91,7 @@ public func _withKnownIssue(
 
 /// Runs an asynchronous operation that is known to report issues or to throw, and reports an issue if it does neither.
 ///
-/// This is the asynchronous version of
-/// ``_withKnownIssue(_:isIntermittent:fileID:filePath:line:column:_:)``.
+/// This is the asynchronous version of ``_withKnownIssue(_:isIntermittent:fileID:filePath:line:column:_:)``.
 public func _withKnownIssue(
     _ message: String? = nil, isIntermittent: Bool = false, isolation: isolated (any Actor)? = #isolation,
     fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column,

@@ -15,8 +15,8 @@ struct AdmissionPropertyTests {
             self.state = state
         }
 
-        /// Handles a record as the forwarder does: reports due summaries, loads evicted state, then
-        /// evaluates the record.
+        /// Handles a record as the forwarder does: reports due summaries, loads evicted state, then evaluates the
+        /// record.
         mutating func handle(_ candidate: Candidate, at now: RecordLogInstant) {
             drafts += admission.dueSummaries(at: now)
             if !admission.knows(group: candidate.group) {

@@ -34,8 +34,7 @@ struct LimitsSimulation {
 
     private mutating func happen(at second: Int64) {
         let minute = Int(second / 60)
-        // Background traffic: one of ten issues every twenty seconds, and one of six critical
-        // issues every two minutes.
+        // Background traffic: one of ten issues every twenty seconds, and one of six critical issues every two minutes.
         if second % 20 == 0 { evaluate(group: second / 20 % 10, account: 1, at: second) }
         if second % 120 == 60 { evaluate(group: 20 + second / 120 % 6, account: 1, severity: .critical, at: second) }
         // One issue, 50 times a second.

@@ -15,8 +15,8 @@ struct FingerprintTests {
         "app":{"name":"shop","version":"1.0","build":1,"environment":"test"},"severity":"error"}
         """
 
-    // If one of these values changes, the rule has changed and needs the next number. Existing groups
-    // keep their fingerprints.
+    // If one of these values changes, the rule has changed and needs the next number. Existing groups keep their
+    // fingerprints.
     @Test("is the value defined by rule 1 on every host")
     func isPinned() throws {
         #expect(Fingerprint.rule == 1)

@@ -1,7 +1,6 @@
 import IssueProtocol
 
-/// Writes a JSON value in unusual ways: with escapes, white space, unknown members and duplicate
-/// keys.
+/// Writes a JSON value in unusual ways: with escapes, white space, unknown members and duplicate keys.
 struct ScrambledJSON {
     var traffic: SeededGenerator
     /// `true` if values may sometimes have the wrong type.

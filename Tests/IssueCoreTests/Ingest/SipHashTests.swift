@@ -3,8 +3,7 @@ import Testing
 
 @Suite("The hash for stored values")
 struct SipHashTests {
-    /// The results for inputs of 0, 1, 2, … bytes from the reference implementation
-    /// (`vectors_sip64`).
+    /// The results for inputs of 0, 1, 2, … bytes from the reference implementation (`vectors_sip64`).
     private static let vectors: [UInt64] = [
         0x726f_db47_dd0e_0e31, 0x74f8_39c5_93dc_67fd, 0x0d6c_8009_d9a9_4f5a, 0x8567_6696_d7fb_7e2d,
         0xcf27_94e0_2771_87b7, 0x1876_5564_cd99_a68d, 0xcbc9_466e_58fe_e3ce, 0xab02_00f5_8b01_d137,

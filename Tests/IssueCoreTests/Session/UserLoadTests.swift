@@ -40,8 +40,7 @@ struct UserLoadTests {
         load.wait(1)
         load.wait(3)
         load.wait(4)
-        // The others keep the user near the limit, which does not hold up connections below their
-        // share.
+        // The others keep the user near the limit, which does not hold up connections below their share.
         let own: [UInt64: Int] = [1: 126, 3: 125, 4: 12]
         let woken = load.takeResumable(underWay: { own[$0] ?? 0 }, unread: { _ in 0 })
         #expect(woken == [3, 4])

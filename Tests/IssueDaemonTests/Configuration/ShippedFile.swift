@@ -1,7 +1,6 @@
 import Foundation
 
-/// The shipped configuration file, its manual page, and other files of the
-/// repository.
+/// The shipped configuration file, its manual page, and other files of the repository.
 enum ShippedFile {
     private static var root: URL {
         var url = URL(fileURLWithPath: #filePath)

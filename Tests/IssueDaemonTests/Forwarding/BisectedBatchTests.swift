@@ -18,8 +18,7 @@ struct BisectedBatchTests {
         return fixture.destination
     }
 
-    /// Forwards the records, and rejects one of them. `meanwhile` changes the
-    /// store before the first reply.
+    /// Forwards the records, and rejects one of them. `meanwhile` changes the store before the first reply.
     private func forward(
         _ count: Int = 16, breakingFirstBody: Bool = false,
         _ meanwhile: @escaping @Sendable (StoreWriter) throws -> Void

@@ -2,8 +2,7 @@ import IssueCore
 import IssueProtocol
 import UnixIO
 
-/// A destination that rejects lines with a certain word, and only returns how
-/// many it accepted.
+/// A destination that rejects lines with a certain word, and only returns how many it accepted.
 struct RefusingShipper: Shipper, ~Copyable {
     static var kind: String { "refusing" }
 
@@ -19,8 +18,7 @@ struct RefusingShipper: Shipper, ~Copyable {
     let requests: Monitor<[[String]]>
     /// `true` to fail with the first body, as if compressing it had failed.
     var breaksFirstBody = false
-    /// Called while a request waits for its reply, with the number of the
-    /// request.
+    /// Called while a request waits for its reply, with the number of the request.
     let underWay: (Int) -> Void
 
     init(refusing word: String, _ requests: Monitor<[[String]]>, _ underWay: @escaping (Int) -> Void) {

@@ -6,8 +6,7 @@ import SQLiteKit
 @testable import IssueCore
 @testable import IssueDaemon
 
-/// A store with a destination, whose record log is scanned in portions,
-/// optionally by a new forwarding loop for each.
+/// A store with a destination, whose record log is scanned in portions, optionally by a new forwarding loop for each.
 final class ScanFixture {
     let path: String
     let writer: StoreWriter
@@ -99,8 +98,7 @@ final class ScanFixture {
         return try ForwardingLoop(service, SilentShipper(), fatesMoved: {})
     }
 
-    /// Scans to the end of the record log in portions, some of them with a new
-    /// forwarding loop.
+    /// Scans to the end of the record log in portions, some of them with a new forwarding loop.
     func scan(_ limit: BatchLimit) throws -> Decisions {
         var decisions = Decisions()
         var loop = try forwarder()
@@ -123,8 +121,7 @@ final class ScanFixture {
             destination: destination.id)
     }
 
-    /// The decisions that the limiter makes when it evaluates each record
-    /// individually, and its state afterwards.
+    /// The decisions that the limiter makes when it evaluates each record individually, and its state afterwards.
     func judged() throws -> (Decisions, AdmissionChanges) {
         var decisions = Decisions()
         var admission = Admission(settings: limits)

@@ -20,8 +20,8 @@ struct SuppressedScanTests {
         return limits
     }
 
-    /// Reports a flood of a few groups of several applications, with critical,
-    /// new, withheld and coalesced records and with jumps of the clock.
+    /// Reports a flood of a few groups of several applications, with critical, new, withheld and coalesced records and
+    /// with jumps of the clock.
     private func report(_ count: Int, to fixture: ScanFixture, seed: UInt64) throws {
         var left = count
         while left > 0 {
@@ -44,8 +44,7 @@ struct SuppressedScanTests {
 
     /// Sends some priority records ahead. The others count as refused.
     private func sendAhead(_ fixture: ScanFixture) throws {
-        // Any record can be a priority record here, also one that the limits
-        // would suppress.
+        // Any record can be a priority record here, also one that the limits would suppress.
         try fixture.execute("INSERT OR IGNORE INTO express SELECT id, 1 FROM records WHERE id % 83 = 0")
         var batch = NewBatch(
             destination: fixture.destination.id, kind: .priority, at: IssueTimestamp(millisecondsSince1970: 1))

@@ -6,8 +6,7 @@ import UnixIO
 
 @Suite("Sockets of the service manager")
 struct InheritedSocketsTests {
-    /// Returns an inherited listener: a plain descriptor that is not
-    /// closed on exec.
+    /// Returns an inherited listener: a plain descriptor that is not closed on exec.
     private func inherited(_ path: String) throws -> CInt {
         let listener = try Socket.listenUnix(at: .unix(path), mode: 0o600)
         try listener.setCloseOnExec(false)

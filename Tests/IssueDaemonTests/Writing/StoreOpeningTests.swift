@@ -146,8 +146,7 @@ struct StoreOpeningTests {
     @Test("A file is not moved if no new database could be created")
     func stays() throws {
         try inFolder { folder in
-            // A path that is too long for the kernel can be neither opened nor
-            // moved.
+            // A path that is too long for the kernel can be neither opened nor moved.
             let long = folder + "/" + String(repeating: "x", count: 300)
             let missing = folder + "/none/issues.db"
             for path in [long, missing] {

@@ -20,8 +20,7 @@ struct WALReliefTests {
             duringBackup: WALLimits(pageBytes: fixture.writer.pageBytes, maxBytes: 2 * Self.maxBytes), log: .silent)
     }
 
-    /// Commits as the writer does. Returns the number of refused commits and
-    /// the maximum size of the WAL in bytes.
+    /// Commits as the writer does. Returns the number of refused commits and the maximum size of the WAL in bytes.
     private func commit(
         _ count: Int, _ relief: inout WALRelief, _ fixture: ScanFixture
     ) throws -> (refused: Int, walBytes: Int64) {

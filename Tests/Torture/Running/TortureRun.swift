@@ -137,8 +137,8 @@ package final class TortureRun {
 
     /// Waits until the daemon has ended on its own.
     ///
-    /// - Parameter inspects: `true` to examine its store in the meantime, before retention removes records that were not
-    ///   read.
+    /// - Parameter inspects: `true` to examine its store in the meantime, before retention removes records that were
+    ///   not read.
     func waitsForEnd(within time: Duration, inspects: Bool) throws -> Bool {
         let deadline = MonotonicClock.now.advanced(by: time)
         var nextInspection = MonotonicClock.now.advanced(by: Self.inspectionInterval)
