@@ -36,8 +36,8 @@ final class WriterService: Sendable {
     static let userQuantum = 512
     static let connectionQuantum = 128
     /// The number of records for which a commit starts without waiting for more.
-    static let enoughRecords = 128
-    static let gathering: Duration = .microseconds(600)
+    static let enoughRecords = 2048
+    static let gathering: Duration = .microseconds(700)
     /// The number of WAL pages that triggers a checkpoint: 4 MiB with 8 KiB pages. All reports wait during a
     /// checkpoint.
     static let walPages = 512

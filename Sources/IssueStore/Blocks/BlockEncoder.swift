@@ -12,9 +12,16 @@ struct BlockEncoder {
     private var metadataSizes: [UInt64] = []
     private var column: [UInt64] = []
 
+    /// The parts of all shapes before, between and after their values.
+    private var shapeParts: [ByteRange] = []
+    /// The number of the last shape of each series, at the remainder of its id.
+    private var lastShapes = [UInt64](repeating: 0, count: 64)
+
     private struct Shape {
         var range: ByteRange
         var hash: UInt64
+        /// The indices of its parts in `shapeParts`.
+        var parts: Range<Int> = 0..<0
     }
 
     /// Returns the body of a block.
@@ -29,6 +36,8 @@ struct BlockEncoder {
         text.truncate(to: 0)
         shapes.truncate(to: 0)
         shapeList.removeAll(keepingCapacity: true)
+        shapeParts.removeAll(keepingCapacity: true)
+        for index in lastShapes.indices { lastShapes[index] = 0 }
         shapeNumbers.removeAll(keepingCapacity: true)
         metadataSizes.removeAll(keepingCapacity: true)
         collectText(rows, bytes)
@@ -78,13 +87,8 @@ struct BlockEncoder {
                 metadataSizes.append(0)
                 continue
             }
-            let (textStart, shapeStart) = (text.count, shapes.count)
-            if MetadataShape.split(bytes, row.metadata, shape: &shapes, values: &text) {
-                shapeNumbers.append(numberOfShape(from: shapeStart))
-            } else {
-                text.append(bytes, from: row.metadata.lower, to: row.metadata.upper)
-                shapeNumbers.append(0)
-            }
+            let textStart = text.count
+            shapeNumbers.append(appendMetadata(of: row, bytes))
             metadataSizes.append(UInt64(text.count - textStart) + 1)
         }
         for row in rows where !row.details.isEmpty {
@@ -92,13 +96,43 @@ struct BlockEncoder {
         }
     }
 
+    /// Appends the metadata of a row to the text. Returns the number of its shape; 0 if it has none.
+    private mutating func appendMetadata(of row: BlockRow, _ bytes: Span<UInt8>) -> UInt64 {
+        // Records of a series mostly have the same keys.
+        let slot = Int(truncatingIfNeeded: row.series.rawValue) & (lastShapes.count - 1)
+        let last = lastShapes[slot] > 0 ? lastShapes[slot] : shapeNumbers.last ?? 0
+        if last > 0,
+            MetadataShape.appendValues(
+                of: bytes, row.metadata, like: shapes, shapeParts, shapeList[Int(last) - 1].parts, to: &text)
+        {
+            lastShapes[slot] = last
+            return last
+        }
+        let start = shapes.count
+        guard MetadataShape.split(bytes, row.metadata, shape: &shapes, values: &text) else {
+            text.append(bytes, from: row.metadata.lower, to: row.metadata.upper)
+            return 0
+        }
+        let number = numberOfShape(from: start)
+        lastShapes[slot] = number
+        return number
+    }
+
     /// Returns the number of the shape at the end of the buffer. Removes it from there if it is known already.
     private mutating func numberOfShape(from start: Int) -> UInt64 {
-        let new = Self.shape(in: shapes, ByteRange(from: start, to: shapes.count))
+        var new = Self.shape(in: shapes, ByteRange(from: start, to: shapes.count))
         if let known = Self.index(of: new, in: shapeList, shapes) {
             shapes.truncate(to: start)
             return UInt64(known) + 1
         }
+        let firstPart = shapeParts.count
+        var partStart = start
+        for index in start...shapes.count
+        where index == shapes.count || shapes.span[index] == MetadataShape.separator {
+            shapeParts.append(ByteRange(from: partStart, to: index))
+            partStart = index + 1
+        }
+        new.parts = firstPart..<shapeParts.count
         shapeList.append(new)
         return UInt64(shapeList.count)
     }

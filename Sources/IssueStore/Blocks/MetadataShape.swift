@@ -46,6 +46,40 @@ enum MetadataShape {
         return false
     }
 
+    /// Appends the values of a JSON object to a buffer if it has a known shape. The result is that of `split`, but the
+    /// keys are compared instead of scanned.
+    ///
+    /// - Parameters:
+    ///   - bytes: The bytes that contain the object.
+    ///   - range: The range of the object.
+    ///   - shapes: The bytes that contain the shape.
+    ///   - list: The ranges of the parts of shapes.
+    ///   - parts: The indices of this shape's parts in `list`: those before, between and after its values.
+    /// - Returns: `false`, with nothing appended, if the object has another shape.
+    static func appendValues(
+        of bytes: Span<UInt8>, _ range: ByteRange, like shapes: borrowing ByteBuffer, _ list: borrowing [ByteRange],
+        _ parts: Range<Int>, to values: inout ByteBuffer
+    ) -> Bool {
+        let start = values.count
+        var scanner = Scanner(bytes: bytes, index: range.lower, end: range.upper)
+        for index in parts {
+            let part = list[index]
+            if index > parts.lowerBound {
+                let start = scanner.index
+                guard scanner.skipValue(), scanner.index > start else { break }
+                if index > parts.lowerBound + 1 { values.append(separator) }
+                values.append(bytes, from: start, to: scanner.index)
+            }
+            guard range.upper - scanner.index >= Int(part.count),
+                bytes.equals(from: scanner.index, shapes.span, from: part.lower, count: Int(part.count))
+            else { break }
+            scanner.index += Int(part.count)
+            if index == parts.upperBound - 1, scanner.index == range.upper, !scanner.hasSeparator { return true }
+        }
+        values.truncate(to: start)
+        return false
+    }
+
     /// Appends a shape with its values filled in.
     static func fill(
         _ shape: Span<UInt8>, _ shapeRange: ByteRange, with values: Span<UInt8>, _ range: ByteRange,

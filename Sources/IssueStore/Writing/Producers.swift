@@ -149,18 +149,33 @@ struct ProducerTable {
         storeCurrentMark()
         for key in changed {
             guard let mark = marks[key] else { continue }
-            try connection.withStatement(
-                "INSERT OR REPLACE INTO producers (uid, producer, mark, used_at) VALUES (?1, ?2, ?3, ?4)"
-            ) { statement throws(SQLiteError) in
-                statement.bind(Int64(key.uid), at: 1)
-                statement.bind(blob: key.producer.bytes, at: 2)
-                statement.bind(blob: mark.bytes, at: 3)
-                statement.bind(now.milliseconds, at: 4)
-                try statement.run()
-            }
+            try update(mark, of: key, on: connection, at: now)
         }
         changed.removeAll(keepingCapacity: true)
         if marks.count > Self.capacity { marks.removeAll() }
+    }
+
+    /// Stores a mark. Its time of use is at most an hour old, so that most commits do not have to write the index by it.
+    private func update(
+        _ mark: ProducerMark, of key: Key, on connection: DatabaseConnection, at now: RecordLogInstant
+    ) throws(SQLiteError) {
+        func run(_ sql: StaticString, _ time: Int64) throws(SQLiteError) -> Bool {
+            try connection.withStatement(sql) { statement throws(SQLiteError) in
+                statement.bind(Int64(key.uid), at: 1)
+                statement.bind(blob: key.producer.bytes, at: 2)
+                statement.bind(blob: mark.bytes, at: 3)
+                statement.bind(time, at: 4)
+                try statement.run()
+                return connection.changes > 0
+            }
+        }
+        let isRecent = try run(
+            "UPDATE producers SET mark = ?3 WHERE uid = ?1 AND producer = ?2 AND used_at > ?4",
+            now.advanced(by: .seconds(-3600)).milliseconds)
+        if isRecent { return }
+        _ = try run(
+            "INSERT OR REPLACE INTO producers (uid, producer, mark, used_at) VALUES (?1, ?2, ?3, ?4)",
+            now.milliseconds)
     }
 
     /// Discards all cached marks, including changes that are not in the database.

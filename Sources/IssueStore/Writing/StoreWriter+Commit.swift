@@ -62,7 +62,7 @@ extension StoreWriter {
         if !isImport { onPriorityRecords?(commit.priority) }
         try insertPriority(commit.priority)
         if isRangeFull { try closeRange() }
-        giveBack(commit.rows, keeping: extensible)
+        giveBack(&commit.rows, keeping: extensible)
         return outcomes
     }
 

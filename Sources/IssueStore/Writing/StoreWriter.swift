@@ -100,8 +100,9 @@ package final class StoreWriter {
     /// Stores the row buffer of a commit for reuse by the next one.
     ///
     /// - Parameter count: The number of rows in the newest block if the next commit should extend it; otherwise 0.
-    func giveBack(_ rows: consuming RowBuffer, keeping count: Int) {
-        spareRows = rows
+    func giveBack(_ rows: inout RowBuffer, keeping count: Int) {
+        // A copy would share the memory, and the next change would copy all of it.
+        swap(&spareRows, &rows)
         // A block never has records of two ranges.
         spareRows.keepLast(memory.values.isRangeClosed ? 0 : count)
     }
