@@ -45,10 +45,15 @@ final class DaemonRun {
         fixed = (configuration.socket, path)
         let board = StatusRegistry(path: path)
         let socket = try SocketService(listener: listener, configuration, board: board, log: log)
+        let onDamagedBlock: @Sendable (DamagedBlock) -> Void = { block in
+            guard board.isNew(block) else { return }
+            log.error(.storeBlockDamaged, ["first": "\(block.rows.lowerBound)", "records": "\(block.records)"])
+        }
         let writer = WriterService(
             opening: StoreOpening(
                 path: path, limits: configuration.limits, retention: configuration.store.retention,
-                corruptionCheck: corruptionCheck, lock: storeLock), log: log)
+                corruptionCheck: corruptionCheck, lock: storeLock), log: log,
+            onDamagedBlock: onDamagedBlock)
         let destinations = destinations
         let queries = QueryService(
             path: path, writer: writer, board: board, socket: socket, replies: socket.limits.replyBudget, log: log)
@@ -76,6 +81,7 @@ final class DaemonRun {
         try started.wait { $0 }?.get()
         let overflowWarnings = Mutex(OverflowWarningLimiter())
         try writer.perform { writer in
+            writer.onDamagedBlock = onDamagedBlock
             writer.onPriorityRecords = { alertLogger.came($0) }
             writer.onCardinalityOverflow = { overflow in
                 guard overflowWarnings.withLock({ $0.came(overflow, at: Clock.monotonic) }) else { return }

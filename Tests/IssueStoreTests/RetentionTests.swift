@@ -263,6 +263,65 @@ struct RetentionTests {
         }
     }
 
+    /// Damages the first block of the second range, which holds the rows 21 to 40, and returns the damaged ids.
+    private func damage(_ fixture: Fixture) throws -> ClosedRange<RowID> {
+        let shell = try fixture.store.shell()
+        try shell.execute("UPDATE blocks SET checksum = checksum + 1 WHERE first_id = 21")
+        let last = try shell.numbers("SELECT last_id FROM blocks WHERE first_id = 21")[0]
+        // A connection that has read the block before may still have it.
+        fixture.writer = try fixture.store.writer()
+        return 21...RowID(last)
+    }
+
+    @Test("Records of a damaged block become expired when a scan passes them, and nothing else is lost")
+    func scannedDamage() throws {
+        try TemporaryStore.with { store in
+            let fixture = try Fixture(store)
+            let damaged = try damage(fixture)
+            var found: [DamagedBlock] = []
+            fixture.reader.blocks.onDamagedBlock = { found.append($0) }
+            while true {
+                var batch = try fixture.batch(7)
+                if batch.sent.isEmpty { break }
+                let span = try #require(batch.span)
+                batch.unreadable = fixture.reader.blocks.unreadable(in: span)
+                let stored = try fixture.writer.store(batch)
+                try fixture.writer.settle(fixture.settlement(stored), destination: fixture.destination)
+            }
+            let lost = damaged.upperBound.rawValue - damaged.lowerBound.rawValue + 1
+            #expect(found == [DamagedBlock(rows: damaged, records: lost)])
+            let ledger = try fixture.ledger
+            #expect(ledger.received == 150)
+            #expect(ledger.expired == Int(lost))
+            #expect(ledger.delivered == 150 - Int(lost))
+            #expect(ledger.pending == 0)
+            #expect(try store.shell().table("SELECT * FROM ledger_check", columns: 2) == [])
+            #expect(try store.shell().numbers("SELECT sum(records) FROM ranges")[0] == 140)
+        }
+    }
+
+    @Test("Records of a damaged block become expired when retention removes them while they are pending")
+    func removedDamage() throws {
+        try TemporaryStore.with { store in
+            let fixture = try Fixture(store)
+            let first = try fixture.writer.store(try fixture.batch(20))
+            try fixture.writer.settle(fixture.settlement(first), destination: fixture.destination)
+            let inFlight = try fixture.writer.store(try fixture.batch(5))
+            #expect(inFlight.sent.map(\.row) == Array(21...25))
+            _ = try damage(fixture)
+            fixture.set { $0.maxAge = .zero }
+            try fixture.writer.settle(fixture.settlement(inFlight), destination: fixture.destination)
+            #expect(try fixture.retain().isEmpty == false)
+            let ledger = try fixture.ledger
+            #expect(ledger.pending == 150 - 25 - ledger.expired)
+            #expect(ledger.delivered == 25)
+            #expect(try store.shell().numbers("SELECT min(id) FROM records")[0] > 40)
+            #expect(try store.shell().table("SELECT * FROM ledger_check", columns: 2) == [])
+            let waiting = try store.shell().numbers("SELECT count(*) FROM records")[0]
+            #expect(ledger.pending == waiting)
+        }
+    }
+
     @Test("Rejects a batch that was planned before its records were removed")
     func outdated() throws {
         try TemporaryStore.with { store in

@@ -18,6 +18,7 @@ extension ForwardingLoop where Destination: ~Copyable {
         }
         count(position.runs.end(), &scan)
         for (reason, rows) in position.runs.held { scan.batch.held[reason, default: []] += rows }
+        if position.row > cursor { scan.batch.unreadable = reader.blocks.unreadable(in: cursor + 1...position.row) }
         return position.row
     }
 

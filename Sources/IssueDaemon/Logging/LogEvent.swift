@@ -30,7 +30,7 @@ package struct LogEvent: Hashable, Sendable {
         daemonReadersLeft,
         storeOpenFailed, storeOpened, storeNoSpace, storeWriteFailed, storeWritable, storeMaintenanceFailed,
         storeRecordsExpired, storeRecordsThinned, storeDamaged, storeUnusable, storeForeign, storeReopened,
-        storeReplaced, storeWALOrphaned, storeWALMissing, storeKeptDatabase, storeKeptWAL, storeMoveFailed,
+        storeReplaced, storeBlockDamaged, storeWALOrphaned, storeWALMissing, storeKeptDatabase, storeKeptWAL, storeMoveFailed,
         storeCheckpointFailed, storeWALQueriesInterrupted, storeWALBlocked,
         limitsTooManyNames,
         issueCritical, issueRegressed, issueNew, issueSuppressedAlerts,
@@ -162,6 +162,12 @@ package struct LogEvent: Hashable, Sendable {
         "The database file was removed or replaced while the daemon was running. What the old file held is gone with "
             + "it.",
         "Find out who did that.")
+    package static let storeBlockDamaged = LogEvent(
+        "store.block-damaged", "Block of records in the database is damaged; its records are unreadable",
+        "The checksum of a block is wrong, so its records are left out of all queries. Everything else is intact. They "
+            + "stay in counts, and those that were not forwarded yet become `expired`. `first` is the lowest row id, "
+            + "`records` their number.",
+        "Check the disk and the memory. A backup may still have the records.")
     package static let storeWALOrphaned = LogEvent(
         "store.wal-orphaned",
         "Database is missing but its WAL is not; moving the WAL aside and starting a new database",

@@ -39,6 +39,8 @@ final class StatusRegistry: Sendable {
         /// The reason for which reports are refused, and the time since which they are.
         var obstacle: (failure: StoreFailure, since: IssueTimestamp)?
         var configurationFaults: [String] = []
+        /// The numbers of unreadable records in damaged blocks, by the first id.
+        var damagedBlocks: [RowID: Int64] = [:]
         /// The advice for each destination that is paused because of its configuration, by name.
         var destinationAdvice: [String: String] = [:]
     }
@@ -62,6 +64,11 @@ final class StatusRegistry: Sendable {
     /// Counts a report that was answered with an error.
     func countedRefusal() {
         state.withLock { $0.refused += 1 }
+    }
+
+    /// Counts a damaged block. Returns `false` if it was counted before.
+    func isNew(_ block: DamagedBlock) -> Bool {
+        state.withLock { $0.damagedBlocks.updateValue(block.records, forKey: block.rows.lowerBound) == nil }
     }
 
     func counted(connections: Int) {
@@ -123,6 +130,10 @@ final class StatusRegistry: Sendable {
             }
             if let (failure, since) = state.obstacle {
                 store.faults.append("reports are refused since \(since.description): \(failure)")
+            }
+            if !state.damagedBlocks.isEmpty {
+                let records = state.damagedBlocks.values.reduce(0, +)
+                store.faults.append("\(records) records in damaged blocks of the database are unreadable")
             }
             store.faults += databasesSetAside + state.configurationFaults + Self.credentialFaults(state)
         }

@@ -62,8 +62,13 @@ final class SnapshotGate: Sendable {
     /// How often an interruption is repeated, since SQLite forgets one that comes between two statements.
     private static let interval: Duration = .milliseconds(10)
 
-    init(emptied: @escaping @Sendable () -> Void = {}) {
-        self.emptied = emptied
+    /// Called for each damaged block that a reader has found.
+    private let found: @Sendable (DamagedBlock) -> Void
+
+    init(
+        emptied: @escaping @Sendable () -> Void = {}, found: @escaping @Sendable (DamagedBlock) -> Void = { _ in }
+    ) {
+        (self.emptied, self.found) = (emptied, found)
     }
 
     /// Returns the control that a reader of this kind needs.
@@ -125,6 +130,8 @@ final class SnapshotGate: Sendable {
             guard let id = id ?? nil else { throw .walTooLarge }
             return id
         }
+
+        func found(_ block: DamagedBlock) { gate.found(block) }
 
         func isInterrupted(_ snapshot: UInt64) -> Bool {
             gate.state.withLock { $0.holders[snapshot]?.isInterrupted ?? false }

@@ -42,11 +42,13 @@ final class WriterService: Sendable {
     /// checkpoint.
     static let walPages = 512
 
-    init(opening: StoreOpening, log: Log) {
+    /// - Parameter onDamagedBlock: Called for each damaged block that the writer or a reader has found, on its thread. May
+    ///   be called several times for the same block.
+    init(opening: StoreOpening, log: Log, onDamagedBlock: @escaping @Sendable (DamagedBlock) -> Void = { _ in }) {
         (self.opening, self.log) = (opening, log)
         let inbox = inbox
         // The writer waits for the last snapshot to end, and may have no other work that wakes it.
-        snapshots = SnapshotGate(emptied: { inbox.append(task: { _ in }) })
+        snapshots = SnapshotGate(emptied: { inbox.append(task: { _ in }) }, found: onDamagedBlock)
     }
 
     /// Submits reports for the next commit. Returns an empty batch for the reports that follow.

@@ -23,8 +23,8 @@ package final class BlockReader {
     /// The block that was read last in the current snapshot, if there is one.
     private var current: RecordBlock?
     private var isInSnapshot = false
-    /// The blocks that were reported as damaged.
-    private var reported: Set<RowID> = []
+    /// The damaged blocks that were found, each once.
+    private(set) var damagedBlocks: [DamagedBlock] = []
 
     /// Called once for each damaged block that is found, with its ids and the number of its records.
     package var onDamagedBlock: ((DamagedBlock) -> Void)?
@@ -159,13 +159,19 @@ package final class BlockReader {
         switch policy {
         case .fail: throw SQLiteError(code: .corrupt, message: "the block of row \(header.firstID) is damaged")
         case .skip:
-            if reported.insert(header.firstID).inserted {
-                onDamagedBlock?(
-                    DamagedBlock(
-                        rows: header.firstID...max(header.firstID, header.lastID), records: Int64(header.records)))
+            let block = DamagedBlock(
+                rows: header.firstID...max(header.firstID, header.lastID), records: Int64(header.records))
+            if !damagedBlocks.contains(where: { $0.rows.lowerBound == header.firstID }) {
+                damagedBlocks.append(block)
+                onDamagedBlock?(block)
             }
             return nil
         }
+    }
+
+    /// Returns the parts of a range of ids that are in damaged blocks, as far as these were found.
+    package func unreadable(in rows: ClosedRange<RowID>) -> [ClosedRange<RowID>] {
+        damagedBlocks.filter { $0.rows.overlaps(rows) }.map { $0.rows.clamped(to: rows) }
     }
 
     /// Returns the text of a block, or nil if it is damaged and damaged blocks are skipped.

@@ -11,14 +11,26 @@ extension ForwardingOutbox {
         let known = try given()
         var ledger = LedgerChanges()
         var expired: Int64 = 0
+        var awaiting: [Int64: Set<RowID>] = [:]
         for destination in known {
             let first = max(rows.lowerBound, destination.above + 1)
+            awaiting[destination.id] = Set(try unanswered(overlapping: rows, of: destination.id).flatMap(\.sent))
             for (account, sum) in try unanswered(rows, of: destination.id)
                 + waiting(first, min(rows.upperBound, destination.through), destination.id)
                 + requeued(rows, destination.id)
             {
                 ledger.moved(sum, account: account, destination: destination.id, from: .pending, to: .expired)
                 expired += sum.records
+            }
+        }
+        // The statements above have read all pending records, so the damaged blocks among them are known.
+        for (row, account) in try accounts(ofUnreadable: blocks.unreadable(in: rows)) {
+            for destination in known {
+                let batch = try singles(in: row...row, destination.id)[row]
+                let isWaiting = row > destination.above && row <= destination.through && batch == nil
+                guard isWaiting || batch == 0 || awaiting[destination.id]?.contains(row) == true else { continue }
+                ledger.expiredUnreadable(account: account, destination: destination.id)
+                expired += 1
             }
         }
         try ledger.write(on: connection)
@@ -54,6 +66,38 @@ extension ForwardingOutbox {
         }
         try ledger.write(on: connection)
         return expired
+    }
+
+    /// Moves the pending records of damaged blocks that a scan has passed to `expired`, since they can't be sent.
+    func expireUnreadable(of batch: NewBatch, in ledger: inout LedgerChanges) throws(SQLiteError) {
+        for (row, account) in try accounts(ofUnreadable: batch.unreadable)
+        where try singles(in: row...row, batch.destination).isEmpty {
+            ledger.expiredUnreadable(account: account, destination: batch.destination)
+        }
+    }
+
+    /// Returns the ids in some ranges of ids with their accounts, from the posting lists. Those of the open range are
+    /// omitted, since it has no posting lists.
+    private func accounts(ofUnreadable ranges: [ClosedRange<RowID>]) throws(SQLiteError) -> [(RowID, AccountID)] {
+        var found: [(RowID, AccountID)] = []
+        for rows in ranges {
+            try connection.withStatement(
+                """
+                SELECT series.account, ranges.first_id, postings.ids
+                FROM ranges JOIN postings ON postings.range = ranges.id JOIN series ON series.id = postings.series
+                WHERE ranges.first_id <= ?2 AND ranges.last_id >= ?1
+                """
+            ) { statement throws(SQLiteError) in
+                statement.bind(rows.lowerBound, at: 1)
+                statement.bind(rows.upperBound, at: 2)
+                try statement.forEach { row in
+                    let account: AccountID = row.id(0)
+                    let ids = PostingList.decode(row.bytes(2), base: row.id(1)) ?? []
+                    found += ids.filter { rows.contains($0) }.map { ($0, account) }
+                }
+            }
+        }
+        return found
     }
 
     /// Returns `true` if no destination still has to send one of the rows or awaits a response for one.

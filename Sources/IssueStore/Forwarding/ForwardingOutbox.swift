@@ -31,13 +31,14 @@ extension StoreWriter {
         try transaction { () throws(SQLiteError) in try outbox.write(state, of: destination) }
     }
 
-    var outbox: ForwardingOutbox { ForwardingOutbox(connection: connection) }
+    var outbox: ForwardingOutbox { ForwardingOutbox(connection: connection, blocks: blocks.reader) }
 }
 
 /// Everything in the database that concerns destinations: batches, summaries, limits, dead letters, and the fates of
 /// records in the ledger. Its functions run inside a transaction.
 struct ForwardingOutbox {
     let connection: DatabaseConnection
+    let blocks: BlockReader
 
     /// Stores a batch. Returns nil if some of its records have been removed in the meantime.
     func store(_ batch: NewBatch, _ memory: inout WriterMemory) throws(SQLiteError) -> StoredBatch? {
@@ -47,6 +48,7 @@ struct ForwardingOutbox {
         var ledger = LedgerChanges()
         for tally in batch.withheldTally { ledger.move(tally, in: batch.destination, to: .withheld) }
         for tally in batch.summarised { ledger.move(tally, in: batch.destination, to: .summarised) }
+        if !batch.unreadable.isEmpty { try expireUnreadable(of: batch, in: &ledger) }
         try ledger.write(on: connection)
         for summary in batch.newSummaries { try insert(summary, batch.destination, at: batch.at) }
         try write(batch.changes, of: batch.destination)
@@ -94,11 +96,15 @@ struct ForwardingOutbox {
             let line = batch.summaries.count + index
             if settlement.outcome.left.contains(line) { continue }
             // The record left the batch, and its fate was set when it was removed.
-            if gone.contains(record.row), settlement.left.contains(line) { continue }
+            let isUnreadable = gone.contains(record.row) && !blocks.unreadable(in: record.row...record.row).isEmpty
+            if gone.contains(record.row), settlement.left.contains(line) {
+                if isUnreadable { ledger.expiredUnreadable(account: record.account, destination: destination) }
+                continue
+            }
             let arrived: IssueFate.Outcome = settlement.outcome.isConfirmed ? .delivered : .unconfirmed
             let fate = dead[line] == nil ? arrived : .deadLettered
             // Retention may have removed it while the request was in flight. Now it is known to have been delivered.
-            let before: IssueFate.Outcome = gone.contains(record.row) ? .expired : .pending
+            let before: IssueFate.Outcome = gone.contains(record.row) && !isUnreadable ? .expired : .pending
             if !run.add(record, from: before, to: fate) {
                 ledger.move(run, in: destination)
                 run = FateRun(record, from: before, to: fate)
@@ -304,6 +310,8 @@ package struct NewBatch: Sendable {
     package var held: [SuppressionReason: [RowID]] = [:]
     /// The number of scanned records that had already been sent ahead of the scan.
     package var gone: Int64 = 0
+    /// The scanned ids that are in damaged blocks.
+    package var unreadable: [ClosedRange<RowID>] = []
     /// The row up to which priority records have been examined, or nil if unchanged.
     package var priorityThrough: RowID?
     /// Ids of the summaries in the batch. Their lines precede the records.

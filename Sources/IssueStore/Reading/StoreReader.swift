@@ -37,6 +37,7 @@ package final class StoreReader {
             try connection.setPragma("cache_size", to: -cache)
             try connection.setPragma("temp_store", to: "MEMORY")
             blocks = try BlockReader(on: connection, policy: toleratesDamage ? .fail : .skip)
+            blocks.onDamagedBlock = control?.found
         } catch {
             throw StoreFailure(error)
         }
@@ -132,6 +133,9 @@ package protocol SnapshotControl: Sendable {
 
     /// Returns `true` if the snapshot must end because the WAL is too large.
     func isInterrupted(_ snapshot: UInt64) -> Bool
+
+    /// Handles a damaged block that a reader has found. Each reader reports it once.
+    func found(_ block: DamagedBlock)
 
     /// Unregisters the snapshot. Returns `true` if it was interrupted.
     func end(_ snapshot: UInt64) -> Bool

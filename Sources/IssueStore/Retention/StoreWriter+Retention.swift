@@ -69,7 +69,7 @@ extension StoreWriter {
 struct RecordRemoval {
     let connection: DatabaseConnection
     let blocks: BlockLog
-    var outbox: ForwardingOutbox { ForwardingOutbox(connection: connection) }
+    var outbox: ForwardingOutbox { ForwardingOutbox(connection: connection, blocks: blocks.reader) }
 
     /// The limits of a slice: blocks if they are deleted, records if blocks are rewritten, and approximate bytes.
     private static let sliceBlocks: Int64 = 32

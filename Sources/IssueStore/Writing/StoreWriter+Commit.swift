@@ -317,6 +317,13 @@ struct LedgerChanges {
         add(sum, destination: destination, account: account, fate: Int64(to.databaseValue))
     }
 
+    /// Moves a pending record that can't be read any more to `expired`. Its number of occurrences is unknown, so one is
+    /// moved.
+    mutating func expiredUnreadable(account: AccountID, destination: Int64) {
+        let sum = Sum(records: 1, occurrences: 1)
+        moved(sum, account: account, destination: destination, from: .pending, to: .expired)
+    }
+
     /// Subtracts erased records of an account from what a destination has received, and from their fate unless it is
     /// nil.
     mutating func erased(_ sum: Sum, account: AccountID, destination: Int64, fate: IssueFate.Outcome?) {

@@ -107,6 +107,15 @@ package final class StoreWriter {
         spareRows.keepLast(memory.values.isRangeClosed ? 0 : count)
     }
 
+    /// Called for each damaged block that the writer finds.
+    package var onDamagedBlock: ((DamagedBlock) -> Void)? {
+        get { blocks.reader.onDamagedBlock }
+        set {
+            blocks.reader.onDamagedBlock = newValue
+            for block in blocks.reader.damagedBlocks { newValue?(block) }
+        }
+    }
+
     /// Makes the next commit begin a new block.
     func dropNewestBlock() {
         spareRows.clear()
