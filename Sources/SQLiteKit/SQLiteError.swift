@@ -35,8 +35,6 @@ extension SQLiteError {
     package var isCorruption: Bool {
         switch code.primary {
         case .corrupt, .notADatabase: true
-        // FTS5 has no error code for a corrupt index of its own.
-        case .error: message.hasPrefix("invalid fts5 file format")
         default: false
         }
     }

@@ -59,6 +59,28 @@ struct DamageTests {
         }
     }
 
+    @Test("A damaged block costs only its own records, and is logged once and listed in the status")
+    func damagedBlock() async throws {
+        try await DaemonFixture.with { daemon in
+            let records = (0..<1000).map { IssueRecord(message: "Record \($0)") }
+            _ = try RawClient(path: daemon.socket).report(records)
+            try daemon.terminate()
+            let file = try DatabaseFile(daemon.database, writable: true)
+            let lost = try #require(Int(try file.rows("SELECT records FROM blocks WHERE first_id = 1", columns: 1)[0][0]))
+            try file.execute("UPDATE blocks SET body = substr(body, 1, length(body) - 1) WHERE first_id = 1")
+            try daemon.start()
+            let client = try RawClient(path: daemon.socket)
+            #expect(try client.allRecords().count == 1000 - lost)
+            #expect(try client.report("Still collecting").count == 1)
+            let status = try client.status()
+            #expect(status.received == 1001)
+            #expect(
+                status.store.faults == ["\(lost) records in damaged blocks of the database are unreadable"])
+            #expect(daemon.log.components(separatedBy: "id=store.block-damaged").count == 2)
+            #expect(try setAside(daemon).isEmpty)
+        }
+    }
+
     @Test("A deleted database is created again")
     func deleted() async throws {
         try await DaemonFixture.with { daemon in

@@ -226,7 +226,6 @@ struct HostileBackupTests {
     private func secrets(in path: String) -> [String] {
         guard let data = FileManager.default.contents(atPath: path) else { return [] }
         let kinds = ["msg", "meta", "app", "version", "file", "function", "module", "domain", "fingerprint", "word"]
-        // The full-text index may keep the end of a word without its beginning.
         return (kinds.map { "zq\($0)x" } + ["xqz"]).compactMap { piece in
             guard let range = data.range(of: Data(piece.utf8)) else { return nil }
             let end = min(data.count, range.lowerBound + 80)

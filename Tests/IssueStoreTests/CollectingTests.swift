@@ -57,9 +57,6 @@ struct CollectingTests {
         ] {
             #expect(try shell.number(sql) == 0, "\(sql)", sourceLocation: sourceLocation)
         }
-        #expect(
-            try shell.numbers("SELECT id FROM groups ORDER BY id")
-                == shell.numbers("SELECT rowid FROM group_text_docsize ORDER BY 1"), sourceLocation: sourceLocation)
         #expect(try shell.table("SELECT * FROM ledger_check", columns: 2) == [], sourceLocation: sourceLocation)
     }
 

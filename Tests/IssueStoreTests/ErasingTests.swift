@@ -28,7 +28,6 @@ struct ErasingTests {
         let isWhole =
             filter.since == nil && filter.until == nil && filter.outcomes == nil && RecordMatcher(filter) == nil
         try writer.finishErasing(erasure.series.sorted(), isWhole: isWhole)
-        try writer.finishErasingText()
         return erasure
     }
 
@@ -398,7 +397,6 @@ struct ErasingTests {
             #expect(group.title == "open \(Self.words[rounds[0]])" && group.code == nil)
             #expect(group.firstVersion == "1.\(rounds[0])" && group.lastVersion == "1.\(rounds[rounds.count - 1])")
             #expect(group.source?.fileID == "open.swift" && group.source?.line == 1)
-            // The full-text index has only the new title.
             #expect(try store.reader().groups(.of(filter { $0.text = "Zaphod" }), viewer: .everything).groups.isEmpty)
         }
     }

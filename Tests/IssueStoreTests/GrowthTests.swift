@@ -23,7 +23,6 @@ struct GrowthTests {
 
     private let records = {
         var samples = SampleRecords(seed: 7)
-        // One series, since the full-text index writes its pages only during the commit.
         return (0..<500).map {
             IssueRecord(message: "Number \($0)", metadata: ["text": .string(samples.noise(500))])
         }

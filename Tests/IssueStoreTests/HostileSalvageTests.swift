@@ -65,7 +65,7 @@ struct HostileSalvageTests {
         "Extreme numbers and missing tables neither trap nor loop, and records are recovered",
         arguments: [
             "UPDATE ranges SET last_id = 9223372036854775807",
-            "UPDATE ranges SET last_id = 9223372036854775807; DROP TABLE group_text; DROP TABLE groups",
+            "UPDATE ranges SET last_id = 9223372036854775807; DROP TABLE groups",
             "UPDATE ranges SET last_id = 9223372036854700000; DROP TABLE ledger",
             "UPDATE groups SET first_record = 9223372036854775807; UPDATE ledger SET records = 9223372036854775807",
             "UPDATE processes SET pid = 9223372036854775807, gid = -1, started = -9223372036854775808",

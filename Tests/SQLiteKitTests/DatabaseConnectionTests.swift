@@ -64,7 +64,7 @@ struct DatabaseConnectionTests {
         }
     }
 
-    @Test("An interrupt ends work in the full-text index, where the progress handler is not called")
+    @Test("An interrupt ends work in a full-text index, where the progress handler is not called")
     func interruptFullText() throws {
         try TemporaryDatabase.with { database in
             let connection = try database.writer()

@@ -25,8 +25,6 @@ struct SQLiteErrorTests {
         #expect(error(.notADatabase).isCorruption)
         #expect(!error(.inputOutput).isCorruption)
         #expect(!error(.error).isCorruption)
-        let message = "invalid fts5 file format (found 0, expected 4) - run 'rebuild'"
-        #expect(SQLiteError(code: .error, message: message).isCorruption)
         #expect(error(.full).isFull)
         #expect(error(.writeFailed, errno: ENOSPC).isFull)
         #expect(error(.writeFailed, errno: EDQUOT).isFull)

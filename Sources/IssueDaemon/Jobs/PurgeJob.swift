@@ -72,7 +72,6 @@ struct PurgeJob {
         }
         // Processes, senders and accounts that are no longer referenced are erased with the records.
         try Collection(isErasing: true).run(run)
-        try writer.perform { try $0.finishErasingText() }
     }
 
     /// How long readers of the store may block the pass over the file.

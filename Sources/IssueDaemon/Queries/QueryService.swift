@@ -97,6 +97,8 @@ final class QueryService: Sendable {
 
     /// Answers queries until `stop()` is called.
     private func run(_ lane: QueryInbox.Lane, thread: Int) {
+        // A search through the whole store must not delay receipts.
+        Thread.yieldToOthers()
         // Opened for the first query, because a daemon that only receives reports needs no reader.
         var reader: StoreReader?
         while let (job, payer) = next(lane) {

@@ -204,15 +204,6 @@ extension StoreWriter {
         try erasing { () throws(SQLiteError) in try removal.finishErasing(series, isWhole: isWhole, &memory) }
     }
 
-    /// Merges the full-text index, which removes the text of deleted entries from it.
-    ///
-    /// - Throws: `StoreFailure`; nothing has changed then.
-    package func finishErasingText() throws(StoreFailure) {
-        try erasing { () throws(SQLiteError) in
-            try connection.execute("INSERT INTO group_text (group_text) VALUES ('optimize')")
-        }
-    }
-
     /// Clears everything except the id in the newest process, sender and account if nothing refers to them. The newest
     /// rows cannot be deleted, because their ids would be assigned again.
     ///
@@ -450,7 +441,6 @@ extension RecordRemoval {
     /// Gives a group the title and source location of its first remaining series, and versions that its series have.
     /// They came from its first series, which may have been erased.
     private func rename(group: GroupID, after series: SeriesDescription) throws(SQLiteError) {
-        try unindex(group: group)
         try connection.withStatement(
             """
             WITH kept (series, version) AS (
@@ -474,25 +464,9 @@ extension RecordRemoval {
             statement.bind(series.source.module, at: 8)
             try statement.run()
         }
-        try connection.withStatement("INSERT INTO group_text (rowid, title, domain) VALUES (?1, ?2, ?3)") {
-            statement throws(SQLiteError) in
-            statement.bind(group, at: 1)
-            statement.bind(RecordCommit.title(of: series), at: 2)
-            statement.bind(series.domain, at: 3)
-            try statement.run()
-        }
-    }
-
-    func unindex(group: GroupID) throws(SQLiteError) {
-        try run(
-            """
-            INSERT INTO group_text (group_text, rowid, title, domain)
-            SELECT 'delete', id, title, domain FROM groups WHERE id = ?1
-            """, group)
     }
 
     private func erase(group: GroupID) throws(SQLiteError) {
-        try unindex(group: group)
         try run(#"DELETE FROM summary_windows WHERE "group" = ?1"#, group)
         try run(
             """
@@ -520,6 +494,5 @@ extension RecordRemoval {
             WHERE id = ?1
             """, group)
         try run("UPDATE groups SET account = ?2 WHERE id = ?1", group, (try nobody().account, nil))
-        try run("INSERT INTO group_text (rowid, title) SELECT id, title FROM groups WHERE id = ?1", group)
     }
 }

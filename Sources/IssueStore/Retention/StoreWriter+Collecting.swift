@@ -182,7 +182,6 @@ extension RecordRemoval {
             return try statement.first { _ in true } ?? false
         }
         guard isLeft else { return }
-        try unindex(group: group)
         try delete("DELETE FROM limits WHERE kind = 1 AND key IN (SELECT value FROM json_each(?1))", [group])
         try delete(#"DELETE FROM mutes WHERE "group" IN (SELECT value FROM json_each(?1))"#, [group])
         try delete("DELETE FROM groups WHERE id IN (SELECT value FROM json_each(?1))", [group])

@@ -49,12 +49,11 @@ package enum Schema {
         throw .damaged(SQLiteError(code: .corrupt, message: "missing or different in the schema: \(other.prefix(40))"))
     }
 
-    /// Returns the SQL of all schema objects, except for the full-text index. Its own tables depend on SQLite's
-    /// version.
+    /// Returns the SQL of all schema objects.
     private static func descriptions(_ connection: DatabaseConnection) throws(SQLiteError) -> [String] {
-        try connection.withStatement(
-            "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'group\\_text\\_%' ESCAPE '\\'"
-        ) { statement throws(SQLiteError) in try statement.all { $0.text(0) } }
+        try connection.withStatement("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL") {
+            statement throws(SQLiteError) in try statement.all { $0.text(0) }
+        }
     }
 
     /// Sets the size of the writer's page cache to 16 MiB.
@@ -137,8 +136,6 @@ extension Schema {
         ) STRICT;
         CREATE INDEX groups_by_key ON groups (key);
         CREATE INDEX groups_by_mute ON groups (muted_until) WHERE muted_until IS NOT NULL;
-        -- Kept by the writer, since a schema that is not trusted can't reach a virtual table from a trigger.
-        CREATE VIRTUAL TABLE group_text USING fts5 (title, domain, content='groups', content_rowid='id');
 
         -- What the kernel says of a sender that seldom varies.
         CREATE TABLE senders (

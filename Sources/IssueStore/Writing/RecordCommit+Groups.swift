@@ -172,15 +172,7 @@ extension RecordCommit {
             statement.bind(first, at: 15)
             try statement.run()
         }
-        let id = GroupID(rawValue: connection.lastInsertedRowID)
-        try connection.withStatement("INSERT INTO group_text (rowid, title, domain) VALUES (?1, ?2, ?3)") {
-            statement throws(SQLiteError) in
-            statement.bind(id, at: 1)
-            statement.bind(title, at: 2)
-            statement.bind(series.domain, at: 3)
-            try statement.run()
-        }
-        return id
+        return GroupID(rawValue: connection.lastInsertedRowID)
     }
 
     /// Raises the group's severity to that of the series if it is higher, and sets its last version.

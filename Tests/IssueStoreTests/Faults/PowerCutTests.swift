@@ -137,7 +137,6 @@ struct PowerCutTests {
                 #expect(toErase.count == 200)
                 let erasure = try writer.erase(toErase)
                 try writer.finishErasing(erasure.series.sorted(), isWhole: true)
-                try writer.finishErasingText()
                 while try writer.collectOwners() {}
                 try writer.eraseNewestOwners(processes: [], seenThrough: 400)
                 let rows = try store.shell().table("SELECT id, metadata FROM records ORDER BY id", columns: 2)

@@ -235,7 +235,7 @@ private final class RollbackFixture {
             try store.shell().table(
                 """
                 SELECT name FROM sqlite_schema
-                WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT LIKE 'group_text%'
+                WHERE type = 'table' AND name NOT LIKE 'sqlite_%'
                 """, columns: 1
             ).compactMap(\.[0])
         }

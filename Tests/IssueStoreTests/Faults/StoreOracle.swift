@@ -142,10 +142,6 @@ struct StoreOracle {
         if integrity != [["ok"]] { faults.append("integrity_check says \(integrity)") }
         let keys = try shell.table("PRAGMA foreign_key_check", columns: 1)
         if !keys.isEmpty { faults.append("foreign_key_check says \(keys)") }
-        let texts = try shell.numbers("SELECT rowid FROM group_text_docsize ORDER BY 1")
-        if try texts != shell.numbers("SELECT id FROM groups ORDER BY id") {
-            faults.append("the index of titles differs")
-        }
         let open = try shell.number(
             "SELECT count(*) FROM records WHERE id > (SELECT coalesce(max(last_id), 0) FROM ranges)")
         if open >= settings.rangeRecords { faults.append("\(open) records are in no range") }
