@@ -1,14 +1,15 @@
 import IssueCore
 import IssueProtocol
 
-/// Encodes consecutive records as the body of a block. Keeps its memory for the next one.
+/// Encodes consecutive records as the body of a block. Its buffers are reused for the next block.
 struct BlockEncoder {
     private var head = ByteBuffer()
     private var text = ByteBuffer()
     private var shapes = ByteBuffer()
     private var shapeList: [Shape] = []
-    /// For each row, the number of its metadata's shape, and the size of its values plus one.
+    /// For each row, the number of its metadata's shape, counted from 1; 0 if the metadata is stored verbatim.
     private var shapeNumbers: [UInt64] = []
+    /// For each row, the size of its metadata in `text` plus one; 0 if it has none.
     private var metadataSizes: [UInt64] = []
     private var column: [UInt64] = []
 
@@ -75,8 +76,8 @@ struct BlockEncoder {
         return body
     }
 
-    /// Collects all messages, all metadata values and all details, one kind after the other, since similar bytes
-    /// compress better next to each other.
+    /// Collects all messages, then all metadata values, then all details, because similar bytes compress better side by
+    /// side.
     private mutating func collectText(_ rows: ArraySlice<BlockRow>, _ bytes: Span<UInt8>) {
         for row in rows where !row.message.isEmpty {
             text.append(bytes, from: row.message.lower, to: row.message.upper)
@@ -118,7 +119,7 @@ struct BlockEncoder {
         return number
     }
 
-    /// Returns the number of the shape at the end of the buffer. Removes it from there if it is known already.
+    /// Returns the number of the shape that begins at `start`. Removes its bytes if the shape is already in the list.
     private mutating func numberOfShape(from start: Int) -> UInt64 {
         var new = Self.shape(in: shapes, ByteRange(from: start, to: shapes.count))
         if let known = Self.index(of: new, in: shapeList, shapes) {
@@ -147,7 +148,7 @@ struct BlockEncoder {
 
     private static func index(of new: Shape, in list: [Shape], _ bytes: borrowing ByteBuffer) -> Int? {
         let span = bytes.span
-        // Records in a row often have the same shape.
+        // Consecutive records often have the same shape, so the newest shape is tried first.
         candidates: for index in list.indices.reversed() {
             let known = list[index]
             guard known.hash == new.hash, known.range.count == new.range.count else { continue }

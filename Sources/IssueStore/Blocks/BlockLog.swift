@@ -10,12 +10,11 @@ package final class BlockLog {
 
     /// The maximum number of records in a block.
     package static let maxRecords = 256
-    /// The size of a block's text, in bytes, at which it ends. A single record may be larger.
+    /// The size of its text, in bytes, at which a block is closed. A single record may be larger.
     static let maxTextBytes = 64 << 10
 
     private let maxRecords: Int
 
-    /// - Parameter maxRecords: The maximum number of records in a block.
     init(on connection: DatabaseConnection, maxRecords: Int = maxRecords) throws(SQLiteError) {
         self.connection = connection
         self.maxRecords = min(max(1, maxRecords), BlockFormat.maxRecords)
@@ -26,7 +25,7 @@ package final class BlockLog {
 
     /// Stores the rows of a commit in blocks.
     ///
-    /// The rows may begin with those of the newest block, which is then replaced by a larger one.
+    /// If the rows begin with those of the newest block, that block is replaced by a larger one.
     ///
     /// - Returns: The number of rows in the last block if later commits should extend it; otherwise 0.
     func append(_ rows: [BlockRow], _ bytes: Span<UInt8>) throws(SQLiteError) -> Int {
@@ -93,7 +92,7 @@ package final class BlockLog {
         return count
     }
 
-    /// Removes the records in a range of ids, except for some.
+    /// Removes the records in a range of ids, except those in `kept`.
     ///
     /// - Returns: The number of removed records.
     func remove(_ ids: ClosedRange<RowID>, keeping kept: Set<RowID>) throws(SQLiteError) -> Int64 {

@@ -6,15 +6,15 @@ package import SQLiteKit
 ///
 /// The cache needs no invalidation: an entry is used only if its id and checksum are those in the current snapshot.
 package final class BlockReader {
-    /// What reading does with a block whose checksum or content is wrong.
+    /// The reaction to a block whose checksum or content is wrong.
     package enum DamagePolicy: Sendable {
         /// Skips the block, as if it had no records, and calls `onDamagedBlock` once for it.
         case skip
-        /// Throws an error of corruption.
+        /// Throws `SQLITE_CORRUPT`.
         case fail
     }
 
-    // The virtual table keeps the reader alive until the connection is closed.
+    // Unowned because the connection keeps the reader alive: its virtual table refers to it.
     private unowned let connection: DatabaseConnection
     private let policy: DamagePolicy
     private var cache: [RecordBlock?]
@@ -26,14 +26,14 @@ package final class BlockReader {
     /// The damaged blocks that were found, each once.
     private(set) var damagedBlocks: [DamagedBlock] = []
 
-    /// Called once for each damaged block that is found, with its ids and the number of its records.
+    /// Called once for each damaged block.
     package var onDamagedBlock: ((DamagedBlock) -> Void)?
 
     /// Creates a reader and adds the table `records` to the connection.
     ///
     /// - Parameters:
     ///   - connection: The connection. It must stay open as long as the reader is used.
-    ///   - policy: What to do with damaged blocks.
+    ///   - policy: The reaction to damaged blocks.
     ///   - cacheSize: The number of decoded blocks to keep.
     package init(
         on connection: DatabaseConnection, policy: DamagePolicy = .skip, cacheSize: Int = 16
@@ -44,8 +44,8 @@ package final class BlockReader {
         try RowTable.add("records", columns: RecordTable.columns, of: RecordTable(self), to: connection)
     }
 
-    /// Tells that all reads until `endSnapshot` see the same state of the database. A block that is read several times
-    /// in a row is then looked up once.
+    /// Declares that all reads until `endSnapshot()` see the same state of the database, so that consecutive reads of a
+    /// block look it up once.
     func beginSnapshot() {
         isInSnapshot = true
         current = nil
@@ -153,7 +153,7 @@ package final class BlockReader {
         return try damaged(found.header)
     }
 
-    /// Treats a block as damaged. Returns nil or throws, as the policy says.
+    /// Applies the policy to a damaged block: returns nil or throws.
     @discardableResult
     func damaged(_ header: BlockHeader) throws(SQLiteError) -> RecordBlock? {
         switch policy {

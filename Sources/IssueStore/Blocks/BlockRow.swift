@@ -1,7 +1,7 @@
 package import IssueCore
 import IssueProtocol
 
-/// One record in the form in which blocks store it. Its ranges refer to bytes that are kept elsewhere.
+/// One record as blocks store it. Its ranges refer to a separate buffer.
 package struct BlockRow {
     package var id: RowID = 0
     package var series: SeriesID
@@ -11,6 +11,7 @@ package struct BlockRow {
     /// Milliseconds from the time it was received to the time it occurred (negative if it occurred before), or
     /// `DecodedRecord.absent`.
     package var occurred: Int64
+    /// The same for the first of `count` occurrences.
     package var firstOccurred: Int64
     package var count: Int64
     package var messageForm: DecodedRecord.MessageForm
@@ -26,7 +27,7 @@ package struct BlockRow {
 /// The layout of a block's body. `Documentation/Storage.md` describes it.
 package enum BlockFormat {
     static let version: UInt8 = 1
-    /// The maximum number of records in a block, for readers. The writer stays far below.
+    /// The maximum number of records in a block that readers accept. The writer uses `BlockLog.maxRecords`.
     package static let maxRecords = 4096
 
     /// The columns of the head, in the order in which they are stored.
@@ -38,11 +39,11 @@ package enum BlockFormat {
     enum ColumnKind: UInt8 {
         /// All values are equal, and only the base is stored.
         case constant
-        /// The difference of each value to the base follows.
+        /// The difference between each value and the base follows.
         case differences
     }
 
-    /// Maps an integer to one that is small if its magnitude is.
+    /// Encodes an integer so that a small magnitude becomes a small unsigned number.
     @inline(__always)
     static func zigzag(_ value: Int64) -> UInt64 { UInt64(bitPattern: (value << 1) ^ (value >> 63)) }
 

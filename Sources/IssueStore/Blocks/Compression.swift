@@ -31,7 +31,7 @@ enum Compression {
     /// Returns decompressed bytes, or nil if they are invalid.
     ///
     /// - Parameters:
-    ///   - bytes: The compressed bytes, or plain ones if there are `count` of them. Anything may be in them.
+    /// Untrusted bytes: compressed ones, or plain ones if there are exactly `count` of them.
     ///   - count: The number of bytes before compression. The result has exactly this size.
     static func decompress(_ bytes: Span<UInt8>, count: Int) -> [UInt8]? {
         guard count != bytes.count else { return bytes.copy() }
@@ -54,7 +54,7 @@ enum Compression {
         return isWhole ? output : nil
     }
 
-    /// Returns the CRC-32 of numbers, as eight bytes each with the lowest first, followed by bytes.
+    /// Returns the CRC-32 of numbers (eight bytes each, little-endian) followed by bytes.
     static func checksum(_ numbers: [Int64], _ bytes: Span<UInt8>) -> UInt32 {
         var header: [UInt8] = []
         for number in numbers {

@@ -1,10 +1,10 @@
 import IssueCore
 import IssueProtocol
 
-/// Splits metadata into its shape and its values, so that a block stores keys that repeat only once.
+/// Splits metadata into its shape and its values, so that a block stores repeated keys once.
 ///
-/// A shape is the text of a JSON object with `separator` in the place of each top-level value. The values are joined by
-/// the same byte, which never occurs in JSON. Filling them into the shape restores the text byte for byte.
+/// A shape is the text of a JSON object in which each top-level value is replaced by `separator`. The values are joined
+/// by the same byte, which never occurs in JSON. Filling them into the shape restores the text byte for byte.
 enum MetadataShape {
     /// A control character. JSON allows it only as an escape.
     static let separator: UInt8 = 0x1F
@@ -14,7 +14,7 @@ enum MetadataShape {
     /// - Parameters:
     ///   - bytes: The bytes that contain the object.
     ///   - range: The range of the object.
-    /// - Returns: `false`, with nothing appended, if it is not an object or has no members.
+    /// - Returns: `false` if the text is not an object or has no members. Nothing is appended then.
     static func split(
         _ bytes: Span<UInt8>, _ range: ByteRange, shape: inout ByteBuffer, values: inout ByteBuffer
     ) -> Bool {
@@ -100,12 +100,12 @@ enum MetadataShape {
     }
 
     /// Finds the ends of tokens in a JSON text that the decoder has accepted. Never reads outside the range, whatever
-    /// is in it.
+    /// the bytes are.
     private struct Scanner: ~Escapable {
         let bytes: Span<UInt8>
         var index: Int
         let end: Int
-        /// `true` if the separator occurs, so that the text must be stored as it is.
+        /// `true` if the text contains the separator. It must then be stored verbatim.
         var hasSeparator = false
 
         @_lifetime(copy bytes)

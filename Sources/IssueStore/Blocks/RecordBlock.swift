@@ -1,7 +1,7 @@
 package import IssueCore
 import IssueProtocol
 
-/// A decoded block: the numbers of its records, and their texts on demand.
+/// A decoded block: the integers of its records, and their text, which is decompressed on demand.
 ///
 /// Decoding accepts any bytes, never traps, and takes time and memory in proportion to their number.
 package final class RecordBlock {
@@ -15,7 +15,7 @@ package final class RecordBlock {
     /// The size of the text before compression, in bytes.
     package let textCount: Int
 
-    /// For each row, the number of its metadata's shape; 0 if the metadata is stored as it is.
+    /// For each row, the number of its metadata's shape, counted from 1; 0 if the metadata is stored verbatim.
     private let shapeNumbers: [UInt32]
     private let shapes: [ByteRange]
     private let shapeBytes: [UInt8]
@@ -29,8 +29,8 @@ package final class RecordBlock {
     /// Decodes a block.
     ///
     /// - Parameters:
-    ///   - header: The numbers of the block in its row of `blocks`.
-    ///   - body: The body. Anything may be in it.
+    ///   - header: The columns of the block's row.
+    ///   - body: The body. It may contain any bytes.
     /// - Returns: Nil if the checksum is wrong or the body is invalid.
     package init?(_ header: BlockHeader, body: Span<UInt8>) {
         guard header.isValid, header.checksum == Self.checksum(header, body) else { return nil }
@@ -97,7 +97,7 @@ package final class RecordBlock {
         return index < rows.count && rows[index].id == id ? index : nil
     }
 
-    /// Returns the shape of a record's metadata, or nil if the metadata is stored as it is.
+    /// Returns the shape of a record's metadata, or nil if the metadata is stored verbatim.
     private func shape(of index: Int) -> ByteRange? {
         let number = Int(shapeNumbers[index])
         return number > 0 ? shapes[number - 1] : nil
@@ -131,7 +131,6 @@ package final class RecordBlock {
         return output
     }
 
-    /// Returns `true` if a record has metadata.
     func hasMetadata(_ index: Int) -> Bool { !rows[index].metadata.isEmpty || shapeNumbers[index] > 0 }
 
     // MARK: Decoding
@@ -147,7 +146,7 @@ package final class RecordBlock {
         var column = [UInt64](repeating: 0, count: header.records)
         var previous = header.firstID.rawValue &- 1
         var offset = 0
-        /// Returns the range of the next bytes of the text.
+        /// Returns the range of the next `count` bytes of the text; nil if there are fewer.
         func range(_ count: UInt64) -> ByteRange? {
             guard count > 0 else { return .empty }
             guard count <= UInt64(textCount - offset) else { return nil }
@@ -196,7 +195,7 @@ package final class RecordBlock {
 @available(*, unavailable)
 extension RecordBlock: Sendable {}
 
-/// The numbers of a block in its row of `blocks`.
+/// The columns of a block's row in `blocks`, except the body.
 package struct BlockHeader: Equatable {
     package var firstID: RowID
     package var lastID: RowID
@@ -211,14 +210,14 @@ package struct BlockHeader: Equatable {
         self.checksum = checksum
     }
 
-    /// `true` if the numbers can be those of a block. Ids are below 2^60.
+    /// `true` if a block can have these numbers. Ids are below 2^60.
     var isValid: Bool {
         firstID > 0 && firstID <= lastID && lastID.rawValue < 1 << 60 && (1...BlockFormat.maxRecords).contains(records)
             && lastID.rawValue - firstID.rawValue >= Int64(records) - 1
     }
 }
 
-/// Reads numbers from bytes that may contain anything.
+/// Reads numbers from untrusted bytes.
 private struct NumberReader: ~Escapable {
     private let bytes: Span<UInt8>
     private var index = 0

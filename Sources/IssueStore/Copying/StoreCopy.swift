@@ -83,7 +83,7 @@ package final class StoreCopy {
         }
     }
 
-    /// Marks a complete copy, and turns its journal mode off WAL so that it is a single file.
+    /// Marks a complete copy, and leaves WAL mode so that the copy is a single file.
     ///
     /// - Throws: `StoreFailure` if the copy cannot be opened or written.
     package static func mark(_ path: String) throws(StoreFailure) {

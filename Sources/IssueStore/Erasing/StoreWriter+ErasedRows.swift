@@ -92,7 +92,7 @@ extension ForwardingOutbox {
         return (delivered, inFlight)
     }
 
-    /// Returns what the ledger has for an account, a destination and a fate.
+    /// Returns the ledger's sum for an account, a destination and a fate.
     func sum(of fate: IssueFate.Outcome, _ account: AccountID, _ destination: Int64) throws(SQLiteError)
         -> LedgerChanges.Sum
     {
@@ -108,8 +108,8 @@ extension ForwardingOutbox {
 
     /// Subtracts erased records from the ledger.
     ///
-    /// Records counted by a summary that could not be delivered are dead letters. Which records those were is unknown
-    /// for old summaries, so whatever exceeds the summarised sum is subtracted from the dead letters.
+    /// Records counted by a summary that could not be delivered are dead letters. For old summaries it is unknown which
+    /// records those are, so the excess over the summarised sum is subtracted from the dead letters.
     private func subtract(
         _ sum: LedgerChanges.Sum, _ key: Key, _ destination: Int64, _ ledger: inout LedgerChanges
     ) throws(SQLiteError) {
@@ -204,8 +204,8 @@ extension StoreWriter {
         try erasing { () throws(SQLiteError) in try removal.finishErasing(series, isWhole: isWhole, &memory) }
     }
 
-    /// Clears everything except the id in the newest process, sender and account if nothing refers to them. The newest
-    /// rows cannot be deleted, because their ids would be assigned again.
+    /// Clears the newest process, sender and account, except for their ids, if nothing refers to them. They cannot be
+    /// deleted, because SQLite would assign their ids again.
     ///
     /// - Parameters:
     ///   - processes: Ids of processes that have no record up to and including row `edge`.
@@ -271,7 +271,7 @@ extension RecordRemoval {
             WHERE id = (SELECT max(id) FROM accounts)
                 AND id NOT IN (SELECT account FROM groups) AND id NOT IN (SELECT account FROM series)
                 AND id NOT IN (SELECT account FROM ledger);
-            -- What was told of several issues of an application at once. One in a request is needed until its answer.
+            -- Summaries of several groups. One that is in flight is needed until the response arrives.
             DELETE FROM summaries WHERE "group" IS NULL
                 AND account NOT IN (SELECT id FROM accounts WHERE uid <> 4294967295)
                 AND id NOT IN (
@@ -407,8 +407,8 @@ extension RecordRemoval {
 
     // MARK: Series and groups
 
-    /// Erases a series, and its group if this was the last one. The newest row of a table is only cleared, because its
-    /// id would be assigned again.
+    /// Erases a series, and its group if this was the last one. The newest row of each table is only cleared, because
+    /// SQLite would assign its id again.
     private func erase(series: SeriesID) throws(SQLiteError) {
         let group = try connection.withStatement(#"SELECT "group" FROM series WHERE id = ?1"#) {
             statement throws(SQLiteError) in
@@ -438,8 +438,8 @@ extension RecordRemoval {
         }
     }
 
-    /// Gives a group the title and source location of its first remaining series, and versions that its series have.
-    /// They came from its first series, which may have been erased.
+    /// Gives a group the title and source location of its first remaining series, and versions that its remaining
+    /// series have. The old values may come from an erased series.
     private func rename(group: GroupID, after series: SeriesDescription) throws(SQLiteError) {
         try connection.withStatement(
             """

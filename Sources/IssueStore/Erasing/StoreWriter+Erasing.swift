@@ -24,7 +24,7 @@ extension StoreWriter {
         return try transaction(body)
     }
 
-    /// Returns numbers as a JSON array, to bind them as one parameter.
+    /// Returns ids as a JSON array, for `json_each`.
     static func list(_ ids: some Sequence<some DatabaseID>) -> String { list(ids.lazy.map(\.rawValue)) }
 
     /// Returns numbers as a JSON array, for `json_each`.

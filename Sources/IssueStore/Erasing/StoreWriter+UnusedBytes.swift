@@ -3,9 +3,8 @@ import SQLiteKit
 /// The last phase of an erasure: overwrites what deleted rows have left in the file.
 ///
 /// Deleted rows may remain in free pages, in unused parts of pages, and in the WAL. This includes rows that retention
-/// deleted or that SQLite has moved. One pass covers the whole file in small steps. A page that is written in the
-/// meantime may bring deleted content back behind the pass, so the pages seen in the WAL are overwritten again at the
-/// end.
+/// deleted or that SQLite has moved. One pass covers the whole file in small steps. Pages written during the pass may
+/// bring deleted content back, so the pages seen in the WAL are overwritten again at the end.
 extension StoreWriter {
     /// The progress of a pass.
     package struct UnusedBytesPass: Sendable {
@@ -27,8 +26,8 @@ extension StoreWriter {
         package init() {}
     }
 
-    /// The number of pages in one step: 4 MiB. More of the pages written in the meantime are processed per step, so
-    /// that the pass ends.
+    /// The number of pages per step (4 MiB). Pages written during the pass are handled in larger steps, so that the
+    /// pass ends.
     private static let unusedPagesPerStep: UInt32 = 512
     private static let writtenPagesPerStep = 4096
 
@@ -52,7 +51,7 @@ extension StoreWriter {
             connection.pagesCheckpointed = []
             guard try isEmpty || isWALCheckpointed() else { return .waiting }
             let isAtEnd = Int64(pass.next) > (try connection.pages)
-            // At the end, the WAL must not contain anything that would be read again.
+            // At the end the WAL must be empty, because its frames may contain deleted rows.
             guard !isAtEnd || isEmpty else { return .waiting }
             let pages =
                 isAtEnd

@@ -17,13 +17,13 @@ extension StoreWriter {
 
 /// Storing and requeueing dead letters.
 extension ForwardingOutbox {
-    func bury(
+    func addDeadLetter(
         _ row: RowID, _ reason: DeadLetterReason, _ settlement: BatchSettlement, line: Int, destination: Int64
     ) throws(SQLiteError) {
         try insertDeadLetter(record: row, summary: nil, reason, settlement, line: line, destination)
     }
 
-    func bury(
+    func addDeadLetter(
         summary: Int64, _ reason: DeadLetterReason, _ settlement: BatchSettlement, line: Int, destination: Int64
     ) throws(SQLiteError) {
         try insertDeadLetter(record: 0, summary: summary, reason, settlement, line: line, destination)
@@ -226,7 +226,7 @@ extension StoreReader {
     private static let summaryPrefix = "summary-"
 
     private static func summary(_ text: String) -> Int64? {
-        // As it was written, so that a summary has one id.
+        // Accepts only the canonical form, so that each summary has one id.
         text.hasPrefix(summaryPrefix)
             ? Int64(text.dropFirst(summaryPrefix.count)).flatMap { text == "\(summaryPrefix)\($0)" ? $0 : nil } : nil
     }

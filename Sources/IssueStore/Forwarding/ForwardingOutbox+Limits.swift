@@ -195,7 +195,7 @@ struct SuppressionReasons: Equatable {
         for (reason, rows) in sorted.dropFirst() { others[reason] = rows.sorted() }
     }
 
-    /// Returns the reason why a record was suppressed, or nil if it was not stored.
+    /// Returns the reason why a record was suppressed, or nil if none is stored.
     func reason(of row: RowID) -> SuppressionReason? {
         others.first { $0.value.contains(row) }?.key ?? usual
     }

@@ -80,7 +80,7 @@ struct ForwardingOutbox {
             let dead = settlement.outcome.dead.first { $0.line == line }
             try settle(summary: summary, isDead: dead != nil, destination)
             if let dead {
-                try bury(summary: summary, dead.reason, settlement, line: line, destination: destination)
+                try addDeadLetter(summary: summary, dead.reason, settlement, line: line, destination: destination)
             }
         }
         let batch = settlement.batch
@@ -88,14 +88,14 @@ struct ForwardingOutbox {
         var ledger = LedgerChanges()
         var deadRows: [RowID] = []
         var run = FateRun()
-        // Looking up each record costs as much as everything else here.
+        // Looking up each record would double the cost of this function.
         let isWhole = memory.values.removals.isWhole(batch: batch.id)
         let gone = isWhole ? [] : try missing(batch.sent.map(\.row))
         for (index, record) in batch.sent.enumerated()
         where !memory.values.removals.erasedInFlight.contains(record.row) {
             let line = batch.summaries.count + index
             if settlement.outcome.left.contains(line) { continue }
-            // The record left the batch, and its fate was set when it was removed.
+            // The record was removed before it was sent, and its fate was set then.
             let isUnreadable = gone.contains(record.row) && !blocks.unreadable(in: record.row...record.row).isEmpty
             if gone.contains(record.row), settlement.left.contains(line) {
                 if isUnreadable { ledger.expiredUnreadable(account: record.account, destination: destination) }
@@ -111,7 +111,7 @@ struct ForwardingOutbox {
             }
             guard let reason = dead[line] else { continue }
             deadRows.append(record.row)
-            try bury(record.row, reason, settlement, line: line, destination: destination)
+            try addDeadLetter(record.row, reason, settlement, line: line, destination: destination)
         }
         ledger.move(run, in: destination)
         try ledger.write(on: connection)
@@ -355,7 +355,7 @@ package struct BatchSettlement: Sendable {
     package var at: IssueTimestamp
     package var state: DestinationRow.State
 
-    /// Lines of the remaining batch that may have been delivered, by their index there.
+    /// Indices in `rest` of the lines that may have been delivered.
     package var unacknowledgedOfRest = LineSet()
 
     /// The remaining lines as a batch, or nil if there are none.
@@ -476,8 +476,8 @@ struct FateRun {
 }
 
 extension IssueFate.Outcome {
-    /// Returns the fate of records in a batch that were not refused, by the `state` of the batch: 0 awaits a response,
-    /// 1 is delivered, 2 was sent to a destination that does not confirm.
+    /// Creates the fate of the accepted records of a batch from its `state`: 0 awaits a response, 1 is delivered, 2 was
+    /// sent to a destination that does not confirm.
     init(ofSentByState state: Int64) {
         switch state {
         case 0: self = .pending

@@ -70,7 +70,7 @@ extension ForwardingOutbox {
         }
     }
 
-    /// Deletes the entries of removed records.
+    /// Deletes the entries of removed records in a range of rows.
     func deleteSingles(in rows: ClosedRange<RowID>) throws(SQLiteError) {
         try connection.withStatement(
             """

@@ -46,7 +46,6 @@ extension StoreReader {
             var backlog = Backlog()
             backlog.oldest = try time(
                 of: "SELECT received_at FROM records WHERE id > ?1 ORDER BY id LIMIT 1", after: cursor)
-            // Some ids may belong to records that are gone.
             backlog.records = backlog.oldest == nil ? 0 : Int64(max(0, try newestRow() - cursor))
             backlog.oldestPriority = try time(
                 of: """

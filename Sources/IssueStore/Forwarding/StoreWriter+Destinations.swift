@@ -24,7 +24,7 @@ extension StoreWriter {
     package func configure(
         _ configured: [ConfiguredDestination], at now: IssueTimestamp
     ) throws(StoreFailure) -> [DestinationRow] {
-        // Counting a backlog may read the whole file, and none of these pages is needed again.
+        // None of the pages read to count a backlog is needed again, so the cache is kept small meanwhile.
         try? connection.setPragma("cache_size", to: -1024)
         defer { try? Schema.setCache(connection) }
         return try transaction { () throws(SQLiteError) in try outbox.configure(configured, at: now, &memory) }
@@ -46,7 +46,7 @@ extension ForwardingOutbox {
     func configure(
         _ configured: [ConfiguredDestination], at now: IssueTimestamp, _ memory: inout WriterMemory
     ) throws(SQLiteError) -> [DestinationRow] {
-        try rest(allBut: configured.map(\.name), lastID: memory.open.lastID)
+        try deactivate(allBut: configured.map(\.name), lastID: memory.open.lastID)
         var rows: [DestinationRow] = []
         for destination in configured {
             if try !resume(destination, memory.open) { try add(destination, at: now, memory.open) }
@@ -56,7 +56,7 @@ extension ForwardingOutbox {
         return rows
     }
 
-    private func rest(allBut names: [String], lastID: RowID) throws(SQLiteError) {
+    private func deactivate(allBut names: [String], lastID: RowID) throws(SQLiteError) {
         var writer = JSONWriter()
         writer.array { for name in names { $0.string(name) } }
         try connection.withStatement(
@@ -81,7 +81,7 @@ extension ForwardingOutbox {
             }
         }
         guard let known else { return false }
-        if !known.isActive { try give(known.id, recordsAbove: known.given, open) }
+        if !known.isActive { try addPending(known.id, recordsAbove: known.given, open) }
         // An unchanged row is not written, because startup must not need free disk space.
         try connection.withStatement(
             "UPDATE destinations SET active = 1, kind = ?2 WHERE id = ?1 AND (active <> 1 OR kind <> ?2)"
@@ -107,13 +107,13 @@ extension ForwardingOutbox {
             statement.bind(first - 1, at: 5)
             try statement.run()
         }
-        if destination.takesBacklog { try give(connection.lastInsertedRowID, recordsAbove: 0, open) }
+        if destination.takesBacklog { try addPending(connection.lastInsertedRowID, recordsAbove: 0, open) }
     }
 
-    /// Adds existing records to what a destination has received and to what is pending.
+    /// Adds existing records to the received and pending counts of a destination in the ledger.
     ///
     /// The sums are computed here, because SQLite would sort all records to group them.
-    private func give(_ destination: Int64, recordsAbove row: RowID, _ open: OpenRange) throws(SQLiteError) {
+    private func addPending(_ destination: Int64, recordsAbove row: RowID, _ open: OpenRange) throws(SQLiteError) {
         var numbers = IDInterner<SeriesID>()
         var sums: [LedgerChanges.Sum] = []
         var start = row
@@ -199,11 +199,11 @@ package struct DestinationRow: Equatable, Sendable {
         package var day: Int64 = 0
         /// Bytes sent on that day.
         package var dayBytes: Int64 = 0
-        /// Of these, the bytes sent for each user, and `dayCharged` for all users.
+        /// Of `dayBytes`, the bytes charged to each user, and (`dayCharged`) to all users together.
         package var dayUsers: [UInt32: Int64] = [:]
         package var dayCharged: Int64 = 0
         /// For each unfinished batch, the lines that may have been delivered although no response confirmed it. If a
-        /// batch is missing here, that may be any of its lines.
+        /// batch is missing here, any of its lines may have been delivered.
         package var unacknowledged: [BatchID: LineSet] = [:]
         /// The last logged state of the destination, or nil if it is healthy.
         package var lastLoggedState: String?

@@ -221,10 +221,7 @@ extension StoreReader {
     /// - Parameter limit: The maximum number of records.
     /// - Throws: `QueryFailure` if the filter is invalid, or the error of the query.
     package func newRecords(above row: RowID, _ filter: IssueFilter, limit: Int, viewer: Viewer) throws -> NewRecords {
-        let page = try records(
-            RecordQuery(
-                filter: filter, isAscending: true, limit: limit, after: PageCursor(value: 0, row: row.rawValue).text),
-            viewer: viewer)
+        let page = try records(above: row, filter, limit: limit, viewer: viewer)
         let last = try page.next.map { RowID(rawValue: try PageCursor($0).row) }
         return NewRecords(records: page.records, seen: last ?? max(row, page.newest))
     }

@@ -84,7 +84,7 @@ struct SeriesSelection {
                 statement.bind(list, at: index + 2)
             }
         }
-        statement.bind(Self.list(groups.map { $0.map(\.rawValue) }), at: 13)
+        statement.bind(groups.map { StoreWriter.list($0) }, at: 13)
     }
 
     private static func list(_ values: [String]?) -> String? {
@@ -96,10 +96,6 @@ struct SeriesSelection {
     }
 
     private static func list(_ values: [Int64]?) -> String? {
-        values.map { values in
-            var writer = JSONWriter()
-            writer.array { for value in values { $0.integer(value) } }
-            return writer.text
-        }
+        values.map { StoreWriter.list($0) }
     }
 }

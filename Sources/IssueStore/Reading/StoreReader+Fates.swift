@@ -145,7 +145,7 @@ extension StoreReader {
 }
 
 extension StoreReader {
-    /// Throws if the named destination never existed. An empty result would look like good news.
+    /// Throws if the named destination never existed. An empty result would hide a misspelt name.
     func expectDestination(_ name: String?) throws {
         guard let name else { return }
         let isKnown = try connection.withStatement("SELECT 1 FROM destinations WHERE name = ?1") { statement in

@@ -76,7 +76,7 @@ extension StoreReader {
     }
 
     private func groupSums(_ query: GroupQuery, _ selection: SeriesSelection, after: PageCursor?) throws -> [GroupSum] {
-        // The order is one of four constants. Each of them works with the cursor's condition.
+        // All keys are sorted in descending order, so that one cursor condition serves all of them.
         let sortKey: StaticString
         switch query.order {
         case .newest: sortKey = "max(last_at)"
@@ -229,8 +229,6 @@ extension StoreReader {
             1, (end.millisecondsSince1970 - start.millisecondsSince1970 + Int64(buckets) - 1) / Int64(buckets))
         let places = Dictionary(rows.enumerated().map { ($0.element, $0.offset) }) { first, _ in first }
         for index in groups.indices { groups[index].sparkline = Array(repeating: 0, count: buckets) }
-        var writer = JSONWriter()
-        writer.array { for row in rows { $0.integer(row.rawValue) } }
         let sql = """
             WITH own AS MATERIALIZED (
                 SELECT series, "group" FROM (\(SeriesSelection.sql))
@@ -246,7 +244,7 @@ extension StoreReader {
             """
         let statement = try Statement(composedSQL: sql, on: connection)
         selection.bind(to: statement)
-        statement.bind(writer.text, at: 14)
+        statement.bind(StoreWriter.list(rows), at: 14)
         statement.bind(start.millisecondsSince1970, at: 15)
         statement.bind(width, at: 16)
         statement.bind(end.millisecondsSince1970, at: 17)
@@ -320,13 +318,7 @@ extension StoreReader {
     /// Returns the batch that determines the fate of a record: its own if it was sent outside the scan, otherwise the
     /// one whose span contains it. Nil if it was not scanned yet.
     private func batch(of row: RowID, _ destination: Int64, cursor: RowID) throws -> BatchRow? {
-        let single = try connection.withStatement(
-            "SELECT batch FROM singles WHERE destination = ?1 AND record = ?2"
-        ) { statement in
-            statement.bind(destination, at: 1)
-            statement.bind(row, at: 2)
-            return try statement.first { $0.id(0, as: BatchID.self) }
-        }
+        let single = try ForwardingOutbox(connection: connection).single(row, destination)
         guard let single else { return row <= cursor ? try batch(holding: row, destination) : nil }
         return try connection.withStatement(
             """
@@ -357,7 +349,7 @@ extension StoreReader {
         }
     }
 
-    /// Takes the response to a dead-lettered record from its dead letter, which alone has it.
+    /// Takes the response to a dead-lettered record from its dead letter.
     private func complete(_ fate: inout IssueFate, letterOf row: RowID, _ destination: Int64) throws {
         try connection.withStatement(
             "SELECT attempts, at, answer FROM dead_letters WHERE record = ?1 AND destination = ?2"

@@ -33,7 +33,7 @@ extension StoreReader {
         }
     }
 
-    /// The size of a reply, in bytes, at which a page ends: it ends with the entry that reaches this size.
+    /// The size of a reply, in bytes. The entry that reaches it is the last of the page.
     package static let pageBytes = 1 << 20
 
     /// Returns a page of records in the order in which they were received.
@@ -72,7 +72,7 @@ extension StoreReader {
                 }
             }
         } catch let error as StoreFailure where error == .tooSlow || error == .walTooLarge {
-            // What was found is valid, and the next page continues behind it.
+            // The records found so far are valid, and the next page continues after them.
             guard query.pageTime != nil, let edge else { throw error }
             page.next = PageCursor(value: 0, row: edge.rawValue).text
         }
@@ -189,7 +189,7 @@ struct RecordCells {
     var metadata: String?
     var details: String?
 
-    /// The same from the table `records`, which also exists in files of earlier versions.
+    /// Selects the same values from `records`, which is a plain table in files of earlier versions.
     static let sql: StaticString = """
         SELECT id, series, process, received_at, occurred, first_occurred, count, message, metadata, details
         FROM records WHERE id = ?1
@@ -298,11 +298,11 @@ extension IssueRecord {
     fileprivate mutating func add(_ details: JSONValue, repairs: inout [String]) {
         if let recovered = details["recovered"] {
             let (id, time) = (recovered["id"]?.asString ?? "?", recovered["received_at"]?.asString ?? "?")
-            var words = "recovered from a quarantined database, where it was \(id), received at \(time)"
-            if recovered["pending"]?.asBool == false { words += "; not forwarded again because it had a fate there" }
-            if recovered["series"] != nil { words += "; its source, application and part of its message are lost" }
-            if recovered["sender"] != nil { words += "; part of its sender is lost" }
-            repairs.append(words)
+            var repair = "recovered from a quarantined database, where it was \(id), received at \(time)"
+            if recovered["pending"]?.asBool == false { repair += "; not forwarded again because it had a fate there" }
+            if recovered["series"] != nil { repair += "; its source, application and part of its message are lost" }
+            if recovered["sender"] != nil { repair += "; part of its sender is lost" }
+            repairs.append(repair)
         }
         if let original = details["original"] {
             repairs.append("stored under an overflow series because there are too many different series")

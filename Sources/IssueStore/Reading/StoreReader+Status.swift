@@ -80,8 +80,7 @@ extension StoreReader {
         return figures
     }
 
-    /// Returns the number of records. The closed ranges contain theirs; those of the open range are counted once per
-    /// commit.
+    /// Returns the number of records. Closed ranges store theirs; those of the open range are counted once per commit.
     private func recordCount(version: Int64) throws -> Int64 {
         if let counted, counted.version == version { return counted.records }
         let records = try connection.withStatement(
@@ -176,9 +175,7 @@ extension StoreReader {
             var account: AccountID
             var reason: SuppressionReason
         }
-        let offset = try connection.withStatement("SELECT offset FROM clock ORDER BY first_id DESC LIMIT 1") {
-            try $0.first { $0.int64(0) } ?? 0
-        }
+        let offset = try recordLogOffset()
         var sums: [Key: Suppression] = [:]
         try connection.withStatement(
             """

@@ -144,7 +144,7 @@ package protocol SnapshotControl: Sendable {
 /// Rows shared by the records of one snapshot, so that each is looked up only once.
 struct RowCache {
     /// The maximum number of entries per table. A page of records or a batch rarely needs more.
-    private static let most = 4096
+    private static let maxEntries = 4096
 
     private var series: [SeriesID: SeriesRowCache] = [:]
     private var senders: [ProcessRowID: Sender] = [:]
@@ -162,12 +162,12 @@ struct RowCache {
     func sender(_ process: ProcessRowID) -> Sender? { senders[process] }
 
     mutating func learn(_ found: SeriesRowCache, as id: SeriesID) {
-        if series.count >= Self.most { series.removeAll(keepingCapacity: true) }
+        if series.count >= Self.maxEntries { series.removeAll(keepingCapacity: true) }
         series[id] = found
     }
 
     mutating func learn(_ found: Sender, ofProcess id: ProcessRowID) {
-        if senders.count >= Self.most { senders.removeAll(keepingCapacity: true) }
+        if senders.count >= Self.maxEntries { senders.removeAll(keepingCapacity: true) }
         senders[id] = found
     }
 

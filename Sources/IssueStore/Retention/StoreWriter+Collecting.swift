@@ -187,7 +187,6 @@ extension RecordRemoval {
         try delete("DELETE FROM groups WHERE id IN (SELECT value FROM json_each(?1))", [group])
     }
 
-    /// Runs a statement that deletes the rows with these ids.
     func delete(_ sql: StaticString, _ ids: [some DatabaseID]) throws(SQLiteError) {
         try delete(sql, ids.map(\.rawValue))
     }
@@ -229,8 +228,8 @@ extension StoreWriter {
     /// Returns the last range whose records are all older than the retention period, or 0 if there is none. Deletes the
     /// ages of earlier ranges, which are no longer needed.
     ///
-    /// Ranges are used because a series has no time on the record log's clock. After a wall clock was set back, records
-    /// received in the meantime would look too old.
+    /// Ranges are used because a series has no time on the record log's clock. By wall-clock time, records received
+    /// while the clock was set back would look too old.
     ///
     /// - Throws: `StoreFailure`; nothing has changed then.
     package func newestExpiredRange(wall: IssueTimestamp, monotonic: MonotonicInstant) throws(StoreFailure) -> Int64 {

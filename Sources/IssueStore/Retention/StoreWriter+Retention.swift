@@ -5,8 +5,8 @@ import SQLiteKit
 /// Removes ranges, in steps that delay no commit for long.
 ///
 /// A range is removed from its first record on, in slices. Each slice and its ledger entries are removed in one
-/// transaction. Then its posting lists are removed, and finally its own row. So everything that is left can be found at
-/// any time, and the ledger always balances. Counts and totals are kept.
+/// transaction, then the posting lists, and finally the row of the range. So the ledger always balances, and an
+/// interrupted removal can continue. Counts and totals are kept.
 extension StoreWriter {
     /// Performs a step of removing a closed range. No older range may be left.
     ///
@@ -71,14 +71,14 @@ struct RecordRemoval {
     let blocks: BlockLog
     var outbox: ForwardingOutbox { ForwardingOutbox(connection: connection, blocks: blocks.reader) }
 
-    /// The limits of a slice: blocks if they are deleted, records if blocks are rewritten, and approximate bytes.
+    /// The limits per transaction: deleted blocks, records in rewritten blocks, approximate bytes, posting lists,
+    /// batches.
     private static let sliceBlocks: Int64 = 32
     static let sliceRecords: Int64 = 2048
     static let sliceBytes: Int64 = 1 << 20
     private static let slicePostings: Int64 = 1024
     private static let sliceBatches: Int64 = 512
 
-    /// Performs a step of removing a closed range.
     func forget(
         _ range: RetentionSnapshot.ClosedRange, _ memory: inout WriterMemory
     ) throws(SQLiteError) -> ExpiryProgress {
@@ -243,7 +243,7 @@ extension StoreWriter {
 
     /// Returns the record log time of a range's last record, or of the last one it had if none are left.
     private func newest(ofRange range: Int64, _ first: RowID, _ last: RowID) throws(SQLiteError) -> RecordLogInstant {
-        // Record log time never goes back, so the last record has the highest. That is not true of wall-clock times.
+        // Record log time never runs backwards, unlike wall-clock time, so the last record has the highest.
         let record = try connection.withStatement(
             "SELECT id, received_at FROM records WHERE id BETWEEN ?1 AND ?2 ORDER BY id DESC LIMIT 1"
         ) { statement throws(SQLiteError) in
@@ -252,7 +252,7 @@ extension StoreWriter {
             return try statement.first { (id: $0.id(0, as: RowID.self), at: $0.int64(1)) }
         }
         if let record { return try logTime(ofRow: record.id, receivedAt: record.at) }
-        // A range without a stored age is old.
+        // A range without a stored age counts as old.
         let age = try connection.withStatement("SELECT at FROM ages WHERE range = ?1") {
             statement throws(SQLiteError) in
             statement.bind(range, at: 1)

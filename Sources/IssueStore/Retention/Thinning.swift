@@ -106,7 +106,7 @@ extension RecordRemoval {
         var lastRange: Int64
     }
 
-    /// Determines which of a user's records in a range to remove.
+    /// Makes a plan.
     ///
     /// - Parameter openID: The first row of the open range.
     func plan(_ range: RetentionSnapshot.ClosedRange, _ user: UInt32, openID: RowID) throws(SQLiteError) -> Thinning {
@@ -263,9 +263,7 @@ extension RecordRemoval {
         }
     }
 
-    /// Deletes the rows between those that remain.
-    ///
-    /// - Returns: The number of deleted rows.
+    /// Deletes the rows that do not remain. Returns their number.
     private func deleteRecords(_ rows: ClosedRange<RowID>, _ thinning: Thinning) throws(SQLiteError) -> Int64 {
         let kept = Set(thinning.remainingRows[thinning.passed...].prefix { $0 <= rows.upperBound })
         return try blocks.remove(rows, keeping: kept)

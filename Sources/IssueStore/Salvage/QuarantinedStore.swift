@@ -23,10 +23,10 @@ package final class QuarantinedStore {
     private var decoder: RecordDecoder
     /// The row ranges that have not been read yet, the lowest last. All rows are above 0.
     private var waiting: [ClosedRange<RowID>] = []
-    /// The newest row that is mentioned anywhere.
+    /// The newest row that any readable table mentions.
     private let known: RowID
-    /// How many more lookups may fail. The size of the file limits how many rows it can contain, whatever its numbers
-    /// claim.
+    /// The number of lookups that may still fail. It depends on the size of the file, because its numbers are not
+    /// trusted.
     private var failuresLeft: Int64
     /// The number of consecutive steps that reached their deadline without reading anything.
     private var fruitlessSteps = 0
@@ -291,7 +291,7 @@ package final class QuarantinedStore {
         return (try? isPendingByCursors(row)) ?? true
     }
 
-    /// Returns the same from what files of all versions contain: cursors and batches without a response.
+    /// Returns the same from data that files of all versions contain: cursors and batches without a response.
     private func isPendingByCursors(_ row: RowID) throws -> Bool {
         try reader.connection.withStatement(
             """

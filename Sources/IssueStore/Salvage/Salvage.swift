@@ -23,7 +23,7 @@ extension StoreReader {
             known.learn(series, as: cells.series)
         } else {
             losses.insert(.series)
-            if case .parts(let parts) = cells.message { cells.message = .whole(Self.words(of: parts)) }
+            if case .parts(let parts) = cells.message { cells.message = .whole(Self.message(ofParts: parts)) }
         }
         let process = salvageProcess(cells.process)
         let sender = sender(of: process, series: cells.series)
@@ -38,9 +38,9 @@ extension StoreReader {
     }
 
     /// Returns the variable parts of a message whose template is lost.
-    private static func words(of parts: [UInt8]) -> String {
-        let words = parts.split(separator: 0x1F).map { String(decoding: $0, as: UTF8.self) }
-        return words.isEmpty ? "(message lost)" : words.joined(separator: " … ")
+    private static func message(ofParts parts: [UInt8]) -> String {
+        let texts = parts.split(separator: 0x1F).map { String(decoding: $0, as: UTF8.self) }
+        return texts.isEmpty ? "(message lost)" : texts.joined(separator: " … ")
     }
 
     private func salvageSeries(_ id: SeriesID) -> SeriesRowCache? {

@@ -39,7 +39,7 @@ extension Schema {
             GROUP BY groups.id
             ORDER BY max(t.last_at) DESC;
 
-        -- The newest first: ask with a LIMIT.
+        -- Newest first; use it with a LIMIT.
         CREATE VIEW recent AS
             SELECT records.id,
                    strftime('%Y-%m-%dT%H:%M:%fZ', records.received_at / 1000.0, 'unixepoch') AS received_at,
@@ -81,7 +81,7 @@ extension Schema {
             JOIN fates ON fates.fate = ledger.fate
             LEFT JOIN destinations ON destinations.id = ledger.destination;
 
-        -- Must return no row: an account whose records have not exactly one fate each, or a sum below nothing.
+        -- Must be empty. Lists accounts whose records do not have exactly one fate each, or whose sums are negative.
         CREATE VIEW ledger_check AS
             SELECT destination, account,
                    sum(CASE WHEN fate = 7 THEN records ELSE 0 END) AS received,

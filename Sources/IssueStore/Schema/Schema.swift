@@ -6,7 +6,7 @@ package import SQLiteKit
 /// A migration is never changed after its release; a later change is a new migration. `Documentation/Storage.md`
 /// describes the tables.
 package enum Schema {
-    /// `issd`, by which `file` and other programs can recognize the database.
+    /// `issd`, by which `file` and other programs recognize the database.
     package static let applicationID: Int32 = 0x6973_7364
 
     /// Versions up to 8 stored each record in a row of its own. Files of these versions are moved aside, and can be
@@ -84,20 +84,20 @@ package enum Schema {
 extension Schema {
     /// The records, the catalog that they refer to, and the index of closed ranges.
     static let log: StaticString = """
-        -- Whose ids they are: from this row on, ids carry this store's code.
+        -- The store code of all ids from first_id on.
         CREATE TABLE stores (
             first_id INTEGER PRIMARY KEY,
             code INTEGER NOT NULL,
             since INTEGER NOT NULL
         ) STRICT;
 
-        -- Log time = received_at + offset, from this row on; a row for each start and each jump of the wall clock.
+        -- Log time = received_at + offset from first_id on. One row per start and per jump of the wall clock.
         CREATE TABLE clock (
             first_id INTEGER PRIMARY KEY,
             offset INTEGER NOT NULL
         ) STRICT;
 
-        -- A user's application, as it calls itself: whose limits and whose sums.
+        -- A user and the name of their application. Limits and the ledger belong to accounts.
         CREATE TABLE accounts (
             id INTEGER PRIMARY KEY,
             uid INTEGER NOT NULL,
@@ -137,7 +137,7 @@ extension Schema {
         CREATE INDEX groups_by_key ON groups (key);
         CREATE INDEX groups_by_mute ON groups (muted_until) WHERE muted_until IS NOT NULL;
 
-        -- What the kernel says of a sender that seldom varies.
+        -- The attributes of a sender that seldom vary, as reported by the kernel.
         CREATE TABLE senders (
             id INTEGER PRIMARY KEY,
             uid INTEGER NOT NULL,
@@ -147,7 +147,7 @@ extension Schema {
             UNIQUE (uid, command, executable, unit)
         ) STRICT;
 
-        -- All that seldom varies in a record, stored once. `key` is the same in the form in which it is compared.
+        -- The attributes of records that seldom vary, stored once. `key` is their encoding, used to compare them.
         CREATE TABLE series (
             id INTEGER PRIMARY KEY,
             "group" INTEGER NOT NULL REFERENCES groups,
@@ -178,7 +178,7 @@ extension Schema {
         CREATE INDEX series_by_hash ON series (hash);
         CREATE INDEX series_by_group ON series ("group");
 
-        -- One for each connection that reported.
+        -- One row per connection that reported.
         CREATE TABLE processes (
             id INTEGER PRIMARY KEY,
             sender INTEGER NOT NULL REFERENCES senders,
@@ -187,8 +187,8 @@ extension Schema {
             started INTEGER NOT NULL
         ) STRICT;
 
-        -- The log: records with consecutive ids, compressed. Storage.md describes the body. first_id and last_id are the
-        -- lowest and the highest id that the block may hold, whatever was removed from it. No block has records of two
+        -- The record log: consecutive records, compressed. Storage.md describes the body. first_id and last_id are the
+        -- lowest and highest id that the block may hold, even if records were removed. No block has records of two
         -- ranges.
         CREATE TABLE blocks (
             first_id INTEGER PRIMARY KEY,
@@ -198,7 +198,7 @@ extension Schema {
             body BLOB NOT NULL
         ) STRICT;
 
-        -- A producer's mark, and the calls whose receipts it may ask for again.
+        -- Producer marks, and the calls whose receipts a producer may request again.
         CREATE TABLE producers (
             uid INTEGER NOT NULL,
             producer BLOB NOT NULL,
@@ -208,7 +208,7 @@ extension Schema {
         ) STRICT, WITHOUT ROWID;
         CREATE INDEX producers_by_use ON producers (used_at);
 
-        -- Ranges of ids that are closed; what lies above the last is the open one.
+        -- Closed ranges of ids. Ids above the last one belong to the open range.
         CREATE TABLE ranges (
             id INTEGER PRIMARY KEY,
             first_id INTEGER NOT NULL,
@@ -269,7 +269,7 @@ extension Schema {
             state TEXT NOT NULL DEFAULT '{}'
         ) STRICT;
 
-        -- Levels of the limiter's buckets, running totals and the like, as of the cursor.
+        -- The state of the limiter as of the cursor: buckets, groups, windows and sequence numbers.
         CREATE TABLE limits (
             destination INTEGER NOT NULL,
             kind INTEGER NOT NULL,
@@ -278,9 +278,9 @@ extension Schema {
             PRIMARY KEY (destination, kind, key)
         ) STRICT, WITHOUT ROWID;
 
-        -- A span of the log that was walked, and what was sent of it; written before the request, answered after it.
-        -- `sent`, `withheld` and `dead` are lists of ids in the form of posting lists, against first_id. Kind 0 walks
-        -- the log; kind 1 carries summaries alone and spans nothing.
+        -- A scanned span of the record log and the records sent from it. Written before the request, updated after the
+        -- response. `sent`, `withheld` and `dead` are posting lists relative to first_id. Kind 0 is a scan; kind 1 has
+        -- only summaries and no span.
         CREATE TABLE batches (
             id INTEGER PRIMARY KEY,
             destination INTEGER NOT NULL,
@@ -300,13 +300,13 @@ extension Schema {
         CREATE INDEX batches_by_span ON batches (destination, last_id) WHERE kind = 0;
         CREATE INDEX batches_unanswered ON batches (destination, id) WHERE state = 0;
 
-        -- Records that must not wait for a batch to fill: critical ones, and the first of a group.
+        -- Priority records: critical ones, and the first of each group.
         CREATE TABLE express (
             record INTEGER PRIMARY KEY,
             reason INTEGER NOT NULL
         ) STRICT;
 
-        -- What was held back and counted. `line` is what is sent, byte for byte, once the window is closed.
+        -- Summaries of suppressed records. `line` is sent byte for byte.
         CREATE TABLE summaries (
             id INTEGER PRIMARY KEY,
             destination INTEGER NOT NULL,
@@ -337,8 +337,8 @@ extension Schema {
         ) STRICT;
         CREATE INDEX dead_letters_by_record ON dead_letters (record);
 
-        -- Records that go ahead of the backlog, or once more. `batch` is the one that carries them, or carried them last;
-        -- 0 while they wait for one. They are looked at before the span that holds the record.
+        -- Records sent outside the scan: priority and requeued ones. `batch` is the last one that contains the record, or
+        -- 0 while it waits. It takes precedence over the batch whose span contains the record.
         CREATE TABLE singles (
             destination INTEGER NOT NULL,
             record INTEGER NOT NULL,
@@ -347,7 +347,7 @@ extension Schema {
         ) STRICT, WITHOUT ROWID;
         CREATE INDEX singles_waiting ON singles (destination, record) WHERE batch = 0;
 
-        -- What a summary counted: of one group and for one reason, the records that were held back in a stretch.
+        -- The rows that a summary counts: suppressed records of one group, for one reason.
         CREATE TABLE summary_windows (
             destination INTEGER NOT NULL,
             "group" INTEGER NOT NULL,
@@ -359,7 +359,7 @@ extension Schema {
         ) STRICT, WITHOUT ROWID;
         CREATE INDEX summary_windows_by_summary ON summary_windows (summary);
 
-        -- The type that a destination has fixed for a field by its first value.
+        -- The type that a destination has fixed for a field when it received the first value.
         CREATE TABLE field_types (
             destination INTEGER NOT NULL,
             path TEXT NOT NULL,
@@ -367,7 +367,7 @@ extension Schema {
             PRIMARY KEY (destination, path)
         ) STRICT, WITHOUT ROWID;
 
-        -- The conservation law. Destination 0 is the host itself; fate 7 is "received".
+        -- The number of records per fate. Destination 0 is the host itself; fate 7 is "received".
         CREATE TABLE ledger (
             destination INTEGER NOT NULL,
             account INTEGER NOT NULL,
@@ -380,9 +380,9 @@ extension Schema {
 }
 
 extension Schema {
-    /// What decides about removal, and which records are muted or copied.
+    /// Tables for retention, mutes and copies.
     static let retention: StaticString = """
-        -- What a user's records take in a closed range: their texts, and the rows beside them, about.
+        -- The approximate bytes that a user's records take in a closed range.
         CREATE TABLE shares (
             range INTEGER NOT NULL,
             uid INTEGER NOT NULL,
@@ -390,13 +390,13 @@ extension Schema {
             PRIMARY KEY (range, uid)
         ) STRICT, WITHOUT ROWID;
 
-        -- The log time of a range's last record: what has not come since then is old by it, whatever the wall clock said.
+        -- The log time of a range's last record. Retention uses it instead of wall-clock times.
         CREATE TABLE ages (
             range INTEGER PRIMARY KEY,
             at INTEGER NOT NULL
         ) STRICT;
 
-        -- From which row to which the records of a group are told to nobody; without an end it is muted still.
+        -- The rows of a group that are muted. Without last_id, the group is still muted.
         CREATE TABLE mutes (
             "group" INTEGER NOT NULL,
             first_id INTEGER NOT NULL,
@@ -404,14 +404,14 @@ extension Schema {
             PRIMARY KEY ("group", first_id)
         ) STRICT, WITHOUT ROWID;
 
-        -- When this file was made as a copy; a store that is in use has no row here.
+        -- The time at which this file was made as a copy. Empty in a store that is in use.
         CREATE TABLE copies (
             at INTEGER PRIMARY KEY
         ) STRICT;
         """
 }
 
-// The conformances are here because IssueCore knows no database, and SQLiteKit knows none of these tables.
+// IssueCore does not depend on SQLiteKit, and SQLiteKit does not know these types.
 extension AccountID: DatabaseID {}
 extension BatchID: DatabaseID {}
 extension GroupID: DatabaseID {}

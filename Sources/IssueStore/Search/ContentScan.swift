@@ -4,14 +4,14 @@ import SQLiteKit
 
 /// Finds the records of blocks that may match the conditions of a filter on their content.
 ///
-/// The text of a block is searched as a whole, for each word and phrase once. Only what a message has in common with
-/// the others of its series is not part of this text, so each series is examined once, too. What remains must be
-/// compared exactly, see `RecordMatcher`.
+/// The text of a block is searched as a whole, once per word and phrase. It lacks the parts of messages that are in the
+/// template of their series, so each series is examined once, too. The candidates must then be compared exactly, see
+/// `RecordMatcher`.
 struct ContentScan {
-    /// Conditions, one bit each.
+    /// A set of conditions, one bit each.
     private typealias Conditions = UInt32
 
-    /// A condition that one of some terms must occur.
+    /// A condition that at least one of its terms occurs.
     private struct Condition {
         var bit: Conditions
         var terms: [TextTerm]
@@ -21,10 +21,9 @@ struct ContentScan {
 
     private let conditions: [Condition]
     private let all: Conditions
-    /// For each series by its number, the conditions that its template and domain may meet, with `isKnown`, or
-    /// `isLeftOut`.
+    /// For each series id, the conditions that its template and domain may meet, with `isKnown`; or `isLeftOut`.
     private var series: [Conditions] = []
-    /// The series with larger numbers.
+    /// The same for ids that are not below `maxTable`.
     private var moreSeries: [SeriesID: Conditions] = [:]
     private var resolved: [UInt8] = []
 
@@ -33,9 +32,9 @@ struct ContentScan {
     /// The series whose records are searched, or nil for all.
     private let wanted: Set<SeriesID>?
 
-    /// The size of the table `series`. The numbers of series are consecutive unless they were removed.
+    /// The maximum size of `series`. Series ids are consecutive, except for removed series.
     private static let maxTable: Int64 = 1 << 18
-    /// The maximum number of keys of metadata that are searched for. The others are compared exactly only.
+    /// The maximum number of metadata keys to search for. The others are only compared exactly.
     private static let maxKeys = 8
 
     /// Creates a scan.
@@ -164,7 +163,7 @@ struct ContentScan {
     }
 }
 
-/// The ranges of a block's text that belong to its records. Computed when the first one is asked for.
+/// The ranges of a block's text that belong to its records.
 private struct BlockFields {
     struct Field {
         var row: Int
@@ -175,7 +174,7 @@ private struct BlockFields {
     /// The range of all metadata.
     let metadata: Range<Int>
     private let block: RecordBlock
-    /// In ascending order of their places.
+    /// In ascending order; computed on first use.
     private var fields: [Field] = []
 
     init(_ block: RecordBlock, _ count: Int) {

@@ -2,10 +2,10 @@ import IssueCore
 import IssueProtocol
 import SQLiteKit
 
-/// Goes through the records of a query in the order of their ids, to find those that match its filter.
+/// Iterates over the records of a query in the order of their ids, and rules out those that cannot match its filter.
 ///
-/// If the filter has conditions on the content of records, blocks are searched one after the other. If it selects few
-/// records by other means, only the blocks that contain these are.
+/// If the filter has conditions on the content of records, blocks are searched one after the other. If its other
+/// conditions select few records, only the blocks that contain these are searched.
 struct RecordSearch {
     /// `false` if the last row that `next` returned has been examined already and does not match.
     private(set) var isCandidate = true
@@ -29,7 +29,7 @@ struct RecordSearch {
     ///
     /// - Parameters:
     ///   - selection: Selects the series.
-    ///   - query: The filter and the order. The limits are up to the caller.
+    ///   - query: The filter and the order. The caller applies the limits.
     ///   - row: The row after which to start, or nil to start at the beginning.
     init(
         _ selection: SeriesSelection, _ query: StoreReader.RecordQuery, from row: RowID?, on reader: StoreReader
@@ -161,8 +161,8 @@ extension StoreReader {
         return own < all / 64
     }
 
-    /// Returns the ids of the closed ranges that are not entirely outside the requested time, and of the open range, in
-    /// ascending order.
+    /// Returns the ids to search for a period: from the first to the last closed range that overlaps it, and the open
+    /// range.
     func spans(since: IssueTimestamp?, until: IssueTimestamp?) throws -> [ClosedRange<RowID>] {
         let closed = try connection.withStatement(
             "SELECT min(first_id), max(last_id) FROM ranges WHERE last_at >= ?1 AND first_at <= ?2"

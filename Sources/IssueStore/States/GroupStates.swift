@@ -70,7 +70,7 @@ extension StoreReader {
         }
     }
 
-    /// Returns the newest version that a group's application has reported with, as far as the series are still stored.
+    /// Returns the newest version with which a group's application has reported, among the stored series.
     ///
     /// - Throws: The error of the query.
     package func newestVersion(of subject: Subject) throws -> ApplicationVersion {

@@ -87,7 +87,7 @@ extension RecordCommit {
     }
 }
 
-/// The marks of the currently active producers. A cache: the database holds all of them.
+/// A cache of the marks of the active producers.
 struct ProducerTable {
     struct Key: Hashable {
         var uid: UInt32
@@ -112,7 +112,7 @@ struct ProducerTable {
         return mark.received(sequence: sequence, count: count)
     }
 
-    /// Records that the last call passed to `received` is part of the current transaction.
+    /// Adds the last call passed to `received` to the mark of its producer.
     mutating func stored(_ call: ProducerMark.Call) {
         mark.stored(call)
         isChanged = true

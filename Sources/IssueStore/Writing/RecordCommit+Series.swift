@@ -225,7 +225,7 @@ extension RecordCommit {
             original: nil)
     }
 
-    /// Stores in the row itself what its overflow series or overflow sender does not contain.
+    /// Stores in the row the attributes that its overflow series or overflow sender lacks.
     mutating func storeOriginal(
         _ original: SeriesDescription?, _ sender: Sender?, of record: DecodedRecord, _ batch: RecordBatch,
         in row: inout BlockRow
@@ -266,7 +266,7 @@ struct SeriesTable {
         var account: AccountID
         /// `true` unless the state of the group is open. The state then decides how its records are treated.
         fileprivate(set) var isWatched: Bool
-        /// Whether `id` is an overflow series, whose records keep the values of their own series.
+        /// `true` if `id` is an overflow series. Its records store their own attributes.
         var isOverflow = false
         /// The index plus one of the next entry with the same number, or 0.
         fileprivate var next: UInt32 = 0
@@ -291,7 +291,7 @@ struct SeriesTable {
         var group: GroupID?
     }
 
-    /// The state of a number.
+    /// The state of a series number.
     private enum Mark: UInt8 {
         case unknown
         case known
@@ -309,7 +309,7 @@ struct SeriesTable {
     /// The state of each number, in less memory than `first`.
     private var marks: [Mark] = []
     private var overflows: [Overflow: Entry] = [:]
-    /// The time at which a cardinality window ends, after which a series may no longer overflow. Nil if none overflows.
+    /// The end of the earliest cardinality window in which a series overflowed; nil if none did.
     private var overflowEnd: RecordLogInstant?
 
     init() {}

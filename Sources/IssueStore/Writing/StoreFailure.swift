@@ -81,7 +81,7 @@ package enum StoreFailure: Error, SQLiteFailure, Equatable, CustomStringConverti
         switch self {
         case .noSpace: "there is no space left for the database"
         case .damaged(let error): "the database is damaged: \(error.text)"
-        case .foreign(let words), .unusableLocation(let words): words
+        case .foreign(let message), .unusableLocation(let message): message
         case .inUse: "another daemon has the database open"
         case .outdated: "the records have been removed"
         case .tooSlow: "the query took too long"

@@ -173,7 +173,7 @@ package final class StoreWriter {
             return value
         } catch {
             memory.rollBack(to: mark)
-            // Its rows may not be stored.
+            // The buffer may contain rows that were not stored.
             spareRows.clear()
             throw error
         }
