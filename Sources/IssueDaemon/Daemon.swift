@@ -19,7 +19,7 @@ package final class Daemon {
     private var configuration: Configuration { effective.configuration }
     private let corruptionCheck = CorruptionCheck()
     private let storeLock = StoreLock()
-    /// `true` once the service manager was told that the daemon is ready.
+    /// `true` once readiness was reported to the service manager.
     private var isReady = false
     /// The path of the socket. If the socket is inherited, the unit's path.
     private var socketPath = ""

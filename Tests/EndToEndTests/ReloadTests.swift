@@ -24,7 +24,7 @@ struct ReloadTests {
             try daemon.configure("")
             try daemon.reload()
             _ = try client.report("After")
-            #expect(try client.destination().reason == "not configured any more")
+            #expect(try client.destination().reason == "no longer configured")
             try daemon.restart()
             #expect(listener.compare(with: during).isMet)
             #expect(try RawClient(path: daemon.socket).show(before[0]).fates.isEmpty)

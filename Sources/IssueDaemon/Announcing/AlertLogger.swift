@@ -95,7 +95,7 @@ final class AlertLogger: Sendable {
         while true {
             let due = queue.withLock { $0.limit.suppressedDue }
             let wait = due.map { Clock.monotonic.advanced(by: Self.now.duration(to: $0)) }
-            // An alert may be suppressed meanwhile, whose count is due earlier than the current deadline.
+            // Returns early if the due time changes: an alert that is suppressed meanwhile may be due earlier.
             let batch = queue.wait(deadline: wait.map { Clock.kernel($0) }) { queue -> AlertBatch?? in
                 if let batch = queue.take(at: Self.now) { return .some(batch) }
                 return queue.limit.suppressedDue == due ? nil : .some(nil)
@@ -104,7 +104,7 @@ final class AlertLogger: Sendable {
         }
     }
 
-    /// Returns the events to log for a record. It can have none: if a commit failed, another record may have got its
+    /// Returns the events to log for a record. There may be none: after a failed commit, another record may have its
     /// id.
     private func events(of row: RecordRow, _ reader: StoreReader) -> [LogEvent] {
         var events: [LogEvent] = []

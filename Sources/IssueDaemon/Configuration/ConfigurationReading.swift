@@ -88,8 +88,8 @@ extension EffectiveConfiguration {
             ? lastValid : LastValidConfiguration(source: source, surroundings: surroundings).read(besides: path)
         self.init(reading, lastValid: lastValid, running: running)
         guard suspendsRetention else { return }
-        // The database may still grow by what an empty one may hold, so that an error that is never fixed does not fill
-        // the disk.
+        // The database may grow by the default of `MaxSize=`, so that an error that is never fixed does not fill the
+        // disk.
         let store = configuration.store
         let size = (try? FileSystem.status(of: store.path).size) ?? 0
         configuration.store.retention.maxSize = max(store.retention.maxSize, size + StoreSettings().retention.maxSize)
@@ -124,8 +124,8 @@ extension EffectiveConfiguration {
     /// The maximum number of errors that are shown individually.
     package static let maxShownProblems = 10
 
-    /// The errors for `status`. Those of a credential are left out: they show with their destination, and vanish as
-    /// soon as the credential is there.
+    /// The errors for `status`, without those of credentials: these are shown with their destination, and disappear
+    /// once the credential is there.
     package var faults: [String] {
         let lasting = problems.filter { !$0.scope.isCredential }
         var faults = lasting.prefix(Self.maxShownProblems).map { "configuration error (\(explanation)): \($0)" }

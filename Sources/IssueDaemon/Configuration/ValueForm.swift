@@ -387,7 +387,7 @@ package enum SizeText {
         return number.times(1 << unit.shift)
     }
 
-    /// Returns the shortest text for a number of bytes without a fraction.
+    /// Returns a number of bytes in the largest unit that needs no fraction.
     package static func text(_ bytes: Int64) -> String {
         for unit in units where bytes != 0 && bytes % (1 << unit.shift) == 0 {
             return "\(bytes >> unit.shift)\(unit.name)"

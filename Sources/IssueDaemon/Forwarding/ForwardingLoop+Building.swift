@@ -10,7 +10,7 @@ extension ForwardingLoop where Destination: ~Copyable {
         cursor = max(cursor, try reader.destination(service.destination.id)?.cursor ?? cursor)
     }
 
-    /// Returns the counts of records behind the cursor.
+    /// Returns the counts of records after the cursor.
     func pending() throws -> PendingCounts {
         try advancePastRetention()
         let backlog = try reader.backlog(of: service.destination.id, after: cursor, priority: priority)
@@ -35,7 +35,7 @@ extension ForwardingLoop where Destination: ~Copyable {
         return try buildAhead(limit) ?? store(try scan(limit))
     }
 
-    /// Builds a batch from the records behind the cursor, with summaries first.
+    /// Builds a batch from the records after the cursor, with summaries first.
     func scan(_ limit: BatchLimit) throws -> OutboxScan {
         var scan = OutboxScan(NewBatch(destination: service.destination.id, at: Clock.wall), limit, shipper.prepare())
         for id in try reader.unsentSummaries(of: service.destination.id, limit: min(limit.records, Self.maxSummaries)) {
@@ -162,8 +162,8 @@ extension ForwardingLoop where Destination: ~Copyable {
 
 /// Batches that are built before the record log is scanned further.
 extension ForwardingLoop where Destination: ~Copyable {
-    /// The number of priority records that are put into users' round-robin order at once, and the maximum number of
-    /// such portions per batch.
+    /// The number of priority records that are put into round-robin order at once, and the maximum number of such
+    /// portions per batch.
     private static var priorityPortion: Int { 4096 }
     private static var maxPriorityPortions: Int { 64 }
 
@@ -330,7 +330,7 @@ struct BatchLines {
     /// The indices of the lines that can't be sent again because their records were removed.
     var left: Set<Int> { Set((all ?? []).indices.filter { all?[$0] == nil }) }
 
-    /// Removes all other lines. The individual lines must have been built.
+    /// Keeps only these lines. The individual lines must have been built.
     mutating func keep(_ left: LineSet) {
         all = all.map { all in all.indices.filter { left.contains($0) }.map { all[$0] } }
         count = all?.count ?? 0

@@ -13,7 +13,7 @@ extension ForwardingLoop where Destination: ~Copyable {
         var position = ScanCursor(row: cursor, due: admission.nextSummaryDue)
         while !scan.isFull, scan.scannedCount < Self.maxScanned {
             guard try scanPage(&position, &scan) else { break }
-            // The writer waits for this snapshot. What has been scanned so far is a batch, too.
+            // The writer waits for this snapshot, so the rows scanned so far become a batch.
             if service.writer.snapshots.isClosed { break }
         }
         count(position.runs.end(), &scan)
@@ -239,7 +239,7 @@ struct SuppressedRuns {
         if let run, run.endsWithAdmission { shared.append(number) }
     }
 
-    /// Returns the runs of a group, or of all groups, that contain records. They continue empty.
+    /// Returns the runs of a group, or of all groups, that contain records. The runs continue without these records.
     mutating func end(ofGroup group: GroupID? = nil) -> [SuppressedRun] {
         let numbers = group.map { series[$0] ?? [] } ?? Array(entries.indices)
         var ended: [SuppressedRun] = []

@@ -52,8 +52,8 @@ extension ForwardingLoop where Destination: ~Copyable {
         state.batchAttempts = 0
     }
 
-    /// Stores that lines may arrive, before a request that is the first to contain them. The daemon may crash during
-    /// the request.
+    /// Before the first request with these lines, stores that they may have arrived. The daemon may crash during the
+    /// request.
     private func markUnacknowledged(_ shipment: Forwarding.Shipment) throws {
         guard let known = state.unacknowledged[shipment.batch], !known.contains(shipment.range) else { return }
         // A single line is a probe of a bisection. Other requests are followed by more, so only the first one is worth
@@ -137,7 +137,7 @@ extension ForwardingLoop where Destination: ~Copyable {
     private func settle(
         _ outcome: BatchOutcome, _ answer: DeliveryResult, at now: MonotonicInstant
     ) throws -> Forwarding.NextAction {
-        let none = try book(outcome, answer.summary.text, at: now)
+        let rest = try book(outcome, answer.summary.text, at: now)
         if outcome.left.isEmpty {
             service.log.info(
                 .destinationBatchFinished,
@@ -147,9 +147,9 @@ extension ForwardingLoop where Destination: ~Copyable {
                 ])
         }
         let isPriority = current?.batch.kind == .priority
-        if let none {
+        if let rest {
             current?.lines.keep(outcome.left)
-            current?.batch = none
+            current?.batch = rest
         } else {
             current = nil
         }
@@ -193,9 +193,9 @@ extension ForwardingLoop where Destination: ~Copyable {
             deadLines: dead, left: left, at: Clock.wall, state: state)
         settlement.unacknowledgedOfRest = unacknowledged[batch.id]?.counted(among: outcome.left) ?? LineSet()
         let (stored, id) = (settlement, service.destination.id)
-        let none = try service.writer.perform { try $0.settle(stored, destination: id) }
-        if let none { state.unacknowledged[none.id] = settlement.unacknowledgedOfRest }
-        return none
+        let rest = try service.writer.perform { try $0.settle(stored, destination: id) }
+        if let rest { state.unacknowledged[rest.id] = settlement.unacknowledgedOfRest }
+        return rest
     }
 
     private func count(_ bytes: Int, for users: [UInt32: Int]) {

@@ -56,7 +56,7 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
     }
 
     func run() throws {
-        // Also if it throws, since nothing else would end the wait for them.
+        // Also after an error, because nothing else completes them.
         defer { for flush in flushes { flush.completed() } }
         try perform(try begin())
         publishStatus()
@@ -139,7 +139,7 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
         try saveState()
     }
 
-    /// Performs an action, and the actions that follow. A loop does not need stack for each of them.
+    /// Performs an action, and the actions that follow from it.
     func perform(_ first: Forwarding.NextAction) throws {
         var next = first
         while true {

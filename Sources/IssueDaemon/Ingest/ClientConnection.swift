@@ -42,7 +42,7 @@ final class ClientConnection {
 
     var state: ConnectionState {
         get { intake.state }
-        // Changes the state where it is, instead of a copy.
+        // Changes the state in place.
         _modify { yield &intake.state }
     }
 }
@@ -96,7 +96,7 @@ struct SocketUsers {
     ///
     /// - Parameters:
     ///   - reports: The number of its reports that are still being stored.
-    ///   - bytes: The bytes that these reports count.
+    ///   - bytes: The bytes that these reports count against the user's limits.
     mutating func closed(_ connection: UInt64, of user: SocketUser, reports: Int, bytes: Int) {
         markCapacityFreed(user)
         if reports > 0 { orphans[connection] = Orphan(user: user, bytes: bytes, reports: reports) }
@@ -105,7 +105,7 @@ struct SocketUsers {
 
     /// Handles the answer to a report of a closed connection.
     ///
-    /// - Returns: The bytes that its reports no longer count.
+    /// - Returns: The bytes that are released; 0 while other reports of the connection are unanswered.
     mutating func answeredOrphan(_ connection: UInt64) -> Int {
         guard var orphan = orphans[connection] else { return 0 }
         orphan.reports -= 1

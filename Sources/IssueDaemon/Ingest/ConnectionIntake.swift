@@ -62,7 +62,7 @@ struct ConnectionIntake {
     ///
     /// - Parameters:
     ///   - reader: Passed by reference, because each access through the loop would be costly.
-    ///   - room: Reports begin until they count more bytes than this.
+    ///   - room: The number of bytes of begun reports after which no other report begins.
     ///   - maxQueryBytes: The maximum size of a message other than a report.
     ///   - counts: Receives what has changed.
     mutating func readCalls(
@@ -70,7 +70,7 @@ struct ConnectionIntake {
     ) -> Stop {
         let mayReport = state.mayReport
         var isHeld = state.held != nil
-        // The state is told once for all of these reports.
+        // The state is updated once for all of these reports.
         var begun = 0
         defer { if begun > 0 { state.reportsBegan(begun) } }
         do throws(CollectorError) {
@@ -226,7 +226,7 @@ struct ConnectionIntake {
     }
 
     /// Handles the incomplete message that is left after all complete ones were read. Only a report may become larger
-    /// than `maxQuestionBytes`.
+    /// than `maxQueryBytes`.
     ///
     /// - Returns: The error with which the connection must end; nil if there is none.
     mutating func keepPartialMessage(maxQueryBytes: Int, at now: @autoclosure () -> MonotonicInstant)

@@ -213,7 +213,7 @@ struct NumberingReader {
     private var before = ByteBuffer()
     private var producer: ProducerID?
 
-    /// Longer ones are parsed each time.
+    /// The maximum size of these bytes. Longer ones are parsed each time.
     private static let maxBytes = 96
 
     /// Advances past the bytes up to the sequence number and returns the producer, if these bytes are the same as in

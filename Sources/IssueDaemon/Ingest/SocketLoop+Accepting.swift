@@ -208,7 +208,7 @@ struct DescriptorReserve {
     }
 
     private var spares: [Spare] = []
-    /// Reading the facts of a process takes a pidfd, its folder in `/proc` and a file in that.
+    /// Reading the metadata of a process needs a pidfd, its folder in `/proc` and a file in that folder.
     private static let count = 3
 
     /// Makes the reserve complete, with copies of another descriptor.

@@ -119,7 +119,7 @@ extension SocketLoop {
         }
     }
 
-    /// Returns the bytes that must drop before a connection resumes. A held message is no reason to wait.
+    /// Returns the bytes that must drop before a connection resumes. A held message must not wait for itself.
     private static func bytesWaitedFor(_ connection: ClientConnection) -> Int {
         connection.state.held == nil ? connection.bytes.underWay : connection.bytes.inFlight
     }

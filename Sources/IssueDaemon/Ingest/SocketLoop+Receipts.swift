@@ -35,13 +35,13 @@ struct ReceiptWriter {
     private static let next = Array(#""},"#.utf8)
     private static let end = Array("]}}\0".utf8)
 
-    /// The block of rows, whose ids differ only in the last digit, and the store of the last receipts.
+    /// The store and the block of rows of the last receipts. Ids of one block differ only in the last digit.
     private var block: (store: UInt64, number: Int64)?
-    /// The common parts of such receipts, up to the last digit: the start of a reply with its first receipt, and of any
-    /// further receipt.
+    /// The text before the last digit of an id in that block: in the first receipt of a reply, and in any other
+    /// receipt.
     private var replyStart = ByteBuffer()
     private var idStart = ByteBuffer()
-    /// The length of the part of both that depends only on the store.
+    /// The lengths of the parts of both that depend only on the store.
     private var storeEnds = (reply: 0, id: 0)
     private let digits: [UInt8]
     private let lastEnd = ByteBuffer(Array("\"}]}}\0".utf8))

@@ -106,7 +106,7 @@ final class SocketService: Sendable {
     }
 }
 
-/// One more destination has completed a flush.
+/// The completion of a flush by one destination.
 struct FlushCompletion: Sendable {
     let connection: UInt64
     /// The query that asked for the flush. It may have reached its timeout before.

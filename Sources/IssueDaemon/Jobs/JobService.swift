@@ -233,8 +233,7 @@ struct JobRun {
         guard !service.isStopping(job) else { throw Stopped() }
     }
 
-    /// Throws if a copy of the database would leave less than `KeepFree=` free. Records would be removed to make room
-    /// for the copy.
+    /// Throws if a copy of the database would leave less than `KeepFree=` free. Retention would then remove records.
     func requireSpace(for bytes: Int64) throws {
         let keepFree = try writer.perform { $0.retention.keepFree }
         let free = Int64(clamping: try FileSystem.freeBytes(at: folder))

@@ -30,7 +30,7 @@ struct PurgeJob {
             }
             return PurgeReply(count: count, unreachable: try unreachable(Erasure(), reader, run))
         }
-        // Records are erased from closed ranges, for which it is recorded that their ids were used.
+        // Only records in closed ranges can be erased: a closed range stores which ids were assigned.
         try run.writer.perform { try $0.closeOpenRange() }
         var erasure = Erasure()
         let writer = run.writer

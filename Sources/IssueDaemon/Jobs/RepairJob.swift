@@ -55,7 +55,7 @@ struct RepairJob {
         )
         guard !store.hasGivenUp, isReadable || reply.unreadable == before.unreadable else {
             reply.hopeless.append(name)
-            let end = store.hasGivenUp ? "reading it came to no end" : "all was tried"
+            let end = store.hasGivenUp ? "reading it did not end" : "everything was tried"
             return run.log.warning(
                 .repairNoRecords, ["file": path, "records": records, "unreadable": unreadable, "ended": end])
         }
@@ -174,7 +174,7 @@ struct SchemaPages {
     /// - Parameters:
     ///   - path: The path of the database.
     ///   - copy: The path of the copy.
-    ///   - goOn: Called between two steps. Throws if copying must end.
+    ///   - checkCancellation: Called between two steps. Throws if copying must end.
     func copy(_ path: String, to copy: String, checkCancellation: () throws -> Void) throws {
         try FileSystem.copy(path, to: copy, checkCancellation: checkCancellation)
         var beginning = try Self.beginning(of: copy, atMost: pageBytes * (pages.map(\.number).max() ?? 1))

@@ -160,10 +160,10 @@ final class StatusRegistry: Sendable {
         return names.sorted().compactMap { name in
             if name.hasSuffix("-shm") { return nil }
             guard name.hasSuffix("-wal") else {
-                return "a database that could not be used was set aside, see issuectl repair: \(folder)/\(name)"
+                return "a database that could not be used was set aside; see issuectl repair: \(folder)/\(name)"
             }
             return names.contains(String(name.dropLast("-wal".count)))
-                ? nil : "the log of a database that is gone was set aside, move it away: \(folder)/\(name)"
+                ? nil : "the WAL of a missing database was set aside; move it away: \(folder)/\(name)"
         }
     }
 
@@ -192,7 +192,7 @@ final class StatusRegistry: Sendable {
         var status = DestinationStatus(
             name: figures.name, kind: figures.kind, ledger: figures.ledger, oldestPending: figures.oldestPending)
         guard let forwarder = state.forwarders.first(where: { $0.name == figures.name }) else {
-            status.reason = "not configured any more"
+            status.reason = "no longer configured"
             return status
         }
         status.state = forwarder.view.state

@@ -3,8 +3,9 @@ import UnixIO
 
 /// The folder of the database, and the existing files with the database's names.
 ///
-/// A user who can write to that folder can make the daemon open, create or rename another file. So no other user may,
-/// and for a daemon that runs as root this applies to each folder above it too, since root can overwrite anything.
+/// A user who can write to that folder can make the daemon open, create or rename another file, so no other user may
+/// write to it. For a daemon that runs as root, this also applies to each folder above it, because root can overwrite
+/// anything.
 struct StoreLocation {
     let path: String
     private let userID: UInt32

@@ -186,7 +186,7 @@ final class CorruptionCheck: Sendable {
     }
 
     /// When damage that was not caused by the disk was last ignored.
-    private let lastForgivenAt = Mutex<KernelInstant?>(nil)
+    private let lastIgnoredAt = Mutex<KernelInstant?>(nil)
     /// How long a check may take. Reports wait meanwhile, and so does the watchdog.
     private let timeout: Duration
 
@@ -201,21 +201,21 @@ final class CorruptionCheck: Sendable {
     }
 
     func verdict(on damage: StoreFailure, at path: String) -> CheckResult {
-        let last = lastForgivenAt.withLock { $0 }
+        let last = lastIgnoredAt.withLock { $0 }
         if !damage.isUnreadable, let last, last.advanced(by: Self.memory) > MonotonicClock.now { return .confirmed }
         for attempt in 1...Self.attempts {
             switch look(at: path) {
-            case .whole: return forgive(damage, .healthy)
+            case .whole: return ignore(damage, .healthy)
             // The pages that were read stay in the page cache, so the next check gets further.
-            case .inconclusive: return forgive(damage, .inconclusive)
+            case .inconclusive: return ignore(damage, .inconclusive)
             case .damaged: if attempt < Self.attempts { Clock.sleep(for: Self.pause) }
             }
         }
         return .confirmed
     }
 
-    private func forgive(_ damage: StoreFailure, _ verdict: CheckResult) -> CheckResult {
-        if !damage.isUnreadable { lastForgivenAt.withLock { $0 = MonotonicClock.now } }
+    private func ignore(_ damage: StoreFailure, _ verdict: CheckResult) -> CheckResult {
+        if !damage.isUnreadable { lastIgnoredAt.withLock { $0 = MonotonicClock.now } }
         return verdict
     }
 

@@ -40,8 +40,8 @@ struct StatusRegistryTests {
         let path = folder.appending(path: "issues.db").path
         #expect(
             faults(of: StatusRegistry(path: path)) == [
-                "a database that could not be used was set aside, see issuectl repair: \(path).damaged-A",
-                "the log of a database that is gone was set aside, move it away: \(path).damaged-B-wal",
+                "a database that could not be used was set aside; see issuectl repair: \(path).damaged-A",
+                "the WAL of a missing database was set aside; move it away: \(path).damaged-B-wal",
             ])
     }
 }
