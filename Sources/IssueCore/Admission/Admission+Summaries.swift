@@ -201,9 +201,7 @@ package struct SummaryDraft: Equatable, Sendable {
     package var reason: SuppressionReason
     package var windowStart: RecordLogInstant
     package var windowEnd: RecordLogInstant
-    /// The number of suppressed records.
     package var suppressedCount: Int64
-    /// The number of occurrences of the suppressed records.
     package var suppressedOccurrences: Int64
     /// The number of records sent in the same time.
     package var forwardedCount: Int64
@@ -294,9 +292,7 @@ package struct WindowRow: Equatable, Sendable {
     package var due: RecordLogInstant
     /// The length of the window. The next one is twice as long, up to a limit.
     package var interval: Duration
-    /// The number of suppressed records.
     package var suppressedCount: Int64 = 0
-    /// The number of occurrences of the suppressed records.
     package var suppressedOccurrences: Int64 = 0
     /// The number of records sent in the same time.
     package var forwardedCount: Int64 = 0
@@ -329,8 +325,6 @@ package struct WindowRow: Equatable, Sendable {
         lastSeen = start
     }
 
-    /// Returns `true` if records were suppressed in the second half of the window, so the suppression is probably not
-    /// over.
     func isStillSuppressing(at end: RecordLogInstant) -> Bool {
         start.duration(to: lastSeen) * 2 >= start.duration(to: max(end, lastSeen))
     }

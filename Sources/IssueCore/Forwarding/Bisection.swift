@@ -106,7 +106,7 @@ package struct Bisection: Equatable, Sendable {
         let invalidLines = Set(answer.invalidLines.filter { (0..<length).contains($0) })
         if !invalidLines.isEmpty, invalidLines.count == length - successful {
             // The known rules explain the response exactly.
-            bury(part, invalidLines)
+            markDead(part, invalidLines)
         } else if length == 1 {
             dead.append(.init(line: part.range.lowerBound, reason: .refused))
         } else {
@@ -181,7 +181,7 @@ package struct Bisection: Equatable, Sendable {
         return afterRefusal()
     }
 
-    private mutating func bury(_ part: Part, _ invalidLines: Set<Int>) {
+    private mutating func markDead(_ part: Part, _ invalidLines: Set<Int>) {
         var begin = part.range.lowerBound
         for line in invalidLines.sorted().map({ part.range.lowerBound + $0 }) {
             if begin < line { delivered.append(begin..<line) }

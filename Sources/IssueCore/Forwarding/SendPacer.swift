@@ -226,8 +226,8 @@ package struct DailyBudget: Equatable, Sendable {
     /// Returns the budget of the day of `now`. Nothing is used if that is another day.
     package func today(at now: IssueTimestamp) -> DailyBudget {
         let today = Self.day(of: now)
-        // A day that differs in either direction: a clock that was once a year ahead must not block the destination for
-        // a year.
+        // Any other day counts, even an earlier one: a clock that was once a year ahead must not block the destination
+        // for a year.
         return today == day ? self : DailyBudget(limit: limit, day: today)
     }
 

@@ -237,7 +237,7 @@ package struct SipHash: Sendable {
         let kept = pendingCount
         pending |= number << bits
         compress()
-        // Of a shift by all 64 bits nothing is left.
+        // A shift by all 64 bits leaves 0.
         pending = number >> (64 - bits)
         pendingCount = kept
         count &+= 8

@@ -12,9 +12,9 @@ struct ObjectCache: Sendable {
         var keys: Int
     }
 
-    /// Longer objects are decoded each time.
+    /// The maximum size of a cached object, in bytes. Longer ones are decoded each time.
     static let maxBytes = 256
-    /// Enough for the common objects of a host. Limits the cache to 4 MiB.
+    /// The maximum number of objects: enough for the common objects of a host. Limits the cache to 4 MiB.
     static let maxObjects = 8192
 
     /// The maximum size of a series key noted with its source.

@@ -164,28 +164,16 @@ extension ProducerMark {
         self.calls = calls
     }
 
-    /// Appends a number in groups of seven bits, lowest first, zigzag-encoded so that small negative numbers are short
-    /// too.
+    /// Appends a number as zigzag-encoded LEB128, so that small negative numbers are short too.
     private static func append(_ number: Int64, to bytes: inout [UInt8]) {
-        var rest = UInt64(bitPattern: (number << 1) ^ (number >> 63))
-        while rest >= 0x80 {
-            bytes.append(UInt8(truncatingIfNeeded: rest) | 0x80)
-            rest >>= 7
-        }
-        bytes.append(UInt8(rest))
+        PostingList.append(UInt64(bitPattern: (number << 1) ^ (number >> 63)), to: &bytes)
     }
 
     private static func number(from bytes: inout ArraySlice<UInt8>) -> Int64? {
-        var value: UInt64 = 0
-        var shift: UInt64 = 0
-        while let byte = bytes.popFirst() {
-            // The tenth byte can hold one bit only.
-            guard shift < 63 || (shift == 63 && byte <= 1) else { return nil }
-            value |= UInt64(byte & 0x7F) << shift
-            if byte < 0x80 { return Int64(bitPattern: value >> 1) ^ -Int64(bitPattern: value & 1) }
-            shift += 7
-        }
-        return nil
+        var index = 0
+        guard let value = PostingList.number(in: bytes.span, at: &index) else { return nil }
+        bytes = bytes.dropFirst(index)
+        return Int64(bitPattern: value >> 1) ^ -Int64(bitPattern: value & 1)
     }
 }
 

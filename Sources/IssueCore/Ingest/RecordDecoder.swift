@@ -16,8 +16,8 @@ package struct RecordDecoder: Sendable {
     var series = SeriesKeyCache()
     /// The key of the record's series. Not part of a batch.
     var key = ByteBuffer()
-    /// The short form of a key. It is not part of `key`, which the whole key overwrites: each new series would copy a
-    /// buffer of the size of the longest key so far.
+    /// The short form of a key. It has a buffer of its own: in `key`, each new series would copy a buffer as long as
+    /// the longest key so far.
     var shortKey = ByteBuffer()
     var template = ByteBuffer()
     private var parts = ByteBuffer()
@@ -148,7 +148,7 @@ extension RecordDecoder {
         var container = RecordContainer.record
         // The start of the source or application being read, and the number of keys before it.
         var opened = (start: 0, keys: 0)
-        // The member to blame if reading fails.
+        // The member to name in an error.
         var member: RecordMember?
         do {
             guard try scanner.kind() == .object else {

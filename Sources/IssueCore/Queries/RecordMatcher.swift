@@ -59,7 +59,7 @@ package struct MetadataCondition: Equatable, Sendable {
 
     /// Returns the conditions that entries of a filter form: entries with the same key are alternatives.
     ///
-    /// - Parameter entries: The entries, `KEY=VALUE` each. Others than these are left out.
+    /// - Parameter entries: The entries, `KEY=VALUE` each. Entries of another form are ignored.
     static func conditions(_ entries: [String]) -> [Self] {
         var conditions: [Self] = []
         for entry in entries {

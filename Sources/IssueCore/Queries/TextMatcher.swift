@@ -188,8 +188,7 @@ package struct TextTerm: Equatable, Sendable {
 
     /// Returns the index of the next place at which the term may occur.
     ///
-    /// No occurrence begins before this place, apart from characters of the term that have variants of different
-    /// lengths: up to `maxLead` bytes before it.
+    /// The index is that of a run of the term's characters (see `Anchor`), so the occurrence may begin before it.
     ///
     /// - Parameters:
     ///   - bytes: UTF-8.

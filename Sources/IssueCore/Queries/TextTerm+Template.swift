@@ -26,7 +26,7 @@ extension TextTerm {
             before = next
             start = end + 1
             parts += 1
-            // So that hostile templates cost little.
+            // Limits the cost of hostile templates.
             if parts > 64 { return true }
         }
     }

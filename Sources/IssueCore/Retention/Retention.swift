@@ -250,13 +250,13 @@ package struct GrowthReserve: Equatable, Sendable {
         databaseBytes: Int64, fileBytes: Int64, logBytes: Int64, logGrows: Bool = false, freeBytes: Int64?,
         mayUseReserve: Bool
     ) -> Step {
-        let unansweredSequences = max(0, databaseBytes - fileBytes)
-        guard unansweredSequences > 0 || logGrows, let freeBytes, freeBytes - unansweredSequences < plenty else {
+        let growth = max(0, databaseBytes - fileBytes)
+        guard growth > 0 || logGrows, let freeBytes, freeBytes - growth < plenty else {
             return .commit
         }
-        guard freeBytes - unansweredSequences >= (mayUseReserve ? 0 : max(minFreeBytes, log - logBytes)) else {
+        guard freeBytes - growth >= (mayUseReserve ? 0 : max(minFreeBytes, log - logBytes)) else {
             return .refuse
         }
-        return unansweredSequences > 0 ? .extend : .commit
+        return growth > 0 ? .extend : .commit
     }
 }

@@ -537,7 +537,7 @@ extension ConnectionState {
         case endFlush(QueryStep)
     }
 
-    /// Notes that the query that has just begun needs more than one query.
+    /// Notes that the query that has just begun needs more than one step.
     package mutating func requested(_ request: Request) -> RequestAction {
         guard case .query(let token, .single) = calls else {
             preconditionFailure("A request belongs to a query that has just begun")
@@ -597,7 +597,7 @@ extension ConnectionState {
         case send
         /// Send the reply as the last one, and report ``queryEnded()``.
         case finish
-        /// Refuse the query, because the client is no operator any longer.
+        /// Refuse the query, because the client is no longer an operator.
         case deny
         /// Run the step again instead of sending the reply.
         case run(QueryStep)

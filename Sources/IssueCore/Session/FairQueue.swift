@@ -8,7 +8,7 @@ package struct FairQueue<Item: Sendable>: Sendable {
         var schedule: DeficitRoundRobin<UInt64>
         var lines: [UInt64: Queue<(item: Item, cost: Int)>] = [:]
 
-        /// What the item costs that has its turn.
+        /// The cost of the next item; 0 if there is none.
         mutating func nextCost() -> Int { schedule.next().flatMap { lines[$0]?.first?.cost } ?? 0 }
 
         mutating func take() -> (item: Item, cost: Int)? {

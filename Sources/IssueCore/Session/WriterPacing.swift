@@ -2,7 +2,7 @@
 ///
 /// Large commits are cheapest per record, but every report that arrives during a commit waits for it. While only bulk
 /// senders are active, that latency harms no one. Once a low-volume connection has been seen, commits stay small for
-/// `memory`.
+/// `smallCommitPeriod`.
 package struct CommitSizePolicy: Sendable {
     private let bulk: Int
     private let shared: Int
@@ -16,9 +16,9 @@ package struct CommitSizePolicy: Sendable {
     /// The interval over which a connection's records are counted.
     package static let interval: Duration = .seconds(1)
     /// How long commits stay small after a low-volume connection was seen.
-    package static let memory: Duration = .seconds(60)
+    package static let smallCommitPeriod: Duration = .seconds(60)
     /// A connection with at most this many records per interval is low-volume.
-    private static let little = 1000
+    private static let lowVolumeLimit = 1000
 
     /// - Parameters:
     ///   - bulk: The size of a commit while only bulk senders are active.
@@ -50,28 +50,28 @@ package struct CommitSizePolicy: Sendable {
         // A bulk sender also looks low-volume in the intervals in which it starts and stops, so three consecutive
         // intervals are compared.
         let isShared = last.contains { connection, count in
-            max(count, beforeLast[connection] ?? 0, counts[connection] ?? 0) <= Self.little
+            max(count, beforeLast[connection] ?? 0, counts[connection] ?? 0) <= Self.lowVolumeLimit
         }
-        if isShared { sharedUntil = now.advanced(by: Self.memory) }
+        if isShared { sharedUntil = now.advanced(by: Self.smallCommitPeriod) }
         (beforeLast, last, counts) = (last, counts, [:])
         end = nil
     }
 }
 
-/// The cost of reports for the writer, in records of a usual size whose series was seen lately.
+/// The estimated cost of reports for the writer. The unit is a record of usual size whose series is cached.
 ///
-/// A commit takes reports up to a limit of cost, and users take turns by it. So a commit with many new series takes
-/// fewer records, and other users do not wait much longer for it than for another.
+/// The size of commits and the turns of users are measured in this cost, so a commit with many new series has fewer
+/// records and does not take much longer than others.
 package enum ReportCost {
-    /// The cost of a record whose series was not seen lately: it is looked for, and may have to be inserted.
+    /// The cost of a record whose series is not cached: it is looked up, and may have to be inserted.
     private static let newSeries = 8
-    /// The cost of a record that the guard has put among the rest, which keeps what its series would say.
+    /// The cost of a record in an overflow series, which stores the attributes of its own series.
     private static let overflowed = 4
     private static let typicalBytes = 1024
 
     /// - Parameters:
-    ///   - newSeries: How many of the records have a series that was not seen lately.
-    ///   - overflowed: How many others the guard has put among the rest.
+    ///   - newSeries: The number of records whose series is not cached.
+    ///   - overflowed: The number of other records that belong to an overflow series.
     package static func of(records: Int, bytes: Int, newSeries: Int, overflowed: Int) -> Int {
         let work = records + newSeries * (Self.newSeries - 1) + overflowed * (Self.overflowed - 1)
         return max(1, work, bytes / typicalBytes)

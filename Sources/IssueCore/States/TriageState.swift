@@ -145,7 +145,7 @@ struct Release: Comparable {
     }
 }
 
-/// The version of an application, which has an order as far as possible.
+/// The version of an application. Versions have an order if their form allows it.
 package struct ApplicationVersion: Equatable, Sendable {
     package var name: String?
     package var build: Int64?

@@ -6,10 +6,10 @@ struct GrowthReserveTests {
     private let reserve = GrowthReserve(plenty: 1000, log: 100, minFreeBytes: 0)
 
     private func step(
-        by unansweredSequences: Int64, free: Int64?, log: Int64 = 0, mayUseReserve: Bool = false
+        by growth: Int64, free: Int64?, log: Int64 = 0, mayUseReserve: Bool = false
     ) -> GrowthReserve.Step {
         reserve.committing(
-            databaseBytes: 500 + unansweredSequences, fileBytes: 500, logBytes: log, freeBytes: free,
+            databaseBytes: 500 + growth, fileBytes: 500, logBytes: log, freeBytes: free,
             mayUseReserve: mayUseReserve)
     }
 
