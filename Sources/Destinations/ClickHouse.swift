@@ -48,7 +48,7 @@ extension ClickHouseFormat {
         let isSuccess = (200..<300).contains(status)
         guard let exception = exception(of: response) else {
             guard isSuccess, !isOfClickHouse(response) else { return nil }
-            // Any web server may return this status, so the response is not from ClickHouse.
+            // Any web server may return this status, but only ClickHouse sends its headers.
             return DeliveryResult(.paused(.notFound), ResponseSummary("\(status): not a response of ClickHouse"))
         }
         guard let verdict = verdict(of: exception) ?? (isSuccess ? nil : DeliveryVerdict(status: status)) else {

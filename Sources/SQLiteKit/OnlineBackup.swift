@@ -9,7 +9,7 @@ internal import CSQLite
     private let destination: DatabaseConnection
     private var handle: OpaquePointer?
 
-    /// Begins a copy into a new database. Both connections must not be used otherwise until the copy ends.
+    /// Begins a copy into a new database. Neither connection may be used otherwise until the copy ends.
     package init(from source: DatabaseConnection, to destination: DatabaseConnection) throws(SQLiteError) {
         self.source = source
         self.destination = destination

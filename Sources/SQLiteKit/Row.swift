@@ -2,7 +2,8 @@ internal import CSQLite
 
 /// The columns of the current row. Indexes start at 0.
 ///
-/// A value of another type is converted by SQLite's rules. NULL is read as zero or as empty.
+/// A value of another type is converted by SQLite's rules. NULL is read as zero or as empty, or as nil by the functions
+/// that return an optional value.
 @safe package struct Row: ~Copyable {
     private let handle: OpaquePointer
     private let columnCount: CInt
@@ -23,34 +24,28 @@ internal import CSQLite
         }
     }
 
-    /// Returns `true` if a column is NULL.
     package func isNull(_ column: Int) -> Bool {
         unsafe sqlite3_column_type(handle, checked(column)) == SQLITE_NULL
     }
 
-    /// Returns a column as an integer.
     package func int64(_ column: Int) -> Int64 {
         unsafe sqlite3_column_int64(handle, checked(column))
     }
 
-    /// Returns a column as an id.
     @inlinable
     package func id<ID: DatabaseID>(_ column: Int, as type: ID.Type = ID.self) -> ID {
         ID(rawValue: int64(column))
     }
 
-    /// Returns a column as an id; nil for NULL.
     @inlinable
     package func optionalID<ID: DatabaseID>(_ column: Int, as type: ID.Type = ID.self) -> ID? {
         optionalInt64(column).map { ID(rawValue: $0) }
     }
 
-    /// Returns a column as an integer.
     package func int(_ column: Int) -> Int {
         Int(int64(column))
     }
 
-    /// Returns a column as a floating-point number.
     package func double(_ column: Int) -> Double {
         unsafe sqlite3_column_double(handle, checked(column))
     }
@@ -69,17 +64,14 @@ internal import CSQLite
         unsafe Array(buffer(column))
     }
 
-    /// Returns a column as an integer; nil for NULL.
     package func optionalInt64(_ column: Int) -> Int64? {
         isNull(column) ? nil : int64(column)
     }
 
-    /// Returns a column as text; nil for NULL.
     package func optionalText(_ column: Int) -> String? {
         isNull(column) ? nil : text(column)
     }
 
-    /// Returns a copy of the bytes of a column; nil for NULL.
     package func optionalBytes(_ column: Int) -> [UInt8]? {
         isNull(column) ? nil : bytes(column)
     }

@@ -246,7 +246,7 @@ private enum RowModule {
         unsafe info.pointee.estimatedRows = rows
         unsafe info.pointee.estimatedCost = 10 + Double(rows)
         unsafe info.pointee.idxNum = number
-        // The callback that starts the scan is not told which columns are used, so they are passed as the plan's text.
+        // The callback that starts the scan does not receive the used columns, so they are passed as the plan's text.
         return unsafe csqlite_plan_columns(info)
     }
 

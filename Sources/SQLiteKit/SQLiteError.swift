@@ -153,7 +153,7 @@ extension ResultCode {
     package static let tooBig = ResultCode(rawValue: SQLITE_TOOBIG)
     package static let constraint = ResultCode(rawValue: SQLITE_CONSTRAINT)
     package static let misuse = ResultCode(rawValue: SQLITE_MISUSE)
-    /// The statement is not allowed; see ``Connection/restrictToReading()``.
+    /// The statement is not allowed; see ``DatabaseConnection/restrictToReading()``.
     package static let unauthorized = ResultCode(rawValue: SQLITE_AUTH)
     package static let notADatabase = ResultCode(rawValue: SQLITE_NOTADB)
 
@@ -177,8 +177,8 @@ extension ResultCode: CustomStringConvertible {
 
 /// An error type into which errors of SQLite can be converted.
 ///
-/// A scope such as a transaction can fail on its own. The error type of its body tells with this protocol how such a
-/// failure is represented.
+/// A scope such as a transaction can fail on its own. With this protocol, the error type of its body determines how
+/// such a failure is represented.
 package protocol SQLiteFailure: Error {
     init(_ error: SQLiteError)
 }

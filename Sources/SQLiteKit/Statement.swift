@@ -51,7 +51,7 @@ internal import CSQLite
     ///
     /// - Parameters:
     ///   - text: The text as UTF-8. It must not contain NUL.
-    ///   - connection: A connection after ``Connection/restrictToReading()``.
+    ///   - connection: A connection after ``DatabaseConnection/restrictToReading()``.
     /// - Throws: An error with the code `unauthorized` if the statement writes, or another error if it is invalid.
     package init?(firstReadingIn text: inout ArraySlice<UInt8>, on connection: DatabaseConnection) throws(SQLiteError) {
         try connection.checkCancellation()
@@ -165,57 +165,48 @@ package protocol DatabaseID {
     init(rawValue: Int64)
 }
 
-/// Values for the parameters of a statement. Positions start at 1.
+/// Values for the parameters of a statement. Positions start at 1, nil binds NULL, and a string is copied.
 ///
 /// Binding accesses no file. It can fail only because of a programming error: a position out of range, or a statement
 /// that has not been reset. So it traps.
 extension Statement {
-    /// Binds an integer.
     package func bind(_ value: Int64, at position: Int) {
         check(unsafe sqlite3_bind_int64(handle, CInt(position), value), at: position)
     }
 
-    /// Binds an integer.
     package func bind(_ value: Int, at position: Int) {
         bind(Int64(value), at: position)
     }
 
-    /// Binds a floating-point number.
     package func bind(_ value: Double, at position: Int) {
         check(unsafe sqlite3_bind_double(handle, CInt(position), value), at: position)
     }
 
-    /// Binds an integer, or NULL for nil.
     package func bind(_ value: Int64?, at position: Int) {
         guard let value else { return bindNull(at: position) }
         bind(value, at: position)
     }
 
-    /// Binds the integer of an id.
     @inlinable
     package func bind(_ id: some DatabaseID, at position: Int) {
         bind(id.rawValue, at: position)
     }
 
-    /// Binds the integer of an id, or NULL for nil.
     @inlinable
     package func bind(_ id: (some DatabaseID)?, at position: Int) {
         bind(id?.rawValue, at: position)
     }
 
-    /// Binds a floating-point number, or NULL for nil.
     package func bind(_ value: Double?, at position: Int) {
         guard let value else { return bindNull(at: position) }
         bind(value, at: position)
     }
 
-    /// Binds a copy of a string, or NULL for nil.
     package func bind(_ value: String?, at position: Int) {
         guard let value else { return bindNull(at: position) }
         bind(value, at: position)
     }
 
-    /// Binds NULL.
     package func bindNull(at position: Int) {
         check(unsafe sqlite3_bind_null(handle, CInt(position)), at: position)
     }

@@ -166,7 +166,7 @@ extension FileSystem {
 
     /// Copies a file. The target must not exist, and is removed if copying fails.
     ///
-    /// - Parameter goOn: Called before each step; throws to cancel.
+    /// - Parameter checkCancellation: Called before each step; throws to cancel.
     package static func copy(_ source: String, to target: String, checkCancellation: () throws -> Void = {}) throws {
         let from = try FileDescriptor.open(source)
         let to = try FileDescriptor.open(target, [.writeOnly, .create, .exclusive, .noFollow])
