@@ -201,7 +201,7 @@ extension SQLValue {
 
 /// Interrupts a query while the WAL grows beyond a limit.
 ///
-/// The snapshot of a query keeps the daemon from restarting the WAL. At 48 MiB, the daemon stores nothing any more.
+/// The snapshot of a query keeps the daemon from restarting the WAL. At 48 MiB, the daemon no longer stores anything.
 private final class WALGuard: Sendable {
     private struct State {
         var isOver = false

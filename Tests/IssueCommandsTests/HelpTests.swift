@@ -335,8 +335,9 @@ struct HelpTests {
                       --color WHEN   Colour the output: auto, always or never
                   -h, --help         Show this help
 
-                The ledger counts records since each destination exists. It balances if the
-                number received is the sum of all fates. Exits with 1 if the store has a fault.
+                For each destination, the ledger counts the records since it was added. It
+                balances if the number received is the sum of all fates. Exits with 1 if the
+                store has a fault.
 
                 Examples:
                   issuectl status

@@ -13,8 +13,8 @@ struct RepairCommand: Command {
         notes: [
             "A database that could not be used is moved aside, as issues.db.damaged-TIME next to the current one. "
                 + "Its readable records are stored again, as new records that name their old id and time; records that "
-                + "were forwarded are not forwarded again. Without FILE, all of them are read. A "
-                + "database is renamed afterwards, and kept."
+                + "were forwarded are not forwarded again. Without FILE, all such databases are read. Each "
+                + "one is renamed afterwards, and kept."
         ],
         examples: ["issuectl repair --list", "issuectl repair issues.db.damaged-2026-11-21T13:17:14.967Z"])
 

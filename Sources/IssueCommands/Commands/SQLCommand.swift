@@ -89,7 +89,7 @@ struct SQLCommand: Command {
             guard text.count <= Self.maxQueryBytes else {
                 throw CommandFailure(.refused, "the query is longer than \(Quantity.bytes(Int64(Self.maxQueryBytes)))")
             }
-            // A line feed can be the end of a query, but a query is never split at the end of a read.
+            // Only checked at the end of a line: after any other read, the text could end inside a query.
             if text.last == UInt8(ascii: "\n"), database.isComplete(String(decoding: text, as: UTF8.self)) {
                 try runInput(text, isInteractive, on: database, context)
                 text = []

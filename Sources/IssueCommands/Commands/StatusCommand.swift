@@ -8,8 +8,8 @@ struct StatusCommand: Command {
     static let specification = CommandSpecification(
         name: "status", summary: "Show the state of the daemon, its store and its destinations",
         notes: [
-            "The ledger counts records since each destination exists. It balances if the number received is "
-                + "the sum of all fates. "
+            "For each destination, the ledger counts the records since it was added. It balances if the number received "
+                + "is the sum of all fates. "
                 + "Exits with 1 if the store has a fault."
         ],
         examples: ["issuectl status", "issuectl status --json"])

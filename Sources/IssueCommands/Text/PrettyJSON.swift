@@ -92,7 +92,7 @@ package enum TerminalSafeJSON {
                 safe.append(contentsOf: String(scalar).utf8)
                 continue
             }
-            // An active character after a backslash is invalid JSON, whether it is escaped or not.
+            // A backslash before such a character is invalid JSON, whether the character is escaped or not.
             if isInString {
                 for unit in String(scalar).utf16 { safe += escape(unit) }
             } else {
