@@ -69,12 +69,8 @@ package struct BrowserSession<Failure: Error> {
         try stream(.records, parameters.json, receive: receive)
     }
 
-    /// Runs a long operation and returns its last reply.
-    ///
-    /// - Parameters:
-    ///   - method: The method.
-    ///   - parameters: The parameters as JSON.
-    ///   - progress: Receives each reply before the last one.
+    /// Runs a long operation and returns its last reply. Parameters are JSON; `progress` receives each reply before the
+    /// last.
     package func order<Reply>(
         _ method: CollectorMethod, _ parameters: [UInt8], progress: (Reply) -> Void = { _ in }
     ) throws(Failure) -> BrowserReply<Reply> {
@@ -164,12 +160,7 @@ extension FlushParameters {
 ///
 /// JSON rather than values, so that a command that prints replies includes fields that only a newer daemon knows.
 package protocol BrowserLink: AnyObject {
-    /// Calls a method and returns its reply.
-    ///
-    /// - Parameters:
-    ///   - method: The method.
-    ///   - parameters: The parameters as JSON.
-    ///   - timeout: The timeout for the reply.
+    /// Calls a method and returns its reply, or throws if the reply takes longer than `timeout`. Parameters are JSON.
     func call(
         _ method: CollectorMethod, parameters: [UInt8], timeout: Duration
     ) throws(CollectorConnectionError) -> [UInt8]
@@ -205,8 +196,7 @@ package struct BrowserReply<Value: JSONCodable> {
         }
     }
 
-    /// Returns the elements of an array in the reply as the daemon's JSON. Empty if the reply has no array of that
-    /// name.
+    /// Returns the elements of an array in the reply as the daemon's JSON; none if the reply has no such array.
     package func elements(of member: String) -> [[UInt8]] {
         (try? Self.elements(of: member, in: json)) ?? []
     }

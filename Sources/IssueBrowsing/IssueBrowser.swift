@@ -150,12 +150,8 @@ public struct IssueBrowser: Sendable {
 
     /// Calls a method and returns its reply.
     ///
-    /// - Parameters:
-    ///   - method: The method.
-    ///   - parameters: The parameters as JSON.
-    ///   - timeout: The timeout for the reply. Nil waits indefinitely.
-    ///   - isLong: Whether the call has a connection of its own, because it may take long.
-    ///   - failing: Converts an error of the connection.
+    /// A nil timeout waits indefinitely. A call that `isLong` has a connection of its own. `failing` converts an error
+    /// of the connection.
     func ask<Reply: JSONCodable>(
         _ method: CollectorMethod, _ parameters: [UInt8], timeout: Duration? = .seconds(45), isLong: Bool = false,
         failing: (CollectorConnectionError) -> DeliveryError = { DeliveryError($0) }

@@ -32,7 +32,7 @@ public struct IssueFilter: Equatable, Sendable {
     public var units: [String]?
     /// The states of groups.
     public var states: [GroupState]?
-    /// The outcomes of records. Only single records can be selected by it, not issues or counts.
+    /// The outcomes of records. They select single records only, not issues or counts.
     public var outcomes: [IssueFate.Outcome]?
     /// The destination that ``outcomes`` refers to. Nil for any destination. Supported like ``outcomes``.
     public var destination: String?

@@ -17,7 +17,7 @@ public struct JSONScanner: ~Escapable {
 
     /// The default maximum depth: that of a record, plus that of the reply around it.
     package static let defaultDepth = 48
-    /// The offsets of a text are stored in 32 bits each, one of them used as a flag.
+    /// ``JSONText`` has 31 bits for an offset.
     private static let maxBytes = Int(Int32.max)
 
     /// Creates a scanner.

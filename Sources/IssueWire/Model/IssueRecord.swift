@@ -6,9 +6,9 @@ package struct IssueRecord: Equatable, Sendable {
     package var code: Int64?
     /// The time of the last occurrence.
     package var occurredAt: IssueTimestamp?
-    /// The time of the first occurrence, if the record stands for several.
+    /// The time of the first occurrence, if the record represents several.
     package var firstOccurredAt: IssueTimestamp?
-    /// The number of occurrences that the record stands for; nil for one.
+    /// The number of occurrences that the record represents; nil for one.
     package var count: Int64?
     package var source: SourceLocation?
     package var app: Application?

@@ -121,7 +121,7 @@ extension IssueTimestamp: CustomStringConvertible {
         guard index == end else { return nil }
         let seconds = ((Self.day(year: year, month: month, day: day) * 24 + hour) * 60 + minute - offset) * 60 + second
         let moment = seconds * 1000 + fraction
-        // An offset can lead out of the years that can be written.
+        // The offset can move the time out of the years that can be written.
         guard Self.nameable.contains(moment) else { return nil }
         self.init(millisecondsSince1970: moment)
     }

@@ -162,8 +162,8 @@ final class AwaitQueue: CallWork {
     private static let batchSize = 256
     /// How long the first call of a batch waits in the daemon, and the minimum time from one batch to the next.
     private static let pollTime: Duration = .milliseconds(100)
-    /// The minimum time from one batch to the next, for each call of the first. A thousand calls a second cost the
-    /// daemon about 5 % of a processor.
+    /// The minimum time from one batch to the next, for each call of the first batch. A thousand calls a second cost
+    /// the daemon about 5 % of a processor.
     private static let timePerCall: Duration = .milliseconds(1)
     private static let lateness: Duration = .seconds(15)
 

@@ -109,7 +109,7 @@ package final class CollectorClient: Sendable {
         return try await value(of: call.reply) { submit(.call(call, endpoint, onOwnConnection: isLong)) }.parameters
     }
 
-    /// Waits until no fate of a record is pending, or for the timeout.
+    /// Waits until no fate of a record is pending, or until the timeout.
     ///
     /// - Parameters:
     ///   - parameters: The record, the destination, and the timeout, 30 seconds if it is nil.

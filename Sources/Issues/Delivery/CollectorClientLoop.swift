@@ -15,7 +15,6 @@ struct CollectorClientLoop: ~Copyable {
 
     /// Runs until no connection is left.
     static func run(_ client: CollectorClient, _ waker: Waker) {
-        // A forked child runs the same code, so the runtime must not be in the middle of a change when a fork happens.
         Forks.heldOff {
             do throws(Errno) {
                 var loop = CollectorClientLoop(client, try LinkPoller(waker: waker))

@@ -320,7 +320,7 @@ package enum ProducerName {
     /// Returns a UUID (RFC 9562).
     ///
     /// - Parameters:
-    ///   - bits: The bits, of which those of the version and the variant are replaced.
+    ///   - bits: The bits. Those of the version and the variant are replaced.
     ///   - version: The version.
     package static func uuid(_ bits: UInt128, version: UInt128) -> String {
         let own: UInt128 = 0xF << 76 | 0x3 << 62

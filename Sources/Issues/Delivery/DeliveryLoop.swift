@@ -22,7 +22,6 @@ struct DeliveryLoop: ~Copyable {
 
     consuming func run() {
         delivery.state.withLock { $0.threadID = CurrentProcess.threadID }
-        // A forked child runs the same code, so the runtime must not be in the middle of a change when a fork happens.
         while Forks.heldOff(while: { proceed() }) {}
     }
 

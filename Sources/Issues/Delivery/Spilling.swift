@@ -180,8 +180,8 @@ package struct SpillFolder: Sendable {
 
     /// Returns whether a file holds one whole call of `Report`, with the producer and the number of the file's name.
     ///
-    /// A file can be damaged on the disk. The daemon would wait for the rest of a call that was cut off, and would
-    /// store records a second time that come with other numbers than before.
+    /// A file can be damaged on the disk. The daemon would wait for the rest of a truncated call. If a number had
+    /// changed, it would store the records again.
     static func isCall(_ content: [UInt8], named name: String) -> Bool {
         guard content.last == 0 else { return false }
         let message = content.span.extracting(0..<content.count - 1)
@@ -198,7 +198,7 @@ package struct SpillFolder: Sendable {
                 switch scanner.string(key) {
                 case "producer": producer = try String(from: &scanner)
                 case "sequence": sequence = try Int64(from: &scanner)
-                // A record may nest deeper than all else.
+                // A record may be nested deeper than the scanner allows.
                 default: try scanner.skipValueOfAnySize()
                 }
             }
@@ -222,7 +222,7 @@ package struct SpillFolder: Sendable {
             let text = try? folder.read(claimed, limit: lostLimit * 2)
         else { return 0 }
         try? folder.remove(claimed)
-        // A process holds no more; a larger number is damaged.
+        // No process buffers more issues than this, so a larger number is damaged.
         let possible = 1...OutboxLimits().entries
         return String(decoding: text, as: UTF8.self).split(separator: "\n").compactMap { Int($0) }
             .filter { possible.contains($0) }.reduce(0, +)

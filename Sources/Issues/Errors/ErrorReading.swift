@@ -35,7 +35,7 @@ struct ErrorReading: Sendable {
         refine(error)
     }
 
-    /// Adds what Foundation knows of the error.
+    /// Adds the metadata that only Foundation can provide.
     private mutating func refine(_ error: any Error) {
         guard var added = FoundationReading.reader?.metadata(of: error) else { return }
         if added["localized_description"] == .init(message) { added["localized_description"] = nil }
