@@ -93,9 +93,7 @@ func calling<Result: FixedWidthInteger & SignedInteger>(_ call: () -> Result) th
 
 /// Unpredictable random numbers from the kernel.
 package enum Randomness {
-    /// Returns random bytes.
-    ///
-    /// - Parameter count: The number of bytes.
+    /// Returns `count` random bytes.
     package static func bytes(_ count: Int) -> [UInt8] {
         precondition(count >= 0, "The number of bytes must not be negative")
         var bytes = [UInt8](repeating: 0, count: count)

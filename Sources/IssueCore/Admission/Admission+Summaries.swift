@@ -8,20 +8,17 @@ extension Admission {
         return isCrowded ? earliestDue : summaryBucket.whenNext(for: nil, after: earliestDue)
     }
 
-    /// Closes the windows that have ended by `now`, each at its own time.
-    ///
-    /// - Parameter now: The current log time.
-    /// - Returns: The summaries to store, in the order of their times.
+    /// Closes the windows that have ended by the log time `now`, each at its own time. Returns the summaries to store,
+    /// in the order of their times.
     package mutating func dueSummaries(at now: RecordLogInstant) -> [SummaryDraft] {
         var drafts: [SummaryDraft] = []
         while let due = nextSummaryDue, due <= now { drafts += flush(at: due) }
         return drafts
     }
 
-    /// Closes all windows. Called at shutdown, and at a start for the windows that a crash left open.
+    /// Closes all windows at the log time `now`, and returns the summaries to store.
     ///
-    /// - Parameter now: The current log time.
-    /// - Returns: The summaries to store.
+    /// Called at shutdown, and at a start for the windows that a crash left open.
     package mutating func closeAll(at now: RecordLogInstant) -> [SummaryDraft] {
         let open = windows.values.filter { $0.suppressedCount > 0 }
         let plan = SummaryPlan(open, maxCount: bounds.summaries, tokens: .max)

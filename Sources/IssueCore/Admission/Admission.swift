@@ -232,12 +232,7 @@ package struct Admission: Sendable {
 }
 
 extension Admission {
-    /// Decides whether the record at the cursor is sent, and counts it.
-    ///
-    /// - Parameters:
-    ///   - candidate: The record.
-    ///   - now: The log time of the record.
-    /// - Returns: The decision.
+    /// Decides whether the record at the cursor is sent, and counts it. `now` is the log time of the record.
     package mutating func evaluate(_ candidate: Candidate, at now: RecordLogInstant) -> AdmissionDecision {
         var claims = candidate.wasPriority ? [] : Self.reserves(for: candidate)
         claims.append(.common)
@@ -257,9 +252,6 @@ extension Admission {
     /// Only the reserved shares are checked, so the common buckets are unchanged when the cursor arrives. If the result
     /// is nil, nothing is counted: the record is evaluated again with `wasPriority` set when the cursor reaches it.
     ///
-    /// - Parameters:
-    ///   - candidate: The record.
-    ///   - now: The log time of the record.
     /// - Returns: The decision, or nil if the reserved shares are exhausted.
     package mutating func evaluatePriority(_ candidate: Candidate, at now: RecordLogInstant) -> AdmissionDecision? {
         let (decision, group) = decide(candidate, claims: Self.reserves(for: candidate), at: now)

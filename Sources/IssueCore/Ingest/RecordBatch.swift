@@ -19,9 +19,7 @@ package struct RecordBatch: Sendable {
         directory.key(record.series)
     }
 
-    /// Reserves memory for the records of calls of this total size.
-    ///
-    /// - Parameter count: The size in bytes.
+    /// Reserves memory for the records of calls of `count` bytes in total.
     package mutating func reserveRoom(for count: Int) {
         bytes.reserveRoom(for: count)
         records.reserveCapacity(count >> 9)

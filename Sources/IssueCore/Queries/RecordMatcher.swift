@@ -22,8 +22,6 @@ package struct RecordMatcher: Equatable, Sendable {
     ///
     /// Each word or phrase must occur in the message, the domain, a value of the metadata, or the domain or message of
     /// a cause.
-    ///
-    /// - Parameter record: The complete record.
     package func matches(_ record: IssueRecord) -> Bool {
         if let metadata, metadata.isEmpty || !metadata.allSatisfy({ $0.matches(record.metadata) }) { return false }
         guard let text else { return true }

@@ -64,11 +64,7 @@ package struct TimeShareQueue<Item: Sendable>: Sendable {
         return (item, user)
     }
 
-    /// Charges a user for an item that has ended.
-    ///
-    /// - Parameters:
-    ///   - user: The user id.
-    ///   - time: The time that the item ran.
+    /// Charges a user for an item that has ended, after running for `time`.
     package mutating func finished(user: UInt32, after time: Duration) {
         guard var entry = users[user], entry.running > 0 else {
             preconditionFailure("An item ended that was not running")

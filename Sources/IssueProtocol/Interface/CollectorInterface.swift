@@ -247,10 +247,7 @@ extension CollectorMethod {
     /// The number of leading bytes of a message in which its method is searched.
     private static let maxBeginning = 4096
 
-    /// Returns the kind of method that an incomplete message calls.
-    ///
-    /// - Parameter message: The bytes received so far.
-    /// - Returns: nil if the method is not among the first 4,096 bytes.
+    /// Returns the kind of method that an incomplete message calls; nil if its first 4,096 bytes do not name it.
     package static func method(ofMessageBeginningWith message: Span<UInt8>) -> Beginning? {
         var scanner = JSONScanner(message.extracting(0..<min(message.count, maxBeginning)))
         do throws(JSONError) {

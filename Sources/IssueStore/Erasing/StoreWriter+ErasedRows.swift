@@ -199,7 +199,6 @@ extension StoreWriter {
     ///   - series: Series ids, at most `maxSeriesPerTransaction`.
     ///   - isWhole: `true` if all records of the series were to be erased. Then the counts of records that retention
     ///     removed are erased too.
-    /// - Throws: `StoreFailure`; nothing has changed then.
     package func finishErasing(_ series: [SeriesID], isWhole: Bool) throws(StoreFailure) {
         try erasing { () throws(SQLiteError) in try removal.finishErasing(series, isWhole: isWhole, &memory) }
     }
@@ -210,7 +209,6 @@ extension StoreWriter {
     /// - Parameters:
     ///   - processes: Ids of processes that have no record up to and including row `edge`.
     ///   - edge: The last row that was examined.
-    /// - Throws: `StoreFailure`; nothing has changed then.
     package func eraseNewestOwners(processes: [ProcessRowID], seenThrough edge: RowID) throws(StoreFailure) {
         try erasing { () throws(SQLiteError) in
             try removal.eraseNewestOwners(processes: processes, seenThrough: edge, &memory)

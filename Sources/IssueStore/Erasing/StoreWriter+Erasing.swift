@@ -12,7 +12,6 @@ extension StoreWriter {
     ///
     /// - Parameter rows: Row ids.
     /// - Returns: The erased records and their effects.
-    /// - Throws: `StoreFailure`; nothing was erased then.
     package func erase(_ rows: [RowID]) throws(StoreFailure) -> Erasure {
         try erasing { () throws(SQLiteError) in try removal.erase(rows, &memory) }
     }
@@ -254,9 +253,8 @@ extension StoreReader {
     /// The maximum number of rows examined per snapshot, so that no snapshot is held for long.
     private static let maxExamined = 20_000
 
-    /// Returns rows that match a filter, with `row < id <= last`.
+    /// Returns at most `limit` rows that match a filter, with `row < id <= last`.
     ///
-    /// - Parameter limit: The maximum number of rows.
     /// - Throws: `QueryFailure` if the filter is invalid, or the error of the query.
     package func rows(
         _ filter: IssueFilter, above row: RowID, through last: RowID, limit: Int
@@ -294,8 +292,6 @@ extension StoreReader {
     }
 
     /// Returns the number of dead letters whose records are gone, so that no filter can be applied to them.
-    ///
-    /// - Throws: The error of the query.
     package func orphanedDeadLetters() throws -> Int64 {
         try snapshot {
             try connection.withStatement(

@@ -9,7 +9,6 @@ extension StoreWriter {
     ///
     /// - Parameter letters: Ids in the `dead_letters` table.
     /// - Returns: The number of requeued dead letters, including summaries.
-    /// - Throws: `StoreFailure`; nothing is requeued then.
     package func requeue(_ letters: [Int64]) throws(StoreFailure) -> Int64 {
         try transaction { () throws(SQLiteError) in try outbox.requeue(letters) }
     }

@@ -18,15 +18,12 @@ extension StoreWriter {
     /// Stores the result of a batch, or of its finished lines.
     ///
     /// - Returns: A new batch with the remaining lines, or nil if none remain.
-    /// - Throws: `StoreFailure`; nothing has changed then.
     @discardableResult
     package func settle(_ settlement: BatchSettlement, destination: Int64) throws(StoreFailure) -> StoredBatch? {
         try transaction { () throws(SQLiteError) in try outbox.settle(settlement, destination: destination, &memory) }
     }
 
     /// Stores the state of a destination, so that a restart continues from it.
-    ///
-    /// - Throws: `StoreFailure`; nothing has changed then.
     package func save(_ state: DestinationRow.State, destination: Int64) throws(StoreFailure) {
         try transaction { () throws(SQLiteError) in try outbox.write(state, of: destination) }
     }

@@ -102,7 +102,6 @@ extension StoreReader {
     /// Returns the records in `rows` that were already handled as priority or requeued records.
     ///
     /// - Parameter priority: The row up to which priority records have been examined.
-    /// - Throws: The error of the query.
     package func sentAhead(of destination: Int64, in rows: ClosedRange<RowID>, priority: RowID) throws -> SentAhead {
         try snapshot {
             var ahead = SentAhead()
@@ -126,7 +125,6 @@ extension StoreReader {
     /// Returns priority records after a row that a destination has not sent ahead of its scan, oldest first.
     ///
     /// - Parameter limit: The maximum number of records.
-    /// - Throws: The error of the query.
     package func priority(for destination: Int64, above row: RowID, limit: Int) throws -> [OutboxRecord] {
         try snapshot {
             let steps = try connection.withStatement(
@@ -160,8 +158,6 @@ extension StoreReader {
     }
 
     /// Returns the row of the newest priority record, whether it was sent or not, or 0 if there is none.
-    ///
-    /// - Throws: The error of the query.
     package func newestPriority() throws -> RowID {
         try snapshot {
             try connection.withStatement("SELECT max(record) FROM express") { try $0.first { $0.id(0) } ?? 0 }
@@ -171,7 +167,6 @@ extension StoreReader {
     /// Returns records that wait to be sent again, oldest first.
     ///
     /// - Parameter limit: The maximum number of records.
-    /// - Throws: The error of the query.
     package func requeued(for destination: Int64, limit: Int) throws -> [OutboxRecord] {
         try snapshot {
             let rows = try connection.withStatement(
@@ -186,8 +181,6 @@ extension StoreReader {
     }
 
     /// Returns the stored limiter state of a group that is no longer in memory, or nil if there is none.
-    ///
-    /// - Throws: The error of the query.
     package func limits(ofGroup group: GroupID, _ destination: Int64) throws -> GroupRow? {
         try snapshot {
             try limits(.group, from: group.rawValue, through: group.rawValue, destination, LimitRows.group).first
@@ -195,8 +188,6 @@ extension StoreReader {
     }
 
     /// Returns the stored token buckets of an application's account.
-    ///
-    /// - Throws: The error of the query.
     package func buckets(of account: AccountID, _ destination: Int64) throws -> [BucketRow] {
         let first = LimitRows.key(BucketRow.Key(account: account, role: .common))
         return try snapshot { try limits(.bucket, from: first, through: first | 7, destination, LimitRows.bucket) }

@@ -4,8 +4,6 @@ import SQLiteKit
 
 extension StoreReader {
     /// Returns the current row of a destination, or nil if there is none.
-    ///
-    /// - Throws: The error of the query.
     package func destination(_ id: Int64) throws -> DestinationRow? {
         try snapshot {
             try connection.withStatement("SELECT id, name, cursor, express_id, state FROM destinations WHERE id = ?1") {
@@ -40,7 +38,6 @@ extension StoreReader {
     /// - Parameters:
     ///   - cursor: The destination's cursor, a row id.
     ///   - priority: The row up to which priority records have been examined.
-    /// - Throws: The error of the query.
     package func backlog(of destination: Int64, after cursor: RowID, priority: RowID = 0) throws -> Backlog {
         try snapshot {
             var backlog = Backlog()
@@ -80,7 +77,6 @@ extension StoreReader {
     /// changes.
     ///
     /// - Parameter limit: The maximum number of records.
-    /// - Throws: The error of the query.
     package func walk(after cursor: RowID, limit: Int) throws -> [OutboxRecord] {
         try snapshot {
             let stretch = try stretch(after: cursor, limit: limit)
@@ -96,7 +92,6 @@ extension StoreReader {
     /// Returns the same records as `walk`, without the attributes of their series.
     ///
     /// - Parameter limit: The maximum number of records.
-    /// - Throws: The error of the query.
     package func stretch(after cursor: RowID, limit: Int) throws -> ScanPage {
         try snapshot {
             var start = cursor
@@ -135,8 +130,6 @@ extension StoreReader {
     }
 
     /// Returns the attributes of a series that a scan needs, or nil if a corrupt database has lost them.
-    ///
-    /// - Throws: The error of the query.
     package func info(ofSeries id: SeriesID) throws -> SeriesInfo? {
         try snapshot {
             var facts = try connection.withStatement(
@@ -188,8 +181,6 @@ extension StoreReader {
     }
 
     /// Returns the record at a row, with its metadata as stored, or nil if it is gone.
-    ///
-    /// - Throws: The error of the query.
     package func outbound(row: RowID) throws -> RecordRow? {
         try snapshot { try record(row: row, isWhole: false) }
     }
@@ -197,7 +188,6 @@ extension StoreReader {
     /// Returns the oldest batch of a destination that awaits a response, or nil if there is none.
     ///
     /// - Parameter other: The id of a batch that is already known. Only later batches are considered.
-    /// - Throws: The error of the query.
     package func unansweredBatch(of destination: Int64, after other: BatchID = 0) throws -> StoredBatch? {
         try snapshot {
             let found = try connection.withStatement(
@@ -240,7 +230,6 @@ extension StoreReader {
     /// Returns the ids of summaries that wait to be sent, oldest first.
     ///
     /// - Parameter limit: The maximum number of summaries.
-    /// - Throws: The error of the query.
     package func unsentSummaries(of destination: Int64, limit: Int) throws -> [Int64] {
         try snapshot {
             try connection.withStatement(
@@ -254,8 +243,6 @@ extension StoreReader {
     }
 
     /// Returns the stored line of a summary, or an empty array if the summary is gone.
-    ///
-    /// - Throws: The error of the query.
     package func line(ofSummary id: Int64) throws -> [UInt8] {
         try snapshot {
             try connection.withStatement("SELECT line FROM summaries WHERE id = ?1") { statement in
@@ -266,8 +253,6 @@ extension StoreReader {
     }
 
     /// Returns the stored state of a destination's limiter.
-    ///
-    /// - Throws: The error of the query.
     package func admissionState(of destination: Int64) throws -> AdmissionState {
         try snapshot {
             var state = AdmissionState()
@@ -293,8 +278,6 @@ extension StoreReader {
     }
 
     /// Returns the types of the fields that have been sent to a destination.
-    ///
-    /// - Throws: The error of the query.
     package func fieldTypes(of destination: Int64) throws -> FieldTypes {
         try snapshot {
             var kinds: [String: FieldTypes.Kind] = [:]
@@ -307,8 +290,6 @@ extension StoreReader {
     }
 
     /// Returns the user and the application name of an account, or nil if it does not exist.
-    ///
-    /// - Throws: The error of the query.
     package func account(_ id: AccountID) throws -> (uid: UInt32, app: String)? {
         try snapshot {
             try connection.withStatement("SELECT uid, app FROM accounts WHERE id = ?1") { statement in

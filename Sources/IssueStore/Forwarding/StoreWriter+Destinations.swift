@@ -20,7 +20,6 @@ extension StoreWriter {
     /// Registers the configured destinations. All records committed from now on are queued for them.
     ///
     /// - Returns: The rows of the destinations, in the order of `configured`.
-    /// - Throws: `StoreFailure`; nothing has changed then.
     package func configure(
         _ configured: [ConfiguredDestination], at now: IssueTimestamp
     ) throws(StoreFailure) -> [DestinationRow] {

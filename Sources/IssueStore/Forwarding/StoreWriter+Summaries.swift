@@ -4,8 +4,6 @@ import SQLiteKit
 
 extension StoreWriter {
     /// Stores summaries to be sent and the limiter changes of closing their windows.
-    ///
-    /// - Throws: `StoreFailure`; nothing has changed then.
     package func store(
         _ summaries: [NewSummary], changes: AdmissionChanges, destination: Int64, at now: IssueTimestamp
     ) throws(StoreFailure) {
@@ -138,8 +136,6 @@ extension StoreReader {
     }
 
     /// Returns the subject of a summary.
-    ///
-    /// - Throws: The error of the query.
     package func subject(of draft: SummaryDraft) throws -> SummarySubject {
         try snapshot {
             let app = try connection.withStatement("SELECT app FROM accounts WHERE id = ?1") { statement in
@@ -171,8 +167,6 @@ extension StoreReader {
     }
 
     /// Returns record log time minus wall time at the newest clock entry, in milliseconds. 0 if there is none.
-    ///
-    /// - Throws: The error of the query.
     package func recordLogOffset() throws -> Int64 {
         try snapshot {
             try connection.withStatement("SELECT offset FROM clock ORDER BY first_id DESC LIMIT 1") {

@@ -227,8 +227,6 @@ extension StoreReader {
     }
 
     /// Returns the newest row, after which a new follower starts.
-    ///
-    /// - Throws: The error of the query.
     package func newest() throws -> RowID {
         try snapshot { try newestRow() }
     }

@@ -79,8 +79,6 @@ extension StoreReader {
     }
 
     /// Returns whether this process reported the record. Later processes with the same pid do not match.
-    ///
-    /// - Throws: The error of the query.
     package func isReporter(_ process: ReportingProcess, of id: String) throws -> Bool {
         try snapshot {
             guard let id = RecordID(id), try recordID(row: id.row) == id else { return false }

@@ -100,7 +100,6 @@ extension StoreReader {
     /// Returns a record with its series and sender, or nil if one of them does not exist.
     ///
     /// - Parameter isWhole: `true` to parse the metadata and to include the attributes of the series in the record.
-    /// - Throws: The error of the query.
     package func record(row: RowID, isWhole: Bool = true) throws -> RecordRow? {
         guard let (block, index) = try blocks.find(row), let text = try blocks.text(of: block) else { return nil }
         let cells = RecordCells(block, index, text: text)
@@ -195,9 +194,7 @@ struct RecordCells {
         FROM records WHERE id = ?1
         """
 
-    /// Creates the values of a record in a block.
-    ///
-    /// - Parameter text: The text of the block.
+    /// Creates the values of a record in a block with this text.
     init(_ block: RecordBlock, _ index: Int, text: [UInt8]) {
         let found = block.rows[index]
         row = found.id

@@ -34,15 +34,11 @@ extension StoreReader {
     }
 
     /// Returns the figures that a viewer may see.
-    ///
-    /// - Throws: The error of the query.
     package func figures(viewer: Viewer) throws -> Figures {
         try figures().visible(to: viewer)
     }
 
     /// Returns the figures of all users. They are cached until the next commit.
-    ///
-    /// - Throws: The error of the query.
     package func figures() throws -> StoreFigures {
         try snapshot {
             let version = try connection.pragma("data_version")

@@ -6,6 +6,8 @@ import Synchronization
 /// A connection for queries. It belongs to the thread that created it.
 ///
 /// Each query uses one snapshot, and none outlives its result, so that the writer can checkpoint the WAL.
+///
+/// Unless stated otherwise, a function throws only the error of its query.
 package final class StoreReader {
     let connection: DatabaseConnection
     package let blocks: BlockReader

@@ -17,7 +17,6 @@ extension StoreWriter {
     /// - Parameters:
     ///   - processes: Ids of processes without a record up to and including row `edge`.
     ///   - edge: The last row that was examined. Processes with later records are kept.
-    /// - Throws: `StoreFailure`; nothing was removed then.
     package func collect(processes: [ProcessRowID], seenThrough edge: RowID) throws(StoreFailure) {
         let cached = Set(memory.caches.processes.values.map(\.process))
         try transaction { () throws(SQLiteError) in
@@ -37,7 +36,6 @@ extension StoreWriter {
     /// - Parameters:
     ///   - series: Ids of series without a record up to and including row `edge`.
     ///   - edge: The last row that was examined. Series with later records are kept.
-    /// - Throws: `StoreFailure`; nothing was removed then.
     package func collect(series: [SeriesID], seenThrough edge: RowID) throws(StoreFailure) {
         try transaction { () throws(SQLiteError) in
             let used = try connection.withStatement("SELECT DISTINCT series FROM records WHERE id > ?1") {
@@ -68,7 +66,6 @@ extension StoreWriter {
     /// Removes senders and accounts that nothing refers to, and rows of the clock and of mutes that apply to no record.
     ///
     /// - Returns: `true` if there may be more.
-    /// - Throws: `StoreFailure`; nothing was removed then.
     package func collectOwners() throws(StoreFailure) -> Bool {
         try transaction { () throws(SQLiteError) in
             var count = 0
@@ -110,7 +107,6 @@ extension StoreWriter {
     ///
     /// - Parameter minute: The minute to start at, in minutes since 1970.
     /// - Returns: The minute to continue from, or nil at the end.
-    /// - Throws: `StoreFailure`; nothing was removed then.
     package func collectCounts(from minute: Int64) throws(StoreFailure) -> Int64? {
         try transaction { () throws(SQLiteError) in
             let last = try connection.withStatement(
@@ -141,7 +137,6 @@ extension StoreWriter {
     ///   - number: Only summaries with a higher id are examined.
     ///   - time: Only summaries stored before this time are removed.
     /// - Returns: The id to continue from, or nil at the end.
-    /// - Throws: `StoreFailure`; nothing was removed then.
     package func collectSummaries(above number: Int64, before time: IssueTimestamp) throws(StoreFailure) -> Int64? {
         try transaction { () throws(SQLiteError) in
             let some = try connection.withStatement(
@@ -208,8 +203,6 @@ extension StoreWriter {
     private static let maxAgedCountsPerTransaction = 8192
 
     /// Returns the wall-clock time before which nothing is kept, according to the current clock offset.
-    ///
-    /// - Throws: `StoreFailure` if reading fails.
     package func retentionStart(wall: IssueTimestamp, monotonic: MonotonicInstant) throws(StoreFailure)
         -> IssueTimestamp
     {
@@ -230,8 +223,6 @@ extension StoreWriter {
     ///
     /// Ranges are used because a series has no time on the record log's clock. By wall-clock time, records received
     /// while the clock was set back would look too old.
-    ///
-    /// - Throws: `StoreFailure`; nothing has changed then.
     package func newestExpiredRange(wall: IssueTimestamp, monotonic: MonotonicInstant) throws(StoreFailure) -> Int64 {
         let moment = logTime(wall: wall, monotonic: monotonic).advanced(by: .zero - retention.maxAge)
         return try transaction { () throws(SQLiteError) in
@@ -254,7 +245,6 @@ extension StoreWriter {
     ///   - minute: The minute to start at, in minutes since 1970.
     ///   - time: Counts before this time are summed up, rounded down to a whole hour.
     /// - Returns: The minute to continue from, or nil at the end.
-    /// - Throws: `StoreFailure`; nothing has changed then.
     package func rollUpCounts(from minute: Int64, before time: IssueTimestamp) throws(StoreFailure) -> Int64? {
         // Only whole hours, so that no hour is stored partly per minute.
         let end = time.millisecondsSince1970 / 3_600_000 * 60
@@ -314,7 +304,6 @@ extension StoreReader {
     /// Examines some more records and adds the ids that they refer to.
     ///
     /// - Returns: `true` if there may be more records.
-    /// - Throws: The error of the query.
     package func read(_ references: inout References) throws -> Bool {
         var found = references
         var count: Int64 = 0
@@ -348,7 +337,6 @@ extension StoreReader {
     /// - Parameters:
     ///   - references: The ids that records refer to.
     ///   - range: Only series whose last closed range is this one or an earlier one are returned.
-    /// - Throws: The error of the query.
     package func unreferenced(
         _ references: References, quietSince range: Int64
     ) throws -> (series: [SeriesID], processes: [ProcessRowID]) {

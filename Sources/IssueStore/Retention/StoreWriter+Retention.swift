@@ -17,8 +17,6 @@ extension StoreWriter {
     }
 
     /// Closes the open range before it is full.
-    ///
-    /// - Throws: `StoreFailure`; the range stays open then.
     package func closeOpenRange() throws(StoreFailure) {
         guard memory.open.first != nil else { return }
         try transaction { () throws(SQLiteError) in try closeRange() }
@@ -44,7 +42,6 @@ extension StoreWriter {
     ///
     /// - Parameter limit: The maximum number of marks to delete.
     /// - Returns: `true` if there may be more.
-    /// - Throws: `StoreFailure`; nothing was deleted then.
     package func deleteProducerMarks(before moment: RecordLogInstant, limit: Int64 = 512) throws(StoreFailure) -> Bool {
         try transaction { () throws(SQLiteError) in
             try connection.withStatement(
@@ -203,7 +200,6 @@ extension StoreWriter {
     ///   - freeBytes: The free space of the file system, in bytes, or nil if it is unknown.
     ///   - wall: The current wall-clock time.
     ///   - monotonic: The current monotonic time.
-    /// - Throws: `StoreFailure` if reading fails.
     package func retentionSnapshot(
         freeBytes: Int64?, wall: IssueTimestamp, monotonic: MonotonicInstant
     ) throws(StoreFailure) -> RetentionSnapshot {

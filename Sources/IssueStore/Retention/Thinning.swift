@@ -45,8 +45,6 @@ package struct Thinning: Sendable {
 
 extension StoreWriter {
     /// Determines which of a user's records in a range to remove.
-    ///
-    /// - Throws: `StoreFailure` if reading fails.
     package func planThinning(
         of range: RetentionSnapshot.ClosedRange, user: UInt32
     ) throws(StoreFailure) -> Thinning {

@@ -105,7 +105,6 @@ extension StoreWriter {
     ///   - wall: The current wall-clock time.
     ///   - monotonic: The current monotonic time.
     /// - Returns: The number of records that are new.
-    /// - Throws: `StoreFailure`; nothing was stored then.
     package func importSalvaged(
         _ submissions: [Submission], wall: IssueTimestamp, monotonic: MonotonicInstant
     ) throws(StoreFailure) -> Int64 {
@@ -114,8 +113,6 @@ extension StoreWriter {
     }
 
     /// Imports the triage states of groups that exist here and have none of their own.
-    ///
-    /// - Throws: `StoreFailure`; nothing has changed then.
     package func importSalvaged(_ notes: some Sequence<GroupNote>) throws(StoreFailure) {
         try transaction { () throws(SQLiteError) in
             for note in notes {

@@ -71,8 +71,6 @@ extension StoreReader {
     }
 
     /// Returns the newest version with which a group's application has reported, among the stored series.
-    ///
-    /// - Throws: The error of the query.
     package func newestVersion(of subject: Subject) throws -> ApplicationVersion {
         try snapshot {
             var newest = ApplicationVersion()
@@ -89,8 +87,6 @@ extension StoreReader {
     }
 
     /// Returns whether this record caused the last regression of its group.
-    ///
-    /// - Throws: The error of the query.
     package func isRegression(row: RowID) throws -> Bool {
         try snapshot {
             try connection.withStatement(
@@ -126,14 +122,11 @@ extension StoreWriter {
     /// Sets the triage state of a group.
     ///
     /// - Returns: `false` if the group does not exist.
-    /// - Throws: `StoreFailure`; nothing has changed then.
     package func set(_ standing: TriageState, ofGroup id: GroupID) throws(StoreFailure) -> Bool {
         try transaction { () throws(SQLiteError) in try change(id, to: standing) }
     }
 
     /// Reopens groups whose mute ended by `now`, at most 256 per call, and updates `nextMuteEnd`.
-    ///
-    /// - Throws: `StoreFailure`; nothing has changed then.
     package func endMutes(at now: IssueTimestamp) throws(StoreFailure) {
         try transaction { () throws(SQLiteError) in
             let ended = try connection.withStatement(

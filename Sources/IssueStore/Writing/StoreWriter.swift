@@ -10,7 +10,8 @@ import SQLiteKit
 ///   stored. Retention may have removed the oldest of them since. `open` describes the records above that range.
 /// - The ledger of each destination balances.
 ///
-/// A failed transaction leaves no trace in memory either: see `WriterMemory`.
+/// Unless stated otherwise, a function that throws `StoreFailure` has changed nothing, in the database or in memory
+/// (see `WriterMemory`).
 package final class StoreWriter {
     let connection: DatabaseConnection
     private(set) var settings: StoreWriterSettings

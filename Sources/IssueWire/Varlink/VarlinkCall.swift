@@ -22,9 +22,7 @@ package struct VarlinkCall: Equatable, Sendable {
         self.upgrade = upgrade
     }
 
-    /// Decodes a message.
-    ///
-    /// - Parameter message: The message without its NUL.
+    /// Decodes a message without its NUL.
     package init(decoding message: Span<UInt8>) throws(VarlinkError) {
         let envelope = try Envelope(scanning: message)
         self.init(
@@ -32,9 +30,7 @@ package struct VarlinkCall: Equatable, Sendable {
             oneway: envelope.oneway, more: envelope.more, upgrade: envelope.upgrade)
     }
 
-    /// Decodes a message.
-    ///
-    /// - Parameter message: The message without its NUL.
+    /// Decodes a message without its NUL.
     package init(decoding message: [UInt8]) throws(VarlinkError) {
         try self.init(decoding: message.span)
     }
@@ -101,12 +97,10 @@ extension VarlinkCall {
         package private(set) var more = false
         package private(set) var upgrade = false
 
-        /// Scans a whole message.
+        /// Scans a whole message without its NUL.
         ///
         /// Afterwards the parameters are known to be well-formed. They may exceed the scanner's maximum depth: the
         /// reader of the parameters reports that, so that one deep record does not invalidate the others.
-        ///
-        /// - Parameter message: The message without its NUL.
         package init(scanning message: Span<UInt8>) throws(VarlinkError) {
             var scanner = JSONScanner(message)
             let keys = EnvelopeKeys.shared
@@ -211,9 +205,7 @@ package struct VarlinkReply: Equatable, Sendable {
         self.error = error
     }
 
-    /// Decodes a message.
-    ///
-    /// - Parameter message: The message without its NUL.
+    /// Decodes a message without its NUL.
     package init(decoding message: Span<UInt8>) throws(VarlinkError) {
         var scanner = JSONScanner(message)
         let keys = EnvelopeKeys.shared
@@ -244,9 +236,7 @@ package struct VarlinkReply: Equatable, Sendable {
         parameters = message.json(in: range)
     }
 
-    /// Decodes a message.
-    ///
-    /// - Parameter message: The message without its NUL.
+    /// Decodes a message without its NUL.
     package init(decoding message: [UInt8]) throws(VarlinkError) {
         try self.init(decoding: message.span)
     }

@@ -158,10 +158,7 @@ package final class Delivery: Sendable {
         } ?? false
     }
 
-    /// Waits until an attempt to connect has failed. For tests.
-    ///
-    /// - Parameter timeout: The maximum time to wait.
-    /// - Returns: False after the timeout.
+    /// Waits until an attempt to connect has failed. Returns false after the timeout. For tests.
     package func waitForFailure(timeout: Duration) -> Bool {
         state.wait(deadline: MonotonicClock.now.advanced(by: timeout)) { state -> Bool? in
             state.outbox.failedAttempts > 0 ? true : nil

@@ -175,8 +175,6 @@ package struct Outbox<Payload: Sendable>: Sendable {
     // MARK: Steps
 
     /// Returns the next step. A text that it returns counts as sent.
-    ///
-    /// - Parameter now: The current time.
     package mutating func next(at now: KernelInstant) -> OutboxStep<Payload> {
         switch link {
         case .down:
@@ -311,7 +309,6 @@ extension Outbox {
 
     /// Records that the daemon permanently refused the oldest unanswered call.
     ///
-    /// - Parameter now: The current time.
     /// - Returns: The issues of that call, which leave the outbox. Nil if no call is unanswered.
     package mutating func refusedPermanently(at now: KernelInstant) -> [Entry]? {
         guard let index = owedCall else { return nil }

@@ -143,11 +143,9 @@ extension IssueMetadata.Key {
 }
 
 extension IssueRecord {
-    /// Returns the record as JSON within a limit.
+    /// Returns the record as JSON of at most `limit` bytes.
     ///
     /// The daemon refuses a record above its limit, so a shortened record is better than none.
-    ///
-    /// - Parameter limit: The maximum size in bytes.
     func json(atMost limit: Int) -> [UInt8] {
         let whole = json
         guard whole.count > limit else { return whole }
