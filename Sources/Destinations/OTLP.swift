@@ -33,7 +33,7 @@ extension OTLPFormat {
     /// Classifies a response.
     ///
     /// Source: the OpenTelemetry protocol specification, "OTLP/HTTP Response". A partial success tells how many records
-    /// were rejected, but not which, and must not be sent again. 429, 502, 503 and 504 may be retried, 400 must not.
+    /// were rejected, but not which; none may be sent again. 429, 502, 503 and 504 may be retried, 400 must not.
     package static func result(of response: HTTPResponse, lines: Int) -> DeliveryResult? {
         let status = response.status
         guard (200..<300).contains(status) else { return nil }

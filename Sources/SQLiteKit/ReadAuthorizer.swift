@@ -1,10 +1,9 @@
 internal import CSQLite
 
 extension DatabaseConnection {
-    /// Makes every statement fail to compile that is not a `SELECT`, an `EXPLAIN` of one, or a `PRAGMA` that only
-    /// returns a value.
+    /// Allows only `SELECT`, `EXPLAIN` of a `SELECT`, and `PRAGMA` statements that only return a value.
     ///
-    /// For queries that a user has written, on a connection that is opened read-only. A statement that is not allowed
+    /// For queries that a user has written, on a connection that is opened read-only. Compiling any other statement
     /// throws an error with the code `unauthorized`. Transactions are not allowed either, so no statement can hold a
     /// snapshot beyond its end.
     package func restrictToReading() {

@@ -10,7 +10,7 @@ import UnixIO
 /// WAL.
 package final class StoreQueries: SQLDatabase {
     private let connection: DatabaseConnection
-    /// The number of records in damaged blocks that were found and not reported yet.
+    /// The number of records in the damaged blocks that were found since the last result.
     private let unreadable = Counter()
     private let path: String
     private let limits: Limits

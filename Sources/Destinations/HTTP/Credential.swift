@@ -27,7 +27,7 @@ package struct Credential: Sendable {
     }
 }
 
-/// A credential of a destination. It never prints itself.
+/// A credential of a destination. Its descriptions do not reveal it.
 package struct ShippingToken: Hashable, Sendable {
     package static let maxBytes = 4096
 

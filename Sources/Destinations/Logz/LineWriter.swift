@@ -123,7 +123,7 @@ extension LineWriter {
         putList("repairs", repairs.map { .string(fitted($0, as: "repairs")) })
     }
 
-    /// Writes as many values as fit into a field together, but always the first one.
+    /// Writes the values that fit into a field together, at least the first one.
     private mutating func putList(_ key: String, _ values: [JSONValue]) {
         guard let first = values.first else { return }
         var included = [first]
@@ -321,7 +321,7 @@ extension String {
         let prefix = self[..<end]
         guard !prefix.isEmpty else { return "" }
         let tail = prefix[prefix.index(before: prefix.endIndex)...].utf8.count
-        // A new index is required, since the other one caches the length of its character in the prefix.
+        // Not an index of the prefix: it caches the length of its character, which may be longer in the whole text.
         let last = utf8.index(end, offsetBy: -tail)
         let isWhole = self[last...].first?.utf8.count == tail
         // A character may consist of thousands of combining marks. A cut one is better than none.

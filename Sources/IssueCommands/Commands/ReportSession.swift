@@ -344,7 +344,7 @@ package struct ReportSurroundings {
 
 /// The default application name of a report.
 package enum CallerName {
-    /// Programs that run other programs, so that their name does not tell where an issue comes from.
+    /// Programs that run other programs. Their names do not tell where an issue comes from.
     private static let runners: Set<String> = [
         "ash", "atd", "bash", "busybox", "cron", "crond", "csh", "dash", "doas", "env", "fish", "flock", "init",
         "ionice", "ksh", "login", "mksh", "nice", "nohup", "runuser", "screen", "setpriv", "sh", "sshd", "stdbuf",

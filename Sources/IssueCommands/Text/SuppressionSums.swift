@@ -14,7 +14,8 @@ struct SuppressionSums {
         var sums: [Suppression] = []
         var indices: [[String]: Int] = [:]
         for suppression in suppressions {
-            // Without a number of groups, it is a single group from an older daemon, whose applications have no user.
+            // Without a number of groups, it is a single group from an older daemon. A newer daemon has already summed
+            // them up by user and application, so its sums are kept apart.
             let key = [suppression.destination, suppression.app ?? "", suppression.reason.rawValue]
             guard suppression.groups == nil, let index = indices[key] else {
                 if suppression.groups == nil { indices[key] = sums.count }

@@ -50,8 +50,8 @@ extension Admission {
 
 /// Consecutive records of one series that are suppressed without being evaluated one by one.
 ///
-/// An empty bucket stays empty until it has refilled, and a record it refuses takes no tokens from the other buckets.
-/// Until then the result is known.
+/// An empty bucket refuses every record until it has refilled, and a refused record takes no tokens from other buckets.
+/// So the results are known in advance.
 package struct SuppressedRun: Sendable {
     package let group: GroupID
     package let account: AccountID

@@ -6,7 +6,7 @@
 ///
 /// - They have nothing outstanding. The last fifth of the bucket is reserved for such users.
 /// - Their outstanding tokens are at most twice the tokens left above that fifth. A single user therefore gets two
-///   thirds of it at once and the whole refill afterwards, and many users get equal parts.
+///   thirds of the tokens above it at once and the whole refill afterwards, and many users get equal parts.
 ///
 /// Another fifth of the bucket is reserved for system users. The tokens that any of them has outstanding count against
 /// that reserve, so it cannot starve ordinary users.

@@ -267,8 +267,8 @@ struct RefusalEvidence: Equatable, Sendable {
         self.refused += refused
     }
 
-    /// Returns `true` if the lines are probably not the cause: more than `Bisection.maxDead` lines were refused, more
-    /// than were delivered, and more than stated in the response for the largest part.
+    /// Returns `true` if the lines are probably not the cause. The number of refused lines is then above
+    /// `Bisection.maxDead`, the number of delivered lines, and the number stated in the response for the largest part.
     ///
     /// - Parameters:
     ///   - delivered: The number of delivered lines that are still in the batch.

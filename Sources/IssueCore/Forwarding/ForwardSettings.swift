@@ -19,7 +19,7 @@ package struct ForwardSettings: Hashable, Sendable {
     /// The maximum number of bytes sent per UTC day, before compression.
     package var dailyBytes: Int64 = 500 << 20
     package var compression = true
-    /// The maximum random delay before a batch left by a crash is sent, so that a crash loop does not hammer the
+    /// The maximum random delay before a batch left by a crash is sent, so that a crash loop does not overload the
     /// destination.
     package var resumeDelay: Duration = .seconds(5)
 

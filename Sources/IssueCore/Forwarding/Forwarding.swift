@@ -81,7 +81,7 @@ package struct Forwarding: Sendable {
     var lastAnswer: ResponseSummary?
     /// Why the last request failed; nil after a request was accepted.
     var failing: FailureClass?
-    /// `true` if records were accepted, according to the last response that says so.
+    /// `true` if records were accepted, according to the last response that states it.
     package var isAcceptingRecords = false
     var requests: Int64 = 0
     var resent: Int64 = 0

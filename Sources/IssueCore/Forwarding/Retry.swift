@@ -1,8 +1,8 @@
 /// The delay between one attempt and the next: random, up to a limit that doubles with each failure, so that many
 /// senders do not return at the same time.
 ///
-/// A destination that asks the sender to slow down gets long delays. In an outage the destination is probed every few
-/// seconds however long it lasts, since a probe costs one line and shows the end of the outage immediately.
+/// A destination that asks the sender to slow down gets long delays. During an outage, however long it lasts, a probe
+/// is sent every few seconds: it costs one line and shows the end of the outage immediately.
 package struct RetrySchedule: Equatable, Sendable {
     package static let base: Duration = .seconds(1)
     /// The maximum delay for a destination that asks the sender to slow down.

@@ -4,7 +4,7 @@ import IssueProtocol
 ///
 /// Open addressing over a power of two of slots, at most half of them used. Runs are compared byte by byte, so
 /// correctness does not depend on the hash. A lookup probes at most `maxProbes` slots, more than random hashes ever
-/// need, so a sender of colliding runs cannot slow it down: an insertion beyond that replaces an older run.
+/// need; an insertion beyond that replaces an older run. So a sender of colliding runs cannot slow it down.
 struct InternTable: Sendable {
     /// Everything needed to find a run in one place. With thousands of runs in turn, cache misses are the main cost.
     private struct Slot {

@@ -47,7 +47,7 @@ package struct TextMatcher: Equatable, Sendable {
         return parts
     }
 
-    /// A set of terms: bit `n` stands for `terms[n]`.
+    /// A set of terms: bit `n` represents `terms[n]`.
     package typealias Found = UInt32
 
     /// The set of all terms.

@@ -208,9 +208,9 @@ package enum EvictionPolicy {
 /// Decides whether a commit may grow the database: only as long as the WAL can still be checkpointed afterwards.
 ///
 /// The pages that a commit adds are first written to the WAL, and a checkpoint copies them to the database file. If the
-/// disk were full by then, there would be no way out: the checkpoint fails, and a WAL that is not checkpointed never
-/// frees its space. If little space is left, the file is therefore extended before the commit, and some space is kept
-/// for the WAL, because removing records needs it too.
+/// disk were full by then, the checkpoint would fail every time, and a WAL that is not checkpointed never frees its
+/// space. If little space is left, the file is therefore extended before the commit, and some space is kept for the
+/// WAL, because removing records needs it too.
 package struct GrowthReserve: Equatable, Sendable {
     package enum Step: Equatable, Sendable {
         case commit

@@ -61,8 +61,8 @@ package struct ReplyBudget: Sendable {
 
     /// Decides whether a query of a user may be answered now.
     ///
-    /// Below the limit a user may hold as much as is still free for others, and always one whole reply in addition to
-    /// the one that is being made.
+    /// Within the limit per user, the replies of a user, with the next one, may take as much memory as is free, and at
+    /// least that of two replies of maximum size.
     package func decision(user: UInt32, isPrivileged: Bool) -> Decision {
         let free = (isPrivileged ? limit : ordinaryLimit) - used
         guard free >= Self.maxReply else { return .waitForOthers }

@@ -1,7 +1,7 @@
 /// The memory that the calls and replies of all users take, and what to do when it is short.
 ///
 /// While it is short, users have a smaller allowance, and their connections wait. Half-sent messages and unread replies
-/// could stay forever, so the largest holders are cut off when all of these together take too much.
+/// could stay forever. If all of these together take too much, the connections that hold the most are closed.
 package struct MemoryPressure: Sendable {
     /// Sizes are in bytes.
     package struct Limits: Equatable, Sendable {

@@ -1,12 +1,11 @@
 /// The memory that one user's calls and replies occupy, and the user's connections that wait until it is less.
 ///
-/// Above a limit, no more of the user's calls are begun or read, so the kernel holds back the sender: back-pressure
-/// instead of memory. From half the limit, each connection has an equal share; otherwise those that are always read in
-/// time would take all of it and starve the others.
+/// Above a limit, no further calls of the user are begun or read, so the kernel makes the sender wait. From half the
+/// limit, each connection has an equal share. Otherwise those that are always read in time would take all of it.
 ///
 /// There are two exceptions. One connection with an incomplete message may always be read, or none of several might
-/// ever complete its message. A connection with very little in flight may be read too, or the flood of one connection
-/// would hold up the user's others.
+/// ever complete its message. A connection with very little in flight may be read too, or one busy connection would
+/// delay the user's others.
 ///
 /// The same applies to replies: from half the limit, only connections with very little unread may begin further calls.
 /// Otherwise one connection that reads nothing would hold up the others.

@@ -22,7 +22,7 @@ extension ForwardingLoop where Destination: ~Copyable {
         return position.row
     }
 
-    /// Scans the next page of rows. Returns `false` if there are no more rows.
+    /// Scans the next page of rows. Returns `false` if there are no further rows.
     private func scanPage(_ position: inout ScanCursor, _ scan: inout OutboxScan) throws -> Bool {
         let page = try reader.stretch(after: position.row, limit: Self.pageRows)
         guard let lowest = page.steps.first?.row, let highest = page.steps.last?.row else { return false }

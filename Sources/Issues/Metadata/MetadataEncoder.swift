@@ -275,8 +275,8 @@ final class EncodingBudget {
     private var valuesLeft = 10_000
     private var depthLeft = EncodingBudget.deepest
 
-    /// Passes a node for another element or member to `append`, and returns it. The last node represents all remaining
-    /// values: for it and for them, the result is nil.
+    /// Passes a node for another element or member to `append`, and returns it. Returns nil from the limit on; the last
+    /// node is then ``cut`` and represents all remaining values.
     func makeNode(append: (EncodedNode) -> Void) -> EncodedNode? {
         guard valuesLeft > 0 else { return nil }
         valuesLeft -= 1

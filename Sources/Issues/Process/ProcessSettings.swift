@@ -2,8 +2,8 @@ internal import UnixIO
 
 /// The settings for reports from the environment of the process, read once.
 package struct ProcessSettings: Sendable {
-    /// The initial reporters of the process. In tests always the default: the environment must not make failing tests
-    /// pass or send their reports anywhere.
+    /// The initial reporters of the process. In tests, always the default reporter: an environment variable must not
+    /// make failing tests pass, or send their reports elsewhere.
     package var reporters: [any IssueReporter] = [.default]
     /// The minimum level of the issues that `.default` and `.daemon` report.
     package var level: IssueLevel = .debug

@@ -69,7 +69,8 @@ extension ErrorResponders {
     public static var root: [ErrorResponder] {
         get { storage.withLock { $0.responders } }
         set {
-            // The old responders are released outside the lock, since what they hold may report in its deinit.
+            // The old responders are released outside the lock, since the deinit of an object they hold may report an
+            // issue.
             var value = (responders: newValue, chain: ResponderChain(newValue, outside: .end))
             storage.withLock {
                 swap(&$0, &value)
