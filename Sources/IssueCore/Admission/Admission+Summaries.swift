@@ -260,8 +260,8 @@ struct SummaryPlan: Equatable {
     }
 }
 
-/// A range of rows that a summary covers: in it, all suppressed records of the group with this reason count in the
-/// summary.
+/// A range of rows that a summary covers. The summary counts all records in it that belong to the group and were
+/// suppressed for this reason.
 package struct SummaryRange: Equatable, Sendable {
     package var group: GroupID
     package var reason: SuppressionReason

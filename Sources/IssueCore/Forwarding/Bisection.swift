@@ -116,7 +116,7 @@ package struct Bisection: Equatable, Sendable {
         return afterRefusal()
     }
 
-    /// Handles a response that says the part is too large for one request.
+    /// Handles a response that states that the part is too large for one request.
     package mutating func tooLarge() -> Step {
         var part = takeInFlight()
         if part.range.count > 1 {

@@ -36,7 +36,7 @@ extension Forwarding {
             pacer.succeeded(at: now)
             return go(on: current?.bisection.accepted(), at: now)
         case .partial(let answer):
-            // A response without counters does not say whether records were accepted.
+            // A response without counters does not state whether records were accepted.
             if let successful = answer.successful { isAcceptingRecords = successful > 0 }
             destinationResponded()
             let since = current?.bisectingSince ?? now

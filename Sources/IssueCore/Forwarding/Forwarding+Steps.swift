@@ -3,7 +3,7 @@ import IssueProtocol
 extension Forwarding {
     /// Returns the retry progress, to be stored.
     package func progress(at now: MonotonicInstant) -> RetryProgress {
-        // A destination that was probed carefully must be treated so after a restart too.
+        // A destination that was probed carefully must be probed carefully after a restart too.
         let attempts = breaker.isOpen ? max(schedule.attempts, CircuitBreaker.threshold) : schedule.attempts
         return RetryProgress(attempts: attempts, spent: (preempted ?? current)?.clock.spent(at: now) ?? .zero)
     }

@@ -46,8 +46,8 @@ package struct Forwarding: Sendable {
     package static let maxUnstoredRequests = 64
     /// The age from which pending records count as backlog.
     package static let freshness: Duration = .seconds(60)
-    /// The interval at which one retry in an outage gets the full request timeout. Otherwise a destination that is only
-    /// slow would be cut off forever.
+    /// The interval at which one retry in an outage gets the full request timeout. Otherwise requests to a destination
+    /// that is only slow would always time out.
     package static let fullTimeoutInterval: Duration = .seconds(600)
 
     let settings: ForwardSettings

@@ -136,7 +136,7 @@ package struct CircuitBreaker: Equatable, Sendable {
 
     /// Records a successful request.
     ///
-    /// - Parameter full: The number of lines from which on a request needs no limit.
+    /// - Parameter full: The number of lines of a full request. Once the limit reaches it, there is none.
     package mutating func succeeded(full: Int) {
         switch state {
         case .closed:

@@ -56,7 +56,7 @@ struct InternTable: Sendable {
         return nil
     }
 
-    /// Returns the value noted after a run, or nil if it was noted for other bytes.
+    /// Returns the value stored after a run, or nil if it was stored for other bytes.
     ///
     ///     note ::= length value bytes
     @inline(__always)
@@ -68,8 +68,8 @@ struct InternTable: Sendable {
         return kept.word(at: start &+ 8)
     }
 
-    /// Notes a value for some bytes after a run that was inserted with room for them. A caller that has found the run
-    /// has the note in the cache too.
+    /// Stores a value, and the bytes that it is for, after a run that was inserted with room for both. Finding the run
+    /// has then loaded them into the processor's cache too.
     mutating func note(_ value: UInt64, for input: Span<UInt8>, behind number: Int) {
         let start = ranges[number].upper
         let head: InlineArray<2, UInt64> = [UInt64(truncatingIfNeeded: input.count), value]

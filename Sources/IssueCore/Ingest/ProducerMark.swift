@@ -1,8 +1,9 @@
 import IssueProtocol
 
-/// The daemon's memory of one client process. A call that is resent after a lost receipt is therefore not stored twice.
+/// What the daemon has received from one client process, so that a call that is resent after a lost receipt is not
+/// stored twice.
 ///
-/// A client numbers its records. All numbers up to the mark have been received. For the last calls the ids of their
+/// A client numbers its records. All numbers up to the mark have been received. For the last calls, the ids of their
 /// records are known too.
 package struct ProducerMark: Equatable, Sendable {
     /// A call whose records were stored or rejected.
@@ -60,7 +61,7 @@ package struct ProducerMark: Equatable, Sendable {
 
     /// The maximum number of calls remembered. A client may have this many calls in flight.
     package static let maxCalls = 64
-    /// The maximum number of records per call that are looked up. The socket accepts no longer calls.
+    /// The maximum number of records per call that are looked up. The socket does not accept larger calls.
     package static let maxRecords: Int64 = 1 << 20
 
     /// The highest sequence number received.

@@ -284,8 +284,8 @@ package struct ConnectionState: Equatable, Sendable {
 
     /// Notes that the client has hung up, after what it had sent was read.
     ///
-    /// The poller reports a hang-up in every round. A connection that reads and sends nothing therefore leaves the
-    /// poller until it does.
+    /// The poller reports a hang-up in every round. A connection that neither reads nor sends now is therefore removed
+    /// from the poller until it does.
     package mutating func hungUp() -> HangUpAction {
         switch (phase, calls, poll) {
         case (.closed, _, _), (_, .query, _), (_, _, .detached): return .none

@@ -35,7 +35,7 @@ package struct ReplyBudget: Sendable {
         case begin
         /// The query waits until its own user has received more of earlier replies.
         case waitForUser
-        /// The query waits until other users have received more, or are cut off.
+        /// The query waits until other users have received more, or are disconnected.
         case waitForOthers
     }
 
@@ -56,7 +56,7 @@ package struct ReplyBudget: Sendable {
     /// The limit for users who are not operators. The rest is reserved for root, the daemon's own user and operators.
     private var ordinaryLimit: Int { limit - max(Self.maxReply, limit / 8) }
 
-    /// How much may stay unread without keeping the shared query threads from answering any user.
+    /// The maximum size of unread replies, in bytes, with which the shared query threads can still answer a user.
     package var maxUnread: Int { max(0, ordinaryLimit - 2 * Self.maxReply) }
 
     /// Decides whether a query of a user may be answered now.

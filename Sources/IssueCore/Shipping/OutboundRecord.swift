@@ -138,7 +138,7 @@ package struct FieldTypes: Equatable, Sendable {
     }
 
     /// Returns `true` if a value can be sent under a path. The first value of a field fixes its type. A value of
-    /// another type, or of one field too many, is sent as text elsewhere.
+    /// another type, or of a field above the maximum number, is sent as text elsewhere.
     ///
     /// - Parameters:
     ///   - kind: The type of the value.
