@@ -90,7 +90,7 @@ package final class Daemon {
         CurrentProcess.setFileMask(0o077)
         // Each connection needs a descriptor, and the soft limit of a shell is low.
         _ = try? CurrentProcess.raiseOpenFileLimit()
-        // Libraries and peers that close a connection raise SIGPIPE. Every write of ours reports its own error.
+        // A write to a closed connection raises SIGPIPE, also within a library. The write reports an error instead.
         try Signal.pipe.ignore()
         signals = try SignalReceiver([.terminate, .interrupt, .hangUp])
         notification = ServiceNotification.takeFromEnvironment()

@@ -108,7 +108,7 @@ package struct DestinationOption: Sendable {
     package let help: String
     /// The valid values, in an error message after "expected"; nil for a name of letters, digits, `_`, `-` and `.`.
     package let expected: String?
-    /// Returns whether a value is valid. The names of `expected == nil` are checked by the reader of the configuration.
+    /// Returns whether a value is valid. If `expected` is nil, the reader of the configuration checks the name.
     package let accepts: @Sendable (String) -> Bool
 
     /// Creates a key whose value is a name.

@@ -50,8 +50,8 @@ package struct EffectiveConfiguration: Sendable {
         if let lastValid {
             basis = .lastValid
             configuration = lastValid
-            // Rights that were withdrawn must not come back with an old configuration, so only those that both grant
-            // are left.
+            // Rights that were withdrawn must not come back with an old configuration, so only those that both
+            // configurations grant are left.
             configuration.access = lastValid.access.intersection(reading.configuration.access)
             return
         }

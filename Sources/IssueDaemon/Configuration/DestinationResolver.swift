@@ -87,7 +87,7 @@ struct DestinationResolver {
         section.destinationName.map { .credential($0) } ?? section.scope
     }
 
-    /// Reports an error if the file contains no token. The destination can be used as soon as it does.
+    /// Reports an error if the file contains no token. The destination can be used as soon as it contains one.
     private mutating func checked(_ file: TokenFile, shown: String) -> TokenFile {
         do throws(TokenFileError) {
             switch file.kind {

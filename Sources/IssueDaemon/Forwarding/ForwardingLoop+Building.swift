@@ -100,8 +100,8 @@ extension ForwardingLoop where Destination: ~Copyable {
 
     // MARK: Summaries
 
-    /// Returns when the next window closes; nil while the scan has not reached the end of the record log, because it
-    /// then closes windows itself.
+    /// Returns when the next window closes; nil while the scan has not reached the end of the record log, because the
+    /// scan closes windows until then.
     func summariesDue() throws -> MonotonicInstant? {
         guard let due = admission.nextSummaryDue, cursor >= (try reader.newest()) else { return nil }
         let wait = due.milliseconds - (Clock.wall.millisecondsSince1970 + (try reader.recordLogOffset()))

@@ -3,8 +3,7 @@ import IssueProtocol
 import IssueStore
 
 extension ForwardingLoop where Destination: ~Copyable {
-    /// The number of rows after which a scan ends. It splits a flood of suppressed records into portions that are
-    /// stored.
+    /// The number of rows after which a scan ends, so that its progress is stored even if all records are suppressed.
     private static var maxScanned: Int { 65_536 }
     private static var pageRows: Int { 2048 }
 

@@ -23,7 +23,7 @@ final class WriterRun {
     /// The connections whose later calls must be refused, because an earlier one was.
     private var gates: [UInt64: NumberGate] = [:]
     private var lastEnd = CommitEnd.stored
-    /// `true` if the file was moved aside or replaced. Nothing more may be acknowledged from it.
+    /// `true` if the file was moved aside or replaced. Reports stored in it must no longer be acknowledged.
     private var isAbandoned = false
 
     private var checkpoints: CheckpointPolicy
