@@ -168,7 +168,7 @@ package struct BucketRow: Equatable, Sendable {
 
 /// One limit divided into shares. Each reserve is a bucket of its own; the common bucket holds the rest.
 ///
-/// Low-priority records can drain the common bucket but not a reserve. A record with a reserve takes from it first,
+/// Low-priority records can empty the common bucket but not a reserve. A record with a reserve takes from it first,
 /// then from the common bucket. The shares add up to the limit, so the limit as a whole is never exceeded.
 struct SharedLimit: Equatable, Sendable {
     private var common: FairBucket
