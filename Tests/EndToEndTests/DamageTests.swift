@@ -66,7 +66,8 @@ struct DamageTests {
             _ = try RawClient(path: daemon.socket).report(records)
             try daemon.terminate()
             let file = try DatabaseFile(daemon.database, writable: true)
-            let lost = try #require(Int(try file.rows("SELECT records FROM blocks WHERE first_id = 1", columns: 1)[0][0]))
+            let lost = try #require(
+                Int(try file.rows("SELECT records FROM blocks WHERE first_id = 1", columns: 1)[0][0]))
             try file.execute("UPDATE blocks SET body = substr(body, 1, length(body) - 1) WHERE first_id = 1")
             try daemon.start()
             let client = try RawClient(path: daemon.socket)

@@ -19,7 +19,7 @@ extension Schema {
             SELECT series.id AS series, series."group",
                    coalesce(totals.records, 0) + coalesce(open.records, 0) AS records,
                    coalesce(totals.occurrences, 0) + coalesce(open.occurrences, 0) AS occurrences,
-                   -- The wall clock may have been set back in between.
+                   -- The wall clock may have been set back between two ranges.
                    coalesce(min(totals.first_at, open.first_at), totals.first_at, open.first_at) AS first_at,
                    coalesce(max(totals.last_at, open.last_at), totals.last_at, open.last_at) AS last_at
             FROM series
@@ -65,7 +65,7 @@ extension Schema {
                        )
                    END AS message,
                    records.count, records.metadata, records.details
-            -- CROSS, so that the records are read in their order and a LIMIT ends it early.
+            -- CROSS JOIN makes SQLite read the records in order, so that a LIMIT ends the query early.
             FROM records
             CROSS JOIN series ON series.id = records.series
             CROSS JOIN severities ON severities.severity = series.severity

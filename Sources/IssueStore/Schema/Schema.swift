@@ -123,10 +123,10 @@ extension Schema {
             module TEXT,
             state INTEGER NOT NULL DEFAULT 0,
             muted_until INTEGER,
-            -- The newest version of the application when the state was set, where only a newer one undoes it.
+            -- The newest version of the application when the state was set, if only a newer one ends the state.
             muted_version TEXT,
             regressed INTEGER NOT NULL DEFAULT 0,
-            -- The record that has opened the group again last; it goes ahead as the first of a group does.
+            -- The record that last reopened the group. It is a priority record, like the first of a group.
             regression INTEGER NOT NULL DEFAULT 0,
             first_record INTEGER NOT NULL,
             first_at INTEGER NOT NULL,
@@ -261,10 +261,10 @@ extension Schema {
             since INTEGER NOT NULL,
             first_id INTEGER NOT NULL,
             cursor INTEGER NOT NULL,
-            -- Whether it is configured; if not, the last row that it was given before it was taken out.
+            -- Whether it is configured. If not, given_id is the last row that was queued for it.
             active INTEGER NOT NULL DEFAULT 1,
             given_id INTEGER NOT NULL DEFAULT 0,
-            -- Up to which record those that are express have been looked at; what was refused then goes with the walk.
+            -- The row up to which priority records were examined. Those that were not admitted are sent by the scan.
             express_id INTEGER NOT NULL DEFAULT 0,
             state TEXT NOT NULL DEFAULT '{}'
         ) STRICT;
@@ -332,7 +332,7 @@ extension Schema {
             attempts INTEGER NOT NULL,
             at INTEGER NOT NULL,
             line TEXT NOT NULL,
-            -- A summary that was given up has its number here, and no record.
+            -- The id of a summary that was given up. It has no record.
             summary INTEGER
         ) STRICT;
         CREATE INDEX dead_letters_by_record ON dead_letters (record);
