@@ -318,7 +318,7 @@ extension StoreReader {
     /// Returns the batch that determines the fate of a record: its own if it was sent outside the scan, otherwise the
     /// one whose span contains it. Nil if it was not scanned yet.
     private func batch(of row: RowID, _ destination: Int64, cursor: RowID) throws -> BatchRow? {
-        let single = try ForwardingOutbox(connection: connection).single(row, destination)
+        let single = try ForwardingOutbox(connection: connection, blocks: blocks).single(row, destination)
         guard let single else { return row <= cursor ? try batch(holding: row, destination) : nil }
         return try connection.withStatement(
             """
