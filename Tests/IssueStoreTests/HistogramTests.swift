@@ -135,6 +135,19 @@ struct HistogramTests {
         }
     }
 
+    @Test("It counts nothing if the time ends before it starts, even within the same minute")
+    func endsBeforeItStarts() throws {
+        try filled { store, _ in
+            var filter = IssueFilter()
+            filter.since = store.wall.advanced(by: .seconds(-300))
+            filter.until = store.wall.advanced(by: .seconds(-301))
+            for dimension in HistogramDimension.allCases {
+                let series = try histogram(store, filter, by: dimension).series
+                #expect(series.allSatisfy { $0.counts.allSatisfy { $0 == 0 } })
+            }
+        }
+    }
+
     @Test("It rejects filters by fate, since counts have none")
     func fates() throws {
         try TemporaryStore.with { store in

@@ -14,6 +14,8 @@ package struct HistogramFrame: Equatable, Sendable {
     package let minutesPerBucket: Int64
     /// The minutes covered, counted from 1970-01-01 UTC.
     package let minutes: ClosedRange<Int64>
+    /// `true` if the time range ends before it starts. Then nothing is counted.
+    package let isEmpty: Bool
 
     /// Creates a frame.
     ///
@@ -35,6 +37,7 @@ package struct HistogramFrame: Equatable, Sendable {
         let start = since ?? end.advanced(by: .zero - Self.defaultSpan)
         let first = max(0, start.millisecondsSince1970 / Self.millisecondsPerMinute)
         minutesPerBucket = width
+        isEmpty = end < start
         minutes = first...max(first, end.millisecondsSince1970 / Self.millisecondsPerMinute)
         let count = minutes.upperBound / width - minutes.lowerBound / width + 1
         guard count <= Self.maxBuckets else {

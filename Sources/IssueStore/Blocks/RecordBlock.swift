@@ -19,12 +19,9 @@ package final class RecordBlock {
     private let shapeNumbers: [UInt32]
     private let shapes: [ByteRange]
     private let shapeBytes: [UInt8]
-    private enum Text {
-        case compressed([UInt8])
-        case plain([UInt8])
-        case damaged
-    }
-    private var textState: Text
+    /// The text as it is stored; empty after the first attempt to decompress it.
+    private var storedText: [UInt8]
+    private var decompressedText: [UInt8]?
 
     /// Decodes a block.
     ///
@@ -57,7 +54,7 @@ package final class RecordBlock {
         self.shapes = shapes
         shapeBytes = head
         textCount = textRaw
-        textState = textBytes == textRaw ? .plain(textStored.copy()) : .compressed(textStored.copy())
+        storedText = textStored.copy()
     }
 
     /// Returns the checksum of a block with this body.
@@ -68,17 +65,10 @@ package final class RecordBlock {
 
     /// Returns the bytes that the rows refer to, or nil if they cannot be decompressed.
     package func text() -> [UInt8]? {
-        switch textState {
-        case .plain(let bytes): return bytes
-        case .damaged: return nil
-        case .compressed(let bytes):
-            guard let text = Compression.decompress(bytes.span, count: textCount) else {
-                textState = .damaged
-                return nil
-            }
-            textState = .plain(text)
-            return text
-        }
+        if let decompressedText { return decompressedText }
+        decompressedText = Compression.decompress(storedText.span, count: textCount)
+        storedText = []
+        return decompressedText
     }
 
     /// Returns the index of the first record with this id or a higher one.

@@ -61,6 +61,7 @@ extension StoreReader {
             var counts: [String?: [Int]] = [:]
             if dimension == .total { counts["total"] = [Int](repeating: 0, count: frame.bucketCount) }
             let none = [Int](repeating: 0, count: frame.bucketCount)
+            guard !frame.isEmpty else { return Self.series(counts, dimension) }
             try statement.forEach { row in
                 counts[row.optionalText(0), default: none][frame.bucket(ofMinute: row.int64(1))] += row.int(2)
             }
