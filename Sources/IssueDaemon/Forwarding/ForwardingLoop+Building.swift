@@ -39,7 +39,7 @@ extension ForwardingLoop where Destination: ~Copyable {
     func scan(_ limit: BatchLimit) throws -> OutboxScan {
         var scan = OutboxScan(NewBatch(destination: service.destination.id, at: Clock.wall), limit, shipper.prepare())
         for id in try reader.unsentSummaries(of: service.destination.id, limit: min(limit.records, Self.maxSummaries)) {
-            let line = try reader.line(ofSummary: id)
+            guard let line = try reader.line(ofSummary: id) else { continue }
             scan.batch.summaries.append(id)
             scan.add(line, of: nil)
         }
@@ -87,7 +87,7 @@ extension ForwardingLoop where Destination: ~Copyable {
             types: &types)
     }
 
-    /// Builds the lines of a stored batch again. Passes nil for a line whose record was removed.
+    /// Builds the lines of a stored batch again. Passes nil for a line whose record or summary was removed.
     func makeLines(of batch: StoredBatch, _ take: ([UInt8]?, _ user: UInt32?) -> Void) throws {
         for id in batch.summaries { take(try reader.line(ofSummary: id), nil) }
         var users: [AccountID: UInt32] = [:]

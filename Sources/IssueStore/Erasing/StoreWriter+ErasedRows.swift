@@ -269,9 +269,10 @@ extension RecordRemoval {
             WHERE id = (SELECT max(id) FROM accounts)
                 AND id NOT IN (SELECT account FROM groups) AND id NOT IN (SELECT account FROM series)
                 AND id NOT IN (SELECT account FROM ledger);
-            -- Summaries of several groups. One that is in flight is needed until the response arrives.
-            DELETE FROM summaries WHERE "group" IS NULL
-                AND account NOT IN (SELECT id FROM accounts WHERE uid <> 4294967295)
+            -- Summaries of several groups. The id of one that is in flight must not be used again.
+            UPDATE summaries SET line = '' WHERE "group" IS NULL
+                AND account NOT IN (SELECT id FROM accounts WHERE uid <> 4294967295);
+            DELETE FROM summaries WHERE "group" IS NULL AND line = ''
                 AND id NOT IN (
                     SELECT told.value FROM batches, json_each(batches.notes, '$.summaries') AS told
                     WHERE batches.state = 0);
@@ -470,7 +471,8 @@ extension RecordRemoval {
             """
             DELETE FROM dead_letters WHERE summary IN (SELECT id FROM summaries WHERE "group" = ?1 AND state = 2)
             """, group)
-        // A summary that is in flight is needed until the response arrives.
+        // The id of a summary that is in flight must not be used again.
+        try run(#"UPDATE summaries SET line = '' WHERE "group" = ?1"#, group)
         try run(
             """
             DELETE FROM summaries WHERE "group" = ?1 AND id NOT IN (

@@ -76,7 +76,7 @@ struct ForwardingOutbox {
         for (line, summary) in settlement.batch.summaries.enumerated() where !settlement.outcome.left.contains(line) {
             let dead = settlement.outcome.dead.first { $0.line == line }
             try settle(summary: summary, isDead: dead != nil, destination)
-            if let dead {
+            if let dead, try counted(by: summary) != nil {
                 try addDeadLetter(summary: summary, dead.reason, settlement, line: line, destination: destination)
             }
         }

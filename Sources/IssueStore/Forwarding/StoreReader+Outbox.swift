@@ -242,12 +242,12 @@ extension StoreReader {
         }
     }
 
-    /// Returns the stored line of a summary, or an empty array if the summary is gone.
-    package func line(ofSummary id: Int64) throws -> [UInt8] {
+    /// Returns the stored line of a summary; nil if the summary was erased.
+    package func line(ofSummary id: Int64) throws -> [UInt8]? {
         try snapshot {
-            try connection.withStatement("SELECT line FROM summaries WHERE id = ?1") { statement in
+            try connection.withStatement("SELECT line FROM summaries WHERE id = ?1 AND line <> ''") { statement in
                 statement.bind(id, at: 1)
-                return try statement.first { $0.bytes(0) } ?? []
+                return try statement.first { $0.bytes(0) }
             }
         }
     }

@@ -82,9 +82,10 @@ extension ForwardingOutbox {
         try note(summary, .dead, sum)
     }
 
-    /// Returns the number of records and occurrences that a summary counts, or nil if the summary does not exist.
+    /// Returns the number of records and occurrences that a summary counts, or nil if the summary was erased.
     func counted(by summary: Int64) throws(SQLiteError) -> NewBatch.Tally? {
-        try connection.withStatement("SELECT account, records, occurrences FROM summaries WHERE id = ?1") {
+        try connection.withStatement("SELECT account, records, occurrences FROM summaries WHERE id = ?1 AND line <> ''")
+        {
             statement throws(SQLiteError) in
             statement.bind(summary, at: 1)
             return try statement.first {
