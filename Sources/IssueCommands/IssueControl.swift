@@ -57,11 +57,21 @@ package struct IssueControl {
             }
             return printText(generalHelp)
         }
+        if name == Completion.command { return complete(rest.dropFirst()) }
         if name == "help" {
             guard let topic = rest.dropFirst().first else { return printText(generalHelp) }
             return printText(help(of: try command(named: topic).specification))
         }
         return try run(try command(named: name), Array(rest.dropFirst()), common)
+    }
+
+    /// Prints what can follow on an unfinished command line. A failure prints nothing, since a shell waits for this.
+    private func complete(_ words: ArraySlice<String>) -> ExitCode {
+        let completion = Completion(words, commands: Self.commands.map { $0.specification })
+        let candidates = completion.candidates { () throws(CollectorConnectionError) in
+            try context.makeLink(completion.socket)
+        }
+        return printText(candidates.map(\.line).joined())
     }
 
     private func run(
@@ -428,11 +438,13 @@ extension CollectorConnectionError {
 /// The options of every command.
 enum CommonOptions {
     static let socket = OptionSpecification(
-        "socket", value: "PATH", "The daemon's socket (default: ISSUED_SOCKET or a standard location)"
+        "socket", value: "PATH", from: .files, "The daemon's socket (default: ISSUED_SOCKET or a standard location)"
     )
     static let json = OptionSpecification("json", "Print one JSON document")
     static let lines = OptionSpecification("ndjson", "Print one JSON object per line, as received")
-    static let color = OptionSpecification("color", value: "WHEN", "Colour the output: auto, always or never")
+    static let color = OptionSpecification(
+        "color", value: "WHEN", from: .words(ColorChoice.allCases.map(\.rawValue)),
+        "Colour the output: auto, always or never")
     static let help = OptionSpecification("help", short: "h", "Show this help")
     /// Only before the command: after `list`, this option selects application versions.
     static let version = OptionSpecification("version", "Show the version")

@@ -6,6 +6,8 @@ struct CommandSpecification: Sendable {
     /// The line in the list of commands.
     var summary: String
     var operands = OperandRule.none
+    /// The candidates for each operand in a shell, in order. The last one is for all further operands.
+    var operandSources: [ValueSource] = []
     /// The options by heading, in the order of the help.
     var sections: [(title: String, options: [OptionSpecification])] = []
     /// Paragraphs after the options.
@@ -21,17 +23,33 @@ package struct OptionSpecification: Hashable, Sendable {
     package var short: Character?
     /// The placeholder of its value in the help; nil for an option without a value.
     package var placeholder: String?
+    /// The candidates for its value in a shell.
+    package var source: ValueSource
     package var summary: String
 
-    package init(_ name: String, short: Character? = nil, value placeholder: String? = nil, _ summary: String) {
+    package init(
+        _ name: String, short: Character? = nil, value placeholder: String? = nil, from source: ValueSource = .text,
+        _ summary: String
+    ) {
         self.name = name
         self.short = short
         self.placeholder = placeholder
+        self.source = source
         self.summary = summary
     }
 
     /// The long form, as in help and messages.
     var spelling: String { "--\(name)" }
+}
+
+/// The candidates for a value in a shell.
+package enum ValueSource: Hashable, Sendable {
+    /// Free text, such as a time or a number: there is nothing to complete.
+    case text
+    case words([String])
+    case files
+    /// Names that the daemon knows.
+    case applications, groups, destinations, deadLetters
 }
 
 /// The operands that a command accepts.

@@ -9,12 +9,14 @@ struct DeadLettersCommand: Command {
         case list, show, requeue, export
     }
 
-    static let destination = OptionSpecification("destination", value: "NAME", "Only this destination")
+    static let destination = OptionSpecification(
+        "destination", value: "NAME", from: .destinations, "Only this destination")
     static let all = OptionSpecification("all", short: "a", "List or requeue all dead letters")
 
     static let specification = CommandSpecification(
         name: "dead-letters", summary: "List, requeue or export dead letters",
         operands: .any("list|show|requeue|export] [ID"),
+        operandSources: [.words(Action.allCases.map(\.rawValue)), .deadLetters],
         sections: [("Filter", [destination, all, PagingOptions.limit])],
         notes: [
             "list (the default) shows dead letters, newest first; show ID shows all details of those of a record; "

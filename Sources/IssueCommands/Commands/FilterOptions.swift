@@ -3,31 +3,35 @@ import UnixIO
 
 /// The options that select groups or records.
 enum FilterOptions {
-    static let app = OptionSpecification("app", value: "NAME", "Only this application (repeatable)")
+    static let app = OptionSpecification(
+        "app", value: "NAME", from: .applications, "Only this application (repeatable)")
     static let version = OptionSpecification(
         "version", value: "VERSION", "Only this application version (repeatable)")
     static let environment = OptionSpecification("environment", value: "NAME", "Only this environment (repeatable)")
     static let severity = OptionSpecification(
-        "severity", short: "p", value: "LEVEL", "Only LEVEL and above: debug, info, warning, error or critical")
+        "severity", short: "p", value: "LEVEL", from: .words(SeverityWord.forms),
+        "Only LEVEL and above: debug, info, warning, error or critical")
     static let domain = OptionSpecification("domain", value: "NAME", "Only this error domain (repeatable)")
     static let code = OptionSpecification("code", value: "NUMBER", "Only this error code (repeatable)")
-    static let file = OptionSpecification("file", value: "FILE", "Only this source file (repeatable)")
+    static let file = OptionSpecification("file", value: "FILE", from: .files, "Only this source file (repeatable)")
     static let text = OptionSpecification(
         "text", value: "TEXT", "Only with all of these words or \"phrases\"")
     static let metadata = OptionSpecification(
         "metadata", value: "KEY=VALUE", "Only with this value in the metadata (repeatable)")
-    static let group = OptionSpecification("group", value: "ID", "Only this group (repeatable)")
+    static let group = OptionSpecification("group", value: "ID", from: .groups, "Only this group (repeatable)")
     static let user = OptionSpecification("user", value: "UID", "Only this user id (repeatable)")
     static let unit = OptionSpecification(
         "unit", short: "u", value: "UNIT", "Only this systemd unit (repeatable)")
     static let state = OptionSpecification(
-        "state", value: "STATE", "Only this state: open, resolved or muted (repeatable)")
+        "state", value: "STATE", from: .words(GroupState.allCases.map(\.rawValue)),
+        "Only this state: open, resolved or muted (repeatable)")
     static let since = OptionSpecification("since", short: "S", value: "TIME", "Not older than TIME")
     static let until = OptionSpecification("until", short: "U", value: "TIME", "Not newer than TIME")
     static let fate = OptionSpecification(
-        "fate", value: "FATE",
+        "fate", value: "FATE", from: .words(IssueFate.Outcome.allCases.map(\.name)),
         "Only this fate: \(IssueFate.Outcome.allCases.map(\.name).joined(separator: ", ")) (repeatable)")
-    static let destination = OptionSpecification("destination", value: "NAME", "The destination that --fate refers to")
+    static let destination = OptionSpecification(
+        "destination", value: "NAME", from: .destinations, "The destination that --fate refers to")
 
     static let all = [
         app, version, environment, severity, domain, code, file, text, metadata, group, user, unit, state, since, until,
@@ -70,9 +74,11 @@ enum FilterOptions {
 /// The options for the number and order of results.
 struct PagingOptions {
     static let order = OptionSpecification(
-        "order", value: "ORDER", "newest (default), oldest, most (most frequent) or worst (highest severity) first")
+        "order", value: "ORDER", from: .words(ResultOrder.allCases.map(\.rawValue)),
+        "newest (default), oldest, most (most frequent) or worst (highest severity) first")
     /// Single records can only be sorted by time.
-    static let recordOrder = OptionSpecification("order", value: "ORDER", "newest (default) or oldest first")
+    static let recordOrder = OptionSpecification(
+        "order", value: "ORDER", from: .words(["newest", "oldest"]), "newest (default) or oldest first")
     static let limit = OptionSpecification(
         "limit", short: "n", value: "NUMBER", "Maximum number of results (default: what fits on the screen, or 50)")
     static let all = OptionSpecification("all", short: "a", "Show all results")

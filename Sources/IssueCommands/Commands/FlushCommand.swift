@@ -10,6 +10,7 @@ struct FlushCommand: Command {
 
     static let specification = CommandSpecification(
         name: "flush", summary: "Forward pending records now and show the result", operands: .optional("DESTINATION"),
+        operandSources: [.destinations],
         sections: [("Options", [timeout])],
         notes: ["Exits with 75 if some of the records are still pending when the time is over."],
         examples: ["issuectl flush", "issuectl flush logzio --timeout 2min"])

@@ -8,7 +8,8 @@ struct HistogramCommand: Command {
     static let bucket = OptionSpecification(
         "bucket", value: "SPAN", "Bucket size in whole minutes, hours or days (default: depends on the time range)")
     static let by = OptionSpecification(
-        "by", value: "WHAT", "\(HistogramDimension.allCases.map(\.rawValue).joined(separator: ", ")) (default total)")
+        "by", value: "WHAT", from: .words(HistogramDimension.allCases.map(\.rawValue)),
+        "\(HistogramDimension.allCases.map(\.rawValue).joined(separator: ", ")) (default total)")
 
     static let specification = CommandSpecification(
         name: "histogram", summary: "Show record counts over time",

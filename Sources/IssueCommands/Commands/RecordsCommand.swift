@@ -67,6 +67,7 @@ struct RecordsCommand: Command {
 struct ShowCommand: Command {
     static let specification = CommandSpecification(
         name: "show", summary: "Show all details of a record, or of a group's newest record", operands: .one("ID"),
+        operandSources: [.groups],
         examples: ["issuectl show g92c9da597585468b", "issuectl show g92c9da597585468b --json"])
 
     private let id: String

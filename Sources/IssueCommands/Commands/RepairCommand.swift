@@ -9,6 +9,7 @@ struct RepairCommand: Command {
 
     static let specification = CommandSpecification(
         name: "repair", summary: "Recover records from databases that were moved aside", operands: .optional("FILE"),
+        operandSources: [.files],
         sections: [("Options", [list])],
         notes: [
             "A database that could not be used is moved aside, as issues.db.damaged-TIME next to the current one. "

@@ -75,11 +75,13 @@ struct ReportCommand: Command {
 /// The options of `report` that describe the record.
 enum ReportOptions {
     static let severity = OptionSpecification(
-        "severity", short: "p", value: "LEVEL", "debug, info, warning, error or critical, or a priority of logger")
+        "severity", short: "p", value: "LEVEL", from: .words(SeverityWord.forms),
+        "debug, info, warning, error or critical, or a priority of logger")
     static let domain = OptionSpecification("domain", value: "NAME", "The error domain")
     static let code = OptionSpecification("code", value: "NUMBER", "The error code")
-    static let app = OptionSpecification("app", value: "NAME", "The application name")
-    static let tag = OptionSpecification("tag", short: "t", value: "NAME", "The same as --app, like logger -t")
+    static let app = OptionSpecification("app", value: "NAME", from: .applications, "The application name")
+    static let tag = OptionSpecification(
+        "tag", short: "t", value: "NAME", from: .applications, "The same as --app, like logger -t")
     static let version = OptionSpecification("app-version", value: "VERSION", "The application version")
     static let environment = OptionSpecification(
         "environment", value: "NAME", "The environment, such as production or staging")
@@ -87,7 +89,7 @@ enum ReportOptions {
         "metadata", short: "m", value: "KEY=VALUE", "Additional data; VALUE is JSON or plain text (repeatable)")
     static let fingerprint = OptionSpecification(
         "fingerprint", value: "TEXT", "The fingerprint that determines the group")
-    static let file = OptionSpecification("file", value: "FILE", "The source file")
+    static let file = OptionSpecification("file", value: "FILE", from: .files, "The source file")
     static let line = OptionSpecification("line", value: "NUMBER", "The line in the source file")
     static let function = OptionSpecification("function", value: "NAME", "The function in the source file")
     static let notReportable = OptionSpecification("not-reportable", "Store and count the record, but never forward it")

@@ -7,7 +7,8 @@ package import UnixIO
 /// passes its own ``SQLAccess``.
 struct SQLCommand: Command {
     static let database = OptionSpecification(
-        "database", value: "FILE", "Query this file, such as a copy made by issuectl backup (default: the daemon's)")
+        "database", value: "FILE", from: .files,
+        "Query this file, such as a copy made by issuectl backup (default: the daemon's)")
     static let table = OptionSpecification("table", "Print a table (default on a terminal)")
     static let csv = OptionSpecification("csv", "Print comma-separated values (default otherwise)")
     static let limit = OptionSpecification(

@@ -7,6 +7,7 @@ import UnixIO
 struct ResolveCommand: StateCommand {
     static let specification = CommandSpecification(
         name: "resolve", summary: "Mark an issue as resolved", operands: .one("GROUP"),
+        operandSources: [.groups],
         sections: [("Duration", [untilNewerVersion])],
         notes: [
             "The next record of the issue reopens it. This is logged, and the record is forwarded ahead of any backlog. "
@@ -32,6 +33,7 @@ struct MuteCommand: StateCommand {
 
     static let specification = CommandSpecification(
         name: "mute", summary: "Stop forwarding an issue, but store and count it", operands: .one("GROUP"),
+        operandSources: [.groups],
         sections: [("Duration", [duration, until, untilNewerVersion])],
         notes: [
             "New records of the issue are withheld from all destinations, even if it is reopened later. Without an option, it "
@@ -67,6 +69,7 @@ struct MuteCommand: StateCommand {
 struct ReopenCommand: StateCommand {
     static let specification = CommandSpecification(
         name: "reopen", summary: "Reopen a resolved or muted issue", operands: .one("GROUP"),
+        operandSources: [.groups],
         examples: ["issuectl list --state muted", "issuectl reopen g92c9da597585468b"])
 
     let parameters: SetStateParameters

@@ -1,0 +1,196 @@
+import IssueBrowsing
+import IssueProtocol
+import Issues
+import UnixIO
+
+/// The completion of an unfinished command line in a shell.
+///
+/// The scripts in `completions` run `issuectl __complete WORD...`, where the last word is the one to complete. Commands,
+/// options and keywords come from the specifications of the commands, so that they are always up to date; groups,
+/// applications and destinations from the running daemon.
+struct Completion {
+    /// The name of the command that prints the candidates. The help does not list it.
+    static let command = "__complete"
+
+    /// The timeout for a reply of the daemon: a user waits at the prompt.
+    private static let timeout: Duration = .seconds(2)
+
+    /// A word that can take the place of the unfinished one.
+    struct Candidate: Equatable {
+        var word: String
+        var description: String
+
+        /// Tells the shell to complete the names of files.
+        static let files = Candidate(word: "", description: "files")
+
+        /// The candidate as the scripts read it. Descriptions may be texts of other users.
+        var line: String { "\(word)\t\(TerminalSanitizer.line(description))\n" }
+    }
+
+    /// The meaning of the unfinished word.
+    private enum Position {
+        case command
+        case option([OptionSpecification])
+        /// A value, which follows `prefix` in the same word.
+        case value(ValueSource, prefix: String)
+    }
+
+    /// The value of `--socket`; nil if it was not given.
+    private(set) var socket: String?
+    private let commands: [CommandSpecification]
+    private let position: Position
+    private let word: String
+
+    /// Creates the completion of a command line.
+    ///
+    /// - Parameters:
+    ///   - words: The words up to the cursor, without the program's name. The last one is unfinished and may be empty.
+    ///   - commands: The commands of the program.
+    init(_ words: ArraySlice<String>, commands: [CommandSpecification]) {
+        let word = words.last ?? ""
+        var line = FinishedWords(commands: commands)
+        for finished in words.dropLast() { line.read(finished) }
+        self.commands = commands
+        self.word = word
+        socket = line.socket
+        position = line.position(of: word)
+    }
+
+    /// Returns the candidates for the unfinished word. There are none if the daemon is needed and does not reply.
+    ///
+    /// - Parameter connect: Connects to the daemon.
+    func candidates(_ connect: () throws(CollectorConnectionError) -> any BrowserLink) -> [Candidate] {
+        switch position {
+        case .command:
+            let help = Candidate(word: "help", description: "Show the help of a command")
+            return matching(commands.map { Candidate(word: $0.name, description: $0.summary) } + [help])
+        case .option(let options):
+            if word.count == 2, let option = options.first(where: { $0.short.map { "-\($0)" } == word }) {
+                return [Candidate(word: word, description: option.summary)]
+            }
+            return matching(options.map { Candidate(word: $0.spelling, description: $0.summary) })
+        case .value(.files, _):
+            return [.files]
+        case .value(let source, let prefix):
+            let values = (try? Self.values(of: source, connect)) ?? []
+            return matching(values.map { Candidate(word: prefix + $0.word, description: $0.description) })
+        }
+    }
+
+    /// Leaves out names with control characters: a user cannot type them, and they could change the terminal.
+    private func matching(_ candidates: [Candidate]) -> [Candidate] {
+        candidates.filter { $0.word.hasPrefix(word) && TerminalSanitizer.line($0.word) == $0.word }
+    }
+
+    private static func values(
+        of source: ValueSource, _ connect: () throws(CollectorConnectionError) -> any BrowserLink
+    ) throws(CollectorConnectionError) -> [Candidate] {
+        switch source {
+        case .text, .files:
+            return []
+        case .words(let words):
+            return words.map { Candidate(word: $0, description: "") }
+        case .groups:
+            return try groups(connect()).map { Candidate(word: $0.id, description: $0.title) }
+        case .applications:
+            var known: Set<String> = []
+            return try groups(connect()).compactMap(\.app).filter { !$0.isEmpty && known.insert($0).inserted }
+                .map { Candidate(word: $0, description: "") }
+        case .destinations:
+            let status: DaemonStatus = try ask(.status, Array("{}".utf8), connect())
+            return status.destinations.map { Candidate(word: $0.name, description: $0.state.rawValue) }
+        case .deadLetters:
+            let reply: DeadLettersReply = try ask(.deadLetters, DeadLettersParameters(limit: 100).json, connect())
+            return reply.deadLetters.map { Candidate(word: $0.record, description: "\($0.destination): \($0.reason)") }
+        }
+    }
+
+    /// Returns the most recently active groups.
+    private static func groups(_ link: any BrowserLink) throws(CollectorConnectionError) -> [IssueGroup] {
+        let reply: ListReply = try ask(.list, ListParameters(order: .newest, limit: 500).json, link)
+        return reply.groups
+    }
+
+    private static func ask<Reply: JSONCodable>(
+        _ method: CollectorMethod, _ parameters: [UInt8], _ link: any BrowserLink
+    ) throws(CollectorConnectionError) -> Reply {
+        try BrowserReply(try link.call(method, parameters: parameters, timeout: timeout)).value
+    }
+
+    /// The finished words of a command line. Unlike `ArgumentParser`, it accepts lines with errors.
+    private struct FinishedWords {
+        let commands: [CommandSpecification]
+        var socket: String?
+        private var command: CommandSpecification?
+        /// The option whose value is the next word.
+        private var pending: OptionSpecification?
+        private var operandCount = 0
+        private var hasOptions = true
+        /// `true` after `help`, and after an unknown command.
+        private var isForeign = false
+        private var isHelp = false
+
+        init(commands: [CommandSpecification]) {
+            self.commands = commands
+        }
+
+        private var options: [OptionSpecification] {
+            command.map { $0.options + CommonOptions.everywhere } ?? CommonOptions.leading
+        }
+
+        mutating func read(_ word: String) {
+            if let option = pending {
+                pending = nil
+                if option == CommonOptions.socket { socket = word }
+            } else if hasOptions, word == "--" {
+                // Before the command, it only ends the common options.
+                hasOptions = command == nil
+            } else if hasOptions, word.hasPrefix("-"), word != "-" {
+                read(option: word)
+            } else if command != nil || isForeign || isHelp {
+                operandCount += 1
+            } else {
+                command = commands.first { $0.name == word }
+                isHelp = word == "help"
+                isForeign = command == nil && !isHelp
+            }
+        }
+
+        private mutating func read(option word: String) {
+            if word.hasPrefix("--") {
+                let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+                let option = options.first { $0.spelling == parts[0] }
+                if parts.count == 1 {
+                    pending = option?.placeholder == nil ? nil : option
+                } else if option == CommonOptions.socket {
+                    socket = String(parts[1])
+                }
+                return
+            }
+            for (index, letter) in word.enumerated().dropFirst() {
+                guard let option = options.first(where: { $0.short == letter }), option.placeholder != nil else {
+                    continue
+                }
+                // The rest of the word is the value, if there is one.
+                if index == word.count - 1 { pending = option }
+                return
+            }
+        }
+
+        func position(of word: String) -> Position {
+            if let pending { return .value(pending.source, prefix: "") }
+            if hasOptions, word.hasPrefix("-"), !isForeign, !isHelp {
+                guard let equals = word.firstIndex(of: "=") else { return .option(options) }
+                let option = options.first { $0.spelling == word[..<equals] }
+                return .value(option?.source ?? .text, prefix: String(word[...equals]))
+            }
+            if isHelp { return .value(operandCount == 0 ? .words(commands.map(\.name)) : .text, prefix: "") }
+            if isForeign { return .value(.text, prefix: "") }
+            guard let command else { return .command }
+            let sources = command.operandSources
+            var source = operandCount < sources.count ? sources[operandCount] : .text
+            if case .any = command.operands { source = sources.dropFirst(operandCount).first ?? sources.last ?? .text }
+            return .value(source, prefix: "")
+        }
+    }
+}

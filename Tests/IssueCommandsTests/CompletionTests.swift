@@ -1,0 +1,153 @@
+import Foundation
+import Testing
+import UnixIO
+
+@Suite("Completion in a shell")
+struct CompletionTests {
+    /// Returns the candidates for the last word, each as `word` or `word: description`.
+    private func candidates(_ words: String..., replies: [ScriptedLink.Reply] = []) -> [String] {
+        let outcome =
+            switch replies.first {
+            case let reply?: issuectl(["__complete"] + words, reply)
+            case nil: issuectl(["__complete"] + words)
+            }
+        #expect(outcome.code == .success)
+        #expect(outcome.errors == "")
+        return outcome.output.split(separator: "\n").map { line in
+            let parts = line.split(separator: "\t", maxSplits: 1, omittingEmptySubsequences: false)
+            return parts.count == 2 && parts[1].isEmpty ? String(parts[0]) : parts.joined(separator: ": ")
+        }
+    }
+
+    private func words(_ words: String...) -> [String] {
+        issuectl(["__complete"] + words).output.split(separator: "\n").compactMap { $0.split(separator: "\t").first }
+            .map(String.init)
+    }
+
+    /// The commands that `issuectl --help` lists.
+    private static let commands: [String] = {
+        let lines = issuectl(["--help"]).output.split(separator: "\n", omittingEmptySubsequences: false)
+        return lines.drop { $0 != "Commands:" }.dropFirst().prefix { !$0.isEmpty }
+            .compactMap { $0.split(separator: " ").first.map(String.init) }
+    }()
+
+    /// The options with their placeholders, as the help of a command lists them.
+    private static func options(of command: String) -> [(name: String, placeholder: String?)] {
+        issuectl([command, "--help"]).output.split(separator: "\n").compactMap { line in
+            guard let match = line.wholeMatch(of: /\x20\x20(?:-., |    )(--[a-z-]+)(?: ([A-Z=]+))?(?:  .*)?/) else {
+                return nil
+            }
+            return (String(match.1), match.2.map(String.init))
+        }
+    }
+
+    @Test("The first word is a command, with its summary")
+    func firstWord() {
+        #expect(words("") == Self.commands + ["help"])
+        #expect(candidates("re").contains("report: Report issues and print their ids"))
+        #expect(words("--json", "--color", "never", "--", "rec") == ["records"])
+        #expect(words("help", "st") == ["status"])
+        #expect(words("help", "status", "") == [])
+    }
+
+    @Test("Every command and every option of the help is offered")
+    func everything() {
+        for command in Self.commands {
+            let names = Self.options(of: command).map(\.name)
+            #expect(names.count >= 5)
+            #expect(words(command, "--") == names)
+        }
+    }
+
+    @Test("Every offered keyword is accepted")
+    func keywords() {
+        var count = 0
+        for command in Self.commands {
+            for option in Self.options(of: command) where option.placeholder != nil {
+                for word in words("--socket", "/absent", command, option.name, "") {
+                    let tried = issuectl([command, "--socket", "/absent", option.name, word])
+                    #expect(!tried.errors.contains("invalid value"), "\(command) \(option.name) \(word)")
+                    count += 1
+                }
+            }
+        }
+        #expect(count > 100)
+    }
+
+    @Test("Every value that is a keyword, a file or a name of the daemon is completed")
+    func values() {
+        let group = Fixtures.groups(Fixtures.decodingGroup)
+        for command in Self.commands {
+            for option in Self.options(of: command) {
+                switch option.placeholder {
+                case "LEVEL", "STATE", "FATE", "ORDER", "WHAT", "WHEN", "FILE", "PATH":
+                    #expect(candidates(command, option.name, "") != [], "\(command) \(option.name)")
+                case "ID":
+                    #expect(candidates(command, option.name, "", replies: [.reply(group)]) != [])
+                default: break
+                }
+            }
+            let usage = issuectl([command, "--help"]).output.split(separator: "\n").first ?? ""
+            if usage.hasSuffix(" GROUP") || usage.hasSuffix(" ID") {
+                #expect(
+                    candidates(command, "", replies: [.reply(group)]) == ["g7: Decoding failed: keyNotFound(price)"])
+            } else if usage.hasSuffix("[FILE]") {
+                #expect(candidates(command, "") == [": files"])
+            }
+        }
+    }
+
+    @Test("Groups, applications, destinations and dead letters come from the daemon")
+    func daemon() {
+        let groups = [ScriptedLink.Reply.reply(Fixtures.groups(Fixtures.decodingGroup, Fixtures.diskGroup))]
+        #expect(
+            candidates("list", "--group", "g7", replies: groups) == ["g7: Decoding failed: keyNotFound(price)"])
+        #expect(candidates("list", "--app", "", replies: groups) == ["shop", "backup"])
+        #expect(candidates("report", "-t", "b", replies: groups) == ["backup"])
+        #expect(candidates("records", "-a", "--app=s", replies: groups) == ["--app=shop"])
+        let status = [ScriptedLink.Reply.reply(Fixtures.status(Fixtures.logzio, Fixtures.archive))]
+        #expect(candidates("flush", "log", replies: status) == ["logzio: paused"])
+        #expect(candidates("records", "--destination", "a", replies: status) == ["archive: idle"])
+        #expect(words("dead-letters", "") == ["list", "show", "requeue", "export"])
+        let letters = """
+            {"dead_letters":[{"record":"r1","destination":"logzio","reason":"refused","attempts":1,\
+            "at":"2026-11-21T11:00:00.000Z"}]}
+            """
+        #expect(candidates("dead-letters", "show", "r0", "", replies: [.reply(letters)]) == ["r1: logzio: refused"])
+    }
+
+    @Test("A value stands after its option, in the same or the next word")
+    func positions() {
+        #expect(words("list", "-p", "c") == ["critical"])
+        #expect(words("list", "--severity=c") == ["--severity=critical"])
+        #expect(words("list", "-ap", "c") == ["critical"])
+        #expect(words("list", "-pcritical", "--sp") == ["--sparkline"])
+        #expect(words("list", "-p", "critical", "--sp") == ["--sparkline"])
+        #expect(words("list", "-p") == ["-p"])
+        #expect(candidates("sql", "--database=/va") == [": files"])
+        #expect(words("list", "--since", "") == [])
+        #expect(words("list", "") == [])
+        #expect(words("report", "--", "--se") == [])
+        #expect(words("unknown", "--") == [])
+        #expect(words("resolve", "g7", "") == [])
+        #expect(words() == Self.commands + ["help"])
+    }
+
+    @Test("The daemon at --socket is asked; without a daemon there are no candidates and no error")
+    func withoutDaemon() {
+        #expect(candidates("--socket", "/absent", "list", "--app", "") == [])
+        #expect(candidates("list", "--socket=/absent", "--app", "") == [])
+        #expect(candidates("flush", "", replies: [.reply("{}")]) == [])
+    }
+
+    @Test("Names with control characters are not offered, and titles with them are made harmless")
+    func hostile() {
+        let group = Fixtures.decodingGroup.replacing("\"app\":\"shop\"", with: #""app":"\u001b]0;x\u0007""#)
+            .replacing("Decoding failed", with: #"\u001b[31mA\n\tline"#)
+        let reply = [ScriptedLink.Reply.reply(Fixtures.groups(group))]
+        #expect(candidates("list", "--app", "", replies: reply) == [])
+        let lines = candidates("show", "", replies: reply)
+        #expect(lines.count == 1)
+        #expect(lines.first?.unicodeScalars.contains { $0.value < 0x20 } == false)
+    }
+}
