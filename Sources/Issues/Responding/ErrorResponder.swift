@@ -154,8 +154,9 @@ extension ErrorResponder {
         _ type: Failure.Type, _ body: @escaping @Sendable (Failure) async throws -> Void
     ) -> Self {
         Self(of: type) { error in
-            // The task inherits the responders outside of this one.
-            Task { await withErrorReporting { try await body(error) } }
+            // The task inherits the responders outside of this one. The default of `filePath` would be the path on the
+            // machine that built the program.
+            Task { await withErrorReporting(filePath: #fileID) { try await body(error) } }
             return .handled
         }
     }
