@@ -165,6 +165,15 @@ def _marks(results):
         ] for mark in found])
 
 
+def _grouping(grouping):
+    names = [*grouping["systems"], *(f"all, {part}" for part in grouping["sets"])]
+    scores = [*grouping["systems"].values(), *grouping["sets"].values()]
+    return _table(
+        ["grouping", "messages", "accuracy", "precision", "recall", "groups", "expected"],
+        [[name, one["messages"], *(f"{one[key]:.3f}" for key in ("accuracy", "precision", "recall")), one["groups"],
+          one["expected_groups"]] for name, one in zip(names, scores)])
+
+
 TEXTS = {
     "throughput": lambda part: _throughput(part["shapes"]),
     "latency": lambda part: _latency(part["loads"]),
@@ -176,6 +185,7 @@ TEXTS = {
     "footprint": _footprint,
     "hostile": _hostile,
     "client": _client,
+    "grouping": _grouping,
 }
 
 
