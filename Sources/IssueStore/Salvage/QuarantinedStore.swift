@@ -137,7 +137,7 @@ package final class QuarantinedStore {
         var last = row
         let notes = try? reader.connection.withStatement(
             """
-            SELECT uid, app, fingerprint, rule, state, muted_until, muted_version, regressed, groups.id
+            SELECT uid, app, fingerprint, state, muted_until, muted_version, regressed, groups.id
             FROM groups JOIN accounts ON accounts.id = groups.account
             WHERE groups.id > ?1 AND (state <> 0 OR regressed <> 0)
                 AND length(app) <= 1024 AND length(fingerprint) <= 1024 AND length(coalesce(muted_version, '')) <= 1024
@@ -146,15 +146,14 @@ package final class QuarantinedStore {
         ) { (statement) throws(SQLiteError) in
             statement.bind(row, at: 1)
             return try statement.all { row in
-                last = max(last, row.id(8))
+                last = max(last, row.id(7))
                 return GroupNote(
                     uid: UInt32(clamping: row.int64(0)), app: row.text(1), fingerprint: row.text(2),
-                    rule: row.int64(3),
                     standing: TriageState(
-                        GroupState(databaseValue: UInt8(clamping: row.int64(4))) ?? .open,
-                        mutedUntil: row.optionalInt64(5).map { IssueTimestamp(millisecondsSince1970: $0) },
-                        knownVersion: row.optionalText(6).map { ApplicationVersion(text: $0) },
-                        hasRegressed: row.int64(7) != 0))
+                        GroupState(databaseValue: UInt8(clamping: row.int64(3))) ?? .open,
+                        mutedUntil: row.optionalInt64(4).map { IssueTimestamp(millisecondsSince1970: $0) },
+                        knownVersion: row.optionalText(5).map { ApplicationVersion(text: $0) },
+                        hasRegressed: row.int64(6) != 0))
             }
         }
         guard let notes, !notes.isEmpty, last > row else { return nil }
@@ -401,7 +400,6 @@ package struct GroupNote: Equatable, Sendable {
     package var uid: UInt32
     package var app: String
     package var fingerprint: String
-    package var rule: Int64
 
     package var standing: TriageState
 }

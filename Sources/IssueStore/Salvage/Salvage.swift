@@ -127,14 +127,13 @@ extension StoreWriter {
         try connection.withStatement(
             """
             SELECT id FROM groups
-            WHERE state = 0 AND regressed = 0 AND fingerprint = ?3 AND rule = ?4
+            WHERE state = 0 AND regressed = 0 AND fingerprint = ?3
                 AND account = (SELECT id FROM accounts WHERE uid = ?1 AND app = ?2)
             """
         ) { statement throws(SQLiteError) in
             statement.bind(Int64(note.uid), at: 1)
             statement.bind(note.app, at: 2)
             statement.bind(note.fingerprint, at: 3)
-            statement.bind(note.rule, at: 4)
             return try statement.first { $0.id(0) }
         }
     }

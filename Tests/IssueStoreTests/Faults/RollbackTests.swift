@@ -192,12 +192,12 @@ private final class RollbackFixture {
         case .importStates:
             let found = try store.shell().table(
                 """
-                SELECT uid, app, fingerprint, rule FROM groups JOIN accounts ON accounts.id = account
+                SELECT uid, app, fingerprint FROM groups JOIN accounts ON accounts.id = account
                 WHERE state = 0 LIMIT 1
-                """, columns: 4)[0]
+                """, columns: 3)[0]
             let note = GroupNote(
                 uid: UInt32(found[0] ?? "") ?? 0, app: found[1] ?? "", fingerprint: found[2] ?? "",
-                rule: Int64(found[3] ?? "") ?? 0, standing: TriageState(.muted, mutedUntil: store.wall))
+                standing: TriageState(.muted, mutedUntil: store.wall))
             return { () throws(StoreFailure) in try writer.importSalvaged([note]) }
         case .storeBatch:
             try writer.settle(settlement(dead: []), destination: destination)
