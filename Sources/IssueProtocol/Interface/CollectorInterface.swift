@@ -69,8 +69,8 @@ package enum CollectorInterface {
 
         type Group (
           id: string, title: string, severity: Severity, state: State, muted_until: ?string, regressed: bool,
-          app: ?string, uid: int, fingerprint: string, domain: ?string, code: ?int, source: ?Source,
-          records: int, occurrences: int, first_seen: string, last_seen: string,
+          app: ?string, uid: int, fingerprint: string, fingerprint_rule: ?int, domain: ?string, code: ?int,
+          source: ?Source, records: int, occurrences: int, first_seen: string, last_seen: string,
           first_version: ?string, last_version: ?string,
           newest: ?string, sparkline: ?[]int
         )

@@ -20,6 +20,8 @@ public struct IssueGroup: Equatable, Sendable {
     public var user: UInt32
     /// The text that identifies the records of the group.
     public var fingerprint: String
+    /// The version of the rule by which the daemon computes fingerprints, when the group was made. Nil if unknown.
+    package var fingerprintRule: Int?
     /// The domain of the error. Nil if it has none.
     public var domain: String?
     /// The code of the error. Nil if it has none.
@@ -116,6 +118,7 @@ extension IssueGroup: JSONObjectCodable {
         try members.optional("app", &app)
         try members.required("uid", &user)
         try members.required("fingerprint", &fingerprint)
+        try members.optional("fingerprint_rule", &fingerprintRule)
         try members.optional("domain", &domain)
         try members.optional("code", &code)
         try members.optional("source", &source)

@@ -140,13 +140,14 @@ extension StoreReader {
         let group = try connection.withStatement(
             """
             SELECT groups.key, title, severity, state, muted_until, regressed, accounts.app, accounts.uid, fingerprint,
-                   domain, code, file, line, function, module, first_version, last_version, groups.first_at
+                   domain, code, file, line, function, module, first_version, last_version, groups.first_at,
+                   rule
             FROM groups JOIN accounts ON accounts.id = groups.account WHERE groups.id = ?1
             """
         ) { statement in
             statement.bind(sum.group, at: 1)
             return try statement.first { row in
-                IssueGroup(
+                var group = IssueGroup(
                     id: GroupKey.text(key: row.int64(0)), title: row.text(1),
                     level: IssueLevel(rank: UInt8(clamping: row.int64(2))) ?? .error,
                     state: GroupState(databaseValue: UInt8(clamping: row.int64(3))) ?? .open,
@@ -159,6 +160,8 @@ extension StoreReader {
                     firstSeen: IssueTimestamp(millisecondsSince1970: max(sum.firstAt, row.int64(17))),
                     lastSeen: IssueTimestamp(millisecondsSince1970: sum.lastAt), firstVersion: row.optionalText(15),
                     lastVersion: row.optionalText(16))
+                group.fingerprintRule = Int(clamping: row.int64(18))
+                return group
             }
         }
         guard var group else { throw QueryFailure.notFound(id: "") }

@@ -15,11 +15,15 @@ enum Samples {
         repairs: [],
         record: IssueRecord(message: ""))
 
-    static let group = IssueGroup(
-        id: "g-1", title: "Decoding failed", level: .error, state: .muted, mutedUntil: moment, hasRegressed: true,
-        app: "shop", user: 1000, fingerprint: "f", domain: "d", code: 1, source: SourceLocation(line: 1), records: 2,
-        occurrences: 3, firstSeen: moment, lastSeen: moment, firstVersion: "1", lastVersion: "2", newestRecord: "r-1",
-        sparkline: [0, 1, 2])
+    static let group: IssueGroup = {
+        var group = IssueGroup(
+            id: "g-1", title: "Decoding failed", level: .error, state: .muted, mutedUntil: moment, hasRegressed: true,
+            app: "shop", user: 1000, fingerprint: "f", domain: "d", code: 1, source: SourceLocation(line: 1),
+            records: 2, occurrences: 3, firstSeen: moment, lastSeen: moment, firstVersion: "1", lastVersion: "2",
+            newestRecord: "r-1", sparkline: [0, 1, 2])
+        group.fingerprintRule = 2
+        return group
+    }()
 
     static let minimalGroup = IssueGroup(
         id: "g", title: "t", level: .debug, state: .open, app: nil, user: 0, fingerprint: "", records: 0,
