@@ -6,6 +6,10 @@ enum ByteClass {
     case digit
     case quote
     case slash
+    case backslash
+    case dot
+    case colon
+    case equals
     case control
     case other
 
@@ -16,28 +20,24 @@ enum ByteClass {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): .digit
         case UInt8(ascii: "\""), UInt8(ascii: "'"), UInt8(ascii: "`"): .quote
         case UInt8(ascii: "/"): .slash
+        case UInt8(ascii: "\\"): .backslash
+        case UInt8(ascii: "."): .dot
+        case UInt8(ascii: ":"): .colon
+        case UInt8(ascii: "="): .equals
         case 0..<0x20, 0x7F: .control
         default: .other
         }
     }
 
-    /// Returns the bytes at which a replaced part may begin or end, including all bytes that are not ASCII.
+    /// Returns the bytes at which a replaced part is found, including all bytes that are not ASCII.
     @inline(__always)
     static func marks(in bytes: ByteMask.Vector) -> ByteMask.Found {
-        // The range from minus to colon contains the full stop, the slash and the digits.
-        let middle = (bytes .> ByteMask.of(",")) .& (bytes .< ByteMask.of(";"))
+        // The range from the full stop to the colon contains the slash and the digits.
+        let middle = (bytes .> ByteMask.of("-")) .& (bytes .< ByteMask.of(";"))
         let quotes = (bytes .== ByteMask.of("\"")) .| (bytes .== ByteMask.of("'")) .| (bytes .== ByteMask.of("`"))
-        let others = (bytes .== ByteMask.of("@")) .| (bytes .== ByteMask.of("\u{7F}")) .| (bytes .< ByteMask.of(" "))
-        return middle .| quotes .| others
-    }
-
-    /// Returns the bytes that are not hexadecimal digits.
-    @inline(__always)
-    static func others(thanHexadecimalIn bytes: ByteMask.Vector) -> ByteMask.Found {
-        let small = bytes | ByteMask.Vector(repeating: 0x20)
-        let digits = (bytes .> ByteMask.of("/")) .& (bytes .< ByteMask.of(":"))
-        let letters = (small .> ByteMask.of("`")) .& (small .< ByteMask.of("g"))
-        return .!(digits .| letters)
+        let signs = (bytes .== ByteMask.of("=")) .| (bytes .== ByteMask.of("@")) .| (bytes .== ByteMask.of("\\"))
+        let controls = (bytes .== ByteMask.of("\u{7F}")) .| (bytes .< ByteMask.of(" "))
+        return middle .| quotes .| signs .| controls
     }
 
     @inline(__always)
@@ -51,12 +51,47 @@ enum ByteClass {
         byte &- UInt8(ascii: "0") <= 9 || (byte | 0x20) &- UInt8(ascii: "a") <= 5
     }
 
+    /// Returns `true` for a letter, digit or underscore.
+    @inline(__always)
+    static func inWord(_ byte: UInt8) -> Bool { isLetter(byte) || isDigit(byte) || byte == UInt8(ascii: "_") }
+
+    /// Returns `true` for the first letters of `ShortWords.units`.
+    @inline(__always)
+    static func mayBeginUnit(_ byte: UInt8) -> Bool {
+        let letters: UInt32 = 0b1100_1001_0100_1100_1011
+        let index = (byte | 0x20) &- UInt8(ascii: "a")
+        return index < 26 && letters >> UInt32(index) & 1 != 0
+    }
+
+    /// Returns `true` for the first letters of `ShortWords.truthValues`.
+    @inline(__always)
+    static func mayBeginTruthValue(_ byte: UInt8) -> Bool {
+        switch byte | 0x20 {
+        case UInt8(ascii: "t"), UInt8(ascii: "f"), UInt8(ascii: "n"): true
+        default: false
+        }
+    }
+
+    /// Returns `true` if a value follows an equals sign after this byte.
+    static func mayEndKey(_ byte: UInt8) -> Bool {
+        inWord(byte) || byte == UInt8(ascii: ")") || byte == UInt8(ascii: "]") || byte == UInt8(ascii: "-")
+    }
+
     /// Returns `true` if a slash after this byte begins a path.
     static func mayPrecedePath(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: " "), UInt8(ascii: "("), UInt8(ascii: "["), UInt8(ascii: "="), UInt8(ascii: ":"),
-            UInt8(ascii: ","), UInt8(ascii: "~"), UInt8(ascii: "<"), 0x0A, 0x09:
+            UInt8(ascii: ","), UInt8(ascii: "~"), UInt8(ascii: "<"), UInt8(ascii: ">"), UInt8(ascii: "{"),
+            UInt8(ascii: "|"), UInt8(ascii: ";"), UInt8(ascii: "\""), UInt8(ascii: "'"), UInt8(ascii: "`"), 0x0A, 0x09:
             true
+        default: false
+        }
+    }
+
+    /// Returns `true` if a path may have this byte after its first slash, apart from letters and digits.
+    static func mayBeginPath(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "*"), UInt8(ascii: "$"), UInt8(ascii: "%"): true
         default: false
         }
     }
@@ -66,7 +101,8 @@ enum ByteClass {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
             UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "/"), UInt8(ascii: "."), UInt8(ascii: "_"),
             UInt8(ascii: "-"), UInt8(ascii: "~"), UInt8(ascii: "@"), UInt8(ascii: "%"), UInt8(ascii: "+"),
-            UInt8(ascii: ":"), 0x80...0xFF:
+            UInt8(ascii: ":"), UInt8(ascii: "?"), UInt8(ascii: "&"), UInt8(ascii: "="), UInt8(ascii: "#"),
+            UInt8(ascii: "*"), UInt8(ascii: "$"), UInt8(ascii: "!"), UInt8(ascii: "\\"), 0x80...0xFF:
             true
         default: false
         }
@@ -85,9 +121,7 @@ enum ByteClass {
 
     static func inAddress(_ byte: UInt8) -> Bool {
         switch byte {
-        case UInt8(ascii: "?"), UInt8(ascii: "&"), UInt8(ascii: "="), UInt8(ascii: "#"), UInt8(ascii: "["),
-            UInt8(ascii: "]"), UInt8(ascii: ";"):
-            true
+        case UInt8(ascii: "["), UInt8(ascii: "]"), UInt8(ascii: ";"): true
         default: inPath(byte)
         }
     }
@@ -99,6 +133,57 @@ enum ByteClass {
         default: false
         }
     }
+}
+
+/// A list of words of at most eight bytes that have a meaning for a template.
+///
+/// A word is an integer with the last letter in the lowest byte. Letters are in lower case.
+struct ShortWords: Sendable {
+    private let words: [UInt64]
+    /// A bit for each word, which rules out most other words.
+    private let filter: UInt64
+
+    private init(_ words: [String]) {
+        self.words = words.map { $0.utf8.reduce(0) { $0 << 8 | UInt64($1) } }
+        filter = self.words.reduce(0) { $0 | Self.bit($1) }
+    }
+
+    @inline(__always)
+    private static func bit(_ word: UInt64) -> UInt64 { 1 << ((word &* 0x9E37_79B9_7F4A_7C15) >> 58) }
+
+    @inline(__always)
+    func contains(_ word: UInt64) -> Bool { filter & Self.bit(word) != 0 && words.contains(word) }
+
+    /// The keys in `key=value` whose values are sentences or kinds of events.
+    static let textKeys = ShortWords([
+        "msg", "message", "err", "error", "event", "reason", "cause", "level", "lvl", "severity", "type", "op",
+        "action", "method",
+    ])
+    static let truthValues = ShortWords(["true", "false", "null", "none", "nil"])
+    /// Units after a number and a space that programs choose by the size of the number.
+    static let units = ShortWords([
+        "b", "kb", "mb", "gb", "tb", "kib", "mib", "gib", "tib", "sec", "secs", "second", "seconds", "min", "mins",
+        "minute", "minutes", "hour", "hours", "day", "days", "am", "pm",
+    ])
+    /// Words with digits in them that are names of techniques rather than data.
+    static let terms = ShortWords([
+        "utf8", "utf16", "ipv4", "ipv6", "x86", "x86_64", "amd64", "arm64", "aarch64", "i386", "i686", "sha1",
+        "sha256", "sha512", "md5", "base64", "http2", "http3", "oauth2", "s3", "ec2", "k8s", "log4j", "p2p", "i2c",
+        "utf-8", "utf-16", "sha-1", "sha-256", "sha-512", "h2",
+    ])
+    /// Endings of names of hosts and units that have one full stop only.
+    static let domains = ShortWords([
+        "com", "net", "org", "edu", "gov", "mil", "local", "lan", "internal", "service", "socket", "timer", "mount",
+        "scope", "slice",
+    ])
+    static let months = ShortWords([
+        "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec", "january", "february",
+        "march", "april", "june", "july", "august", "october", "november", "december",
+    ])
+    static let weekdays = ShortWords([
+        "mon", "tue", "wed", "thu", "fri", "sat", "sun", "monday", "tuesday", "thursday", "friday", "saturday",
+        "sunday",
+    ])
 }
 
 /// A range of bytes in a batch, stored in eight bytes.

@@ -3,7 +3,7 @@ package import IssueProtocol
 /// Computes the fingerprint that identifies an issue. It is the same on every host and for every user.
 package enum Fingerprint {
     /// The version of the rule below. A changed rule gets the next number, and existing groups keep theirs.
-    package static let rule: Int64 = 1
+    package static let rule: Int64 = 2
 
     /// Returns the fingerprint of a series: the sender's own if it gave one, otherwise sixteen hexadecimal digits.
     ///
@@ -48,8 +48,9 @@ package enum Fingerprint {
 /// control characters itself is stored whole in addition to its template. The replaced parts are stored in order,
 /// separated by `separator`, and restore the message exactly.
 package enum MessageTemplate {
-    /// The kind of text that was replaced.
+    /// The kind of text that was replaced. Rule 2 does not use `hexadecimal`, which occurs in templates of rule 1.
     package enum Placeholder: UInt8, CaseIterable, Sendable {
+        /// A number, a date, a word that contains a digit, a value after a key, or a list of these.
         case number = 1
         case hexadecimal
         case uuid

@@ -1,6 +1,9 @@
 import IssueProtocol
 
 /// Splits a message into tokens for its template.
+///
+/// What belongs to a token depends on the message alone, so that a template is the same on every host. The work is
+/// linear: text that was examined once is not examined again, apart from the word next to a token.
 struct TemplateReader: ~Escapable {
     /// A part of a message that a template does not contain verbatim.
     enum Token {
@@ -13,10 +16,12 @@ struct TemplateReader: ~Escapable {
     var position: Int
     let start: Int
     let end: Int
+    /// The end of the last token or of the last word that was kept. No token extends back across it.
+    var lowest: Int
     /// The start and the at sign of the next mailbox address; both are `end` if there is none.
     private var mailbox: (start: Int, sign: Int)
-    /// The last run of hexadecimal digits that was scanned.
-    private var hexadecimalRun = 0..<0
+    /// The end of the last dotted name that was kept.
+    var nameEnd: Int
 
     @_lifetime(copy bytes)
     init(bytes: Span<UInt8>, start: Int, end: Int) {
@@ -24,16 +29,17 @@ struct TemplateReader: ~Escapable {
         self.position = start
         self.start = start
         self.end = end
+        lowest = start
+        nameEnd = start
         mailbox = (end, end)
         mailbox = mailbox(from: start)
     }
 
     /// Returns the next token, or nil if the rest of the message is plain text.
     mutating func next() -> Token? {
-        // No word extends back into the last token.
-        let first = position
-        // A path may have included the start of an address.
-        if mailbox.start < first { mailbox = mailbox(from: first) }
+        lowest = position
+        // Another token may have included the start of an address.
+        if mailbox.start < position { mailbox = mailbox(from: position) }
         while true {
             // Scan beyond the end of the message as far as there are bytes, instead of scanning the last bytes one by
             // one.
@@ -41,11 +47,14 @@ struct TemplateReader: ~Escapable {
             if position >= mailbox.start, mailbox.start < end { return takeMailbox() }
             guard position < end else { return nil }
             let byte = bytes[position]
-            if let token = word(from: first, before: byte) { return token }
             switch ByteClass.of(byte) {
-            case .digit: return digits(from: first)
+            case .digit: if let token = value() { return token }
+            case .dot: if let token = name() { return token }
+            case .colon: if let token = colon() { return token }
+            case .equals: if let token = assigned() { return token }
             case .quote: if let token = quoted(byte) { return token }
             case .slash: if let token = path() { return token }
+            case .backslash: if let token = windowsPath() { return token }
             case .control:
                 position &+= 1
                 if byte != 0x0A, byte != 0x09, byte != 0x0D { return .control(at: position - 1) }
@@ -61,56 +70,12 @@ struct TemplateReader: ~Escapable {
         return token
     }
 
-    /// Handles a run of letters that ends here. A UUID or hexadecimal number may begin with letters, and a URL with a
-    /// word. The bytes after the letters decide.
-    private mutating func word(from lowest: Int, before byte: UInt8) -> Token? {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"):
-            let first = lettersStart(from: lowest)
-            return first < position ? uuidOrHexadecimal(from: first, to: hexadecimalEnd(from: first)) : nil
-        case UInt8(ascii: ":"):
-            let first = lettersStart(from: lowest)
-            if first < position, let token = url(from: first, colon: position) { return token }
-            return isGroup(behind: position) ? hardwareOrIPv6(from: first) : nil
-        default: return nil
-        }
-    }
-
-    private mutating func digits(from lowest: Int) -> Token {
-        let first = position
-        let hexadecimalEnd = hexadecimalEnd(from: first)
-        if hexadecimalEnd < end, bytes[hexadecimalEnd] == UInt8(ascii: ":"), isGroup(behind: hexadecimalEnd),
-            let token = hardwareOrIPv6(from: lettersStart(from: lowest))
-        {
-            return token
-        }
-        if let token = uuidOrHexadecimal(from: first, to: hexadecimalEnd) { return token }
-        var index = digitsEnd(from: first)
-        if bytes[first] == UInt8(ascii: "0"), index == first + 1, index < end, bytes[index] | 0x20 == UInt8(ascii: "x")
-        {
-            var last = index + 1
-            while last < end, ByteClass.isHexadecimal(bytes[last]) { last += 1 }
-            if last > index + 1 {
-                position = last
-                return .part(.hexadecimal, from: first, to: last)
-            }
-        }
-        if let last = ipv4End(from: first) {
-            position = portEnd(from: last)
-            return .part(.address, from: first, to: position)
-        }
-        if index + 1 < end, bytes[index] == UInt8(ascii: "."), ByteClass.of(bytes[index + 1]) == .digit {
-            index = digitsEnd(from: index + 1)
-        }
-        position = index
-        return .part(.number, from: first, to: index)
-    }
-
-    /// Returns a quotation with its quotation marks. A mark after a letter or without a counterpart is an apostrophe.
+    /// Returns a quotation with its quotation marks. A mark after a letter or without a counterpart is an apostrophe,
+    /// and the request in an access log is not a quotation, so that its method stays.
     private mutating func quoted(_ mark: UInt8) -> Token? {
         let first = position
         position += 1
-        guard first == start || !isWordByte(first - 1) else { return nil }
+        guard first == start || !isWordByte(first - 1), !isRequest(at: position), !isText(at: first) else { return nil }
         var index = position
         while index < end, bytes[index] != mark, bytes[index] >= 0x20 { index += 1 }
         guard index < end, bytes[index] == mark, index > position, index + 1 == end || !isWordByte(index + 1) else {
@@ -120,68 +85,187 @@ struct TemplateReader: ~Escapable {
         return .part(.quoted, from: first, to: position)
     }
 
-    /// Returns a path if the slash begins a word.
-    private mutating func path() -> Token? {
-        let first = position
+    /// Returns `true` if an HTTP method and the path of a request start here.
+    private func isRequest(at first: Int) -> Bool {
+        var index = first
+        while index < end, index < first + 8, bytes[index] &- UInt8(ascii: "A") < 26 { index += 1 }
+        return index > first + 2 && index + 1 < end && bytes[index] == UInt8(ascii: " ")
+            && (bytes[index + 1] == UInt8(ascii: "/") || bytes[index + 1] == UInt8(ascii: "h"))
+    }
+
+    /// Returns `true` if the quotation that starts here is the text of a message, as in `"msg": "no such file"` and
+    /// `msg="no such file"`.
+    private func isText(at mark: Int) -> Bool {
+        var last = mark
+        if last > start, bytes[last - 1] == UInt8(ascii: " ") { last -= 1 }
+        guard last > start + 1 else { return false }
+        if bytes[last - 1] == UInt8(ascii: "=") { return isTextKey(before: last - 1) }
+        guard bytes[last - 1] == UInt8(ascii: ":"), ByteClass.of(bytes[last - 2]) == .quote else { return false }
+        return isTextKey(before: last - 2)
+    }
+
+    // MARK: key=value
+
+    /// Returns the value that is assigned to a name.
+    private mutating func assigned() -> Token? {
+        let sign = position
         position += 1
-        let isStart = first == start || ByteClass.mayPrecedePath(bytes[first - 1])
-        guard isStart, position < end, isWordByte(position) || bytes[position] == UInt8(ascii: ".") else {
-            return nil
+        guard sign > start, position < end else { return nil }
+        if bytes[position] == UInt8(ascii: " ") { return truthValue(behind: position) }
+        let first = position
+        guard ByteClass.mayEndKey(bytes[sign - 1]), !isTextKey(before: sign) else { return nil }
+        if ByteClass.of(bytes[first]) == .quote, case .part(_, _, let last)? = quoted(bytes[first]) {
+            return .part(.number, from: first, to: last)
         }
+        let last = assignedEnd(from: first)
+        guard last > first else { return nil }
+        position = last
+        return .part(.number, from: first, to: last)
+    }
+
+    /// Returns the end of a value. It may contain brackets with text in them, as in `Point(1, 2)`.
+    private func assignedEnd(from first: Int) -> Int {
+        /// The end of the value if its brackets remain open.
+        var firstStop = first
+        var depth = 0
+        var index = first
+        scan: while index < end {
+            let byte = bytes[index]
+            switch byte {
+            case UInt8(ascii: "("), UInt8(ascii: "["), UInt8(ascii: "{"): depth += 1
+            case UInt8(ascii: ")"), UInt8(ascii: "]"), UInt8(ascii: "}"):
+                if depth == 0 { break scan }
+                depth -= 1
+            case UInt8(ascii: " "), UInt8(ascii: ";"), UInt8(ascii: "\""), UInt8(ascii: "'"), UInt8(ascii: "="),
+                UInt8(ascii: ">"), UInt8(ascii: ","):
+                if byte == UInt8(ascii: ","), index + 1 < end, ByteClass.isDigit(bytes[index + 1]) { break }
+                if byte == UInt8(ascii: "="), index > first { break }
+                if depth == 0 { break scan }
+                if firstStop == first { firstStop = index }
+                // An open bracket ends somewhere near, or the text is not a value.
+                if index - first > 128 { break scan }
+            case 0..<0x20, 0x7F: break scan
+            default: break
+            }
+            index += 1
+        }
+        if depth > 0, firstStop > first { index = firstStop }
+        // A full stop or colon at the end belongs to the sentence.
+        while index > first, ByteClass.isSentencePunctuation(bytes[index - 1]) { index -= 1 }
+        return index
+    }
+
+    /// Returns `true` if the values of the key that ends here are sentences or kinds of events rather than data.
+    private func isTextKey(before sign: Int) -> Bool {
+        var key: UInt64 = 0
+        var index = sign
+        while index > start, ByteClass.isLetter(bytes[index - 1]) {
+            if sign - index == 8 { return false }
+            key |= UInt64(bytes[index - 1] | 0x20) << UInt64(8 * (sign - index))
+            index -= 1
+        }
+        return ShortWords.textKeys.contains(key)
+    }
+
+    /// Returns the truth value or the word for no value that starts at an index, after any spaces.
+    mutating func truthValue(behind index: Int) -> Token? {
+        var first = index
+        while first < end, first < index + 2, bytes[first] == UInt8(ascii: " ") { first += 1 }
+        guard first < end, ByteClass.mayBeginTruthValue(bytes[first]),
+            let last = shortWordEnd(from: first, in: ShortWords.truthValues)
+        else { return nil }
+        position = last
+        return .part(.number, from: first, to: last)
+    }
+
+    /// Returns the end of the word of letters that starts at an index if it is one of a list, in any case.
+    func shortWordEnd(from first: Int, in words: ShortWords) -> Int? {
+        var word: UInt64 = 0
+        var last = first
+        while last < end, ByteClass.isLetter(bytes[last]) {
+            if last - first == 8 { return nil }
+            word = word << 8 | UInt64(bytes[last] | 0x20)
+            last += 1
+        }
+        guard last > first, last == end || !ByteClass.inWord(bytes[last]), words.contains(word) else { return nil }
+        return last
+    }
+
+    // MARK: Paths
+
+    /// Returns a path if the slash begins one or is in the middle of one, or the address of a named host.
+    private mutating func path() -> Token? {
+        let slash = position
+        position += 1
+        var first = slash
+        while first > lowest, slash - first < 2, bytes[first - 1] == UInt8(ascii: ".") { first -= 1 }
+        let isStart = first == start || ByteClass.mayPrecedePath(bytes[first - 1])
+        guard position < end, isWordByte(position) || ByteClass.mayBeginPath(bytes[position]) else {
+            return isRequest(ofRoot: slash) ? .part(.path, from: slash, to: slash + 1) : nil
+        }
+        if !isStart {
+            guard slash > lowest, ByteClass.inWord(bytes[slash - 1]) else { return nil }
+            first = wordStart(before: slash)
+        }
+        if ByteClass.isDigit(bytes[position]), let last = ipv4AddressEnd(from: position) {
+            return addressList(from: first, to: last)
+        }
+        return isStart || isRelativePath(behind: slash) ? pathToken(from: first) : nil
+    }
+
+    /// Returns `true` if the slash is the path of a request, as in `GET / HTTP/1.1`.
+    private func isRequest(ofRoot slash: Int) -> Bool {
+        slash > start + 1 && bytes[slash - 1] == UInt8(ascii: " ")
+            && bytes[slash - 2] &- UInt8(ascii: "A") < 26
+            && (slash + 1 == end || bytes[slash + 1] == UInt8(ascii: " ") || bytes[slash + 1] == UInt8(ascii: "\""))
+    }
+
+    /// Returns `true` if there is another slash or a file name with an extension after a slash.
+    private func isRelativePath(behind slash: Int) -> Bool {
+        var index = slash + 1
+        while index < end, ByteClass.inPath(bytes[index]) {
+            switch bytes[index] {
+            case UInt8(ascii: "/"): return true
+            case UInt8(ascii: "."): if index + 1 < end, ByteClass.isLetter(bytes[index + 1]) { return true }
+            default: break
+            }
+            index += 1
+        }
+        return false
+    }
+
+    mutating func pathToken(from first: Int) -> Token {
         while position < end, ByteClass.inPath(bytes[position]) { position += 1 }
         // A full stop or colon at the end belongs to the sentence.
         while position > first + 1, ByteClass.isSentencePunctuation(bytes[position - 1]) { position -= 1 }
         return .part(.path, from: first, to: position)
     }
 
-    /// Returns a UUID, or a hexadecimal number of at least eight digits that contains both digitCount and letters.
-    private mutating func uuidOrHexadecimal(from first: Int, to index: Int) -> Token? {
-        guard first == start || !isWordByte(first - 1) else { return nil }
-        guard index &- first >= 8 else { return nil }
-        var digitCount = 0
-        for position in first..<index where bytes[position] <= UInt8(ascii: "9") { digitCount += 1 }
-        if index - first == 8, let last = uuidEnd(from: first) {
-            position = last
-            return .part(.uuid, from: first, to: last)
-        }
-        guard digitCount > 0, digitCount < index - first, index == end || !isWordByte(index) else {
-            return nil
-        }
-        position = index
-        return .part(.hexadecimal, from: first, to: index)
+    /// Returns a path with backslashes: a share, a registry key, or a user with their domain.
+    private mutating func windowsPath() -> Token? {
+        let first = wordStart(before: position)
+        position += 1
+        guard position < end else { return nil }
+        let isShare = first == position - 1 && bytes[position] == UInt8(ascii: "\\")
+        guard isShare || first < position - 1 && ByteClass.isLetter(bytes[position]) else { return nil }
+        return pathToken(from: first)
     }
 
-    private func uuidEnd(from first: Int) -> Int? {
-        let last = first + 36
-        guard last <= end, last == end || !isWordByte(last) else { return nil }
-        for offset in 0..<36 {
-            let byte = bytes[first + offset]
-            switch offset {
-            case 8, 13, 18, 23: guard byte == UInt8(ascii: "-") else { return nil }
-            default: guard ByteClass.isHexadecimal(byte) else { return nil }
-            }
+    // MARK: Bytes
+
+    /// Returns the start of the word that ends here, which may contain underscores and hyphens.
+    func wordStart(before index: Int) -> Int {
+        var first = index
+        while first > lowest, ByteClass.inWord(bytes[first &- 1]) || bytes[first &- 1] == UInt8(ascii: "-") {
+            first &-= 1
         }
-        return last
+        return first
     }
 
     /// Returns the start of the letters that end here.
-    private func lettersStart(from lowest: Int) -> Int {
+    func lettersStart() -> Int {
         var index = position
         while index > lowest, ByteClass.isLetter(bytes[index &- 1]) { index &-= 1 }
-        return index
-    }
-
-    /// Returns the end of the hexadecimal digits that start at an index. Each run of them is scanned once, however many
-    /// words begin in it.
-    private mutating func hexadecimalEnd(from first: Int) -> Int {
-        if first >= hexadecimalRun.lowerBound, first < hexadecimalRun.upperBound { return hexadecimalRun.upperBound }
-        // The last vector may extend beyond the end.
-        var index = bytes.scan(from: first, to: min(bytes.count, end &+ 15)) {
-            ByteClass.others(thanHexadecimalIn: $0)
-        }
-        while index < end, ByteClass.isHexadecimal(bytes[index]) { index &+= 1 }
-        index = min(index, end)
-        hexadecimalRun = first..<max(first, index)
         return index
     }
 
@@ -193,126 +277,5 @@ struct TemplateReader: ~Escapable {
 
     func isWordByte(_ index: Int) -> Bool {
         ByteClass.isLetter(bytes[index]) || ByteClass.isDigit(bytes[index])
-    }
-}
-
-/// Network addresses, mailbox addresses and URLs.
-extension TemplateReader {
-    /// Returns the end of four numbers separated by full stops, or nil if there are none.
-    func ipv4End(from first: Int) -> Int? {
-        var index = first
-        for part in 0..<4 {
-            let next = digitsEnd(from: index)
-            guard next > index, next - index <= 3 else { return nil }
-            index = next
-            if part < 3 {
-                guard index < end, bytes[index] == UInt8(ascii: ".") else { return nil }
-                index += 1
-            }
-        }
-        return index
-    }
-
-    func portEnd(from index: Int) -> Int {
-        guard index + 1 < end, bytes[index] == UInt8(ascii: ":"), ByteClass.isDigit(bytes[index + 1]) else {
-            return index
-        }
-        return digitsEnd(from: index + 1)
-    }
-
-    /// Returns `true` if an IPv6 or hardware address may continue after a colon.
-    func isGroup(behind colon: Int) -> Bool {
-        colon &+ 1 < end && (ByteClass.isHexadecimal(bytes[colon &+ 1]) || bytes[colon &+ 1] == UInt8(ascii: ":"))
-    }
-
-    /// Returns an IPv6 address, possibly with a zone, or a hardware address: groups of hexadecimal digits separated by
-    /// colons. Times of day and names with two colons but without digitCount are excluded.
-    mutating func hardwareOrIPv6(from first: Int) -> Token? {
-        guard first == start || !isWordByte(first - 1) && bytes[first - 1] != UInt8(ascii: ":"),
-            var last = colonGroupsEnd(from: first)
-        else { return nil }
-        if last + 1 < end, bytes[last] == UInt8(ascii: "%"), isWordByte(last + 1) {
-            last += 1
-            while last < end, isWordByte(last) { last += 1 }
-        }
-        guard last == end || !isWordByte(last) else { return nil }
-        position = last
-        return .part(.address, from: first, to: last)
-    }
-
-    /// IPv6 according to RFC 4291, section 2.2; a hardware address has six pairs.
-    private func colonGroupsEnd(from first: Int) -> Int? {
-        var index = first
-        var groups = 0
-        var hasGap = false
-        var isPairs = true
-        var hasFigure = false
-        if isColon(index), isColon(index + 1) {
-            hasGap = true
-            index += 2
-        }
-        while index < end, ByteClass.isHexadecimal(bytes[index]) {
-            var next = index
-            while next < end, next <= index + 4, ByteClass.isHexadecimal(bytes[next]) {
-                hasFigure = hasFigure || ByteClass.isDigit(bytes[next])
-                next += 1
-            }
-            guard next <= index + 4 else { return nil }
-            if next < end, bytes[next] == UInt8(ascii: "."), groups > 0 || hasGap, let last = ipv4End(from: index) {
-                groups += 2
-                index = last
-                break
-            }
-            groups += 1
-            isPairs = isPairs && next == index + 2
-            index = next
-            guard isColon(index), index + 1 < end else { break }
-            if isColon(index + 1) {
-                guard !hasGap else { return nil }
-                hasGap = true
-                index += 2
-            } else if ByteClass.isHexadecimal(bytes[index + 1]) {
-                index += 1
-            } else {
-                break
-            }
-        }
-        let isAddress = hasGap ? (1...7).contains(groups) : groups == 8 || groups == 6 && isPairs
-        return isAddress && hasFigure ? index : nil
-    }
-
-    private func isColon(_ index: Int) -> Bool { index < end && bytes[index] == UInt8(ascii: ":") }
-
-    /// Returns the next mailbox address that starts at or after an index.
-    func mailbox(from lowest: Int) -> (start: Int, sign: Int) {
-        var index = lowest
-        while index < end {
-            // The last vector may extend beyond the end.
-            index = bytes.scan(from: index, to: min(bytes.count, end &+ 15)) { $0 .== ByteMask.of("@") }
-            while index < end, bytes[index] != UInt8(ascii: "@") { index += 1 }
-            guard index < end else { break }
-            var first = index
-            while first > lowest, ByteClass.inMailbox(bytes[first - 1]) { first -= 1 }
-            // A dot before the address belongs to the preceding text.
-            while first < index, !isWordByte(first) { first += 1 }
-            if first < index, index + 1 < end, isWordByte(index + 1) { return (first, index) }
-            index += 1
-        }
-        return (end, end)
-    }
-
-    mutating func url(from first: Int, colon: Int) -> Token? {
-        guard colon + 3 < end, bytes[colon + 1] == UInt8(ascii: "/"), bytes[colon + 2] == UInt8(ascii: "/") else {
-            return nil
-        }
-        return address(from: first, continuing: colon + 3)
-    }
-
-    mutating func address(from first: Int, continuing: Int) -> Token {
-        var index = continuing
-        while index < end, ByteClass.inAddress(bytes[index]) { index += 1 }
-        while index > continuing, ByteClass.isSentencePunctuation(bytes[index - 1]) { index -= 1 }
-        position = index
-        return .part(.address, from: first, to: index)
     }
 }

@@ -63,12 +63,13 @@ extension MessageTemplate.Placeholder {
     /// Returns `true` if a part of this kind may contain a byte, in lower case.
     fileprivate func mayContain(_ byte: UInt8) -> Bool {
         switch self {
-        case .number: ByteClass.isDigit(byte) || byte == UInt8(ascii: ".")
+        case .number: byte >= 0x20
         case .hexadecimal: ByteClass.isHexadecimal(byte) || byte == UInt8(ascii: "x")
         case .uuid: ByteClass.isHexadecimal(byte) || byte == UInt8(ascii: "-")
         case .quoted: byte >= 0x20
         case .path: ByteClass.inPath(byte)
-        case .address: ByteClass.inAddress(byte)
+        // Also lists of addresses.
+        case .address: ByteClass.inAddress(byte) || byte == UInt8(ascii: " ") || byte == UInt8(ascii: ",")
         }
     }
 }

@@ -1,0 +1,473 @@
+import IssueProtocol
+
+/// Numbers, dates, words that contain digits, and lists of them.
+extension TemplateReader {
+    /// Returns the word around a digit: a number with its sign and unit, a date, an identifier, or an address.
+    mutating func value() -> Token? {
+        let digit = position
+        // Most numbers are between two spaces.
+        if digit == start || bytes[digit - 1] == UInt8(ascii: " ") {
+            let last = digitsEnd(from: digit)
+            if last == end || bytes[last] == UInt8(ascii: " ") { return number(from: digit, digits: digit, to: last) }
+        }
+        if let token = colonGroups(digit) { return token }
+        var first = wordStart(before: digit)
+        while first < digit, bytes[first] == UInt8(ascii: "-") { first += 1 }
+        if first == digit {
+            if let last = ipv4AddressEnd(from: digit) { return addressList(from: digit, to: last) }
+        }
+        if let last = uuidEnd(from: first) {
+            position = last
+            return .part(.uuid, from: first, to: last)
+        }
+        let word = Word(first: first, digit: digit, self)
+        position = word.end
+        switch word.kind {
+        case .name:
+            lowest = position
+            return nil
+        case .scheme: return address(from: first, continuing: word.end + 3)
+        case .host: return host(from: first, to: word.end)
+        case .value: break
+        }
+        return number(from: first, digits: digit, to: word.end)
+    }
+
+    /// Returns a word together with its sign, unit and date, and with the list that it begins.
+    private mutating func number(from first: Int, digits digit: Int, to last: Int) -> Token {
+        let last = listEnd(after: unitEnd(after: last), ofNumbers: first == digit)
+        position = last
+        guard first == digit else { return .part(.number, from: first, to: last) }
+        // A day of the month has two digits at most.
+        let date = digitsEnd(from: digit) <= digit + 2 ? dateStart(before: digit) : digit
+        return .part(.number, from: date < digit ? date : signStart(of: digit, endingAt: last), to: last)
+    }
+
+    /// A word that contains a digit.
+    struct Word {
+        enum Kind {
+            case value
+            /// A host name.
+            case host
+            /// The scheme of a URL.
+            case scheme
+            /// The name of a function or technique, which does not vary.
+            case name
+        }
+
+        var kind = Kind.value
+        var end: Int
+
+        init(first: Int, digit: Int, _ reader: borrowing TemplateReader) {
+            let (bytes, limit) = (reader.bytes, reader.end)
+            var index = digit + 1
+            while index < limit, ByteClass.isDigit(bytes[index]) { index &+= 1 }
+            var dots = 0
+            var lastDot = digit
+            /// The end of what may be a host name.
+            var hostEnd = limit
+            scan: while index < limit {
+                let byte = bytes[index]
+                if ByteClass.inWord(byte) {
+                    index &+= 1
+                    continue
+                }
+                guard index + 1 < limit else { break }
+                let next = bytes[index + 1]
+                switch byte {
+                case UInt8(ascii: "-"): guard reader.isWordByte(index + 1) else { break scan }
+                case UInt8(ascii: "."):
+                    guard reader.isWordByte(index + 1) else { break scan }
+                    if index < hostEnd {
+                        dots += 1
+                        lastDot = index
+                    }
+                case UInt8(ascii: ":"), UInt8(ascii: ","), UInt8(ascii: "+"), UInt8(ascii: "*"):
+                    guard ByteClass.isDigit(next) else { break scan }
+                    hostEnd = min(hostEnd, index)
+                case UInt8(ascii: "/"):
+                    guard ByteClass.isDigit(next) || reader.monthEnd(from: index + 1) != nil else { break scan }
+                    hostEnd = min(hostEnd, index)
+                case UInt8(ascii: "~"), UInt8(ascii: "\\"):
+                    guard ByteClass.inWord(next) || next == byte else { break scan }
+                    hostEnd = min(hostEnd, index)
+                case UInt8(ascii: "#"):
+                    guard next == byte || ByteClass.isDigit(next) else { break scan }
+                    hostEnd = min(hostEnd, index)
+                default: break scan
+                }
+                index &+= 1
+            }
+            end = index
+            if dots > 0, reader.isHost(from: first, to: min(index, hostEnd), dots: dots, lastDot: lastDot) {
+                kind = .host
+                end = min(index, hostEnd)
+                return
+            }
+            guard ByteClass.isLetter(bytes[first]) else { return }
+            if index + 1 < limit {
+                let (byte, next) = (bytes[index], bytes[index + 1])
+                if byte == UInt8(ascii: "("), next == UInt8(ascii: ")") { kind = .name }
+                if byte == UInt8(ascii: ":"), next == UInt8(ascii: ":") { kind = .name }
+                if byte == UInt8(ascii: ":"), next == UInt8(ascii: "/"), index + 3 < limit,
+                    bytes[index + 2] == UInt8(ascii: "/")
+                {
+                    kind = .scheme
+                }
+            }
+            if kind == .value, index - first <= 8, reader.isTerm(from: first, to: index) { kind = .name }
+        }
+    }
+
+    private func isTerm(from first: Int, to last: Int) -> Bool {
+        var word: UInt64 = 0
+        for index in first..<last {
+            let byte = bytes[index]
+            word = word << 8 | UInt64(ByteClass.isLetter(byte) ? byte | 0x20 : byte)
+        }
+        return ShortWords.terms.contains(word)
+    }
+
+    /// Returns the start of a sign before a number that does not continue a word, or the number's own start.
+    private func signStart(of first: Int, endingAt last: Int) -> Int {
+        guard first > lowest else { return first }
+        let isAfterSpace = first - 1 == start || bytes[first - 2] == UInt8(ascii: " ")
+        switch bytes[first - 1] {
+        case UInt8(ascii: "-"), UInt8(ascii: "+"):
+            return first - 1 == start || !isWordByte(first - 2) ? first - 1 : first
+        case UInt8(ascii: "~"): return isAfterSpace ? first - 1 : first
+        case UInt8(ascii: "<"), UInt8(ascii: ">"):
+            // As in "<1 sec", but not in "<42>".
+            return isAfterSpace && (last == end || bytes[last] != UInt8(ascii: ">")) ? first - 1 : first
+        default: return first
+        }
+    }
+
+    /// Returns the end of a unit after a number and a space, or the number's own end.
+    private func unitEnd(after last: Int) -> Int {
+        guard last + 1 < end, bytes[last] == UInt8(ascii: " "), ByteClass.mayBeginUnit(bytes[last + 1]) else {
+            return last
+        }
+        guard let unit = shortWordEnd(from: last + 1, in: ShortWords.units) else { return last }
+        // One small letter is rather the name of something.
+        return unit == last + 2 && bytes[last + 1] != UInt8(ascii: "B") ? last : unit
+    }
+
+    // MARK: Lists
+
+    /// Returns the end of the values that follow a value, separated by spaces and commas. The number of values in a
+    /// list varies as their contents do. Identifiers that begin with a letter do not continue a list of numbers.
+    private func listEnd(after value: Int, ofNumbers isNumbers: Bool) -> Int {
+        var last = value
+        while let first = nextItem(after: last) {
+            guard let next = itemEnd(from: first, ofNumbers: isNumbers) else { break }
+            last = unitEnd(after: next)
+        }
+        return last
+    }
+
+    /// Returns the start of the word after a comma, a space, or both.
+    private func nextItem(after last: Int) -> Int? {
+        var index = last
+        if index < end, bytes[index] == UInt8(ascii: ",") { index += 1 }
+        while index < end, index < last + 3, bytes[index] == UInt8(ascii: " ") { index += 1 }
+        return index > last && index < end ? index : nil
+    }
+
+    /// Returns the end of the value that starts at an index, or nil if there is none.
+    private func itemEnd(from start: Int, ofNumbers isNumbers: Bool) -> Int? {
+        var first = start
+        if let last = monthEnd(from: first) { return last }
+        if bytes[first] == UInt8(ascii: "-") || bytes[first] == UInt8(ascii: "+") { first += 1 }
+        var digit = first
+        if isNumbers, digit < end, !ByteClass.isDigit(bytes[digit]) { return nil }
+        while digit < end, ByteClass.inWord(bytes[digit]) || bytes[digit] == UInt8(ascii: "-"),
+            !ByteClass.isDigit(bytes[digit])
+        {
+            digit += 1
+        }
+        guard digit < end, ByteClass.isDigit(bytes[digit]), ipv4AddressEnd(from: digit) == nil,
+            uuidEnd(from: first) == nil
+        else { return nil }
+        let word = Word(first: first, digit: digit, self)
+        // An address or a key comes next.
+        guard word.kind == .value else { return nil }
+        if word.end < end, bytes[word.end] == UInt8(ascii: "=") || bytes[word.end] == UInt8(ascii: "@") { return nil }
+        return word.end
+    }
+
+    // MARK: Dates
+
+    /// Returns the start of the names of weekday and month before a number, or the number's own start.
+    private func dateStart(before number: Int) -> Int {
+        var first = number
+        if let month = word(before: first, in: ShortWords.months) { first = month }
+        if let weekday = word(before: first, in: ShortWords.weekdays) { first = weekday }
+        return first
+    }
+
+    /// Returns the start of a capitalised word of a list that ends before an index, apart from spaces and a comma.
+    private func word(before index: Int, in words: ShortWords) -> Int? {
+        var last = index
+        while last > lowest, last > index - 2, bytes[last - 1] == UInt8(ascii: " ") { last -= 1 }
+        guard last < index else { return nil }
+        if last > lowest, bytes[last - 1] == UInt8(ascii: ",") { last -= 1 }
+        var first = last
+        while first > lowest, last - first < 9, ByteClass.isLetter(bytes[first - 1]) { first -= 1 }
+        guard last - first >= 3, bytes[first] < UInt8(ascii: "a"), shortWordEnd(from: first, in: words) == last else {
+            return nil
+        }
+        return first == start || !isWordByte(first - 1) ? first : nil
+    }
+
+    /// Returns the end of the name of a month that starts at an index.
+    @inline(__always)
+    func monthEnd(from first: Int) -> Int? {
+        guard bytes[first] &- UInt8(ascii: "A") < 26 else { return nil }
+        return shortWordEnd(from: first, in: ShortWords.months)
+    }
+}
+
+/// Host names, network addresses, mailbox addresses and URLs.
+extension TemplateReader {
+    /// Returns the dotted name around a full stop if it is that of a host or of an application. Names of classes,
+    /// functions and files are kept.
+    mutating func name() -> Token? {
+        let dot = position
+        position += 1
+        guard dot >= nameEnd, dot > lowest, ByteClass.inWord(bytes[dot - 1]) || bytes[dot - 1] == UInt8(ascii: "-"),
+            position < end, isWordByte(position)
+        else { return nil }
+        let first = wordStart(before: dot)
+        guard first < dot, isWordByte(first) else { return nil }
+        var dots = 1
+        var lastDot = dot
+        var index = dot + 1
+        while index < end {
+            let byte = bytes[index]
+            if byte == UInt8(ascii: "."), index + 1 < end, isWordByte(index + 1) {
+                dots += 1
+                lastDot = index
+            } else if !ByteClass.inWord(byte), byte != UInt8(ascii: "-") {
+                break
+            }
+            index += 1
+        }
+        nameEnd = index
+        let next = index < end ? bytes[index] : 0
+        let isPath = next == UInt8(ascii: "/") && index + 1 < end && ByteClass.inPath(bytes[index + 1])
+        guard isPath || isHost(from: first, to: index, dots: dots, lastDot: lastDot) else { return nil }
+        return host(from: first, to: index)
+    }
+
+    /// Returns `true` for a dotted name in lower case that is not called as a function.
+    func isHost(from first: Int, to last: Int, dots: Int, lastDot: Int) -> Bool {
+        let label = lastDot + 1
+        guard last - label >= 2, bytes[first] | 0x20 == bytes[first] else { return false }
+        for index in label..<last where bytes[index] &- UInt8(ascii: "a") >= 26 { return false }
+        if last + 1 < end {
+            let (byte, next) = (bytes[last], bytes[last + 1])
+            if byte == UInt8(ascii: "(") || byte == UInt8(ascii: ":") && next == byte { return false }
+        }
+        return dots > 1 || shortWordEnd(from: label, in: ShortWords.domains) == last
+    }
+
+    /// Returns a host name with its port and path.
+    mutating func host(from first: Int, to last: Int) -> Token {
+        let port = portEnd(from: last)
+        if port + 1 < end, bytes[port] == UInt8(ascii: "/"), ByteClass.inPath(bytes[port + 1]) {
+            return address(from: first, continuing: port + 1)
+        }
+        return addressList(from: first, to: port)
+    }
+
+    /// Returns an address together with the IPv4 addresses that follow it.
+    mutating func addressList(from first: Int, to last: Int) -> Token {
+        var last = last
+        while let next = nextItem(after: last), ByteClass.isDigit(bytes[next]),
+            let end = ipv4AddressEnd(from: next)
+        {
+            last = end
+        }
+        position = last
+        return .part(.address, from: first, to: last)
+    }
+
+    mutating func colon() -> Token? {
+        let first = lettersStart()
+        if first < position {
+            if let token = url(from: first, colon: position) { return token }
+            if first == position - 1, position + 1 < end, bytes[position + 1] == UInt8(ascii: "\\"),
+                first == start || !isWordByte(first - 1)
+            {
+                return pathToken(from: first)
+            }
+        }
+        if isGroup(behind: position), let token = hardwareOrIPv6(from: first) { return token }
+        position += 1
+        return truthValue(behind: position)
+    }
+
+    /// Returns an IPv6 or hardware address around a digit.
+    private mutating func colonGroups(_ digit: Int) -> Token? {
+        var index = digit + 1
+        while index < end, index <= digit + 4, ByteClass.isHexadecimal(bytes[index]) { index &+= 1 }
+        guard index < end, bytes[index] == UInt8(ascii: ":"), isGroup(behind: index) else { return nil }
+        return hardwareOrIPv6(from: lettersStart())
+    }
+
+    /// Returns the end of the UUID that starts at an index.
+    private func uuidEnd(from first: Int) -> Int? {
+        let last = first + 36
+        guard last <= end, bytes[first + 8] == UInt8(ascii: "-"), last == end || !isWordByte(last) else { return nil }
+        for offset in 0..<36 {
+            let byte = bytes[first + offset]
+            switch offset {
+            case 8, 13, 18, 23: guard byte == UInt8(ascii: "-") else { return nil }
+            default: guard ByteClass.isHexadecimal(byte) else { return nil }
+            }
+        }
+        return last
+    }
+
+    /// Returns the end of an IPv4 address with its port or prefix length, or nil if there is none or a word goes on.
+    func ipv4AddressEnd(from first: Int) -> Int? {
+        guard let last = ipv4End(from: first) else { return nil }
+        if last < end {
+            if ByteClass.inWord(bytes[last]) { return nil }
+            if bytes[last] == UInt8(ascii: "-") || bytes[last] == UInt8(ascii: "."), last + 1 < end,
+                isWordByte(last + 1)
+            {
+                return nil
+            }
+            if bytes[last] == UInt8(ascii: "/"), last + 1 < end, ByteClass.isDigit(bytes[last + 1]) {
+                return digitsEnd(from: last + 1)
+            }
+        }
+        return portEnd(from: last)
+    }
+
+    /// Returns the end of four numbers separated by full stops, or nil if there are none.
+    func ipv4End(from first: Int) -> Int? {
+        var index = first
+        for part in 0..<4 {
+            var next = index
+            while next < end, next <= index + 3, ByteClass.isDigit(bytes[next]) { next &+= 1 }
+            guard next > index, next - index <= 3 else { return nil }
+            index = next
+            if part < 3 {
+                guard index < end, bytes[index] == UInt8(ascii: ".") else { return nil }
+                index += 1
+            }
+        }
+        return index
+    }
+    func portEnd(from index: Int) -> Int {
+        guard index + 1 < end, bytes[index] == UInt8(ascii: ":"), ByteClass.isDigit(bytes[index + 1]) else {
+            return index
+        }
+        return digitsEnd(from: index + 1)
+    }
+
+    /// Returns `true` if an IPv6 or hardware address may continue after a colon.
+    func isGroup(behind colon: Int) -> Bool {
+        colon &+ 1 < end && (ByteClass.isHexadecimal(bytes[colon &+ 1]) || bytes[colon &+ 1] == UInt8(ascii: ":"))
+    }
+
+    /// Returns an IPv6 address, possibly with a zone, or a hardware address: groups of hexadecimal digits separated by
+    /// colons. Times of day and names with two colons but without digitCount are excluded.
+    mutating func hardwareOrIPv6(from first: Int) -> Token? {
+        guard first == start || !isWordByte(first - 1) && bytes[first - 1] != UInt8(ascii: ":"),
+            var last = colonGroupsEnd(from: first)
+        else { return nil }
+        if last + 1 < end, bytes[last] == UInt8(ascii: "%"), isWordByte(last + 1) {
+            last += 1
+            while last < end, isWordByte(last) { last += 1 }
+        }
+        guard last == end || !isWordByte(last) else { return nil }
+        if first > lowest, bytes[first - 1] == UInt8(ascii: "["), last < end, bytes[last] == UInt8(ascii: "]"),
+            portEnd(from: last + 1) > last + 1
+        {
+            position = portEnd(from: last + 1)
+            return .part(.address, from: first - 1, to: position)
+        }
+        position = last
+        return .part(.address, from: first, to: last)
+    }
+
+    /// IPv6 according to RFC 4291, section 2.2; a hardware address has six pairs.
+    private func colonGroupsEnd(from first: Int) -> Int? {
+        var index = first
+        var groups = 0
+        var hasGap = false
+        var isPairs = true
+        var hasFigure = false
+        if isColon(index), isColon(index + 1) {
+            hasGap = true
+            index += 2
+        }
+        while index < end, ByteClass.isHexadecimal(bytes[index]) {
+            var next = index
+            while next < end, next <= index + 4, ByteClass.isHexadecimal(bytes[next]) {
+                hasFigure = hasFigure || ByteClass.isDigit(bytes[next])
+                next += 1
+            }
+            guard next <= index + 4 else { return nil }
+            if next < end, bytes[next] == UInt8(ascii: "."), groups > 0 || hasGap, let last = ipv4End(from: index) {
+                groups += 2
+                index = last
+                break
+            }
+            groups += 1
+            isPairs = isPairs && next == index + 2
+            index = next
+            guard isColon(index), index + 1 < end else { break }
+            if isColon(index + 1) {
+                guard !hasGap else { return nil }
+                hasGap = true
+                index += 2
+            } else if ByteClass.isHexadecimal(bytes[index + 1]) {
+                index += 1
+            } else {
+                break
+            }
+        }
+        let isAddress = hasGap ? (1...7).contains(groups) : groups == 8 || groups == 6 && isPairs
+        return isAddress && hasFigure ? index : nil
+    }
+
+    private func isColon(_ index: Int) -> Bool { index < end && bytes[index] == UInt8(ascii: ":") }
+
+    /// Returns the next mailbox address that starts at or after an index.
+    func mailbox(from lowest: Int) -> (start: Int, sign: Int) {
+        var index = lowest
+        while index < end {
+            // The last vector may extend beyond the end.
+            index = bytes.scan(from: index, to: min(bytes.count, end &+ 15)) { $0 .== ByteMask.of("@") }
+            while index < end, bytes[index] != UInt8(ascii: "@") { index += 1 }
+            guard index < end else { break }
+            var first = index
+            while first > lowest, ByteClass.inMailbox(bytes[first - 1]) { first -= 1 }
+            // A dot before the address belongs to the preceding text.
+            while first < index, !isWordByte(first) { first += 1 }
+            if first < index, index + 1 < end, isWordByte(index + 1) { return (first, index) }
+            index += 1
+        }
+        return (end, end)
+    }
+
+    mutating func url(from first: Int, colon: Int) -> Token? {
+        guard colon + 3 < end, bytes[colon + 1] == UInt8(ascii: "/"), bytes[colon + 2] == UInt8(ascii: "/") else {
+            return nil
+        }
+        return address(from: first, continuing: colon + 3)
+    }
+
+    mutating func address(from first: Int, continuing: Int) -> Token {
+        var index = continuing
+        while index < end, ByteClass.inAddress(bytes[index]) { index += 1 }
+        while index > continuing, ByteClass.isSentencePunctuation(bytes[index - 1]) { index -= 1 }
+        position = index
+        return .part(.address, from: first, to: index)
+    }
+}
