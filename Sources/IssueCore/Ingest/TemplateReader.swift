@@ -2,7 +2,7 @@ import IssueProtocol
 
 /// Splits a message into tokens for its template.
 ///
-/// What belongs to a token depends on the message alone, so that a template is the same on every host. The work is
+/// The tokens depend on the message alone, so that a template is the same on every host. The work is
 /// linear: text that was examined once is not examined again, apart from the word next to a token.
 struct TemplateReader: ~Escapable {
     /// A part of a message that a template does not contain verbatim.
