@@ -20,7 +20,7 @@ enum RecordHarness {
         "message", "severity", "domain", "code", "occurred_at", "first_occurred_at", "count", "source",
         "source.file_id", "source.line", "source.column", "source.function", "source.module", "app", "app.name",
         "app.version", "app.build", "app.environment", "app.platform", "app.network", "app.development", "fingerprint",
-        "backtrace", "causes", "metadata", "reportable",
+        "backtrace", "causes", "metadata", "reportable", "template", "parts",
     ]
 
     static func run(_ input: Span<UInt8>) {

@@ -37,7 +37,11 @@ struct ViewTests {
                 "", "no parts", "1", "1 2", "\"a\"\"b\"", "é 1 日本 'x y' 🔥 /a/b.c 1.2.3.4 0x1F", "line 1\nline 2\t3",
                 "\u{1}\u{2} 3", "\u{1F}4",
             ]
-            try log.send(messages.map { IssueRecord(message: $0) }, to: writer, of: store)
+            var records = messages.map { IssueRecord(message: $0) }
+            records.append(
+                IssueRecord(
+                    message: "{ann} of 3: 4", template: "{{{}}} {} {}{}", parts: ["ann", "of", 3, .string("")]))
+            try log.send(records, to: writer, of: store)
             let rows = try store.shell().table(
                 "SELECT id, message, severity, uid, pid, unit, count FROM recent LIMIT 500", columns: 7)
             let expected: [[String?]] = log.entries.reversed().map { entry in

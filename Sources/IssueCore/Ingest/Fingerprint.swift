@@ -8,7 +8,8 @@ package enum Fingerprint {
     /// Returns the fingerprint of a series: the sender's own if it gave one, otherwise sixteen hexadecimal digits.
     ///
     /// It covers the application, domain, code if given, module, the file's base name, function and the message's
-    /// template. It does not cover line numbers and stack frames.
+    /// template. It does not cover stack frames, and the line only if the template consists of the sender's values, as
+    /// nothing else tells such messages apart.
     package static func of(_ series: SeriesDescription, app: String) -> String {
         if let chosen = series.fingerprint, !chosen.isEmpty { return chosen }
         var hash = SipHash()
@@ -21,6 +22,10 @@ package enum Fingerprint {
         hash.append(field: series.source.function)
         hash.append(UInt64(series.template.count))
         hash.append(series.template)
+        if MessageTemplate.consistsOfValues(series.template) {
+            hash.append(field: series.source.line.map { String($0) })
+            hash.append(field: series.source.column.map { String($0) })
+        }
         return hexadecimal(hash.finish())
     }
 
@@ -57,6 +62,8 @@ package enum MessageTemplate {
         case quoted
         case path
         case address
+        /// A value that the sender itself told apart from the text.
+        case value
 
         /// The text shown to people.
         package var word: String {
@@ -67,6 +74,7 @@ package enum MessageTemplate {
             case .quoted: "<quoted>"
             case .path: "<path>"
             case .address: "<address>"
+            case .value: "<value>"
             }
         }
     }
@@ -132,7 +140,7 @@ package enum MessageTemplate {
         let bytes = template.span
         // Vectors, because the comparison of a vector with a scalar is compiled byte by byte.
         let lowest = ByteMask.Vector(repeating: Int8(Placeholder.number.rawValue))
-        let highest = ByteMask.Vector(repeating: Int8(Placeholder.address.rawValue))
+        let highest = ByteMask.Vector(repeating: Int8(Placeholder.value.rawValue))
         while true {
             let index = bytes.scan(from: plain, to: bytes.count, for: { ($0 .>= lowest) .& ($0 .<= highest) })
             guard let next = template[index...].firstIndex(where: isPlaceholder) else { break }
@@ -148,7 +156,7 @@ package enum MessageTemplate {
     }
 
     private static func isPlaceholder(_ byte: UInt8) -> Bool {
-        byte >= Placeholder.number.rawValue && byte <= Placeholder.address.rawValue
+        byte >= Placeholder.number.rawValue && byte <= Placeholder.value.rawValue
     }
 
     /// Returns the template as a single line for people.

@@ -20,7 +20,8 @@ package struct RecordDecoder: Sendable {
     /// the longest key so far.
     var shortKey = ByteBuffer()
     var template = ByteBuffer()
-    private var parts = ByteBuffer()
+    var parts = ByteBuffer()
+    var sentTemplate = SentTemplate()
     /// Whether the batch of the last records lacks series that they name.
     var lacksSeries = false
 
@@ -111,6 +112,7 @@ package struct RecordDecoder: Sendable {
         _ text: JSONText, _ scanner: borrowing JSONScanner
     ) -> DecodedRecord.MessageForm {
         template.truncate(to: 0)
+        if let form = readSentTemplate(of: text, scanner) { return form }
         guard text.hasEscapes else {
             return MessageTemplate.append(
                 messageIn: scanner.bytes, from: text.start, to: text.end, limit: limits.templateBytes,
@@ -182,7 +184,7 @@ extension RecordDecoder {
                 member = known
                 switch known {
                 case .name, .version, .environment, .platform, .network, .domain, .fileID, .function, .module,
-                    .fingerprint, .message:
+                    .fingerprint, .message, .template:
                     fields.set(known, try scanner.text())
                 case .code, .build, .line, .column: fields.set(known, try scanner.integer())
                 case .count: fields.set(known, try count(in: &scanner))
@@ -194,6 +196,7 @@ extension RecordDecoder {
                 case .metadata: fields.metadata = try object(in: &scanner)
                 case .causes: fields.causes = try objects(in: &scanner) { try $0.passCause($1, &$2) }
                 case .backtrace: fields.backtrace = try objects(in: &scanner) { try $0.passFrame($1, &$2) }
+                case .parts: fields.parts = try scalars(in: &scanner)
                 case .source, .app:
                     let inner: RecordContainer = known == .source ? .source : .app
                     let start = scanner.position
@@ -279,6 +282,22 @@ extension RecordDecoder {
             while let text = try scanner.nextMember() {
                 let key = scanner.key(text)
                 if try !scanner.null() { try member(&self, key, &scanner) }
+            }
+        }
+        return start..<scanner.position
+    }
+
+    /// Returns the range of an array of strings, numbers and booleans.
+    private mutating func scalars(in scanner: inout JSONScanner) throws -> Range<Int> {
+        guard try scanner.kind() == .array else { throw JSONError.wrongType(at: scanner.position) }
+        let start = scanner.position
+        try scanner.openArray()
+        while try scanner.nextElement() {
+            switch try scanner.kind() {
+            case .string: _ = try scanner.text()
+            case .number: _ = try scanner.number()
+            case .bool: _ = try scanner.bool()
+            case .null, .array, .object: throw JSONError.wrongType(at: scanner.position)
             }
         }
         return start..<scanner.position

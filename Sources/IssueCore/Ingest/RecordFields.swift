@@ -4,7 +4,7 @@ import IssueProtocol
 ///
 /// If a key occurs twice, the last value counts. The value `null` means that the member is absent.
 struct RecordFields: Sendable {
-    private(set) var texts = InlineArray<11, JSONText>(repeating: ObjectFields.noText)
+    private(set) var texts = InlineArray<12, JSONText>(repeating: ObjectFields.noText)
     private var integers = InlineArray<5, Int64>(repeating: 0)
     var severity = IssueLevel.error
     var occurredAt = DecodedRecord.absent
@@ -12,6 +12,8 @@ struct RecordFields: Sendable {
     var metadata: Range<Int>?
     var causes: Range<Int>?
     var backtrace: Range<Int>?
+    /// The values that belong to the sender's template.
+    var parts: Range<Int>?
     private(set) var flags: SeriesKey.Flags = .reportable
     var source = ObjectReading.absent
     var app = ObjectReading.absent
@@ -31,6 +33,7 @@ struct RecordFields: Sendable {
         metadata = nil
         causes = nil
         backtrace = nil
+        parts = nil
         flags = .reportable
         source = .absent
         app = .absent
@@ -114,7 +117,7 @@ struct RecordFields: Sendable {
     mutating func forget(_ member: RecordMember) {
         switch member {
         case .name, .version, .environment, .platform, .network, .domain, .fileID, .function, .module, .fingerprint,
-            .message:
+            .message, .template:
             texts[member.textIndex] = ObjectFields.noText
         case .code, .build, .line, .column:
             integers[member.integerIndex] = 0
@@ -134,6 +137,7 @@ struct RecordFields: Sendable {
         case .metadata: metadata = nil
         case .causes: causes = nil
         case .backtrace: backtrace = nil
+        case .parts: parts = nil
         }
     }
 
@@ -145,8 +149,8 @@ struct RecordFields: Sendable {
         case .line: .line
         case .column: .column
         case .name, .version, .environment, .platform, .network, .domain, .fileID, .function, .module, .fingerprint,
-            .message, .count, .severity, .occurredAt, .firstOccurredAt, .reportable, .development, .source, .app,
-            .metadata, .causes, .backtrace:
+            .message, .template, .count, .severity, .occurredAt, .firstOccurredAt, .reportable, .development, .source,
+            .app, .metadata, .causes, .backtrace, .parts:
             nil
         }
     }
@@ -156,16 +160,16 @@ struct RecordFields: Sendable {
 enum RecordMember: UInt8, CaseIterable, Sendable {
     // The texts of a series, in the order of `SeriesKey`.
     case name, version, environment, platform, network, domain, fileID, function, module, fingerprint
-    case message
+    case message, template
 
     // The integers of a series, in the order of `SeriesKey`.
     case code, build, line, column
     case count
 
     case severity, occurredAt, firstOccurredAt, reportable, development
-    case source, app, metadata, causes, backtrace
+    case source, app, metadata, causes, backtrace, parts
 
-    static let textCount = 11
+    static let textCount = 12
 
     /// The index of the member's text in `RecordFields.texts`.
     @inline(__always)
@@ -181,7 +185,7 @@ enum RecordMember: UInt8, CaseIterable, Sendable {
         case .fileID, .line, .column, .function, .module: .source
         case .name, .version, .build, .environment, .platform, .network, .development: .app
         case .message, .severity, .domain, .code, .occurredAt, .firstOccurredAt, .count, .source, .app, .fingerprint,
-            .backtrace, .causes, .metadata, .reportable:
+            .backtrace, .causes, .metadata, .reportable, .template, .parts:
             .record
         }
     }
@@ -203,6 +207,8 @@ enum RecordMember: UInt8, CaseIterable, Sendable {
         case .causes: "causes"
         case .metadata: "metadata"
         case .reportable: "reportable"
+        case .template: "template"
+        case .parts: "parts"
         case .fileID: "file_id"
         case .line: "line"
         case .column: "column"
@@ -249,7 +255,7 @@ struct RecordMemberTable: Sendable {
     /// The index of the last member, or `beginning` at the start of a record.
     private var last = Self.beginning
     private static let beginning = RecordMember.allCases.count
-    private var followers = InlineArray<27, Follower>(repeating: Follower())
+    private var followers = InlineArray<29, Follower>(repeating: Follower())
     private var literals: [JSONKeyLiteral?] = RecordMember.allCases.map { JSONKeyLiteral($0.key) }
     private var slots = [Slot?](repeating: nil, count: 1 << bits)
 
@@ -355,6 +361,8 @@ package struct RecordLimits: Equatable, Sendable {
     package var recordsPerCall = 1000
     /// The number of bytes of a message that its template covers. The rest is not part of the fingerprint.
     package var templateBytes = 1024
+    /// The maximum number of values that belong to a sender's template.
+    package var parts = 64
 
     package init() {}
 }

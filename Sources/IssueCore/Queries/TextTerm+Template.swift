@@ -67,6 +67,7 @@ extension MessageTemplate.Placeholder {
         case .hexadecimal: ByteClass.isHexadecimal(byte) || byte == UInt8(ascii: "x")
         case .uuid: ByteClass.isHexadecimal(byte) || byte == UInt8(ascii: "-")
         case .quoted: byte >= 0x20
+        case .value: true
         case .path: ByteClass.inPath(byte)
         // Also lists of addresses.
         case .address: ByteClass.inAddress(byte) || byte == UInt8(ascii: " ") || byte == UInt8(ascii: ",")

@@ -31,7 +31,9 @@ package enum CollectorInterface {
 
         type Cause (domain: ?string, code: ?int, message: ?string)
 
-        # A report, as a client sends it. Only the message is required.
+        # A report, as a client sends it. Only the message is required. template: the constant text of the message, with {}
+        # for each value ({{ and }} stand for braces). parts: these values in order, as strings, numbers or booleans. Both
+        # are ignored unless the template filled with the parts is the message or its beginning.
         type Record (
           message: string,
           severity: ?Severity,
@@ -46,7 +48,9 @@ package enum CollectorInterface {
           backtrace: ?[]Frame,
           causes: ?[]Cause,
           metadata: ?object,
-          reportable: ?bool
+          reportable: ?bool,
+          template: ?string,
+          parts: ?[]object
         )
 
         type Rejection (field: ?string, reason: string)

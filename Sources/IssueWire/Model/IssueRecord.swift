@@ -20,12 +20,17 @@ package struct IssueRecord: Equatable, Sendable {
     package var metadata: JSONValue?
     /// `false` to never forward the record; nil for `true`.
     package var reportable: Bool?
+    /// The constant text of the message, with `{}` for each value, and braces doubled; nil if unknown.
+    package var template: String?
+    /// The values in the order of the template: strings, numbers and booleans.
+    package var parts: [JSONValue]
 
     package init(
         message: String, severity: IssueLevel? = nil, domain: String? = nil, code: Int64? = nil,
         occurredAt: IssueTimestamp? = nil, firstOccurredAt: IssueTimestamp? = nil, count: Int64? = nil,
         source: SourceLocation? = nil, app: Application? = nil, fingerprint: String? = nil,
-        backtrace: [BacktraceFrame] = [], causes: [IssueCause] = [], metadata: JSONValue? = nil, reportable: Bool? = nil
+        backtrace: [BacktraceFrame] = [], causes: [IssueCause] = [], metadata: JSONValue? = nil, reportable: Bool? = nil,
+        template: String? = nil, parts: [JSONValue] = []
     ) {
         self.message = message
         self.severity = severity
@@ -41,6 +46,8 @@ package struct IssueRecord: Equatable, Sendable {
         self.causes = causes
         self.metadata = metadata
         self.reportable = reportable
+        self.template = template
+        self.parts = parts
     }
 }
 
@@ -64,6 +71,11 @@ extension IssueRecord: JSONObjectCodable {
         try members.nonempty("causes", &causes)
         try members.optional("metadata", &metadata) { $0.asObject == nil ? "must be an object" : nil }
         try members.optional("reportable", &reportable)
+        try members.optional("template", &template)
+        try members.nonempty("parts", &parts)
+        guard parts.allSatisfy(\.isScalar) else {
+            throw FieldError(field: "parts", reason: "must be strings, numbers and booleans")
+        }
     }
 
     package func write(to writer: inout JSONWriter) {
@@ -82,7 +94,19 @@ extension IssueRecord: JSONObjectCodable {
         if !causes.isEmpty { writer.member("causes", causes) }
         writer.member("metadata", ifPresent: metadata)
         writer.member("reportable", ifPresent: reportable)
+        writer.member("template", ifPresent: template)
+        if !parts.isEmpty { writer.member("parts", parts) }
         writer.closeObject()
+    }
+}
+
+extension JSONValue {
+    /// Whether the value may be a part of a message.
+    fileprivate var isScalar: Bool {
+        switch self {
+        case .bool, .integer, .number, .string: true
+        case .null, .array, .object: false
+        }
     }
 }
 

@@ -64,6 +64,9 @@ extension IssueRecord {
         record.source = source ?? SourceLocation()
         record.app = app ?? Application()
         record.reportable = reportable ?? true
+        // The daemon keeps them as the series' template and the message's parts.
+        record.template = nil
+        record.parts = []
         return record
     }
 }

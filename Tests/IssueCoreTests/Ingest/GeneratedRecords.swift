@@ -40,7 +40,25 @@ struct GeneratedRecords {
         }
         if traffic.happens(oneIn: 3) { record.metadata = .object(members(depth: 3)) }
         record.reportable = maybe { $0.happens(oneIn: 2) }
+        addTemplate(to: &record)
         return record
+    }
+
+    /// Adds a template and parts, which often agree with the message.
+    private mutating func addTemplate(to record: inout IssueRecord) {
+        switch traffic.number(below: 5) {
+        case 0:
+            let value = GeneratedTexts.message(using: &traffic)
+            let number = traffic.number(below: 1000)
+            record.template = record.message.replacing("{", with: "{{").replacing("}", with: "}}") + " is {} of {}"
+            record.parts = [.string(value), .integer(number)]
+            record.message += " is \(value) of \(number)"
+            if traffic.happens(oneIn: 2) { record.message += GeneratedTexts.message(using: &traffic) }
+        case 1:
+            record.template = text()
+            record.parts = (0..<traffic.number(below: 4)).map { _ in .string(text() ?? "") }
+        default: break
+        }
     }
 
     private mutating func maybe<Value>(_ make: (inout SeededGenerator) -> Value?) -> Value? {

@@ -23,5 +23,14 @@ extension IssueRecord {
             BacktraceFrame(),
         ],
         causes: [IssueCause(domain: "NSCocoaErrorDomain", code: 4865, message: "…"), IssueCause(message: "")],
-        metadata: ["attempt": 3, "payload": ["price": nil, "list": [1, 2.5, true]]], reportable: true)
+        metadata: ["attempt": 3, "payload": ["price": nil, "list": [1, 2.5, true]]], reportable: true,
+        template: "Decoding {}: {}\n", parts: ["failed", .string("\"price\"")])
+
+    /// A record with all members that the daemon returns.
+    static var returned: IssueRecord {
+        var record = full
+        record.template = nil
+        record.parts = []
+        return record
+    }
 }

@@ -27,7 +27,8 @@ struct RecordSampler {
                     file: text(), line: number().map { Int($0) })
             },
             causes: few.map { _ in IssueCause(domain: text(), code: number().map { Int($0) }, message: text() ?? "") },
-            metadata: isThere ? ["a": json.value(), "b": json.value()] : nil, reportable: flag())
+            metadata: isThere ? ["a": json.value(), "b": json.value()] : nil, reportable: flag(), template: text(),
+            parts: few.map { _ in .string(json.string()) })
     }
 
     private var isThere: Bool {

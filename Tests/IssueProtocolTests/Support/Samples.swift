@@ -8,7 +8,7 @@ enum Samples {
         id: "r-1", group: "g-1", receivedAt: moment,
         sender: Sender(
             uid: .max, gid: 1000, pid: .max, command: "shop", executable: "/usr/bin/shop", unit: "shop.service"),
-        repairs: ["the message was cut"], record: .full)
+        repairs: ["the message was cut"], record: .returned)
 
     static let minimalStoredRecord = StoredRecord(
         id: "", group: "", receivedAt: IssueTimestamp(millisecondsSince1970: 0), sender: Sender(uid: 0, gid: 0, pid: 0),
