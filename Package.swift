@@ -75,6 +75,9 @@ let package = Package(
         .testTarget(name: "HTTPTransferTests", dependencies: ["HTTPTransfer", "FakeLogz", "UnixIO"]),
         .testTarget(
             name: "IssuesTests", dependencies: ["Issues", "IssueTestSupport", "IssueProtocol", "UnixIO"]),
+        // The call forms once more, as a client of the mode of Swift 5 compiles them.
+        .testTarget(
+            name: "IssuesSwift5Tests", dependencies: ["Issues"], swiftSettings: [.swiftLanguageMode(.v5)]),
         .testTarget(name: "IssuesPresentingTests", dependencies: ["IssuesPresenting", "Issues"]),
         .testTarget(
             name: "IssuesFoundationTests", dependencies: ["IssuesFoundation", "IssuesPresenting", "Issues"]),

@@ -32,7 +32,7 @@ public enum Reported {
     ///   - line: The line of the reported location. Defaults to the caller's.
     ///   - column: The column of the reported location. Defaults to the caller's.
     public static func assert(
-        _ condition: @autoclosure () -> Bool, _ message: @autoclosure () -> String = String(),
+        _ condition: @autoclosure () -> Bool, _ message: @autoclosure () -> IssueText,
         fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column
     ) {
         guard !condition() else { return }
@@ -41,15 +41,42 @@ public enum Reported {
 
     /// Reports a failure if a condition is false, and then traps in debug builds.
     ///
+    /// This version is for a message that is not a literal. Otherwise like the version with an ``IssueText``.
+    @_disfavoredOverload
+    public static func assert(
+        _ condition: @autoclosure () -> Bool, _ message: @autoclosure () -> String? = nil,
+        fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column
+    ) {
+        guard !condition() else { return }
+        assertionFailure(
+            IssueText(plain: message() ?? ""), fileID: fileID, filePath: filePath, line: line, column: column)
+    }
+
+    /// Reports a failure if a condition is false, and then traps in debug builds.
+    ///
     /// Use this version for a condition that needs more than an expression. Otherwise like the version with an
     /// expression.
     public static func assert(
-        _ message: @autoclosure () -> String = String(),
+        _ message: @autoclosure () -> IssueText,
         fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column,
         condition: () -> Bool
     ) {
         guard !condition() else { return }
         assertionFailure(message(), fileID: fileID, filePath: filePath, line: line, column: column)
+    }
+
+    /// Reports a failure if a condition is false, and then traps in debug builds.
+    ///
+    /// This version is for a message that is not a literal. Otherwise like the version with an ``IssueText``.
+    @_disfavoredOverload
+    public static func assert(
+        _ message: @autoclosure () -> String? = nil,
+        fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column,
+        condition: () -> Bool
+    ) {
+        guard !condition() else { return }
+        assertionFailure(
+            IssueText(plain: message() ?? ""), fileID: fileID, filePath: filePath, line: line, column: column)
     }
 
     /// Reports that code was reached that should not be, and then traps in debug builds.
@@ -61,7 +88,7 @@ public enum Reported {
     ///   - line: The line of the reported location. Defaults to the caller's.
     ///   - column: The column of the reported location. Defaults to the caller's.
     public static func assertionFailure(
-        _ message: @autoclosure () -> String = String(),
+        _ message: @autoclosure () -> IssueText,
         fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column
     ) {
         let message = message()
@@ -70,7 +97,19 @@ public enum Reported {
         guard outcome != .discarded, AssertionFailure.traps else { return }
         ShutdownFlush.run()
         // Sanitized, since Swift writes the message verbatim to standard error.
-        Swift.assertionFailure(TerminalSanitizer.line(message), file: fileID, line: line)
+        Swift.assertionFailure(TerminalSanitizer.line(message.text), file: fileID, line: line)
+    }
+
+    /// Reports that code was reached that should not be, and then traps in debug builds.
+    ///
+    /// This version is for a message that is not a literal. Otherwise like the version with an ``IssueText``.
+    @_disfavoredOverload
+    public static func assertionFailure(
+        _ message: @autoclosure () -> String? = nil,
+        fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column
+    ) {
+        assertionFailure(
+            IssueText(plain: message() ?? ""), fileID: fileID, filePath: filePath, line: line, column: column)
     }
 
     /// Reports a failure and traps if a condition is false.
@@ -83,11 +122,24 @@ public enum Reported {
     ///   - line: The line of the reported location. Defaults to the caller's.
     ///   - column: The column of the reported location. Defaults to the caller's.
     public static func precondition(
-        _ condition: @autoclosure () -> Bool, _ message: @autoclosure () -> String = String(),
+        _ condition: @autoclosure () -> Bool, _ message: @autoclosure () -> IssueText,
         fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column
     ) {
         guard !condition() else { return }
         preconditionFailure(message(), fileID: fileID, filePath: filePath, line: line, column: column)
+    }
+
+    /// Reports a failure and traps if a condition is false.
+    ///
+    /// This version is for a message that is not a literal. Otherwise like the version with an ``IssueText``.
+    @_disfavoredOverload
+    public static func precondition(
+        _ condition: @autoclosure () -> Bool, _ message: @autoclosure () -> String? = nil,
+        fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column
+    ) {
+        guard !condition() else { return }
+        preconditionFailure(
+            IssueText(plain: message() ?? ""), fileID: fileID, filePath: filePath, line: line, column: column)
     }
 
     /// Reports that code was reached that must not be, and traps.
@@ -99,14 +151,26 @@ public enum Reported {
     ///   - line: The line of the reported location. Defaults to the caller's.
     ///   - column: The column of the reported location. Defaults to the caller's.
     public static func preconditionFailure(
-        _ message: @autoclosure () -> String = String(),
+        _ message: @autoclosure () -> IssueText,
         fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column
     ) -> Never {
         let message = message()
         let site = IssueSite(fileID: fileID, filePath: filePath, line: line, column: column)
         _ = AssertionFailure.report(.precondition, message, at: site)
         ShutdownFlush.run()
-        Swift.preconditionFailure(TerminalSanitizer.line(message), file: fileID, line: line)
+        Swift.preconditionFailure(TerminalSanitizer.line(message.text), file: fileID, line: line)
+    }
+
+    /// Reports that code was reached that must not be, and traps.
+    ///
+    /// This version is for a message that is not a literal. Otherwise like the version with an ``IssueText``.
+    @_disfavoredOverload
+    public static func preconditionFailure(
+        _ message: @autoclosure () -> String? = nil,
+        fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column
+    ) -> Never {
+        preconditionFailure(
+            IssueText(plain: message() ?? ""), fileID: fileID, filePath: filePath, line: line, column: column)
     }
 
     /// Reports that the program cannot continue, and traps.
@@ -118,14 +182,25 @@ public enum Reported {
     ///   - line: The line of the reported location. Defaults to the caller's.
     ///   - column: The column of the reported location. Defaults to the caller's.
     public static func fatalError(
-        _ message: @autoclosure () -> String = String(),
+        _ message: @autoclosure () -> IssueText,
         fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column
     ) -> Never {
         let message = message()
         let site = IssueSite(fileID: fileID, filePath: filePath, line: line, column: column)
         _ = AssertionFailure.report(.fatalError, message, at: site)
         ShutdownFlush.run()
-        Swift.fatalError(TerminalSanitizer.line(message), file: fileID, line: line)
+        Swift.fatalError(TerminalSanitizer.line(message.text), file: fileID, line: line)
+    }
+
+    /// Reports that the program cannot continue, and traps.
+    ///
+    /// This version is for a message that is not a literal. Otherwise like the version with an ``IssueText``.
+    @_disfavoredOverload
+    public static func fatalError(
+        _ message: @autoclosure () -> String? = nil,
+        fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column
+    ) -> Never {
+        fatalError(IssueText(plain: message() ?? ""), fileID: fileID, filePath: filePath, line: line, column: column)
     }
 }
 
@@ -144,9 +219,14 @@ public struct AssertionFailure: ReportableError, Hashable, CustomStringConvertib
     /// The kind of the assertion.
     public var kind: Kind
     /// The reason of the failure, or "no reason" if none was given.
-    public var message: String
+    public var message: String {
+        didSet { values = IssueText.Values(isKnown: false) }
+    }
     /// The line and the file name, for example `42_Cart.swift`.
     public var name: String
+
+    /// The values in the reason.
+    private var values: IssueText.Values
 
     /// Metadata with the name.
     public var userInfo: IssueMetadata { ["name": .init(name)] }
@@ -162,12 +242,28 @@ public struct AssertionFailure: ReportableError, Hashable, CustomStringConvertib
 }
 
 extension AssertionFailure {
+    public static func == (left: Self, right: Self) -> Bool {
+        left.kind == right.kind && left.message == right.message && left.name == right.name
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(kind)
+        hasher.combine(message)
+        hasher.combine(name)
+    }
+
+    /// Returns the values in a text that ends with the reason.
+    func values(in text: String) -> IssueText.Values {
+        values.shifted(by: text.utf8.count - message.utf8.count)
+    }
+
     /// Whether Swift's `assert` is active in this build.
     static var traps: Bool { _isDebugAssertConfiguration() }
 
     /// Reports a failed assertion.
-    fileprivate static func report(_ kind: Kind, _ message: String, at site: IssueSite) -> ReportOutcome {
-        let error = Self(kind: kind, message: message.isEmpty ? "no reason" : message, name: site.name)
+    fileprivate static func report(_ kind: Kind, _ message: IssueText, at site: IssueSite) -> ReportOutcome {
+        let message = message.text.isEmpty ? "no reason" : message
+        let error = Self(kind: kind, message: message.text, name: site.name, values: message.values)
         let level: IssueLevel = kind == .assertion ? .error : .critical
         return Reporting.report(error, { nil }, level: level, metadata: { [:] }, at: site)
     }

@@ -63,6 +63,12 @@ final class BreadcrumbTrail: Sendable {
 ///   - message: A description of the event. It is truncated if it has more than 512 bytes.
 ///   - metadata: Metadata of the event, added to that of the scopes around the call. If the result has more than about
 ///     1 KiB, only its size is kept.
+public func leaveBreadcrumb(_ message: IssueText, metadata: IssueMetadata = [:]) {
+    leaveBreadcrumb(message.text, metadata: metadata)
+}
+
+/// Records an event with a message that is not a literal. Otherwise like the version with an ``IssueText``.
+@_disfavoredOverload
 public func leaveBreadcrumb(_ message: String, metadata: IssueMetadata = [:]) {
     let scope = ReportingScope.current
     scope.trail.leave(IssueBreadcrumb(message, metadata: scope.metadata.merging(metadata)))

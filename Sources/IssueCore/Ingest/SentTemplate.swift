@@ -2,7 +2,7 @@ package import IssueProtocol
 
 /// The template and the values that a sender gave for its message.
 ///
-/// In the wire format, `{}` stands for a value, and `{{` and `}}` for braces. The template must describe the message or
+/// In the wire format, `{}` is a value, and `{{` and `}}` are braces. The template must describe the message or
 /// its beginning exactly: a sender's template is used only if it agrees with the message.
 package struct SentTemplate: Sendable {
     private var text = ByteBuffer()

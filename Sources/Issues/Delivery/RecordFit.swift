@@ -104,16 +104,17 @@ extension IssueReport {
         let fitted = metadata.isEmpty ? nil : RecordFit.fitting(metadata.json)
         let frames = ImageMap.process.frames(of: addresses)
             .prefix(RecordFit.frames(beside: fitted, causes: causes.count))
+        let parts = parts
         return IssueRecord(
             message: message, severity: level, domain: domain, code: code.map { Int64($0) },
             occurredAt: lastRepeat ?? timestamp, firstOccurredAt: lastRepeat == nil ? nil : timestamp,
             count: repeats > 0 ? Int64(repeats) + 1 : nil, source: site.wire, app: application.wire,
             backtrace: Array(frames), causes: causes, metadata: fitted,
-            reportable: isReportable ? nil : false)
+            reportable: isReportable ? nil : false, template: parts?.template, parts: parts?.parts ?? [])
     }
 
     /// The approximate number of additional bytes that the report takes in a call.
-    var estimatedGrowth: Int { addresses.count * 96 }
+    var estimatedGrowth: Int { addresses.count * 96 + partBytes }
 
     /// The approximate size in memory in bytes, computed faster than by encoding.
     var estimatedBytes: Int {
@@ -152,6 +153,8 @@ extension IssueRecord {
         var record = self
         // An escaped byte can take up to six bytes.
         record.message = message.prefix(ofBytes: limit / 8)
+        record.template = nil
+        record.parts = []
         record.causes = []
         record.backtrace = []
         record.domain = domain?.prefix(ofBytes: 1024)

@@ -22,8 +22,16 @@ public struct IssueReport: Sendable {
     /// The text of the issue: the caller's message, the error's, or both.
     public var message: String {
         get { storage.content.message }
-        set { content.message = newValue }
+        set {
+            var content = content
+            if !newValue.utf8.elementsEqual(content.message.utf8) { content.values = IssueText.Values(isKnown: false) }
+            content.message = newValue
+            self.content = content
+        }
     }
+    /// The constant text of the message, or of its beginning: `{}` for each value, and doubled braces. Nil if it is
+    /// unknown, for example because the message was not reported as an ``IssueText``.
+    public var template: String? { parts?.template }
     /// The reported error. Nil if only a message was reported.
     public var error: (any Error)? {
         get { storage.content.error }
@@ -79,6 +87,20 @@ public struct IssueReport: Sendable {
     var addresses: [UInt] { storage.content.addresses }
     /// The caller's message, without that of the error. Nil if there is none.
     package var note: String? { storage.content.note }
+    /// The caller's message with its values.
+    var noteText: IssueText? {
+        storage.content.note.map { IssueText($0, storage.content.values) }
+    }
+    /// The template and the values in the form in which they are sent. Nil if they are unknown or exceed a limit.
+    var parts: (template: String, parts: [JSONValue])? {
+        IssueText.parts(
+            of: storage.content.message, storage.content.values, length: storage.content.describedLength)
+    }
+    /// The approximate number of bytes of the template and the values in a call.
+    var partBytes: Int {
+        guard storage.content.values.isKnown else { return 0 }
+        return 32 + storage.content.describedLength + storage.content.values.count * 4
+    }
 
     /// Creates a report with a message.
     ///
@@ -94,7 +116,7 @@ public struct IssueReport: Sendable {
     ///   - column: The column of the reported location. Defaults to the caller's.
     ///   - function: The function of the reported location. Defaults to the caller's.
     public init(
-        _ message: String, level: IssueLevel = .error, metadata: IssueMetadata = [:],
+        _ message: IssueText, level: IssueLevel = .error, metadata: IssueMetadata = [:],
         fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line,
         column: UInt = #column, function: StaticString? = #function
     ) {
@@ -103,15 +125,41 @@ public struct IssueReport: Sendable {
             site: IssueSite(fileID: fileID, filePath: filePath, line: line, column: column, function: function))
     }
 
+    /// Creates a report for a caught error. `message` describes what the program was doing when it occurred. Otherwise
+    /// like the version with a message only.
+    public init(
+        _ error: any Error, _ message: IssueText, level: IssueLevel = .error, metadata: IssueMetadata = [:],
+        fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line,
+        column: UInt = #column, function: StaticString? = #function
+    ) {
+        self.init(
+            error: error, note: message, level: level, metadata: metadata,
+            site: IssueSite(fileID: fileID, filePath: filePath, line: line, column: column, function: function))
+    }
+
+    /// Creates a report with a message that is not a literal; nil for none. Otherwise like the version with an
+    /// ``IssueText``.
+    @_disfavoredOverload
+    public init(
+        _ message: String?, level: IssueLevel = .error, metadata: IssueMetadata = [:],
+        fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line,
+        column: UInt = #column, function: StaticString? = #function
+    ) {
+        self.init(
+            note: IssueText.plain(message), level: level, metadata: metadata,
+            site: IssueSite(fileID: fileID, filePath: filePath, line: line, column: column, function: function))
+    }
+
     /// Creates a report for a caught error. `message` describes what the program was doing when it occurred; nil for
     /// none. Otherwise like the version with a message only.
+    @_disfavoredOverload
     public init(
         _ error: any Error, _ message: String? = nil, level: IssueLevel = .error, metadata: IssueMetadata = [:],
         fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line,
         column: UInt = #column, function: StaticString? = #function
     ) {
         self.init(
-            error: error, note: message, level: level, metadata: metadata,
+            error: error, note: message.map { IssueText(plain: $0) }, level: level, metadata: metadata,
             site: IssueSite(fileID: fileID, filePath: filePath, line: line, column: column, function: function))
     }
 
@@ -130,19 +178,27 @@ public struct IssueReport: Sendable {
         error: (any Error)? = nil, note: String?, level: IssueLevel, metadata: IssueMetadata, site: IssueSite
     ) {
         self.init(
+            error: error, note: note.map { IssueText(plain: $0) }, level: level, metadata: metadata, site: site)
+    }
+
+    init(
+        error: (any Error)? = nil, note: IssueText?, level: IssueLevel, metadata: IssueMetadata, site: IssueSite
+    ) {
+        self.init(
             error: error, note: note, level: level, metadata: metadata, site: site, in: ReportingScope.here,
             at: CallStack.Mark())
     }
 
     init(
-        error: (any Error)? = nil, note: String?, level: IssueLevel, metadata: IssueMetadata, site: IssueSite,
+        error: (any Error)? = nil, note: IssueText?, level: IssueLevel, metadata: IssueMetadata, site: IssueSite,
         in scope: ReportingScope.Box, at mark: CallStack.Mark
     ) {
-        let note = note.flatMap { $0.isEmpty ? nil : $0 }
+        let note = note.flatMap { $0.text.isEmpty ? nil : $0 }
         var content = Content(
-            message: note ?? Self.defaultMessage, level: level, metadata: scope.scope.metadata.merging(metadata),
-            breadcrumbs: level >= .error ? scope.scope.trail.crumbs : [], site: site, timestamp: .now, note: note,
-            addresses: BacktraceChoice.addresses(for: level, above: mark))
+            message: note?.text ?? Self.defaultMessage, level: level, metadata: scope.scope.metadata.merging(metadata),
+            breadcrumbs: level >= .error ? scope.scope.trail.crumbs : [], site: site, timestamp: .now, note: note?.text,
+            addresses: BacktraceChoice.addresses(for: level, above: mark),
+            values: note?.values ?? IssueText.Values(isKnown: false), describedLength: note?.text.utf8.count ?? 0)
         if let error { content.apply(error, ErrorReading(error)) }
         storage = Storage(content)
     }
@@ -153,7 +209,8 @@ public struct IssueReport: Sendable {
         site.line == other.site.line && site.column == other.site.column && level == other.level
             && message == other.message && metadata == other.metadata && domain == other.domain
             && code == other.code && causes == other.causes && isReportable == other.isReportable
-            && breadcrumbs == other.breadcrumbs && site.fileID.description == other.site.fileID.description
+            && breadcrumbs == other.breadcrumbs && storage.content.values == other.storage.content.values
+            && site.fileID.description == other.site.fileID.description
     }
 
     /// Replaces the error. The old error becomes the first cause of the new one.
@@ -199,16 +256,26 @@ extension IssueReport {
         var addresses: [UInt] = []
         /// The error's message, without that of the caller.
         var errorMessage = ""
+        /// The values in the first `describedLength` bytes of the message.
+        var values = IssueText.Values(isKnown: false)
+        var describedLength = 0
 
         mutating func apply(_ error: any Error, _ reading: ErrorReading) {
             message = note.map { "\($0): \(reading.message)" } ?? reading.message
             errorMessage = reading.message
+            if note == nil { describe(error) }
             domain = reading.domain
             code = reading.code
             metadata = reading.metadata.merging(metadata)
             causes = CauseWalk(error, reading).causes
             isReportable = reading.isReportable
             self.error = error
+        }
+
+        /// Sets the values of a message that consists of the error's text alone.
+        private mutating func describe(_ error: any Error) {
+            values = (error as? AssertionFailure)?.values(in: message) ?? IssueText.Values(isKnown: false)
+            describedLength = message.utf8.count
         }
     }
 }

@@ -6,9 +6,9 @@ enum Reporting {
     /// Reports an error, or a message if `error` is nil.
     ///
     /// - Returns: Whether a responder handled or discarded the report.
-    @discardableResult
+    @discardableResult @inline(__always)
     static func report(
-        _ error: (any Error)?, _ message: () -> String?, level: IssueLevel, metadata: () -> IssueMetadata,
+        _ error: (any Error)?, _ message: () -> IssueText?, level: IssueLevel, metadata: () -> IssueMetadata,
         at site: IssueSite
     ) -> ReportOutcome {
         // Checked without a copy of the scope, which would be most of the cost of a report without reporters.
@@ -19,7 +19,7 @@ enum Reporting {
 
     @inline(never)
     private static func report(
-        _ error: (any Error)?, _ message: () -> String?, level: IssueLevel, metadata: () -> IssueMetadata,
+        _ error: (any Error)?, _ message: () -> IssueText?, level: IssueLevel, metadata: () -> IssueMetadata,
         at site: IssueSite, in box: ReportingScope.Box, _ mark: CallStack.Mark
     ) -> ReportOutcome {
         let hasResponders = !box.scope.responders.isEmpty
@@ -64,13 +64,13 @@ enum Reporting {
     }
 
     fileprivate static func notify(
-        in box: ReportingScope.Box, pending: inout PendingReport, _ message: () -> String?,
+        in box: ReportingScope.Box, pending: inout PendingReport, _ message: () -> IssueText?,
         _ metadata: () -> IssueMetadata
     ) {
         let reporters = box.scope.reporters.reporters
         if let known = box.scope.knownIssues {
             known.count()
-            return expect(pending.error, { pending.text(message) }, at: pending.site, by: reporters)
+            return expect(pending.error, { pending.text(message)?.text }, at: pending.site, by: reporters)
         }
         guard !reporters.isEmpty else { return }
         let scope = box.forReporters()
@@ -196,7 +196,7 @@ struct PendingReport {
     let site: IssueSite
     /// The position in the call stack where this library's calls begin.
     private let mark: CallStack.Mark
-    private var text: String??
+    private var text: IssueText??
     private var whole: IssueReport?
 
     init(error: (any Error)?, level: IssueLevel, site: IssueSite, at mark: CallStack.Mark) {
@@ -209,11 +209,11 @@ struct PendingReport {
     /// Creates a finished report.
     init(_ report: IssueReport) {
         self.init(error: report.error, level: report.level, site: report.site, at: .bottom)
-        text = .some(report.note)
+        text = .some(report.noteText)
         whole = report
     }
 
-    mutating func text(_ message: () -> String?) -> String? {
+    mutating func text(_ message: () -> IssueText?) -> IssueText? {
         if let text { return text }
         let evaluated = message()
         text = .some(evaluated)
@@ -221,7 +221,7 @@ struct PendingReport {
     }
 
     mutating func report(
-        _ message: () -> String?, _ metadata: () -> IssueMetadata, in box: ReportingScope.Box
+        _ message: () -> IssueText?, _ metadata: () -> IssueMetadata, in box: ReportingScope.Box
     ) -> IssueReport {
         if let whole { return whole }
         let report = IssueReport(
@@ -235,7 +235,7 @@ struct PendingReport {
     /// The caller's closures and the error's text are evaluated in the caller's scope, since they may report issues
     /// themselves. `box` is the caller's scope, and `scope` is that in which the reporter runs.
     mutating func notify(
-        _ reporter: any IssueReporter, _ message: () -> String?, _ metadata: () -> IssueMetadata,
+        _ reporter: any IssueReporter, _ message: () -> IssueText?, _ metadata: () -> IssueMetadata,
         _ reached: inout Set<ObjectIdentifier>, from box: ReportingScope.Box, in scope: ReportingScope.Box
     ) {
         // The concrete types first: checking for a type is cheaper than checking for a protocol.
@@ -249,7 +249,7 @@ struct PendingReport {
             let report = report(message, metadata, in: box)
             ReportingScope.$box.withValue(scope) { sink.receive(report) }
         } else {
-            let text = text(message)
+            let text = text(message)?.text
             ReportingScope.$box.withValue(scope) {
                 if let error {
                     reporter.reportIssue(

@@ -19,7 +19,7 @@
 ///   - column: The column of the reported location. Defaults to the caller's.
 /// - Returns: The closure.
 public func unimplemented<each Argument, Result>(
-    _ description: @autoclosure @escaping @Sendable () -> String = "",
+    _ description: @autoclosure @escaping @Sendable () -> IssueText = "",
     placeholder: @autoclosure @escaping @Sendable () -> sending Result = (),
     fileID: StaticString = #fileID, filePath: StaticString = #filePath, function: StaticString = #function,
     line: UInt = #line, column: UInt = #column
@@ -31,10 +31,27 @@ public func unimplemented<each Argument, Result>(
     }
 }
 
+/// Returns a closure that reports an issue when it is called and then returns a placeholder.
+///
+/// This version is for a description that is not a literal. Otherwise like the version with an ``IssueText``.
+@_disfavoredOverload
+public func unimplemented<each Argument, Result>(
+    _ description: @autoclosure @escaping @Sendable () -> String,
+    placeholder: @autoclosure @escaping @Sendable () -> sending Result = (),
+    fileID: StaticString = #fileID, filePath: StaticString = #filePath, function: StaticString = #function,
+    line: UInt = #line, column: UInt = #column
+) -> @Sendable (repeat each Argument) -> sending Result {
+    let site = IssueSite(fileID: fileID, filePath: filePath, line: line, column: column, function: function)
+    return { (argument: repeat each Argument) in
+        site.reportUnimplemented(IssueText(plain: description()), invokedWith: (repeat each argument))
+        return placeholder()
+    }
+}
+
 /// Returns a closure that reports an issue when it is called and then throws ``UnimplementedFailure``. Otherwise like
 /// the version that returns a placeholder.
 public func unimplemented<each Argument, Result>(
-    _ description: @autoclosure @escaping @Sendable () -> String = "",
+    _ description: @autoclosure @escaping @Sendable () -> IssueText = "",
     fileID: StaticString = #fileID, filePath: StaticString = #filePath, function: StaticString = #function,
     line: UInt = #line, column: UInt = #column
 ) -> @Sendable (repeat each Argument) throws -> sending Result {
@@ -42,6 +59,23 @@ public func unimplemented<each Argument, Result>(
     return { (argument: repeat each Argument) in
         let description = description()
         site.reportUnimplemented(description, invokedWith: (repeat each argument))
+        throw UnimplementedFailure(description: description.text)
+    }
+}
+
+/// Returns a closure that reports an issue when it is called and then throws ``UnimplementedFailure``.
+///
+/// This version is for a description that is not a literal. Otherwise like the version with an ``IssueText``.
+@_disfavoredOverload
+public func unimplemented<each Argument, Result>(
+    _ description: @autoclosure @escaping @Sendable () -> String,
+    fileID: StaticString = #fileID, filePath: StaticString = #filePath, function: StaticString = #function,
+    line: UInt = #line, column: UInt = #column
+) -> @Sendable (repeat each Argument) throws -> sending Result {
+    let site = IssueSite(fileID: fileID, filePath: filePath, line: line, column: column, function: function)
+    return { (argument: repeat each Argument) in
+        let description = description()
+        site.reportUnimplemented(IssueText(plain: description), invokedWith: (repeat each argument))
         throw UnimplementedFailure(description: description)
     }
 }
@@ -49,7 +83,7 @@ public func unimplemented<each Argument, Result>(
 /// Returns a closure that reports an issue when it is called and then throws the error `failure`. Otherwise like the
 /// version that returns a placeholder.
 public func unimplemented<each Argument, Failure: Error, Result>(
-    _ description: @autoclosure @escaping @Sendable () -> String = "",
+    _ description: @autoclosure @escaping @Sendable () -> IssueText = "",
     throwing failure: @autoclosure @escaping @Sendable () -> Failure,
     fileID: StaticString = #fileID, filePath: StaticString = #filePath, function: StaticString = #function,
     line: UInt = #line, column: UInt = #column
@@ -61,17 +95,62 @@ public func unimplemented<each Argument, Failure: Error, Result>(
     }
 }
 
+/// Returns a closure that reports an issue when it is called and then throws the error `failure`.
+///
+/// This version is for a description that is not a literal. Otherwise like the version with an ``IssueText``.
+@_disfavoredOverload
+public func unimplemented<each Argument, Failure: Error, Result>(
+    _ description: @autoclosure @escaping @Sendable () -> String,
+    throwing failure: @autoclosure @escaping @Sendable () -> Failure,
+    fileID: StaticString = #fileID, filePath: StaticString = #filePath, function: StaticString = #function,
+    line: UInt = #line, column: UInt = #column
+) -> @Sendable (repeat each Argument) throws(Failure) -> sending Result {
+    let site = IssueSite(fileID: fileID, filePath: filePath, line: line, column: column, function: function)
+    return { (argument: repeat each Argument) throws(Failure) in
+        site.reportUnimplemented(IssueText(plain: description()), invokedWith: (repeat each argument))
+        throw failure()
+    }
+}
+
 /// Reports an issue immediately and returns a placeholder for a missing value. Otherwise like the version that returns
 /// a closure.
+public func unimplemented<Result>(
+    _ description: @autoclosure @escaping @Sendable () -> IssueText?,
+    placeholder: @autoclosure @escaping @Sendable () -> sending Result = (),
+    fileID: StaticString = #fileID, filePath: StaticString = #filePath, function: StaticString = #function,
+    line: UInt = #line, column: UInt = #column
+) -> Result {
+    // The description is optional because that ranks this version below those that return a closure.
+    let site = IssueSite(fileID: fileID, filePath: filePath, line: line, column: column, function: function)
+    site.reportUnimplemented(description() ?? "")
+    return placeholder()
+}
+
+/// Reports an issue without a description immediately and returns a placeholder for a missing value. Otherwise like the
+/// version with a description.
 @_disfavoredOverload
 public func unimplemented<Result>(
-    _ description: @autoclosure @escaping @Sendable () -> String = "",
     placeholder: @autoclosure @escaping @Sendable () -> sending Result = (),
     fileID: StaticString = #fileID, filePath: StaticString = #filePath, function: StaticString = #function,
     line: UInt = #line, column: UInt = #column
 ) -> Result {
     let site = IssueSite(fileID: fileID, filePath: filePath, line: line, column: column, function: function)
-    site.reportUnimplemented(description())
+    site.reportUnimplemented("")
+    return placeholder()
+}
+
+/// Reports an issue immediately and returns a placeholder for a missing value.
+///
+/// This version is for a description that is not a literal. Otherwise like the version with an ``IssueText``.
+@_disfavoredOverload
+public func unimplemented<Result>(
+    _ description: @autoclosure @escaping @Sendable () -> String?,
+    placeholder: @autoclosure @escaping @Sendable () -> sending Result = (),
+    fileID: StaticString = #fileID, filePath: StaticString = #filePath, function: StaticString = #function,
+    line: UInt = #line, column: UInt = #column
+) -> Result {
+    let site = IssueSite(fileID: fileID, filePath: filePath, line: line, column: column, function: function)
+    site.reportUnimplemented(IssueText(plain: description() ?? ""))
     return placeholder()
 }
 
@@ -91,7 +170,7 @@ public typealias _UnimplementedAsyncTypedThrowingClosure<each Argument, Failure:
 ///
 /// This is the asynchronous version of `unimplemented(_:placeholder:)`.
 public func unimplemented<each Argument, Result>(
-    _ description: @autoclosure @escaping @Sendable () -> String = "",
+    _ description: @autoclosure @escaping @Sendable () -> IssueText = "",
     placeholder: @autoclosure @escaping @Sendable () -> sending Result = (),
     fileID: StaticString = #fileID, filePath: StaticString = #filePath, function: StaticString = #function,
     line: UInt = #line, column: UInt = #column
@@ -103,11 +182,28 @@ public func unimplemented<each Argument, Result>(
     }
 }
 
+/// Returns an asynchronous closure that reports an issue when it is called and then returns a placeholder.
+///
+/// This version is for a description that is not a literal. Otherwise like the version with an ``IssueText``.
+@_disfavoredOverload
+public func unimplemented<each Argument, Result>(
+    _ description: @autoclosure @escaping @Sendable () -> String,
+    placeholder: @autoclosure @escaping @Sendable () -> sending Result = (),
+    fileID: StaticString = #fileID, filePath: StaticString = #filePath, function: StaticString = #function,
+    line: UInt = #line, column: UInt = #column
+) -> _UnimplementedAsyncClosure<repeat each Argument, Result> {
+    let site = IssueSite(fileID: fileID, filePath: filePath, line: line, column: column, function: function)
+    return { (argument: repeat each Argument) in
+        site.reportUnimplemented(IssueText(plain: description()), invokedWith: (repeat each argument))
+        return placeholder()
+    }
+}
+
 /// Returns an asynchronous closure that reports an issue when it is called and then throws ``UnimplementedFailure``.
 ///
 /// This is the asynchronous version of `unimplemented(_:)`.
 public func unimplemented<each Argument, Result>(
-    _ description: @autoclosure @escaping @Sendable () -> String = "",
+    _ description: @autoclosure @escaping @Sendable () -> IssueText = "",
     fileID: StaticString = #fileID, filePath: StaticString = #filePath, function: StaticString = #function,
     line: UInt = #line, column: UInt = #column
 ) -> _UnimplementedAsyncThrowingClosure<repeat each Argument, Result> {
@@ -115,6 +211,23 @@ public func unimplemented<each Argument, Result>(
     return { (argument: repeat each Argument) in
         let description = description()
         site.reportUnimplemented(description, invokedWith: (repeat each argument))
+        throw UnimplementedFailure(description: description.text)
+    }
+}
+
+/// Returns an asynchronous closure that reports an issue when it is called and then throws ``UnimplementedFailure``.
+///
+/// This version is for a description that is not a literal. Otherwise like the version with an ``IssueText``.
+@_disfavoredOverload
+public func unimplemented<each Argument, Result>(
+    _ description: @autoclosure @escaping @Sendable () -> String,
+    fileID: StaticString = #fileID, filePath: StaticString = #filePath, function: StaticString = #function,
+    line: UInt = #line, column: UInt = #column
+) -> _UnimplementedAsyncThrowingClosure<repeat each Argument, Result> {
+    let site = IssueSite(fileID: fileID, filePath: filePath, line: line, column: column, function: function)
+    return { (argument: repeat each Argument) in
+        let description = description()
+        site.reportUnimplemented(IssueText(plain: description), invokedWith: (repeat each argument))
         throw UnimplementedFailure(description: description)
     }
 }
@@ -123,7 +236,7 @@ public func unimplemented<each Argument, Result>(
 ///
 /// This is the asynchronous version of `unimplemented(_:throwing:)`.
 public func unimplemented<each Argument, Failure: Error, Result>(
-    _ description: @autoclosure @escaping @Sendable () -> String = "",
+    _ description: @autoclosure @escaping @Sendable () -> IssueText = "",
     throwing failure: @autoclosure @escaping @Sendable () -> Failure,
     fileID: StaticString = #fileID, filePath: StaticString = #filePath, function: StaticString = #function,
     line: UInt = #line, column: UInt = #column
@@ -131,6 +244,23 @@ public func unimplemented<each Argument, Failure: Error, Result>(
     let site = IssueSite(fileID: fileID, filePath: filePath, line: line, column: column, function: function)
     return { (argument: repeat each Argument) async throws(Failure) in
         site.reportUnimplemented(description(), invokedWith: (repeat each argument))
+        throw failure()
+    }
+}
+
+/// Returns an asynchronous closure that reports an issue when it is called and then throws a custom error.
+///
+/// This version is for a description that is not a literal. Otherwise like the version with an ``IssueText``.
+@_disfavoredOverload
+public func unimplemented<each Argument, Failure: Error, Result>(
+    _ description: @autoclosure @escaping @Sendable () -> String,
+    throwing failure: @autoclosure @escaping @Sendable () -> Failure,
+    fileID: StaticString = #fileID, filePath: StaticString = #filePath, function: StaticString = #function,
+    line: UInt = #line, column: UInt = #column
+) -> _UnimplementedAsyncTypedThrowingClosure<repeat each Argument, Failure, Result> {
+    let site = IssueSite(fileID: fileID, filePath: filePath, line: line, column: column, function: function)
+    return { (argument: repeat each Argument) async throws(Failure) in
+        site.reportUnimplemented(IssueText(plain: description()), invokedWith: (repeat each argument))
         throw failure()
     }
 }
@@ -150,19 +280,25 @@ public struct UnimplementedFailure: Error {
 
 extension IssueSite {
     /// Reports that the unimplemented value that is defined here was used.
-    fileprivate func reportUnimplemented(_ description: String, invocation: String = "") {
+    ///
+    /// - Parameters:
+    ///   - description: The description of the value.
+    ///   - call: The arguments with which a closure was called. Nil for a value.
+    fileprivate func reportUnimplemented(_ description: IssueText, call: String? = nil) {
         // swift-issue-reporting uses the same text, and tests compare with it.
-        let what = description.isEmpty ? "Unimplemented" : "Unimplemented: \(description)"
-        let text = "\(what) …\n\n  Defined in '\(function ?? "")' at:\n    \(self)\(invocation)"
+        let what: IssueText = description.text.isEmpty ? "Unimplemented" : "Unimplemented: \(description)"
+        let site: IssueText = "\(what) …\n\n  Defined in '\(function?.description ?? "")' at:\n    \(self.description)"
+        var text = call.map { "\(site)\n\n  Invoked with:\n    \($0)" } ?? site
+        if !description.values.isKnown { text = IssueText(plain: text.text) }
         Reporting.report(nil, { text }, level: .error, metadata: { [:] }, at: self)
     }
 
     /// Reports that the unimplemented closure that is defined here was called, with its arguments.
     fileprivate func reportUnimplemented<each Argument>(
-        _ description: String, invokedWith arguments: (repeat each Argument)
+        _ description: IssueText, invokedWith arguments: (repeat each Argument)
     ) {
         var call = ""
         debugPrint(arguments, terminator: "", to: &call)
-        reportUnimplemented(description, invocation: "\n\n  Invoked with:\n    \(call)")
+        reportUnimplemented(description, call: call)
     }
 }

@@ -23,7 +23,7 @@ public struct ErrorResponders: Sendable {
     ///
     /// - Parameters:
     ///   - error: The error.
-    ///   - message: A description of what the program was doing when the error occurred. Nil for none.
+    ///   - message: A description of what the program was doing when the error occurred.
     ///   - level: The level of the issue.
     ///   - metadata: Metadata of the issue. It takes precedence over that of the scope and of the error.
     ///   - fileID: The file ID of the reported location. Defaults to the caller's.
@@ -32,7 +32,7 @@ public struct ErrorResponders: Sendable {
     ///   - column: The column of the reported location. Defaults to the caller's.
     ///   - function: The function of the reported location. Defaults to the caller's.
     public func report(
-        _ error: any Error, _ message: @autoclosure () -> String? = nil, level: IssueLevel = .error,
+        _ error: any Error, _ message: @autoclosure () -> IssueText, level: IssueLevel = .error,
         metadata: @autoclosure () -> IssueMetadata = [:],
         fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column,
         function: StaticString = #function
@@ -43,7 +43,37 @@ public struct ErrorResponders: Sendable {
         }
     }
 
+    /// Reports an error with a message that is not a literal; nil for none. Otherwise like the version with an
+    /// ``IssueText``.
+    @_disfavoredOverload
+    public func report(
+        _ error: any Error, _ message: @autoclosure () -> String? = nil, level: IssueLevel = .error,
+        metadata: @autoclosure () -> IssueMetadata = [:],
+        fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column,
+        function: StaticString = #function
+    ) {
+        let site = IssueSite(fileID: fileID, filePath: filePath, line: line, column: column, function: function)
+        ReportingScope.$box.withValue(scope) {
+            _ = Reporting.report(error, { IssueText.plain(message()) }, level: level, metadata: metadata, at: site)
+        }
+    }
+
     /// Reports an issue in the scope from which these responders were taken. Otherwise like the version with an error.
+    public func report(
+        _ message: @autoclosure () -> IssueText, level: IssueLevel = .error,
+        metadata: @autoclosure () -> IssueMetadata = [:],
+        fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column,
+        function: StaticString = #function
+    ) {
+        let site = IssueSite(fileID: fileID, filePath: filePath, line: line, column: column, function: function)
+        ReportingScope.$box.withValue(scope) {
+            _ = Reporting.report(nil, message, level: level, metadata: metadata, at: site)
+        }
+    }
+
+    /// Reports an issue with a message that is not a literal; nil for none. Otherwise like the version with an
+    /// ``IssueText``.
+    @_disfavoredOverload
     public func report(
         _ message: @autoclosure () -> String? = nil, level: IssueLevel = .error,
         metadata: @autoclosure () -> IssueMetadata = [:],
@@ -52,7 +82,7 @@ public struct ErrorResponders: Sendable {
     ) {
         let site = IssueSite(fileID: fileID, filePath: filePath, line: line, column: column, function: function)
         ReportingScope.$box.withValue(scope) {
-            _ = Reporting.report(nil, message, level: level, metadata: metadata, at: site)
+            _ = Reporting.report(nil, { IssueText.plain(message()) }, level: level, metadata: metadata, at: site)
         }
     }
 }

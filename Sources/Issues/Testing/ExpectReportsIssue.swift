@@ -61,7 +61,7 @@ final class IssueCollector: IssueSink {
     ) {
         let issues = collected.withLock { $0 }
         func complain(_ text: String) {
-            Reporting.report(nil, { text }, level: .error, metadata: { [:] }, at: site)
+            Reporting.report(nil, { IssueText(plain: text) }, level: .error, metadata: { [:] }, at: site)
         }
         // swift-issue-reporting uses the same texts, and tests compare with them.
         guard !issues.isEmpty else {

@@ -19,7 +19,7 @@ final class KnownIssues: Sendable {
         } else if isEmpty, !isIntermittent {
             // Swift Testing uses the same text.
             let text = "Known issue was not recorded\(message.map { ": \($0)" } ?? "")"
-            Reporting.report(nil, { text }, level: .error, metadata: { [:] }, at: site)
+            Reporting.report(nil, { IssueText(plain: text) }, level: .error, metadata: { [:] }, at: site)
         }
     }
 }

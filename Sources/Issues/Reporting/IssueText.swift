@@ -1,0 +1,310 @@
+internal import IssueWire
+
+/// The message of an issue, which keeps its constant text apart from the values that are inserted into it.
+///
+/// The functions that report issues take a string literal as such a message. All reports of a literal are one issue,
+/// whatever its values look like:
+///
+/// ```swift
+/// reportIssue("User \(name) not found in \(count) tables")
+/// ```
+///
+/// A value that must not leave the process is marked as private. Its place remains in the message, as `<private>`, so
+/// the issue is the same:
+///
+/// ```swift
+/// reportIssue("No account for \(address, private: true)")
+/// ```
+///
+/// The text is otherwise the same as that of a `String` with the same literal.
+public struct IssueText: Sendable, ExpressibleByStringInterpolation, CustomStringConvertible {
+    /// The whole text.
+    var text: String
+    /// The values in the text.
+    var values: Values
+
+    init(_ text: String, _ values: Values) {
+        self.text = text
+        self.values = values
+    }
+
+    /// Creates a message whose values are unknown.
+    init(plain text: String) {
+        self.init(text, Values(isKnown: false))
+    }
+
+    /// Returns a message whose values are unknown. Nil if the text is nil.
+    static func plain(_ text: String?) -> IssueText? { text.map { IssueText(plain: $0) } }
+
+    public init(stringLiteral value: String) {
+        self.init(value, Values())
+    }
+
+    public init(stringInterpolation: StringInterpolation) {
+        self = stringInterpolation.message
+    }
+
+    /// The text with its values, except for private ones.
+    public var description: String { text }
+}
+
+extension IssueText {
+    /// The text that replaces a private value.
+    @usableFromInline static let hidden = "<private>"
+
+    /// Builds a message from a string literal with values.
+    public struct StringInterpolation: StringInterpolationProtocol, Sendable {
+        fileprivate var message: IssueText
+
+        public init(literalCapacity: Int, interpolationCount: Int) {
+            message = IssueText(stringLiteral: "")
+            // Room for typical values, so that the text is allocated once.
+            message.text.reserveCapacity(literalCapacity + interpolationCount * 8)
+        }
+
+        public mutating func appendLiteral(_ literal: String) {
+            message.text.append(literal)
+        }
+
+        /// Appends a value.
+        ///
+        /// - Parameter value: The value.
+        public mutating func appendInterpolation(_ value: String) {
+            append(value, .text)
+        }
+
+        /// Appends a value as its text, like in a string. Otherwise like the version with a `String`.
+        public mutating func appendInterpolation(_ value: Bool) {
+            append(value ? "true" : "false", .scalar)
+        }
+
+        /// Appends a value as its text, like in a string. Otherwise like the version with a `String`.
+        @inlinable
+        public mutating func appendInterpolation<Value: BinaryInteger>(_ value: Value) {
+            append(value.description, .scalar)
+        }
+
+        /// Appends a value as its text, like in a string. Otherwise like the version with a `String`.
+        @inlinable
+        public mutating func appendInterpolation<
+            Value: BinaryFloatingPoint & TextOutputStreamable & CustomStringConvertible
+        >(_ value: Value) {
+            append(value.description, .scalar)
+        }
+
+        /// Appends a value as its text, like in a string. Otherwise like the version with a `String`.
+        @inlinable
+        public mutating func appendInterpolation<Value: TextOutputStreamable & CustomStringConvertible>(
+            _ value: Value
+        ) {
+            appendStream(value)
+        }
+
+        /// Appends a value as its text, like in a string. Otherwise like the version with a `String`.
+        @inlinable
+        public mutating func appendInterpolation<Value: TextOutputStreamable>(_ value: Value) {
+            appendStream(value)
+        }
+
+        /// Appends a value as its text, like in a string. Otherwise like the version with a `String`.
+        @inlinable
+        public mutating func appendInterpolation<Value: CustomStringConvertible>(_ value: Value) {
+            append(value.description, .text)
+        }
+
+        /// Appends a value as its text, like in a string. Otherwise like the version with a `String`.
+        @inlinable
+        public mutating func appendInterpolation<Value>(_ value: Value) {
+            append(String(describing: value), .text)
+        }
+
+        /// Appends another message, with its constant text and its values.
+        ///
+        /// - Parameter value: The message. If its values are unknown, it is a single value.
+        public mutating func appendInterpolation(_ value: IssueText) {
+            guard value.values.isKnown else { return append(value.text, .text) }
+            let start = message.text.utf8.count
+            message.text.append(value.text)
+            for index in 0..<value.values.count {
+                let (range, kind) = value.values[index]
+                message.values.append(from: start + range.lowerBound, to: start + range.upperBound, kind)
+            }
+        }
+
+        /// Appends a type as its name.
+        ///
+        /// - Parameter value: The type.
+        @inlinable
+        public mutating func appendInterpolation(_ value: any Any.Type) {
+            append(String(describing: value), .text)
+        }
+
+        /// Appends a value, or another text if it is nil.
+        ///
+        /// - Parameters:
+        ///   - value: The value.
+        ///   - default: The text for nil.
+        @inlinable
+        public mutating func appendInterpolation<Value>(
+            _ value: Value?, default: @autoclosure () -> some StringProtocol
+        ) {
+            append(value.map { String(describing: $0) } ?? String(`default`()), .text)
+        }
+
+        /// Appends a value that no reporter may see.
+        ///
+        /// - Parameters:
+        ///   - value: The value. Unless `isPrivate` is false, it is not even converted to text.
+        ///   - isPrivate: Whether the text shows `<private>` instead of the value.
+        @inlinable
+        public mutating func appendInterpolation<Value>(_ value: Value, private isPrivate: Bool) {
+            append(isPrivate ? IssueText.hidden : String(describing: value), .text)
+        }
+
+        @usableFromInline
+        mutating func append(_ value: String, _ kind: Kind) {
+            let start = message.text.utf8.count
+            message.text.append(value)
+            message.values.append(from: start, to: message.text.utf8.count, kind)
+        }
+
+        @usableFromInline
+        mutating func appendStream<Value: TextOutputStreamable>(_ value: Value) {
+            let start = message.text.utf8.count
+            value.write(to: &message.text)
+            message.values.append(from: start, to: message.text.utf8.count, .text)
+        }
+    }
+
+    /// The form in which a value is sent.
+    @usableFromInline
+    enum Kind {
+        case text
+        /// A number or a boolean.
+        case scalar
+    }
+
+    /// The positions of the values in a text, in their order.
+    struct Values: Sendable, Equatable {
+        /// The first values, in 15 bits for the offset, 15 bits for the length, and one for the kind.
+        private var packed: (UInt64, UInt64) = (0, 0)
+        private var packedCount: UInt8 = 0
+        /// Whether the values are known.
+        var isKnown: Bool
+        /// The other values, in 32 bits for the offset, 31 bits for the length, and one for the kind.
+        private var others: [UInt64]?
+
+        /// Creates an empty list.
+        ///
+        /// - Parameter isKnown: False for a text whose values are unknown.
+        init(isKnown: Bool = true) {
+            self.isKnown = isKnown
+        }
+
+        var count: Int { Int(packedCount) + (others?.count ?? 0) }
+
+        /// Adds the next value.
+        @inline(__always)
+        mutating func append(from start: Int, to end: Int, _ kind: Kind) {
+            guard end < 1 << 15, packedCount < 4, others == nil else { return appendOther(from: start, to: end, kind) }
+            let value = UInt64(start) << 16 | UInt64(end &- start) << 1 | (kind == .scalar ? 1 : 0)
+            let shift = UInt64(packedCount & 1) * 32
+            if packedCount < 2 { packed.0 |= value << shift } else { packed.1 |= value << shift }
+            packedCount &+= 1
+        }
+
+        private mutating func appendOther(from start: Int, to end: Int, _ kind: Kind) {
+            guard end < 1 << 31 else { return isKnown = false }
+            let value = UInt64(start) << 32 | UInt64(end - start) << 1 | (kind == .scalar ? 1 : 0)
+            if others?.append(value) == nil { others = [value] }
+        }
+
+        /// The offset after the last value, or 0 if there is none.
+        var end: Int { count == 0 ? 0 : self[count - 1].range.upperBound }
+
+        /// The byte offsets of a value, and its kind.
+        subscript(index: Int) -> (range: Range<Int>, kind: Kind) {
+            let isPacked = index < Int(packedCount)
+            let pair = index < 2 ? packed.0 : packed.1
+            let value =
+                isPacked
+                ? pair >> (32 * UInt64(index & 1)) & 0xFFFF_FFFF
+                : others?[index - Int(packedCount)] ?? 0
+            let start = Int(isPacked ? value >> 16 : value >> 32)
+            let length = Int(isPacked ? (value & 0xFFFF) >> 1 : (value & 0xFFFF_FFFF) >> 1)
+            return (start..<(start + length), value & 1 == 1 ? .scalar : .text)
+        }
+
+        static func == (left: Values, right: Values) -> Bool {
+            left.packed == right.packed && left.packedCount == right.packedCount && left.isKnown == right.isKnown
+                && left.others == right.others
+        }
+
+        /// Returns the values for a text that begins with `length` more bytes.
+        func shifted(by length: Int) -> Values {
+            guard isKnown else { return self }
+            var shifted = Values()
+            for index in 0..<count {
+                let (range, kind) = self[index]
+                shifted.append(from: range.lowerBound + length, to: range.upperBound + length, kind)
+            }
+            return shifted
+        }
+    }
+}
+
+extension IssueText {
+    /// The largest template and the largest number of values that the daemon accepts.
+    private static let templateLimit = 1024
+    private static let partLimit = 64
+
+    /// Returns the template of a message and its values in the form in which they are sent. Nil if they are unknown or
+    /// exceed a limit.
+    ///
+    /// - Parameters:
+    ///   - text: The message, which may continue after the text that the values belong to.
+    ///   - values: The positions of the values.
+    ///   - length: The number of bytes of the text that the values belong to.
+    static func parts(
+        of text: String, _ values: Values, length: Int
+    ) -> (template: String, parts: [JSONValue])? {
+        guard values.isKnown, values.count <= partLimit, values.end <= length, length <= text.utf8.count else {
+            return nil
+        }
+        let utf8 = text.utf8
+        var (template, parts): ([UInt8], [JSONValue]) = ([], [])
+        var position = utf8.startIndex
+        var offset = 0
+        func appendLiteral(to end: Int) {
+            let next = utf8.index(position, offsetBy: end - offset)
+            for byte in utf8[position..<next] {
+                template.append(byte)
+                if byte == UInt8(ascii: "{") || byte == UInt8(ascii: "}") { template.append(byte) }
+            }
+            (position, offset) = (next, end)
+        }
+        for index in 0..<values.count {
+            let (range, kind) = values[index]
+            appendLiteral(to: range.lowerBound)
+            let next = utf8.index(position, offsetBy: range.count)
+            parts.append(part(String(text[position..<next]), kind))
+            (position, offset) = (next, range.upperBound)
+            template += "{}".utf8
+            guard template.count <= templateLimit else { return nil }
+        }
+        guard length - offset <= templateLimit else { return nil }
+        appendLiteral(to: length)
+        guard template.count <= templateLimit else { return nil }
+        return (String(decoding: template, as: UTF8.self), parts)
+    }
+
+    /// Returns a value in the form in which it is sent. A number that JSON cannot express is sent as text.
+    private static func part(_ text: String, _ kind: Kind) -> JSONValue {
+        guard kind == .scalar, let value = try? JSONValue(json: text) else { return .string(text) }
+        switch value {
+        case .number, .bool: return value
+        case .integer(let number): return String(number) == text ? value : .string(text)
+        case .null, .string, .array, .object: return .string(text)
+        }
+    }
+}

@@ -1,0 +1,148 @@
+import IssueProtocol
+import Issues
+import Testing
+
+private struct Refused: Error, CustomStringConvertible {
+    var description: String { "refused" }
+}
+
+/// A value that must not be converted to text.
+private struct Secret: CustomStringConvertible {
+    var description: String {
+        Issue.record("a private value was read")
+        return "secret"
+    }
+}
+
+@Suite("The text of an issue")
+struct IssueTextTests {
+    /// Returns the records that a daemon receives.
+    private func records(of body: @Sendable () -> Void) async throws -> [IssueRecord] {
+        var received: [IssueRecord] = []
+        try await CollectorFixture.with { fixture in
+            withIssueReporters([fixture.reporter]) { body() }
+            let isFlushed = try await fixture.delivery.flushed(within: .seconds(10))
+            #expect(isFlushed)
+            received = fixture.collector?.stored.map(\.record) ?? []
+        }
+        return received
+    }
+
+    @Test("Its constant part is sent as the template, and its values as parts of their types")
+    func typed() async throws {
+        let records = try await records {
+            let (name, count, share, isOpen) = ("ann", -3, 0.25, true)
+            reportIssue("{\(name)} has \(count) of \(share): \(isOpen)")
+            reportIssue("\(Double.infinity) \(Int.max) \(1e-7) \(Float(1e20))")
+            reportIssue("Closed")
+            reportIssue("a \(name)" + "b")
+        }
+        #expect(
+            records.map(\.message) == [
+                "{ann} has -3 of 0.25: true", "inf 9223372036854775807 1e-07 1e+20", "Closed", "a annb",
+            ])
+        #expect(records.map(\.template) == ["{{{}}} has {} of {}: {}", "{} {} {} {}", "Closed", nil])
+        let parts: [[JSONValue]] = [
+            ["ann", -3, .number("0.25"), true], ["inf", .integer(.max), .number("1e-07"), .number("1e+20")], [], [],
+        ]
+        #expect(records.map(\.parts) == parts)
+    }
+
+    @Test("A private value is neither read nor sent, and the template is the same")
+    func hidden() async throws {
+        let sent = try await records {
+            for isPrivate in [true, false] {
+                reportIssue("No account for \("ann@a.example", private: isPrivate) (\(7))")
+                reportIssue(Refused(), "Login of \("ann", private: isPrivate)")
+            }
+            reportIssue("\(Secret(), private: true)")
+        }
+        #expect(
+            sent.map(\.message) == [
+                "No account for <private> (7)", "Login of <private>: refused", "No account for ann@a.example (7)",
+                "Login of ann: refused", "<private>",
+            ])
+        #expect(
+            sent.map(\.template) == [
+                "No account for {} ({})", "Login of {}", "No account for {} ({})", "Login of {}", "{}",
+            ])
+        #expect(sent.first?.parts == ["<private>", 7])
+        for record in sent[..<2] { #expect(!String(decoding: record.json, as: UTF8.self).contains("ann")) }
+    }
+
+    @Test("A private value reaches no reporter, responder, breadcrumb or assertion")
+    func stays() {
+        let (collector, old) = (Collector(), OldReporter())
+        withIssueReporters([collector, old]) {
+            reportIssue("a \(Secret(), private: true)")
+            withErrorReporting("b \(Secret(), private: true)") { throw Refused() }
+            withBreadcrumbs {
+                leaveBreadcrumb("c \(Secret(), private: true)")
+            }
+            let closure: () -> Int = unimplemented("d \(Secret(), private: true)", placeholder: 1)
+            _ = closure()
+            withErrorResponders(.discard) { Reported.assertionFailure("e \(Secret(), private: true)") }
+        }
+        #expect(collector.messages.allSatisfy { $0.contains("<private>") })
+        #expect(collector.messages.count == 3)
+        #expect(old.issues.map(\.message)[0] == "a <private>")
+    }
+
+    @Test("Many and long values keep their places", arguments: [1, 3, 4, 5, 20, 64])
+    func many(count: Int) async throws {
+        for long in [1, 9000, 40_000] {
+            let values = (0..<count).map { String(repeating: "v", count: $0 == 1 ? long : 1) + "\($0)" }
+            var text = IssueText.StringInterpolation(literalCapacity: 0, interpolationCount: count)
+            for value in values {
+                text.appendLiteral("é ")
+                text.appendInterpolation(value)
+            }
+            let message = IssueText(stringInterpolation: text)
+            let report = IssueReport(message)
+            #expect(report.message == values.map { "é \($0)" }.joined())
+            #expect(report.template == String(repeating: "é {}", count: count))
+        }
+    }
+
+    @Test("A template or a number of values above the daemon's limit is not sent")
+    func limits() async throws {
+        let sent = try await records {
+            for (count, length) in [(64, 1), (65, 1), (1, 1022), (1, 1023)] {
+                var text = IssueText.StringInterpolation(literalCapacity: 0, interpolationCount: 0)
+                for _ in 0..<count {
+                    text.appendLiteral(String(repeating: "x", count: length))
+                    text.appendInterpolation(1)
+                }
+                reportIssue(IssueText(stringInterpolation: text))
+            }
+        }
+        #expect(sent.map { $0.template?.utf8.count } == [192, nil, 1024, nil])
+        #expect(sent.map(\.parts.count) == [64, 0, 1, 0])
+    }
+
+    @Test("A message that is changed later has no template, as it may no longer agree with it")
+    func changed() {
+        var report = IssueReport("a \(1)")
+        #expect(report.template == "a {}")
+        report.message = "a 1"
+        #expect(report.template == "a {}")
+        report.message = "b 1"
+        #expect(report.template == nil)
+    }
+
+    @Test("A text can be part of another one")
+    func nested() {
+        let (inner, number) = ("user \("ann")" as IssueText, 7)
+        #expect(IssueReport("Load \(inner): \(number)").template == "Load user {}: {}")
+        #expect(IssueReport("Load \(inner): \(number)").message == "Load user ann: 7")
+    }
+
+    @Test("Equal reports with different values are not sent as one")
+    func coalesced() async throws {
+        let sent = try await records {
+            for (first, second) in [(1, 23), (12, 3), (12, 3)] { reportIssue("\(first)\(second)") }
+        }
+        #expect(sent.reduce(0) { $0 + ($1.count ?? 1) } == 3)
+        #expect(Set(sent.map(\.parts)) == [[1, 23], [12, 3]])
+    }
+}
