@@ -65,6 +65,7 @@ def measure(binary, folder, options, progress):
 
         disabled, clock = cost("disabled"), cost("clock")
         calls = {what: cost(what) for what in ("plain", "three-keys", "threads")}
+        values = cost("values")
         idle = cost("idle")
     shutil.rmtree(folder, ignore_errors=True)
     if not idle["is_stored"]:
@@ -78,12 +79,15 @@ def measure(binary, folder, options, progress):
     more = allocations["hello-issues"] - allocations["hello"]
     memory = idle["with_kib"] - idle["before_kib"]
     return {
-        "disabled_ns": disabled, "clock_ns": clock, "calls_ns": calls, "code_bytes": code, "sizes": sizes,
+        "disabled_ns": disabled, "clock_ns": clock, "calls_ns": calls, "values_ns": values, "code_bytes": code, "sizes": sizes,
         "allocations": allocations, "idle": idle,
         "marks": [
             marks.at_most("a report without a reporter", disabled["plain"], 20, "ns"),
             marks.at_most("a report with three keys, p50", calls["three-keys"]["p50"], 1000, "ns"),
             marks.at_most("a report with three keys from 8 threads, p99", calls["threads"]["p99"], 10_000, "ns"),
+            marks.at_most(
+                "a report with three values, relative to a string with them",
+                (values["text"] - clock["p50"]) / max(1, values["string"] - clock["p50"]), 1, "times"),
             marks.at_most("code size of a call", code, 120, "bytes"),
             marks.at_most("growth of a static hello-world", growth, 1.5, "MB"),
             marks.at_most("growth of a static hello-world with tasks", own_growth, 1.5, "MB"),

@@ -14,6 +14,23 @@ enum Reports {
             metadata: ["shelf": .init(number), "article": "A lamp of glass", "isOpen": true])
     }
 
+    /// A message with three values, which stay apart from its constant text.
+    @inline(never)
+    static func threeValues(_ number: Int) {
+        reportIssue("Shelf \(number) of \(article(number)) has \(number &* 7919) articles left")
+    }
+
+    /// The same message as a string.
+    @inline(never)
+    static func threeValuesAsString(_ number: Int) {
+        reportIssue("Shelf \(number) of \(article(number)) has \(number &* 7919) articles left" as String)
+    }
+
+    @inline(never)
+    private static func article(_ number: Int) -> String {
+        number & 1 == 0 ? "lamps" : "lamps of coloured glass"
+    }
+
     @inline(never)
     static func nothing(_ number: Int) {}
 }

@@ -4,7 +4,7 @@ import Synchronization
 
 // Measures the time that reports take the caller. ISSUED_SOCKET is the path of the daemon's socket.
 //
-//   client-cost disabled|clock|plain|three-keys|threads|idle
+//   client-cost disabled|clock|plain|three-keys|values|threads|idle
 //
 // Prints one JSON object.
 
@@ -29,6 +29,22 @@ func bursts(_ body: (Int) -> Void) -> Samples {
             let time = nanoseconds() - start
             // The first three rounds warm up memory and caches.
             if round >= 3 { samples.add(time) }
+        }
+        flushIssues(timeout: .seconds(20))
+    }
+    return samples
+}
+
+/// Times the calls of two kinds in bursts that take turns, so that both meet the same load.
+func alternatingBursts(_ first: (Int) -> Void, _ second: (Int) -> Void) -> (Samples, Samples) {
+    var samples = (Samples(reserving: burst * rounds), Samples(reserving: burst * rounds))
+    for round in 0..<2 * rounds + 6 {
+        for number in 0..<burst {
+            let start = nanoseconds()
+            if round & 1 == 0 { first(number) } else { second(number) }
+            let time = nanoseconds() - start
+            guard round >= 6 else { continue }
+            if round & 1 == 0 { samples.0.add(time) } else { samples.1.add(time) }
         }
         flushIssues(timeout: .seconds(20))
     }
@@ -67,6 +83,10 @@ case "plain":
 case "three-keys":
     IssueReporters.current = [.daemon]
     printQuantiles(bursts(Reports.threeKeys))
+case "values":
+    IssueReporters.current = [.daemon]
+    let (text, string) = alternatingBursts(Reports.threeValues, Reports.threeValuesAsString)
+    print("{\"text\": \(text.quantile(0.5)), \"string\": \(string.quantile(0.5))}")
 case "threads":
     IssueReporters.current = [.daemon]
     let all = Mutex(Samples(reserving: 0))
@@ -93,6 +113,6 @@ case "idle":
     usleep(500_000)
     print("{\"before_kib\": \(before), \"with_kib\": \(privateKiB()), \"is_stored\": \(isStored)}")
 default:
-    print("usage: client-cost disabled|clock|plain|three-keys|threads|idle")
+    print("usage: client-cost disabled|clock|plain|three-keys|values|threads|idle")
     exit(64)
 }
