@@ -186,35 +186,45 @@ extension IssueText {
 
     /// The positions of the values in a text, in their order.
     struct Values: Sendable, Equatable {
-        /// The first values, in 15 bits for the offset, 15 bits for the length, and one for the kind.
-        private var packed: (UInt64, UInt64) = (0, 0)
-        private var packedCount: UInt8 = 0
-        /// Whether the values are known.
-        var isKnown: Bool
+        // A message is returned in four registers, which keeps calls small: text, `packed` and `others`.
+
+        /// The first three values, in 10 bits for the offset, 9 bits for the length, and one for the kind each. The next
+        /// two bits are their number, and the one after is 1 if the values are unknown.
+        private var packed: UInt64
         /// The other values, in 32 bits for the offset, 31 bits for the length, and one for the kind.
         private var others: [UInt64]?
+
+        private static let packedLimit = 3
 
         /// Creates an empty list.
         ///
         /// - Parameter isKnown: False for a text whose values are unknown.
         init(isKnown: Bool = true) {
-            self.isKnown = isKnown
+            packed = isKnown ? 0 : 1 << 62
         }
 
-        var count: Int { Int(packedCount) + (others?.count ?? 0) }
+        /// Whether the values are known.
+        var isKnown: Bool { packed >> 62 == 0 }
+
+        private var packedCount: Int { Int(truncatingIfNeeded: packed >> 60 & 3) }
+
+        /// The number of values.
+        var count: Int { packedCount + (others?.count ?? 0) }
 
         /// Adds the next value.
         @inline(__always)
         mutating func append(from start: Int, to end: Int, _ kind: Kind) {
-            guard end < 1 << 15, packedCount < 4, others == nil else { return appendOther(from: start, to: end, kind) }
-            let value = UInt64(start) << 16 | UInt64(end &- start) << 1 | (kind == .scalar ? 1 : 0)
-            let shift = UInt64(packedCount & 1) * 32
-            if packedCount < 2 { packed.0 |= value << shift } else { packed.1 |= value << shift }
-            packedCount &+= 1
+            let (count, length) = (packedCount, end &- start)
+            guard start < 1 << 10, length < 1 << 9, count < Self.packedLimit, others == nil else {
+                return appendOther(from: start, to: end, kind)
+            }
+            let value = UInt64(start) << 10 | UInt64(length) << 1 | (kind == .scalar ? 1 : 0)
+            packed |= value << UInt64(count &* 20)
+            packed &+= 1 << 60
         }
 
         private mutating func appendOther(from start: Int, to end: Int, _ kind: Kind) {
-            guard end < 1 << 31 else { return isKnown = false }
+            guard end < 1 << 31 else { return packed |= 1 << 62 }
             let value = UInt64(start) << 32 | UInt64(end - start) << 1 | (kind == .scalar ? 1 : 0)
             if others?.append(value) == nil { others = [value] }
         }
@@ -224,20 +234,15 @@ extension IssueText {
 
         /// The byte offsets of a value, and its kind.
         subscript(index: Int) -> (range: Range<Int>, kind: Kind) {
-            let isPacked = index < Int(packedCount)
-            let pair = index < 2 ? packed.0 : packed.1
-            let value =
-                isPacked
-                ? pair >> (32 * UInt64(index & 1)) & 0xFFFF_FFFF
-                : others?[index - Int(packedCount)] ?? 0
-            let start = Int(isPacked ? value >> 16 : value >> 32)
-            let length = Int(isPacked ? (value & 0xFFFF) >> 1 : (value & 0xFFFF_FFFF) >> 1)
-            return (start..<(start + length), value & 1 == 1 ? .scalar : .text)
-        }
-
-        static func == (left: Values, right: Values) -> Bool {
-            left.packed == right.packed && left.packedCount == right.packedCount && left.isKnown == right.isKnown
-                && left.others == right.others
+            let start: Int, length: Int, isScalar: Bool
+            if index < packedCount {
+                let value = packed >> UInt64(index * 20) & 0xF_FFFF
+                (start, length, isScalar) = (Int(value >> 10), Int(value >> 1 & 0x1FF), value & 1 == 1)
+            } else {
+                let value = others?[index - packedCount] ?? 0
+                (start, length, isScalar) = (Int(value >> 32), Int(value >> 1 & 0x7FFF_FFFF), value & 1 == 1)
+            }
+            return (start..<(start + length), isScalar ? .scalar : .text)
         }
 
         /// Returns the values for a text that begins with `length` more bytes.
