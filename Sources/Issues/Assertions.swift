@@ -208,11 +208,11 @@ public enum Reported {
 public struct AssertionFailure: ReportableError, Hashable, CustomStringConvertible {
     /// The kind of an assertion.
     public enum Kind: String, Hashable, Sendable {
-        /// ``Reported/assert(_:_:fileID:filePath:line:column:)`` or `assertionFailure`.
+        /// `Reported.assert` or `Reported.assertionFailure`.
         case assertion
-        /// ``Reported/precondition(_:_:fileID:filePath:line:column:)`` or `preconditionFailure`.
+        /// `Reported.precondition` or `Reported.preconditionFailure`.
         case precondition
-        /// ``Reported/fatalError(_:fileID:filePath:line:column:)``.
+        /// `Reported.fatalError`.
         case fatalError
     }
 
