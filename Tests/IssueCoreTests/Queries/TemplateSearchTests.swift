@@ -28,6 +28,26 @@ struct TemplateSearchTests {
         #expect(mayOccur(term, message) == expected)
     }
 
+    @Test(
+        "never rules out a term that begins or ends in a value of the sender's template",
+        arguments: [
+            ("user -5 not", true), ("5 not", true), ("user -", true), ("\n5 not", true), ("not found", true),
+            ("missing", false), ("users", false),
+        ])
+    func values(term: String, expected: Bool) {
+        var sent = SentTemplate()
+        let (text, value, message) = (
+            Array("User {} not found".utf8), Array("-5".utf8), Array("User -5 not found".utf8)
+        )
+        sent.setText(text.span, from: 0, to: text.count)
+        sent.appendValue(value.span, from: 0, to: value.count)
+        var (template, parts) = (ByteBuffer(), ByteBuffer())
+        let form = sent.append(
+            messageIn: message.span, from: 0, to: message.count, limit: 1024, template: &template, parts: &parts)
+        #expect(form == .parts)
+        #expect(TextTerm(term.unicodeScalars).mayOccur(inTemplate: template[0..<template.count]) == expected)
+    }
+
     @Test("never rules out a term that a message of the template contains, unless one part contains all of it")
     func superset() {
         var random = SeededGenerator(seed: 7)
