@@ -29,8 +29,8 @@ package struct IssueRecord: Equatable, Sendable {
         message: String, severity: IssueLevel? = nil, domain: String? = nil, code: Int64? = nil,
         occurredAt: IssueTimestamp? = nil, firstOccurredAt: IssueTimestamp? = nil, count: Int64? = nil,
         source: SourceLocation? = nil, app: Application? = nil, fingerprint: String? = nil,
-        backtrace: [BacktraceFrame] = [], causes: [IssueCause] = [], metadata: JSONValue? = nil, reportable: Bool? = nil,
-        template: String? = nil, parts: [JSONValue] = []
+        backtrace: [BacktraceFrame] = [], causes: [IssueCause] = [], metadata: JSONValue? = nil,
+        reportable: Bool? = nil, template: String? = nil, parts: [JSONValue] = []
     ) {
         self.message = message
         self.severity = severity
