@@ -73,11 +73,15 @@ struct SentTemplateTests {
         limits.templateBytes = 10
         limits.parts = 3
         #expect(try title(#""message":"abcd 1 2 3","template":"abcd 1 2 3""#, limits: limits) == "abcd 1 2 3")
-        #expect(try title(#""message":"abcd 1 2 34","template":"abcd 1 2 34""#, limits: limits) == "abcd <n> <n> <n>")
+        let long = try title(#""message":"abcd 1 2 34","template":"abcd 1 2 34""#, limits: limits)
+        #expect(try long == title(#""message":"abcd 1 2 34""#))
+        #expect(long != "abcd 1 2 34")
         #expect(
             try title(#""message":"1a2","template":"{}a{}{}","parts":[1,2,""]"#, limits: limits)
                 == "<value>a<value><value>")
-        #expect(try title(#""message":"1a2","template":"{}a{}{}","parts":[1,2,"",""]"#, limits: limits) == "<n>a<n>")
+        #expect(
+            try title(#""message":"1a2","template":"{}a{}{}","parts":[1,2,"",""]"#, limits: limits)
+                == title(#""message":"1a2""#))
     }
 
     @Test("rejects a record if it or its values have the wrong type")
