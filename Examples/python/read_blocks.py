@@ -75,6 +75,6 @@ if __name__ == "__main__":
             template, = database.execute("SELECT template FROM series WHERE id = ?", (record["series"],)).fetchone()
             if not isinstance(record["message"], str):
                 parts = iter((record["message"] or b"").decode().split("\x1f"))
-                record["message"] = re.sub("[\x01-\x06]", lambda _: next(parts), template)
+                record["message"] = re.sub("[\x01-\x07]", lambda _: next(parts), template)
             print(json.dumps(record, ensure_ascii=False))
             left -= 1

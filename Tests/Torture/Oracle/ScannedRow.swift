@@ -26,12 +26,12 @@ struct ScannedRow {
         }
     }
 
-    /// Fills the parts, separated by 0x1F, into the template, where it has a control character from 1 to 6.
+    /// Fills the parts, separated by 0x1F, into the template, where it has a control character from 1 to 7.
     private static func fill(_ template: [UInt8], with parts: [UInt8]) -> String {
         var parts = parts.split(separator: 0x1F, omittingEmptySubsequences: false)[...]
         var message: [UInt8] = []
         for byte in template {
-            if (1...6).contains(byte) {
+            if (1...7).contains(byte) {
                 message += parts.popFirst() ?? []
             } else {
                 message.append(byte)
