@@ -145,29 +145,6 @@ struct OpeningTests {
         }
     }
 
-    @Test("upgrades a file of version 9 and keeps its records")
-    func upgrades() throws {
-        try TemporaryStore.with { store in
-            let log = try SentLog.filled(store, try store.writer(), calls: 5)
-            let shell = try DatabaseConnection(path: store.path, mode: .readWriteCreate, busyTimeout: .seconds(1))
-            let created = try shell.table("SELECT sql FROM sqlite_schema ORDER BY name", columns: 1)
-            let earlier = try DatabaseConnection(path: ":memory:")
-            try Migrator(
-                applicationID: Schema.applicationID, obsoleteVersion: 8,
-                migrations: [Migration(Schema.log, Schema.forwarding, Schema.retention, Schema.views)]
-            ).migrate(earlier)
-            let view = try #require(
-                try earlier.table("SELECT sql FROM sqlite_schema WHERE name = 'recent'", columns: 1).first?[0])
-            try shell.execute(composedSQL: "DROP VIEW recent; \(view); PRAGMA user_version = 9")
-
-            let writer = try store.writer()
-            #expect(try writer.connection.pragma("user_version") == Int64(Schema.migrator.newestVersion))
-            #expect(try shell.table("SELECT sql FROM sqlite_schema ORDER BY name", columns: 1) == created)
-            #expect(try store.shell().number("SELECT count(*) FROM recent") == Int64(log.entries.count))
-            try expectSound(store)
-        }
-    }
-
     @Test("finds the records of the previous run, and a reader needs no writer")
     func findsRecords() throws {
         try TemporaryStore.with { store in

@@ -52,12 +52,12 @@ extension Schema {
                                SELECT '', series.template, CAST(coalesce(records.message, '') AS TEXT) || char(31)
                                UNION ALL
                                SELECT template || CASE
-                                          WHEN unicode(rest) BETWEEN 1 AND 6
+                                          WHEN unicode(rest) BETWEEN 1 AND 7
                                               THEN substr(parts, 1, instr(parts, char(31)) - 1)
                                           ELSE substr(rest, 1, 1)
                                       END,
                                       substr(rest, 2),
-                                      CASE WHEN unicode(rest) BETWEEN 1 AND 6
+                                      CASE WHEN unicode(rest) BETWEEN 1 AND 7
                                           THEN substr(parts, instr(parts, char(31)) + 1) ELSE parts END
                                FROM filled WHERE rest <> ''
                            )
@@ -93,44 +93,5 @@ extension Schema {
             GROUP BY destination, account
             HAVING received <> fated OR received_occurrences <> fated_occurrences OR min(records) < 0
                 OR min(occurrences) < 0;
-        """
-
-    /// The view of the newest records, with the values of senders' templates in their messages as well.
-    static let viewOfValues: StaticString = """
-        DROP VIEW recent;
-
-        -- The newest first: ask with a LIMIT.
-        CREATE VIEW recent AS
-            SELECT records.id,
-                   strftime('%Y-%m-%dT%H:%M:%fZ', records.received_at / 1000.0, 'unixepoch') AS received_at,
-                   severities.name AS severity, senders.uid, processes.pid, senders.unit,
-                   series.app, series.version, series.domain, series.code,
-                   CASE typeof(records.message)
-                       WHEN 'text' THEN records.message
-                       ELSE (
-                           WITH RECURSIVE filled (template, rest, parts) AS (
-                               SELECT '', series.template, CAST(coalesce(records.message, '') AS TEXT) || char(31)
-                               UNION ALL
-                               SELECT template || CASE
-                                          WHEN unicode(rest) BETWEEN 1 AND 7
-                                              THEN substr(parts, 1, instr(parts, char(31)) - 1)
-                                          ELSE substr(rest, 1, 1)
-                                      END,
-                                      substr(rest, 2),
-                                      CASE WHEN unicode(rest) BETWEEN 1 AND 7
-                                          THEN substr(parts, instr(parts, char(31)) + 1) ELSE parts END
-                               FROM filled WHERE rest <> ''
-                           )
-                           SELECT template FROM filled WHERE rest = ''
-                       )
-                   END AS message,
-                   records.count, records.metadata, records.details
-            -- CROSS, so that the records are read in their order and a LIMIT ends it early.
-            FROM records
-            CROSS JOIN series ON series.id = records.series
-            CROSS JOIN severities ON severities.severity = series.severity
-            CROSS JOIN processes ON processes.id = records.process
-            CROSS JOIN senders ON senders.id = processes.sender
-            ORDER BY records.id DESC;
         """
 }

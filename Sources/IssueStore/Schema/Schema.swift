@@ -13,7 +13,7 @@ package enum Schema {
     /// imported.
     package static let migrator = Migrator(
         applicationID: applicationID, obsoleteVersion: 8,
-        migrations: [Migration(log, forwarding, retention, views), Migration(viewOfValues)])
+        migrations: [Migration(log, forwarding, retention, views)])
 
     /// Rejects a file of another program or a newer version before anything in it is changed.
     static func recognize(_ connection: DatabaseConnection) throws(StoreFailure) {
