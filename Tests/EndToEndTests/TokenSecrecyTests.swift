@@ -35,9 +35,11 @@ struct TokenSecrecyTests {
                 ids += try client.report("Fault \(index)")
                 try await eventually("\(fault.name) has occurred") {
                     _ = try client.call(.flush, FlushParameters(timeout: .milliseconds(1)), returning: FlushReply.self)
-                    return listener.requests.contains { $0.fault == fault.name }
+                    guard listener.requests.contains(where: { $0.fault == fault.name }) else { return false }
+                    seen.append(try answer("Status", "{}", client))
+                    // The listener knows of the request before the daemon has its answer.
+                    return index > 0 || seen.contains { $0.contains("401 from ") }
                 }
-                seen.append(try answer("Status", "{}", client))
             }
             try listener.down()
             ids += try client.report("The listener is down")
@@ -47,7 +49,6 @@ struct TokenSecrecyTests {
             }
             for id in ids { seen.append(try answer("Show", #"{"id":"\#(id)"}"#, client)) }
             seen.append(try answer("DeadLetters", #"{"lines":true}"#, client))
-            #expect(seen.contains { $0.contains("401 from ") }, "the status is shown, but no text of the listener")
             for text in seen { try expectNone(Array(text.utf8), "an answer") }
 
             let process = "/proc/\(daemon.pid)"
