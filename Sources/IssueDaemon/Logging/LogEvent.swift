@@ -118,8 +118,8 @@ package struct LogEvent: Hashable, Sendable {
     package static let storeNoSpace = LogEvent(
         "store.no-space", "No space left; refusing reports until there is",
         "The file system is full. Reports are answered with `NoSpace`, and clients send them again.",
-        "Free space on the file system of the database; see [When something goes "
-            + "wrong](Operations.md#when-something-goes-wrong).")
+        "Free space on the file system of the database; see [The disk "
+            + "fills up](Operations.md#the-disk-fills-up).")
     package static let storeWriteFailed = LogEvent(
         "store.write-failed", "Could not store reports; asking senders to retry",
         "A commit failed. Clients keep their reports and send them again.",
@@ -144,7 +144,8 @@ package struct LogEvent: Hashable, Sendable {
     package static let storeDamaged = LogEvent(
         "store.damaged", "Database is damaged; moving it aside and starting a new one",
         "The database file is corrupt. It is kept under another name, which `store.kept-database` logs.",
-        "Check the disk, then run `issuectl repair`; see [Damage](Operations.md#damage).")
+        "Check the disk, then run `issuectl repair`; see [The database is "
+            + "damaged](Operations.md#the-database-is-damaged).")
     package static let storeUnusable = LogEvent(
         "store.unusable", "Could not open the database; moving it aside and starting a new one",
         "The file can't be opened, although a new one in the same folder can.",
@@ -408,7 +409,7 @@ package struct LogEvent: Hashable, Sendable {
     package static let repairNoRecords = LogEvent(
         "repair.no-records", "No records of a set-aside database are readable; leaving it unchanged",
         "No record of the file could be read, or reading it did not end.",
-        "See [Damage](Operations.md#damage), and move the file away.")
+        "See [The database is damaged](Operations.md#the-database-is-damaged), and move the file away.")
     package static let repairUnreadable = LogEvent(
         "repair.unreadable", "Set-aside database is unreadable; leaving it unchanged",
         "The file can't be opened at all.",

@@ -36,7 +36,8 @@ package enum MessagePage {
             ## Errors
 
             The errors in replies of the [socket interface](WireProtocol.md#errors), which `issuectl` and applications may
-            get. If `issuectl` can't reach the daemon, see [Troubleshooting](Operations.md#troubleshooting).
+            get. If `issuectl` can't reach the daemon, see [The daemon can't be
+            reached](Operations.md#the-daemon-cant-be-reached).
 
             \(table(["error"], errors.flatMap { kinds in kinds.errors.map { row($0, kinds.meaning, kinds.action) } }))
             """
@@ -66,7 +67,7 @@ package enum MessagePage {
         ),
         (
             [.noSpace], "The disk is full, and nothing of the call was stored.",
-            "Free space; see [When something goes wrong](Operations.md#when-something-goes-wrong)."
+            "Free space; see [The disk fills up](Operations.md#the-disk-fills-up)."
         ),
         (
             [.tooLarge(limit: 0)], "A call is above a size limit, which `limit` names.",
