@@ -58,6 +58,7 @@ package struct IssueControl {
             return printText(generalHelp)
         }
         if name == Completion.command { return complete(rest.dropFirst()) }
+        if name == ManualPage.command { return try printManual(rest.dropFirst()) }
         if name == "help" {
             guard let topic = rest.dropFirst().first else { return printText(generalHelp) }
             return printText(help(of: try command(named: topic).specification))
@@ -72,6 +73,15 @@ package struct IssueControl {
             try context.makeLink(completion.socket)
         }
         return printText(candidates.map(\.line).joined())
+    }
+
+    /// Prints the names of the commands, or the manual page of a command for a date.
+    private func printManual(_ words: ArraySlice<String>) throws(CommandFailure) -> ExitCode {
+        guard let name = words.first, let date = words.dropFirst().first else {
+            return printText(Self.commands.map { "\($0.specification.name)\n" }.joined())
+        }
+        let specification = try command(named: name).specification
+        return printText(ManualPage.text(of: specification, common: CommonOptions.everywhere, date: date))
     }
 
     private func run(

@@ -1,0 +1,49 @@
+import Foundation
+import Testing
+
+@Suite("Manual pages of the commands")
+struct ManualPageTests {
+    private static let commands = issuectl(["__manual"]).output.split(separator: "\n").map(String.init)
+
+    @Test("Every command of the help has a page with its summary and all of its options", arguments: commands)
+    func complete(command: String) {
+        let page = issuectl(["__manual", command, "2026-11-23"]).output
+        let help = issuectl([command, "--help"]).output
+        #expect(page.hasPrefix(".TH ISSUECTL\\-\(command.uppercased().replacing("-", with: "\\-")) 1 2026-11-23 "))
+        for option in help.matches(of: #/--[a-z][a-z-]*/#).map(\.output) {
+            #expect(page.contains(option.replacing("-", with: "\\-")), "\(option)")
+        }
+    }
+
+    @Test("The commands with a page are those of the help")
+    func all() {
+        let help = issuectl(["--help"]).output
+        #expect(Self.commands.count >= 15)
+        for command in Self.commands { #expect(help.contains("\n  \(command) "), "\(command)") }
+    }
+
+    @Test("A page whose command does not exist is a usage error")
+    func unknown() {
+        #expect(issuectl(["__manual", "lits", "2026-11-23"]).errors.contains("unknown command 'lits'"))
+    }
+
+    @Test(
+        "Every page passes mandoc's checks",
+        .enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/mandoc")))
+    func lint() throws {
+        for command in Self.commands {
+            let file = FileManager.default.temporaryDirectory.appending(path: "issuectl-\(UUID().uuidString).1")
+            defer { try? FileManager.default.removeItem(at: file) }
+            try issuectl(["__manual", command, "2026-11-23"]).output.write(to: file, atomically: true, encoding: .utf8)
+            let mandoc = Process()
+            let output = Pipe()
+            mandoc.executableURL = URL(filePath: "/usr/bin/mandoc")
+            mandoc.arguments = ["-T", "lint", file.path]
+            mandoc.standardOutput = output
+            try mandoc.run()
+            let said = try output.fileHandleForReading.readToEnd() ?? Data()
+            mandoc.waitUntilExit()
+            #expect(said.isEmpty, "\(command): \(String(decoding: said, as: UTF8.self))")
+        }
+    }
+}
