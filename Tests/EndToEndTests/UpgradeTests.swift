@@ -1,0 +1,131 @@
+import FakeLogz
+import Foundation
+import IssueProtocol
+import IssueTestSupport
+import SQLiteKit
+import Testing
+
+/// Gives files of earlier versions to the daemon. `Kept/make.py` has made them with the programs of those versions.
+@Suite("Files and clients of earlier versions", .daemonLog)
+struct UpgradeTests {
+    private static let kept = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Kept")
+
+    private static func forwarding(to listener: FakeLogz) -> DaemonConfiguration {
+        // The files become older than any default.
+        .forwarding(to: listener, "ConnectTimeout=1s\n[Store]\nMaxAge=36500d")
+    }
+
+    /// Puts the database of a version in the place of the daemon's own.
+    private func place(_ version: Int, _ daemon: DaemonFixture) throws {
+        let state = daemon.folder["state"]
+        try FileManager.default.createDirectory(atPath: state, withIntermediateDirectories: false)
+        try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: state)
+        let copy = "\(daemon.database).gz"
+        try FileManager.default.copyItem(
+            atPath: Self.kept.appending(path: "store-\(version).db.gz").path, toPath: copy)
+        let gunzip = try ChildProcess("/usr/bin/gunzip", [copy], in: daemon.folder, name: "gunzip")
+        #expect(try gunzip.end() == .exit(0))
+        #expect(try DatabaseFile(daemon.database).rows("PRAGMA user_version", columns: 1) == [["\(version)"]])
+    }
+
+    /// Expects the 30 records that make.py reports, in three groups with their states.
+    private func expectAll(_ client: RawClient) throws {
+        let records = try client.allRecords().map(\.record)
+        let expected = (0..<20).map { "Cannot charge order \($0)" } + (0..<9).map { "Row \($0) is not valid" }
+        #expect(records.map(\.message).sorted() == (expected + ["No space left"]).sorted())
+        #expect(records.filter { $0.app?.version == "1.2" }.count == 20)
+        #expect(records.first { $0.message == "Cannot charge order 7" }?.metadata == .object([.init("order", 7)]))
+        let states = try client.groups().map { "\($0.app ?? "") \($0.records) \($0.level) \($0.state)" }
+        #expect(states.sorted() == ["import 9 warning muted", "shop 1 critical open", "shop 20 error resolved"])
+    }
+
+    @Test(
+        "A database of an earlier version is upgraded in place, and its pending records are forwarded", arguments: [9])
+    func upgraded(version: Int) async throws {
+        let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
+        defer { listener.stop() }
+        try await DaemonFixture.with(Self.forwarding(to: listener), starts: false) { daemon in
+            try place(version, daemon)
+            try daemon.start()
+            let client = try RawClient(path: daemon.socket)
+            #expect(try client.status().store.faults == [])
+            try expectAll(client)
+            let before = Set(try client.allRecords().map(\.id))
+            #expect(before.isDisjoint(with: try client.report("A new one", app: "shop")))
+            try await eventually("everything is forwarded") { try client.destination().ledger.pending == 0 }
+            let ledger = try client.destination().ledger
+            #expect(ledger.received == 31 && ledger.balances)
+            #expect(ledger.delivered + ledger.withheld == 31)
+            try daemon.restart()
+            #expect(try RawClient(path: daemon.socket).allRecords().count == 31)
+            #expect(try daemon.file.ledgerFaults == [])
+        }
+    }
+
+    @Test("A database of a version that can't be upgraded is moved aside, and repair imports all of it", arguments: [8])
+    func imported(version: Int) async throws {
+        let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
+        defer { listener.stop() }
+        try await DaemonFixture.with(Self.forwarding(to: listener), starts: false) { daemon in
+            try place(version, daemon)
+            try daemon.start()
+            let client = try RawClient(path: daemon.socket)
+            #expect(try client.status().store.faults.count == 1)
+            let repair = try ChildProcess(
+                try TestBinaries.path(of: "issuectl"), ["repair", "--socket", daemon.socket], in: daemon.folder,
+                name: "repair")
+            #expect(try repair.end(within: .seconds(60)) == .exit(0))
+            #expect(repair.output.hasPrefix("30 records recovered"))
+            try expectAll(client)
+            #expect(try client.status().store.faults == [])
+            try await eventually("everything is forwarded") { try client.destination().ledger.pending == 0 }
+            #expect(try client.destination().ledger.balances)
+            #expect(try daemon.file.ledgerFaults == [])
+        }
+    }
+
+    @Test("Calls of earlier clients are answered without an error", arguments: [8, 9])
+    func calls(version: Int) async throws {
+        try await DaemonFixture.with { daemon in
+            let client = try RawClient(path: daemon.socket)
+            let calls = try String(
+                contentsOf: Self.kept.appending(path: "calls-\(version).json"), encoding: .utf8)
+            var answered = 0
+            for call in calls.split(separator: "\n") {
+                let call = try JSONSerialization.jsonObject(with: Data(call.utf8)) as? [String: Any]
+                let method = try #require(call?["method"] as? String)
+                // The ids in it are those of another database.
+                if method.hasSuffix(".SetState") { continue }
+                let parameters = try JSONSerialization.data(withJSONObject: call?["parameters"] ?? [:])
+                try client.begin(method, String(decoding: parameters, as: UTF8.self))
+                let reply = try client.reply()
+                #expect(reply.error == nil, "\(method): \(String(decoding: reply.parameters, as: UTF8.self))")
+                answered += 1
+            }
+            #expect(answered > 35)
+            #expect(try client.allRecords().count == 30)
+            #expect(try client.groups().count == 3)
+        }
+    }
+
+    @Test("Calls that an earlier client could not send are sent by the next one", arguments: [9])
+    func spill(version: Int) async throws {
+        try await DaemonFixture.with { daemon in
+            let folder = daemon.folder[".local/state/issued/unsent/issuectl"]
+            try FileManager.default.createDirectory(
+                atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+            let spill = Self.kept.appending(path: "spill-\(version)")
+            for name in try FileManager.default.contentsOfDirectory(atPath: spill.path) {
+                try FileManager.default.copyItem(atPath: "\(spill.path)/\(name)", toPath: "\(folder)/\(name)")
+                try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: "\(folder)/\(name)")
+            }
+            let next = try ChildProcess(
+                try TestBinaries.path(of: "issuectl"), ["list"], in: daemon.folder, name: "next",
+                environment: ["ISSUED_SOCKET": daemon.socket])
+            #expect(try next.end() == .exit(0))
+            let client = try RawClient(path: daemon.socket)
+            try await eventually("it is stored") { try client.allRecords().map(\.record.message) == ["Backup failed"] }
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasSuffix(".call") } == [])
+        }
+    }
+}
