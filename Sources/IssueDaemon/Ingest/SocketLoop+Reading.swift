@@ -65,7 +65,9 @@ extension SocketLoop {
         service.board.counted(rejected: counts.rejectedRecords, duplicates: 0)
         if counts.reports > 0 { changed(inFlight: counts.bytes, of: connection) }
         if counts.refusedReports > 0 {
-            for _ in 0..<counts.refusedReports { service.board.countedRefusal() }
+            for _ in 0..<counts.refusedReports {
+                service.board.countedRefusal(isLackOfResources: false)
+            }
             queueSending(to: connection)
         }
         if case .noMessage = stop, counts.reports == 0, counts.refusedReports == 0 { return false }
@@ -105,7 +107,7 @@ extension SocketLoop {
             close(connection)
             return orphanAnswered(refusal.connection)
         }
-        service.board.countedRefusal()
+        service.board.countedRefusal(isLackOfResources: error.isLackOfResources)
         answered(connection.intake.refuse(refusal, error), connection)
     }
 
@@ -173,5 +175,15 @@ extension Interest {
         self = []
         if events.contains(.reading) { insert(.read) }
         if events.contains(.writing) { insert(.write) }
+    }
+}
+
+extension CollectorError {
+    /// `true` if the daemon lacked space or time, so that the call itself was not at fault.
+    fileprivate var isLackOfResources: Bool {
+        switch self {
+        case .busy, .noSpace: true
+        default: false
+        }
     }
 }

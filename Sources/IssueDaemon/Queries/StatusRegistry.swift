@@ -34,6 +34,7 @@ final class StatusRegistry: Sendable {
         var rejected = 0
         var duplicates = 0
         var refused = 0
+        var refusedAt: IssueTimestamp?
         var connections = 0
         var forwarders: [Forwarder] = []
         /// The reason for which reports are refused, and the time since which they are.
@@ -62,8 +63,15 @@ final class StatusRegistry: Sendable {
     }
 
     /// Counts a report that was answered with an error.
-    func countedRefusal() {
-        state.withLock { $0.refused += 1 }
+    ///
+    /// - Parameter isLackOfResources: `true` if the daemon lacked space or time for it; `false` if the report was at
+    ///   fault.
+    func countedRefusal(isLackOfResources: Bool) {
+        let now = isLackOfResources ? Clock.wall : nil
+        state.withLock { state in
+            state.refused += 1
+            state.refusedAt = now ?? state.refusedAt
+        }
     }
 
     /// Counts a damaged block. Returns `false` if it was counted before.
@@ -129,7 +137,7 @@ final class StatusRegistry: Sendable {
                 Int(clamping: $0)
             }
             if let (failure, since) = state.obstacle {
-                store.faults.append("reports are refused since \(since.description): \(failure)")
+                store.faults.append("\(StoreStatus.refusalFaultPrefix)\(since.description): \(failure)")
             }
             if !state.damagedBlocks.isEmpty {
                 let records = state.damagedBlocks.values.reduce(0, +)
@@ -143,7 +151,8 @@ final class StatusRegistry: Sendable {
             rejected: isAll ? state.rejected : 0, duplicates: isAll ? state.duplicates : 0,
             refused: isAll ? state.refused : 0, connections: isAll ? state.connections : nil, store: store,
             destinations: figures.ledgers.map { destination($0, state, isAll: isAll) },
-            suppressions: figures.suppressions, otherSuppressions: figures.otherSuppressions)
+            suppressions: figures.suppressions, otherSuppressions: figures.otherSuppressions,
+            refusedAt: isAll ? state.refusedAt : nil)
     }
 
     /// Returns the status while the store can't be opened.
@@ -192,7 +201,7 @@ final class StatusRegistry: Sendable {
         var status = DestinationStatus(
             name: figures.name, kind: figures.kind, ledger: figures.ledger, oldestPending: figures.oldestPending)
         guard let forwarder = state.forwarders.first(where: { $0.name == figures.name }) else {
-            status.reason = "no longer configured"
+            status.reason = DestinationStatus.removedReason
             return status
         }
         status.state = forwarder.view.state

@@ -159,11 +159,11 @@ package enum CollectorInterface {
 
         # received counts the records received since the store exists. Since the daemon started, rejected and duplicates
         # count records, and refused counts reports that were refused for lack of space or time, or because they could
-        # not be read. suppressions holds the 50 with the highest counts, highest first; other_suppressions is the
-        # number of further ones.
+        # not be read. refused_at: when the last report was refused for lack of space or time. suppressions holds the 50
+        # with the highest counts, highest first; other_suppressions is the number of further ones.
         method Status() -> (
           version: string, host: string, started_at: string, received: int, rejected: int, duplicates: int, refused: ?int,
-          connections: ?int, store: StoreStatus, destinations: []Destination, suppressions: []Suppression,
+          refused_at: ?string, connections: ?int, store: StoreStatus, destinations: []Destination, suppressions: []Suppression,
           other_suppressions: ?int
         )
 

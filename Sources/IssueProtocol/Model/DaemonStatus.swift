@@ -18,6 +18,9 @@ public struct DaemonStatus: Equatable, Sendable {
     /// The number of reports that failed since the start, for example because the disk was full. 0 if the caller may
     /// not see all records.
     public var refused: Int
+    /// The time of the last report that failed for lack of space or time. Nil if there was none since the start, or the
+    /// caller may not see all records.
+    public var refusedAt: IssueTimestamp?
     /// The number of open connections. Nil if the caller may not see it.
     public var connections: Int?
     /// The store.
@@ -32,7 +35,7 @@ public struct DaemonStatus: Equatable, Sendable {
     package init(
         version: String, host: String, startedAt: IssueTimestamp, received: Int, rejected: Int, duplicates: Int,
         refused: Int, connections: Int?, store: StoreStatus, destinations: [DestinationStatus],
-        suppressions: [Suppression], otherSuppressions: Int = 0
+        suppressions: [Suppression], otherSuppressions: Int = 0, refusedAt: IssueTimestamp? = nil
     ) {
         self.version = version
         self.host = host
@@ -41,6 +44,7 @@ public struct DaemonStatus: Equatable, Sendable {
         self.rejected = rejected
         self.duplicates = duplicates
         self.refused = refused
+        self.refusedAt = refusedAt
         self.connections = connections
         self.store = store
         self.destinations = destinations
@@ -80,6 +84,7 @@ extension DaemonStatus: JSONObjectCodable {
         try members.required("rejected", &rejected)
         try members.required("duplicates", &duplicates)
         try members.defaulted("refused", &refused, 0)
+        try members.optional("refused_at", &refusedAt)
         try members.optional("connections", &connections)
         try members.required("store", &store)
         try members.defaulted("destinations", &destinations, [])

@@ -102,7 +102,7 @@ extension StoreReader {
             """
         ) { statement in
             try statement.all { row in
-                "the ledger of \(row.text(0)) does not balance: of \(row.int64(3)) records of \(row.text(1)) (user "
+                "\(StoreStatus.ledgerFaultPrefix)\(row.text(0)) does not balance: of \(row.int64(3)) records of \(row.text(1)) (user "
                     + "\(row.int64(2))), \(row.int64(4)) have a fate; please report this as a bug of issued"
             }
         }

@@ -1,0 +1,224 @@
+package import IssueWire
+
+/// A verdict about the health of the daemon, in one word.
+package enum HealthVerdict: String, CaseIterable, Comparable, Sendable {
+    /// Reports are stored and forwarded in time.
+    case healthy
+    /// The caller may not see enough for a verdict, and what they see is healthy.
+    case unknown
+    /// Something needs attention, but reports are stored and nothing is lost yet.
+    case degraded
+    /// Reports are refused or not forwarded for a long time, or the daemon cannot be reached.
+    case failing
+
+    /// 0 for healthy, 1 for unknown and degraded, 2 for failing: the exit code of `issuectl health`.
+    package var code: Int {
+        switch self {
+        case .healthy: 0
+        case .unknown, .degraded: 1
+        case .failing: 2
+        }
+    }
+
+    private var rank: Int {
+        switch self {
+        case .healthy: 0
+        case .unknown: 1
+        case .degraded: 2
+        case .failing: 3
+        }
+    }
+
+    package static func < (left: Self, right: Self) -> Bool { left.rank < right.rank }
+}
+
+extension HealthVerdict: JSONStringEnum {}
+
+/// The ages that separate healthy from degraded and degraded from failing.
+package struct HealthThresholds: Equatable, Sendable {
+    /// The age of the oldest undelivered record of a destination from which it counts as degraded.
+    package var degradedAge: Duration = .seconds(15 * 60)
+    /// The age of the oldest undelivered record of a destination from which it counts as failing.
+    package var failingAge: Duration = .seconds(6 * 3600)
+    /// How long a report that was refused for lack of space or time counts as degraded.
+    package var refusalMemory: Duration = .seconds(15 * 60)
+
+    package init() {}
+}
+
+/// One reason for a verdict.
+package struct HealthFinding: Equatable, Sendable {
+    package enum Kind: String, CaseIterable, Sendable {
+        /// The daemon cannot be reached or does not reply.
+        case unreachable
+        /// The database cannot be opened.
+        case storeClosed = "store-closed"
+        /// Reports are refused now.
+        case refusing
+        /// A report was refused recently.
+        case refused
+        /// The store or the configuration has a fault.
+        case fault
+        /// The ledger of a destination does not balance.
+        case ledger
+        /// A destination is paused, or its oldest record has been pending for too long.
+        case destination
+        /// The caller may not see all records, faults and refused reports.
+        case rights
+    }
+
+    package var kind: Kind
+    package var verdict: HealthVerdict
+    /// The name of the destination; nil if the finding is about none or several.
+    package var destination: String?
+    /// A clause without a capital letter and full stop.
+    package var message: String
+
+    package init(_ kind: Kind, _ verdict: HealthVerdict, destination: String? = nil, _ message: String) {
+        self.kind = kind
+        self.verdict = verdict
+        self.destination = destination
+        self.message = message
+    }
+}
+
+/// The health of the daemon: a verdict and its reasons.
+package struct HealthReport: Equatable, Sendable {
+    package private(set) var verdict: HealthVerdict
+    /// The worst first.
+    package private(set) var findings: [HealthFinding]
+
+    package init(findings: [HealthFinding]) {
+        let ranked = findings.enumerated().sorted { left, right in
+            if left.element.verdict != right.element.verdict { return left.element.verdict > right.element.verdict }
+            return left.offset < right.offset
+        }
+        self.findings = ranked.map(\.element)
+        verdict = self.findings.first?.verdict ?? .healthy
+    }
+
+    /// Evaluates the status that the daemon has returned.
+    ///
+    /// - Parameters:
+    ///   - status: The status, as far as the caller may see it.
+    ///   - now: The current time on the same host.
+    ///   - thresholds: The ages that separate the verdicts.
+    package init(_ status: DaemonStatus, now: IssueTimestamp, thresholds: HealthThresholds = HealthThresholds()) {
+        var findings: [HealthFinding] = []
+        let store = status.store
+        if store.id.isEmpty {
+            let reason = store.faults.first.map { ": \($0)" } ?? ""
+            findings.append(HealthFinding(.storeClosed, .failing, "the database cannot be opened\(reason)"))
+        }
+        let paused = status.destinations.filter { $0.state == .paused }.map(\.name)
+        for fault in store.faults.dropFirst(store.id.isEmpty ? 1 : 0) {
+            // The finding of the destination says the same.
+            if paused.contains(where: { fault.hasPrefix("destination \($0) is paused") }) { continue }
+            if fault.hasPrefix(StoreStatus.refusalFaultPrefix) {
+                findings.append(HealthFinding(.refusing, .failing, fault))
+            } else if fault.hasPrefix(StoreStatus.ledgerFaultPrefix) {
+                findings.append(HealthFinding(.ledger, .degraded, fault))
+            } else {
+                findings.append(HealthFinding(.fault, .degraded, fault))
+            }
+        }
+        if let refusedAt = status.refusedAt, refusedAt.age(at: now) < thresholds.refusalMemory {
+            let reports = "\(status.refused) \(status.refused == 1 ? "report" : "reports")"
+            findings.append(
+                HealthFinding(
+                    .refused, .degraded,
+                    "\(reports) refused since the start, the last \(Self.span(refusedAt.age(at: now))) ago"))
+        }
+        for destination in status.destinations {
+            if let finding = Self.finding(destination, now: now, thresholds) { findings.append(finding) }
+            let isKnown = store.faults.contains {
+                $0.hasPrefix("\(StoreStatus.ledgerFaultPrefix)\(destination.name) ")
+            }
+            if !destination.balances, !isKnown {
+                findings.append(
+                    HealthFinding(
+                        .ledger, .degraded, destination: destination.name,
+                        "\(StoreStatus.ledgerFaultPrefix)\(destination.name) does not balance"))
+            }
+        }
+        if !store.id.isEmpty, store.bytes == nil {
+            findings.append(
+                HealthFinding(
+                    .rights, .unknown,
+                    "you see only your own records; only root, the daemon's user, readers and operators see faults"))
+        }
+        self.init(findings: findings)
+    }
+
+    /// Returns the finding about a destination that is paused or late; nil if it is neither.
+    private static func finding(
+        _ destination: DestinationStatus, now: IssueTimestamp, _ thresholds: HealthThresholds
+    ) -> HealthFinding? {
+        let age = destination.oldestPending.map { $0.age(at: now) } ?? .zero
+        let isLate = destination.oldestPending != nil && age >= min(thresholds.degradedAge, thresholds.failingAge)
+        // The records of a removed destination wait until it is configured again or they expire, as intended.
+        let isRemoved = destination.state == .idle && destination.reason == DestinationStatus.removedReason
+        guard !isRemoved, isLate || destination.state == .paused else { return nil }
+        var message = "destination \(destination.name) is \(destination.state.rawValue)"
+        if let reason = destination.reason { message += " (\(reason))" }
+        if destination.oldestPending != nil {
+            message += "; the oldest of \(destination.count(of: .pending)) pending records has waited \(span(age))"
+        }
+        return HealthFinding(
+            .destination, isLate && age >= thresholds.failingAge ? .failing : .degraded,
+            destination: destination.name, message)
+    }
+
+    /// Returns a time span in its largest full unit.
+    private static func span(_ duration: Duration) -> String {
+        let seconds = duration.components.seconds
+        return switch seconds {
+        case ..<60: "\(max(0, seconds)) s"
+        case ..<3600: "\(seconds / 60) min"
+        case ..<86_400: "\(seconds / 3600) h"
+        default: "\(seconds / 86_400) d"
+        }
+    }
+}
+
+extension StoreStatus {
+    /// The beginning of the fault that the store has while reports are refused.
+    package static let refusalFaultPrefix = "reports are refused since "
+    /// The beginning of the fault for a ledger that does not balance. The name of the destination follows.
+    package static let ledgerFaultPrefix = "the ledger of "
+}
+
+extension DestinationStatus {
+    /// The reason of a destination that is no longer in the configuration.
+    package static let removedReason = "no longer configured"
+}
+
+extension IssueTimestamp {
+    /// Returns the time from this timestamp to `now`; zero for a timestamp in the future.
+    fileprivate func age(at now: IssueTimestamp) -> Duration {
+        let (difference, overflow) = now.millisecondsSince1970.subtractingReportingOverflow(millisecondsSince1970)
+        return overflow ? .zero : .milliseconds(max(0, difference))
+    }
+}
+
+extension HealthFinding: JSONObjectCodable {
+    package static var initial: Self { Self(.fault, .degraded, "") }
+
+    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.required("kind", &kind)
+        try members.required("verdict", &verdict)
+        try members.optional("destination", &destination)
+        try members.required("message", &message)
+    }
+}
+
+extension HealthFinding.Kind: JSONStringEnum {}
+
+extension HealthReport: JSONObjectCodable {
+    package static var initial: Self { Self(findings: []) }
+
+    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.required("verdict", &verdict)
+        try members.required("findings", &findings)
+    }
+}

@@ -1,0 +1,159 @@
+import IssueProtocol
+import Testing
+
+@Suite("The health of the daemon")
+struct HealthReportTests {
+    private static let now = IssueTimestamp("2026-11-21T12:00:00Z") ?? .epoch
+
+    /// Returns a healthy status as a reader sees it, changed by the closure.
+    static func status(_ change: (inout DaemonStatus) -> Void = { _ in }) -> DaemonStatus {
+        var ledger = Ledger()
+        ledger.received = 5
+        ledger.delivered = 5
+        var status = DaemonStatus(
+            version: "0.1.0", host: "web-1", startedAt: now.advanced(by: .seconds(-3600)), received: 5, rejected: 0,
+            duplicates: 0, refused: 0, connections: 1,
+            store: StoreStatus(id: "s1", records: 5, groups: 1, bytes: 4096, oldest: nil, freeBytes: 1, faults: []),
+            destinations: [DestinationStatus(name: "logzio", kind: "LogzIO", ledger: ledger)], suppressions: [])
+        change(&status)
+        return status
+    }
+
+    private func report(
+        _ thresholds: HealthThresholds = HealthThresholds(), _ change: (inout DaemonStatus) -> Void
+    ) -> HealthReport {
+        HealthReport(Self.status(change), now: Self.now, thresholds: thresholds)
+    }
+
+    private func pending(_ age: Duration, _ status: inout DaemonStatus) {
+        status.destinations[0].oldestPending = Self.now.advanced(by: .zero - age)
+        status.destinations[0].ledger.received += 2
+        status.destinations[0].ledger.pending = 2
+    }
+
+    @Test("A daemon that stores and forwards in time is healthy, without findings")
+    func healthy() {
+        let report = report { _ in }
+        #expect(report.verdict == .healthy && report.findings.isEmpty)
+        #expect(report.verdict.code == 0)
+    }
+
+    @Test(
+        "The verdict follows the age of the oldest undelivered record",
+        arguments: [
+            (0, HealthVerdict.healthy), (899, .healthy), (900, .degraded), (21_599, .degraded), (21_600, .failing),
+            (10_000_000, .failing), (-60, .healthy),
+        ])
+    func age(seconds: Int, verdict: HealthVerdict) {
+        let report = report { pending(.seconds(seconds), &$0) }
+        #expect(report.verdict == verdict)
+        #expect(report.findings.allSatisfy { $0.kind == .destination && $0.destination == "logzio" })
+    }
+
+    @Test("The thresholds of the age can be changed")
+    func thresholds() {
+        var thresholds = HealthThresholds()
+        thresholds.degradedAge = .seconds(7200)
+        thresholds.failingAge = .seconds(7201)
+        #expect(report(thresholds) { pending(.seconds(7199), &$0) }.verdict == .healthy)
+        #expect(report(thresholds) { pending(.seconds(7200), &$0) }.verdict == .degraded)
+        #expect(report(thresholds) { pending(.seconds(7201), &$0) }.verdict == .failing)
+        thresholds.degradedAge = .seconds(100_000)
+        #expect(report(thresholds) { pending(.seconds(7201), &$0) }.verdict == .failing)
+    }
+
+    @Test("A paused destination is degraded at once, with its reason and the age of its records in one finding")
+    func paused() {
+        let report = report { status in
+            pending(.seconds(120), &status)
+            status.destinations[0].state = .paused
+            status.destinations[0].reason = "unauthorised"
+            status.store.faults = ["destination logzio is paused: the token was refused"]
+        }
+        #expect(report.verdict == .degraded)
+        #expect(
+            report.findings.map(\.message) == [
+                "destination logzio is paused (unauthorised); the oldest of 2 pending records has waited 2 min"
+            ])
+    }
+
+    @Test("Records of a destination that was removed from the configuration wait without a finding")
+    func removed() {
+        let report = report { status in
+            pending(.seconds(1_000_000), &status)
+            status.destinations[0].reason = DestinationStatus.removedReason
+        }
+        #expect(report.verdict == .healthy)
+    }
+
+    @Test("Refusing reports now is failing, and comes before the other findings")
+    func refusing() {
+        let report = report { status in
+            status.store.faults = [
+                "1 records in damaged blocks of the database are unreadable",
+                "\(StoreStatus.refusalFaultPrefix)2026-11-21T11:00:00.000Z: the disk is full",
+            ]
+        }
+        #expect(report.verdict == .failing)
+        #expect(report.findings.map(\.kind) == [.refusing, .fault])
+        #expect(report.findings.map(\.verdict) == [.failing, .degraded])
+    }
+
+    @Test("A refused report counts for a quarter of an hour, however many were refused before")
+    func refused() {
+        func verdict(refusedBefore seconds: Int64) -> HealthVerdict {
+            report { status in
+                status.refused = 7
+                status.refusedAt = Self.now.advanced(by: .seconds(-seconds))
+            }.verdict
+        }
+        #expect(verdict(refusedBefore: 899) == .degraded)
+        #expect(verdict(refusedBefore: 900) == .healthy)
+        // Without a time, the refused reports were invalid.
+        #expect(report { $0.refused = 7 }.verdict == .healthy)
+    }
+
+    @Test("A ledger that does not balance is degraded, and found only once")
+    func ledger() {
+        #expect(report { $0.destinations[0].ledger.delivered = 4 }.findings.map(\.kind) == [.ledger])
+        let both = report { status in
+            status.destinations[0].ledger.delivered = 4
+            status.store.faults = ["\(StoreStatus.ledgerFaultPrefix)logzio does not balance: of 5 records …"]
+        }
+        #expect(both.findings.map(\.kind) == [.ledger])
+        #expect(both.verdict == .degraded)
+    }
+
+    @Test("A database that cannot be opened is failing, with the reason")
+    func closed() {
+        let report = report { status in
+            status.store = StoreStatus(
+                id: "", records: 0, groups: 0, bytes: nil, oldest: nil, freeBytes: nil, faults: ["the disk is gone"])
+            status.destinations = []
+        }
+        #expect(report.verdict == .failing)
+        #expect(report.findings.map(\.message) == ["the database cannot be opened: the disk is gone"])
+    }
+
+    @Test("Without the right to see everything, the verdict is never healthy, but what is visible counts")
+    func rights() {
+        let hidden = report { $0.store.bytes = nil }
+        #expect(hidden.verdict == .unknown && hidden.verdict.code == 1)
+        let paused = report { status in
+            status.store.bytes = nil
+            status.destinations[0].state = .paused
+        }
+        #expect(paused.verdict == .degraded)
+        #expect(paused.findings.map(\.kind) == [.destination, .rights])
+    }
+
+    @Test("The report survives JSON")
+    func json() throws {
+        let report = report { status in
+            pending(.seconds(1000), &status)
+            status.store.faults = ["a fault"]
+        }
+        #expect(try HealthReport(json: report.json) == report)
+        #expect(String(decoding: report.json, as: UTF8.self).hasPrefix(#"{"verdict":"degraded","findings":[{"kind":"#))
+    }
+}
