@@ -53,8 +53,10 @@ package struct BrowserSession<Failure: Error> {
     }
 
     /// Returns the status of the daemon.
-    package func status() throws(Failure) -> BrowserReply<DaemonStatus> {
-        try call(.status, Array("{}".utf8))
+    ///
+    /// - Parameter timeout: The maximum time to wait for the reply; nil for that of ordinary replies.
+    package func status(timeout: Duration? = nil) throws(Failure) -> BrowserReply<DaemonStatus> {
+        try call(.status, Array("{}".utf8), timeout: timeout ?? Self.timeout)
     }
 
     /// Forwards pending records now, and returns when they have fates or after the timeout.

@@ -10,7 +10,8 @@ package struct IssueControl {
     private static let commands: [any Command.Type] = [
         ReportCommand.self, ListCommand.self, RecordsCommand.self, ShowCommand.self, FollowCommand.self,
         HistogramCommand.self,
-        ResolveCommand.self, MuteCommand.self, ReopenCommand.self, StatusCommand.self, FlushCommand.self,
+        ResolveCommand.self, MuteCommand.self, ReopenCommand.self, StatusCommand.self, HealthCommand.self,
+        MetricsCommand.self, FlushCommand.self,
         DeadLettersCommand.self, SQLCommand.self, BackupCommand.self, RepairCommand.self,
         PurgeCommand.self,
     ]
@@ -307,6 +308,11 @@ struct CommandContext {
 
     func print(_ line: String) throws(CommandFailure) {
         try print([line])
+    }
+
+    /// Prints a text that consists of whole lines.
+    func print(text: String) throws(CommandFailure) {
+        try print(bytes: Array(text.utf8))
     }
 
     /// Prints a JSON text on a line of its own.

@@ -3,6 +3,8 @@ package enum ExitCode: Int32, Hashable, Sendable {
     case success = 0
     /// Not found, or refused.
     case refused = 1
+    /// The daemon fails or is not reachable. Only `issuectl health` exits with it.
+    case failing = 2
     /// The command line is invalid.
     case usage = 64
     /// The daemon is not reachable, or cannot serve its socket.

@@ -106,6 +106,11 @@ func issuectl(
             save: { (file, destination, name) throws(CommandFailure) in
                 if destination.hasPrefix("/full") { throw CommandFailure(.refused, "the disk is full") }
                 return destination.hasSuffix("/") ? destination + name : destination
+            },
+            replace: { (path, content) throws(Errno) in
+                // Other tests pass arbitrary words.
+                guard path.hasPrefix("/") else { throw .noSuchFile }
+                try FileSystem.writeAtomically(content, to: path, mode: 0o644)
             }),
         reporting: surroundings.surroundings(caller: caller, keeps: keeps), sql: sql,
         connect: { (path) throws(CollectorConnectionError) in

@@ -1,0 +1,204 @@
+package import IssueWire
+
+/// A family of metrics: values with the same meaning that differ only in their labels.
+///
+/// All formats of the metrics are derived from this table. Labels have few values, which the configuration or this
+/// program determines: no application, group or user is ever a label, so that the number of values stays small.
+package struct MetricFamily: Sendable {
+    package enum Kind: String, CaseIterable, Sendable {
+        /// A sum that only grows, and may restart from 0.
+        case counter
+        /// A value that can grow and shrink.
+        case gauge
+    }
+
+    /// A unit at the end of a name.
+    package enum Unit: String, CaseIterable, Sendable {
+        case bytes
+        case seconds
+    }
+
+    /// The name without the prefix `issued_`, and without the suffix `_total` of counters.
+    package var name: String
+    package var kind: Kind
+    /// The unit, which is also the last word of the name; nil for counts and states.
+    package var unit: Unit?
+    /// A sentence.
+    package var help: String
+    /// `true` if every user may see it. The others need the rights to see all records.
+    package var isPublic: Bool
+    /// Returns the values of the family.
+    package var samples: @Sendable (MetricSource) -> [MetricSample]
+
+    private init(
+        _ name: String, _ kind: Kind = .gauge, in unit: Unit? = nil, isPublic: Bool = false, help: String,
+        _ samples: @escaping @Sendable (MetricSource) -> [MetricSample]
+    ) {
+        self.name = name
+        self.kind = kind
+        self.unit = unit
+        self.help = help
+        self.isPublic = isPublic
+        self.samples = samples
+    }
+}
+
+/// The input of the metrics.
+package struct MetricSource: Sendable {
+    package var status: DaemonStatus
+    package var health: HealthReport
+
+    /// Evaluates a status with the default thresholds.
+    package init(_ status: DaemonStatus, now: IssueTimestamp) {
+        self.status = status
+        health = HealthReport(status, now: now)
+    }
+
+    /// `true` if the status includes the records of all users.
+    package var isComplete: Bool { status.store.id.isEmpty || status.store.bytes != nil }
+}
+
+/// One value of a metric.
+package struct MetricSample: Equatable, Sendable {
+    /// A name and a value, such as the destination's.
+    package struct Label: Equatable, Sendable {
+        package var name: String
+        package var value: String
+
+        package init(_ name: String, _ value: String) {
+            self.name = name
+            self.value = value
+        }
+    }
+
+    /// The destination first, if it has one.
+    package var labels: [Label]
+    package var value: Int64
+
+    package init(_ value: Int64, labels: [Label] = []) {
+        self.value = value
+        self.labels = labels
+    }
+}
+
+extension MetricFamily {
+    /// All metrics, in the order of the output.
+    package static let all: [MetricFamily] = [
+        MetricFamily("up", isPublic: true, help: "1 if the daemon has replied, 0 if it is not reachable.") { _ in
+            [MetricSample(1)]
+        },
+        MetricFamily("build_info", isPublic: true, help: "Always 1; the label has the daemon's version.") {
+            [MetricSample(1, labels: [.init("version", $0.status.version)])]
+        },
+        MetricFamily(
+            "start_time", in: .seconds, isPublic: true, help: "When the daemon started, in seconds since 1970."
+        ) { [MetricSample($0.status.startedAt.secondsSince1970)] },
+        MetricFamily("health_status", help: "0 if the daemon is healthy, 1 if it is degraded, 2 if it is failing.") {
+            [MetricSample(Int64($0.health.verdict.code))]
+        },
+        MetricFamily("records_received", .counter, help: "Records received since the database was created.") {
+            [MetricSample(Int64($0.status.received))]
+        },
+        MetricFamily("records_rejected", .counter, help: "Invalid records that were rejected since the daemon started.")
+        {
+            [MetricSample(Int64($0.status.rejected))]
+        },
+        MetricFamily(
+            "records_duplicate", .counter, help: "Records since the daemon started that had been stored before."
+        ) {
+            [MetricSample(Int64($0.status.duplicates))]
+        },
+        MetricFamily("reports_refused", .counter, help: "Reports since the daemon started that could not be stored.") {
+            [MetricSample(Int64($0.status.refused))]
+        },
+        MetricFamily("connections", help: "Open connections to the daemon.") {
+            $0.status.connections.map { [MetricSample(Int64($0))] } ?? []
+        },
+        MetricFamily("store_open", help: "1 if the database is open, 0 if it cannot be opened.") {
+            [MetricSample($0.status.store.id.isEmpty ? 0 : 1)]
+        },
+        MetricFamily("store_faults", help: "Current faults of the store and the configuration.") {
+            [MetricSample(Int64($0.status.store.faults.count))]
+        },
+        MetricFamily("store_records", help: "Stored records.") { $0.stored(\.records) },
+        MetricFamily("store_groups", help: "Stored groups.") { $0.stored(\.groups) },
+        MetricFamily("store_size", in: .bytes, help: "The size of the database.") { $0.stored(\.bytes) },
+        MetricFamily("store_free", in: .bytes, help: "Free space on the file system of the database.") {
+            $0.stored(\.freeBytes)
+        },
+        MetricFamily(
+            "store_oldest_record_time", in: .seconds,
+            help: "When the oldest stored record was received, in seconds since 1970."
+        ) { $0.status.store.oldest.map { [MetricSample($0.secondsSince1970)] } ?? [] },
+        MetricFamily("destination_records", help: "Records of a destination by fate; they add up to those received.") {
+            $0.destinations { destination in
+                IssueFate.Outcome.allCases.map {
+                    MetricSample(destination.ledger[$0], labels: [.init("fate", $0.name)])
+                }
+            }
+        },
+        MetricFamily("destination_records_received", .counter, help: "Records since the destination was added.") {
+            $0.destinations { [MetricSample($0.ledger.received)] }
+        },
+        MetricFamily("destination_ledger_balanced", help: "1 if every record has exactly one fate, otherwise 0.") {
+            $0.destinations { [MetricSample($0.balances ? 1 : 0)] }
+        },
+        MetricFamily("destination_state", help: "1 for the current state of the destination, 0 for the others.") {
+            $0.destinations { destination in
+                DestinationState.allCases.map {
+                    MetricSample($0 == destination.state ? 1 : 0, labels: [.init("state", $0.rawValue)])
+                }
+            }
+        },
+        MetricFamily(
+            "destination_oldest_pending_time", in: .seconds,
+            help: "When the oldest undelivered record was received, in seconds since 1970; absent without one."
+        ) { $0.destinations { $0.oldestPending.map { [MetricSample($0.secondsSince1970)] } ?? [] } },
+        MetricFamily(
+            "destination_last_success_time", in: .seconds,
+            help: "When the last request succeeded, in seconds since 1970; absent without one."
+        ) { $0.destinations { $0.lastSuccess.map { [MetricSample($0.secondsSince1970)] } ?? [] } },
+        MetricFamily("destination_requests", .counter, help: "Requests since the daemon started.") {
+            $0.destinations { [MetricSample(Int64($0.requests))] }
+        },
+        MetricFamily("destination_records_resent", .counter, help: "Records sent again since the daemon started.") {
+            $0.destinations { [MetricSample(Int64($0.resent))] }
+        },
+        MetricFamily(
+            "destination_records_possibly_duplicate", .counter,
+            help: "Records since the daemon started that the destination may have received twice."
+        ) { $0.destinations { [MetricSample(Int64($0.possibleDuplicates))] } },
+        MetricFamily("destination_sent_today", in: .bytes, help: "Sent today (UTC), which DailyBytes= limits.") {
+            $0.destinations { [MetricSample(Int64($0.bytesToday))] }
+        },
+    ]
+
+    /// The families that a caller may see, with their samples. Families without samples are left out.
+    package static func values(_ source: MetricSource) -> [(family: MetricFamily, samples: [MetricSample])] {
+        all.compactMap { family in
+            guard source.isComplete || family.isPublic else { return nil }
+            let samples = family.samples(source)
+            return samples.isEmpty ? nil : (family, samples)
+        }
+    }
+}
+
+extension MetricSource {
+    fileprivate func stored(_ value: (StoreStatus) -> Int?) -> [MetricSample] {
+        guard !status.store.id.isEmpty, let value = value(status.store) else { return [] }
+        return [MetricSample(Int64(value))]
+    }
+
+    /// Returns samples of each destination, with its name as the first label.
+    fileprivate func destinations(_ samples: (DestinationStatus) -> [MetricSample]) -> [MetricSample] {
+        status.destinations.flatMap { destination in
+            samples(destination).map { sample in
+                MetricSample(sample.value, labels: [.init("destination", destination.name)] + sample.labels)
+            }
+        }
+    }
+}
+
+extension IssueTimestamp {
+    fileprivate var secondsSince1970: Int64 { millisecondsSince1970 / 1000 }
+}

@@ -1,0 +1,106 @@
+import Foundation
+import IssueCommands
+import IssueProtocol
+import Issues
+import Testing
+import UnixIO
+
+@Suite("issuectl health and metrics")
+struct HealthTests {
+    private static let fine = Fixtures.status(Fixtures.flushed(pending: 0, delivered: 8))
+
+    @Test("A healthy daemon is one word, and exit code 0")
+    func healthy() {
+        let outcome = issuectl(["health"], .reply(Self.fine))
+        #expect(outcome.output == "healthy\n" && outcome.errors.isEmpty)
+        #expect(outcome.code == .success)
+        #expect(outcome.calls == ["Status {}"])
+    }
+
+    @Test("A degraded daemon is the word with the reason, and exit code 1")
+    func degraded() {
+        let outcome = issuectl(
+            ["health"], .reply(Fixtures.status(Fixtures.logzio, faults: "\"issues.db-1 was set aside\"")))
+        #expect(
+            outcome.output == """
+                degraded: issues.db-1 was set aside
+                  degraded: destination logzio is paused (the token was refused (401)); the oldest of 17 pending \
+                records has waited 2 h
+
+                """)
+        #expect(outcome.code == .refused)
+    }
+
+    @Test("The age from which a destination counts can be given")
+    func thresholds() {
+        func code(_ arguments: String...) -> Int32 {
+            let late = Fixtures.flushed(pending: 2, delivered: 6, oldest: "2026-11-21T11:00:00.000Z")
+            return issuectl(["health"] + arguments, .reply(Fixtures.status(late))).code.rawValue
+        }
+        #expect(code() == 1)
+        #expect(code("--degraded-after", "2h") == 0)
+        #expect(code("--failing-after", "30min") == 2)
+        #expect(code("--failing-after", "soon") == 64)
+    }
+
+    @Test("A daemon that is not reachable or does not reply is failing, and exit code 2")
+    func unreachable() throws {
+        let absent = issuectl(["health", "--socket", "/absent/socket"])
+        #expect(absent.output.hasPrefix("failing: cannot reach the daemon at /absent/socket"))
+        #expect(absent.code == .failing && absent.errors.isEmpty)
+        let silent = issuectl(["health", "--json"], .failure(.timedOut))
+        let report = try HealthReport(json: silent.output)
+        #expect(report.verdict == .failing && report.findings.map(\.kind) == [.unreachable])
+        #expect(silent.code == .failing)
+        #expect(issuectl(["health"], .failure(.refused(.busy(retryAfter: .seconds(1))))).code.rawValue == 2)
+    }
+
+    @Test("With --json, the verdict and each reason have members of their own")
+    func json() {
+        #expect(
+            issuectl(["health", "--json"], .reply(Self.fine)).output == #"{"verdict":"healthy","findings":[]}"# + "\n")
+        let outcome = issuectl(["health", "--json"], .reply(Fixtures.status(faults: "\"a \\u001b[31mfault\"")))
+        #expect(!outcome.output.contains("\u{1B}"))
+        #expect(outcome.output.hasPrefix(#"{"verdict":"degraded","findings":[{"kind":"fault","verdict":"degraded","#))
+    }
+
+    @Test("Metrics are printed in the format that is asked for")
+    func metrics() {
+        let open = issuectl(["metrics"], .reply(Self.fine))
+        #expect(open.output.contains("\nissued_records_received_total 1234567\n") && open.output.hasSuffix("# EOF\n"))
+        #expect(open.code == .success)
+        let classic = issuectl(["metrics", "--format", "prometheus"], .reply(Self.fine))
+        #expect(classic.output.contains("# TYPE issued_records_received_total counter\n"))
+        #expect(issuectl(["metrics", "--format", "xml"]).code == .usage)
+        let json = issuectl(["metrics", "--json"], .reply(Self.fine)).output
+        #expect(json.hasPrefix(#"{"metrics":[{"name":"issued_up","type":"gauge","samples":[{"value":1}]},"#))
+        let lines = issuectl(["metrics", "--ndjson"], .reply(Self.fine)).output.split(separator: "\n")
+        #expect(lines.first == #"{"name":"issued_up","type":"gauge","samples":[{"value":1}]}"#)
+    }
+
+    @Test("If the daemon is not reachable, the metrics say so, and the exit code is 69")
+    func metricsWithoutDaemon() {
+        let outcome = issuectl(["metrics", "--socket", "/absent/socket"])
+        #expect(outcome.output.hasSuffix("\nissued_up 0\n# EOF\n"))
+        #expect(outcome.code == .unavailable && outcome.errors.contains("cannot reach the daemon"))
+    }
+
+    @Test("With --output, a file is replaced and nothing is printed")
+    func file() throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "issued-metrics-\(UUID())")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let path = folder.appending(path: "issued.prom").path
+        for content in ["old", "older"] {
+            try content.write(toFile: path, atomically: false, encoding: .utf8)
+            let outcome = issuectl(["metrics", "--output", path], .reply(Self.fine))
+            #expect(outcome.code == .success && outcome.output.isEmpty)
+            #expect(try String(contentsOfFile: path, encoding: .utf8).contains("\nissued_health_status 0\n"))
+        }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["issued.prom"])
+        let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+        #expect(mode == 0o644)
+        let missing = issuectl(["metrics", "--output", folder.path + "/missing/x.prom"], .reply(Self.fine))
+        #expect(missing.code == .refused && missing.errors.contains("cannot write"))
+    }
+}
