@@ -23,6 +23,8 @@ package final class Daemon {
     private var isReady = false
     /// The path of the socket. If the socket is inherited, the unit's path.
     private var socketPath = ""
+    /// The socket of the unit `issued-metrics.socket`; nil without it.
+    private var metricsListener: ListeningSocket?
 
     /// How long the last stages of a stop may take together. It is shorter than systemd's stop timeout.
     private static let timeout: Duration = .seconds(5)
@@ -112,6 +114,7 @@ package final class Daemon {
             return .success
         } catch {
             Self.closeWaiting(at: socket.listener.descriptor)
+            if let metricsListener { Self.closeWaiting(at: metricsListener.descriptor) }
             throw error
         }
     }
@@ -230,6 +233,9 @@ package final class Daemon {
 
     private func openSocket() throws -> ListenerMonitor {
         var inherited = try InheritedSockets.takeFromEnvironment()
+        if let descriptor = try inherited.takeListener(onlyNamed: "issued-metrics") {
+            metricsListener = ListeningSocket(descriptor)
+        }
         let path = configuration.socket.path
         socketPath = path
         if let descriptor = try inherited.takeListener(named: "issued") {
@@ -307,7 +313,8 @@ extension Daemon {
             do {
                 try prepareFolder()
                 let run = try DaemonRun(
-                    configuration, listener: socket.listener, corruptionCheck: corruptionCheck,
+                    configuration, listener: socket.listener, metricsListener: metricsListener,
+                    corruptionCheck: corruptionCheck,
                     storeLock: storeLock, damaged: { wakeUp.storeDamaged() },
                     log: log)
                 configurationTakesEffect(run.board)
@@ -318,7 +325,8 @@ extension Daemon {
                     log.error(.storeOpenFailed, ["file": configuration.store.path, "error": "\(failure)"])
                     unavailableServer?.end(timeout: Self.retry)
                     unavailableServer = try UnavailableStoreServer(
-                        effective, listener: socket.listener, reason: failure, log: log)
+                        effective, listener: socket.listener, metricsListener: metricsListener, reason: failure,
+                        log: log)
                     reportedFailure = failure
                 }
                 // The socket is served, so clients that wait for the daemon need not wait for the disk.

@@ -36,7 +36,8 @@ final class DaemonRun {
     /// - Throws: `StoreFailure` if the store can't be opened, or the error of a thread or descriptor that can't be
     ///   created.
     init(
-        _ configuration: Configuration, listener: ListeningSocket, corruptionCheck: CorruptionCheck,
+        _ configuration: Configuration, listener: ListeningSocket, metricsListener: ListeningSocket?,
+        corruptionCheck: CorruptionCheck,
         storeLock: StoreLock,
         damaged: @escaping @Sendable () -> Void, log: Log
     ) throws {
@@ -44,7 +45,8 @@ final class DaemonRun {
         self.log = log
         fixed = (configuration.socket, path)
         let board = StatusRegistry(path: path)
-        let socket = try SocketService(listener: listener, configuration, board: board, log: log)
+        let socket = try SocketService(
+            listener: listener, metricsListener: metricsListener, configuration, board: board, log: log)
         let onDamagedBlock: @Sendable (DamagedBlock) -> Void = { block in
             guard board.isNew(block) else { return }
             log.error(.storeBlockDamaged, ["first": "\(block.rows.lowerBound)", "records": "\(block.records)"])

@@ -63,7 +63,16 @@ package struct InheritedSockets: ~Copyable, Sendable {
     /// no listening socket.
     package mutating func takeListener(named name: String) throws(Errno) -> FileDescriptor? {
         let named = entries.indices.filter { entries[$0].name == name }
-        for index in named + entries.indices.filter({ !named.contains($0) }) {
+        return try takeListener(among: named + entries.indices.filter { !named.contains($0) })
+    }
+
+    /// Takes the first listening socket with this name. Returns nil if there is none.
+    package mutating func takeListener(onlyNamed name: String) throws(Errno) -> FileDescriptor? {
+        try takeListener(among: entries.indices.filter { entries[$0].name == name })
+    }
+
+    private mutating func takeListener(among indices: [Int]) throws(Errno) -> FileDescriptor? {
+        for index in indices {
             let descriptor = FileDescriptor(owning: entries[index].descriptor)
             do throws(Errno) {
                 if try descriptor.isListening() {

@@ -5,19 +5,23 @@ import IssueStore
 /// Serves the socket while the store can't be opened.
 ///
 /// Reports and queries are answered with `Busy` or `NoSpace`, so that senders keep their reports and retry. Only
-/// `Status` is answered, with the reason.
+/// `Status` and metrics are answered, with the reason.
 final class UnavailableStoreServer {
     private let socket: SocketService
     private let thread: JoinableThread
 
     private static let retryAfter: Duration = .seconds(1)
 
-    init(_ effective: EffectiveConfiguration, listener: ListeningSocket, reason: StoreFailure, log: Log) throws {
+    init(
+        _ effective: EffectiveConfiguration, listener: ListeningSocket, metricsListener: ListeningSocket?,
+        reason: StoreFailure, log: Log
+    ) throws {
         let configuration = effective.configuration
         let board = StatusRegistry(path: configuration.store.path)
         board.update(reason)
         board.update(effective)
-        let socket = try SocketService(listener: listener, configuration, board: board, log: log)
+        let socket = try SocketService(
+            listener: listener, metricsListener: metricsListener, configuration, board: board, log: log)
         self.socket = socket
         let answer: CollectorError = reason == .noSpace ? .noSpace : .busy(retryAfter: Self.retryAfter)
         let handlers = SocketService.Handlers(
@@ -27,9 +31,15 @@ final class UnavailableStoreServer {
                 return RecordBatch()
             },
             query: { job in
-                guard case .status = job.work else { return socket.answered(job.answer(.refusal(answer))) }
-                let status = board.statusWithoutStore(viewer: job.viewer)
-                socket.answered(job.answer(.reply(QueryService.reply(status))))
+                let reply: [UInt8]
+                switch job.work {
+                case .status: reply = QueryService.reply(board.statusWithoutStore(viewer: job.viewer))
+                case .metrics:
+                    let status = board.statusWithoutStore(viewer: job.viewer)
+                    reply = MetricsMethod.valueReplies(MetricSource(status, now: Clock.wall))
+                default: return socket.answered(job.answer(.refusal(answer)))
+                }
+                socket.answered(job.answer(.reply(reply)))
             },
             withdraw: { _, _ in },
             repliesChanged: { _, _ in },

@@ -11,7 +11,7 @@ enum Introspection {
         case .getInfo:
             let info = ServiceInfo(
                 vendor: "issued", product: "issued", version: ProductVersion.text, url: "",
-                interfaces: [ServiceInterface.name, CollectorInterface.name])
+                interfaces: [ServiceInterface.name, CollectorInterface.name, MetricsInterface.name])
             return VarlinkReply(parameters: info.json).message
         case .getInterfaceDescription:
             let request: InterfaceDescriptionParameters
@@ -34,6 +34,7 @@ enum Introspection {
     private static let descriptions = [
         ServiceInterface.name: ServiceInterface.description,
         CollectorInterface.name: CollectorInterface.description,
+        MetricsInterface.name: MetricsInterface.description,
     ]
 }
 

@@ -13,7 +13,7 @@ struct Acceptor {
     /// Refused and closed connections since they were last logged.
     var refusals = RepeatedEventCounter()
     var replacements = RepeatedEventCounter()
-    private var lastID: UInt64 = 1
+    private var lastID: UInt64 = SocketLoop.metricsListenerToken
 
     init(listener: ListeningSocket, limits: ConnectionShares.Limits) {
         self.listener = listener
@@ -39,12 +39,17 @@ extension SocketLoop {
     /// How many connections are accepted before others have their turn.
     static let maxAccepted = 64
 
+    /// Accepts connections from the main socket.
     func accept() {
+        accept(from: acceptor.listener)
+    }
+
+    func accept(from listener: ListeningSocket) {
         for _ in 0..<Self.maxAccepted where !acceptor.gate.isStopped {
             do throws(Errno) {
                 // A connection in the backlog is served later; one that was accepted would have to be refused.
                 try acceptor.reserve.fill(from: service.wakeUp.descriptor)
-                guard let descriptor = try acceptor.listener.descriptor.accept() else { return emptiedBacklog() }
+                guard let descriptor = try listener.descriptor.accept() else { return emptiedBacklog() }
                 try admit(descriptor)
             } catch {
                 // The user with the most connections loses one, as when the limit is reached.
@@ -65,7 +70,14 @@ extension SocketLoop {
         case .pause: break
         case .none: return
         }
-        try? poller.modify(acceptor.listener.descriptor, token: Self.listenerToken, for: [])
+        watchListeners(for: [])
+    }
+
+    /// Sets the events of both listening sockets. During a pause, connections wait in the backlogs.
+    func watchListeners(for events: Interest) {
+        try? poller.modify(acceptor.listener.descriptor, token: Self.listenerToken, for: events)
+        guard let metrics = service.metricsListener else { return }
+        try? poller.modify(metrics.descriptor, token: Self.metricsListenerToken, for: events)
     }
 
     /// Adds a connection, or refuses it.

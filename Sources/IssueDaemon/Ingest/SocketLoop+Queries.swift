@@ -23,6 +23,13 @@ extension SocketLoop {
         _ name: String, _ parameters: [UInt8], more: Bool, _ connection: ClientConnection
     ) throws(CollectorError) {
         guard let method = CollectorMethod(fullName: name) else {
+            if let method = MetricsMethod(fullName: name) {
+                try MetricsMethod.check(parameters: parameters, more: more)
+                switch method {
+                case .list: return job(.metrics, connection)
+                case .describe: return finish(MetricsMethod.descriptionReplies, connection)
+                }
+            }
             return finish(try Introspection.reply(to: name, parameters), connection)
         }
         switch method {

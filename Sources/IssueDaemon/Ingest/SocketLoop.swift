@@ -45,6 +45,7 @@ final class SocketLoop {
 
     static let listenerToken: UInt64 = 0
     static let inboxToken: UInt64 = 1
+    static let metricsListenerToken: UInt64 = 2
     /// How often the loop checks whether it can end while the daemon stops.
     static let sweep: Duration = .milliseconds(250)
     static let chunk = 128 << 10
@@ -57,6 +58,9 @@ final class SocketLoop {
         poller = try Poller()
         reader = ReportReader(limits: service.recordLimits, seed: Randomness.uint64())
         try poller.add(acceptor.listener.descriptor, token: Self.listenerToken, for: [.read])
+        if let metrics = service.metricsListener {
+            try poller.add(metrics.descriptor, token: Self.metricsListenerToken, for: [.read])
+        }
         try poller.add(service.wakeUp.descriptor, token: Self.inboxToken, for: [.read])
     }
 
@@ -88,6 +92,7 @@ final class SocketLoop {
     private func handle(_ event: PollEvent) {
         switch event.token {
         case Self.listenerToken: accept()
+        case Self.metricsListenerToken: if let metrics = service.metricsListener { accept(from: metrics) }
         case Self.inboxToken: readInbox()
         default:
             guard let connection = connections[event.token] else { return }
@@ -176,6 +181,7 @@ final class SocketLoop {
         phase = .stopping
         acceptor.gate.stopped()
         try? poller.remove(acceptor.listener.descriptor)
+        if let metrics = service.metricsListener { try? poller.remove(metrics.descriptor) }
         for connection in Array(connections.values) {
             drain(connection)
             endQuery(of: connection)
@@ -204,7 +210,7 @@ final class SocketLoop {
         }
         switch acceptor.gate.deadlineReached(at: now) {
         case .resume:
-            try? poller.modify(acceptor.listener.descriptor, token: Self.listenerToken, for: [.read])
+            watchListeners(for: [.read])
             accept()
         case .none: break
         }

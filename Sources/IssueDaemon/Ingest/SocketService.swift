@@ -26,6 +26,8 @@ final class SocketService: Sendable {
     let inbox = Mutex(SocketInbox())
     let wakeUp: EventCounter
     let listener: ListeningSocket
+    /// The socket in systemd's folder for metrics; nil without one. It serves the same methods with the same rights.
+    let metricsListener: ListeningSocket?
     let limits: SocketLimits
     let recordLimits: RecordLimits
     let access: Mutex<AccessPolicy>
@@ -33,11 +35,13 @@ final class SocketService: Sendable {
     let log: Log
 
     init(
-        listener: ListeningSocket, limits: SocketLimits, recordLimits: RecordLimits, access: AccessPolicy,
+        listener: ListeningSocket, metricsListener: ListeningSocket? = nil, limits: SocketLimits,
+        recordLimits: RecordLimits, access: AccessPolicy,
         board: StatusRegistry, log: Log
     ) throws(Errno) {
         wakeUp = try EventCounter()
         self.listener = listener
+        self.metricsListener = metricsListener
         self.limits = limits
         self.recordLimits = recordLimits
         self.access = Mutex(access)
@@ -46,10 +50,11 @@ final class SocketService: Sendable {
     }
 
     convenience init(
-        listener: ListeningSocket, _ configuration: Configuration, board: StatusRegistry, log: Log
+        listener: ListeningSocket, metricsListener: ListeningSocket?, _ configuration: Configuration,
+        board: StatusRegistry, log: Log
     ) throws(Errno) {
         try self.init(
-            listener: listener, limits: SocketLimits(configuration.socket),
+            listener: listener, metricsListener: metricsListener, limits: SocketLimits(configuration.socket),
             recordLimits: RecordLimits(configuration.socket), access: AccessPolicy(configuration.access), board: board,
             log: log)
     }

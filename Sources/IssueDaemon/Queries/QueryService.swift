@@ -39,7 +39,7 @@ final class QueryService: Sendable {
             return socket.answered(job.answer(.refusal(.busy(retryAfter: .seconds(1)))))
         }
         switch job.work {
-        case .status, .destinations: status.submit(job)
+        case .status, .metrics, .destinations: status.submit(job)
         case .list, .records, .newest, .news, .show, .histogram, .fates, .deadLetters, .setState:
             inbox.withLock { $0.enqueue(job) }
             inbox.broadcast()
@@ -158,7 +158,7 @@ final class QueryService: Sendable {
             return .reply(Self.reply(try reader.deadLetters(parameters, limit: limit, viewer: job.viewer)))
         case .setState(let parameters, let isOperator):
             return .reply(Self.reply(try set(parameters, job, isOperator: isOperator, reader, thread)))
-        case .status, .destinations: preconditionFailure("Status is asked of its own service")
+        case .status, .metrics, .destinations: preconditionFailure("Status is asked of its own service")
         }
     }
 
@@ -418,6 +418,8 @@ struct QueryJob: Sendable {
         case fates(AwaitParameters)
         case deadLetters(DeadLettersParameters)
         case status
+        /// Returns the values of `io.systemd.Metrics`.
+        case metrics
         /// Sets the state of a group.
         case setState(SetStateParameters, isOperator: Bool)
         /// Returns the state of the destinations after a flush.

@@ -4,7 +4,7 @@ import IssueStore
 import Synchronization
 import UnixIO
 
-/// Answers `Status` from published figures, so that no client waits for another client's query.
+/// Answers `Status` and metrics from published figures, so that no client waits for another client's query.
 ///
 /// One thread reads the figures of all users in one short snapshot and publishes them; another answers. An answer
 /// includes everything stored before the query, unless reading takes too long: then it is the last published one.
@@ -87,12 +87,15 @@ final class StatusService: Sendable {
             let status = found?.status ?? board.status(figures.visible(to: job.viewer), viewer: job.viewer)
             let reply = found?.reply ?? QueryService.reply(status)
             if found == nil { known = Array(known.suffix(3)) + [(job.viewer, status, reply)] }
-            guard case .destinations(let name) = job.work else {
-                socket.answered(job.answer(.reply(reply)))
-                continue
+            switch job.work {
+            case .destinations(let name):
+                let destinations = status.destinations.filter { name == nil || $0.name == name }
+                socket.answered(job.answer(.reply(QueryService.reply(FlushReply(destinations: destinations)))))
+            case .metrics:
+                let source = MetricSource(status, now: Clock.wall)
+                socket.answered(job.answer(.reply(MetricsMethod.valueReplies(source))))
+            default: socket.answered(job.answer(.reply(reply)))
             }
-            let destinations = status.destinations.filter { name == nil || $0.name == name }
-            socket.answered(job.answer(.reply(QueryService.reply(FlushReply(destinations: destinations)))))
         }
     }
 

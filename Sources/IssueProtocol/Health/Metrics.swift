@@ -71,6 +71,9 @@ package struct MetricSample: Equatable, Sendable {
         }
     }
 
+    /// The label with the name of the destination.
+    package static let destinationLabel = "destination"
+
     /// The destination first, if it has one.
     package var labels: [Label]
     package var value: Int64
@@ -193,7 +196,8 @@ extension MetricSource {
     fileprivate func destinations(_ samples: (DestinationStatus) -> [MetricSample]) -> [MetricSample] {
         status.destinations.flatMap { destination in
             samples(destination).map { sample in
-                MetricSample(sample.value, labels: [.init("destination", destination.name)] + sample.labels)
+                MetricSample(
+                    sample.value, labels: [.init(MetricSample.destinationLabel, destination.name)] + sample.labels)
             }
         }
     }

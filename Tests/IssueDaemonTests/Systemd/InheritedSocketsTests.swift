@@ -75,6 +75,18 @@ struct InheritedSocketsTests {
         _ = consume client
     }
 
+    @Test("A listener with a fixed name is found by that name only")
+    func onlyNamed() throws {
+        let folder = try ConfigurationFolder()
+        let descriptor = try inherited("\(folder.path)/first")
+        var sockets = try InheritedSockets(
+            pid: "7", count: "1", names: "issued", ownPID: 7, firstDescriptor: descriptor)
+        let isFound = try sockets.takeListener(onlyNamed: "issued-metrics") != nil
+        #expect(!isFound)
+        let isLeft = try sockets.takeListener(onlyNamed: "issued") != nil
+        #expect(isLeft)
+    }
+
     @Test("A descriptor that is not a listener is ignored")
     func noListener() throws {
         let folder = try ConfigurationFolder()

@@ -1,0 +1,83 @@
+import IssueProtocol
+import IssueTestSupport
+import Testing
+
+@Suite("The socket for metrics", .daemonLog)
+struct MetricsSocketTests {
+    private static let activator = TestBinaries.tool("/usr/bin/systemd-socket-activate", "/bin/systemd-socket-activate")
+
+    /// Calls a method of `io.systemd.Metrics` and returns all replies.
+    private func replies(_ method: MetricsMethod, at socket: String) throws -> [JSONValue] {
+        let client = try RawClient(path: socket)
+        try client.send(VarlinkCall(method: method.fullName, more: true).message)
+        var replies: [JSONValue] = []
+        while true {
+            let reply = try client.reply()
+            #expect(reply.error == nil)
+            replies.append(try JSONValue(json: reply.parameters))
+            guard reply.continues else { return replies }
+        }
+    }
+
+    @Test(
+        "An inherited second socket serves the metrics, while the first one serves reports",
+        .enabled(if: activator != nil, "there is no systemd-socket-activate"))
+    func secondSocket() async throws {
+        let activator = try #require(Self.activator)
+        try await DaemonFixture.with(starts: false) { daemon in
+            let (main, metrics) = (daemon.folder["activated.sock"], daemon.folder["org.issued.Collector"])
+            // In this order, the daemon must tell the sockets apart by their names.
+            try daemon.launch(
+                through: [
+                    activator, "--listen", metrics, "--listen", main, "--fdname", "issued-metrics:issued",
+                    "--setenv", "NOTIFY_SOCKET=\(daemon.notifications.path)",
+                ])
+            try await eventually("the socket exists") { (try? RawClient(path: main)) != nil }
+            try daemon.waitUntilReady()
+            #expect(try RawClient(path: main).report("The first of all").count == 1)
+
+            let values = try replies(.list, at: metrics)
+            func value(_ name: String) -> Int64? {
+                values.first { $0["name"]?.asString == "org.issued.Collector.\(name)" }?["value"]?.asInteger
+            }
+            #expect(value("RecordsReceived") == 1 && value("StoreRecords") == 1)
+            #expect(value("HealthStatus") == 0)
+            let families = try replies(.describe, at: metrics)
+            #expect(families.count == MetricFamily.all.count)
+            // The main socket has the same interface, so that varlinkctl finds it there, too.
+            #expect(try replies(.list, at: main).count == values.count)
+            #expect(try daemon.terminate() == .exit(0))
+        }
+    }
+
+    @Test("A call without more, and one with a parameter, is refused")
+    func manners() async throws {
+        try await DaemonFixture.with { daemon in
+            let client = try RawClient(path: daemon.socket)
+            try client.send(VarlinkCall(method: MetricsMethod.list.fullName).message)
+            #expect(CollectorError(try client.reply()) == .expectedMore)
+            let parameters = Array(#"{"filter":"x"}"#.utf8)
+            try client.send(
+                VarlinkCall(method: MetricsMethod.describe.fullName, parameters: parameters, more: true).message)
+            #expect(CollectorError(try client.reply()) == .invalidParameter("filter"))
+        }
+    }
+
+    @Test(
+        "Users who may not see all records get only what is public",
+        .enabled(if: OtherUser.obstacle == nil, "needs root"))
+    func rights() async throws {
+        try await DaemonFixture.with { daemon in
+            _ = try RawClient(path: daemon.socket).report("Hidden from others")
+            let client = try OtherUser.client(4242, of: daemon)
+            try client.send(VarlinkCall(method: MetricsMethod.list.fullName, more: true).message)
+            var names: [String] = []
+            while true {
+                let reply = try client.reply()
+                names.append(try JSONValue(json: reply.parameters)["name"]?.asString ?? "")
+                guard reply.continues else { break }
+            }
+            #expect(names == ["Up", "BuildInfo", "StartTimeSeconds"].map { "org.issued.Collector.\($0)" })
+        }
+    }
+}
