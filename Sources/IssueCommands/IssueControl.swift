@@ -11,7 +11,8 @@ package struct IssueControl {
         ReportCommand.self, ListCommand.self, RecordsCommand.self, ShowCommand.self, FollowCommand.self,
         HistogramCommand.self,
         ResolveCommand.self, MuteCommand.self, ReopenCommand.self, StatusCommand.self, HealthCommand.self,
-        MetricsCommand.self, FlushCommand.self,
+        MetricsCommand.self, DoctorCommand.self,
+        FlushCommand.self,
         DeadLettersCommand.self, SQLCommand.self, BackupCommand.self, RepairCommand.self,
         PurgeCommand.self,
     ]
@@ -268,7 +269,7 @@ struct CommandContext {
     // The common options.
     var format = OutputFormat.human
     var painter = Painter(isColored: false)
-    fileprivate var socket: String?
+    fileprivate(set) var socket: String?
 
     /// Set once a connection to the daemon was established.
     fileprivate let hasConnected = Flag()

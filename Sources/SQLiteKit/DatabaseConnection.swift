@@ -9,6 +9,9 @@ private import Glibc
 ///
 /// A connection never checkpoints on its own after a commit, and checkpoints when it is closed only if requested.
 @safe package final class DatabaseConnection {
+    /// The version of the SQLite library, such as `3.40.1`.
+    package static var libraryVersion: String { unsafe String(cString: sqlite3_libversion()) }
+
     let handle: OpaquePointer
     let hooks: UnsafeMutablePointer<ConnectionHooks>
     let cache = StatementCache()

@@ -133,6 +133,7 @@ final class StatusRegistry: Sendable {
         let isAll = viewer == .everything
         var store = figures.store
         if isAll {
+            store.sqliteVersion = StoreReader.sqliteVersion
             store.freeBytes = (try? FileSystem.freeBytes(at: FileSystem.parentFolder(of: path))).map {
                 Int(clamping: $0)
             }

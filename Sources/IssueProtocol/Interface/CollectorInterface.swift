@@ -119,7 +119,8 @@ package enum CollectorInterface {
         )
 
         type StoreStatus (
-          id: string, records: int, groups: int, bytes: ?int, oldest: ?string, free_bytes: ?int, faults: []string
+          id: string, records: int, groups: int, bytes: ?int, oldest: ?string, free_bytes: ?int, faults: []string,
+          sqlite_version: ?string
         )
 
         type Dimension (total, severity, app, group)

@@ -111,10 +111,12 @@ public struct StoreStatus: Equatable, Sendable {
     public var freeBytes: Int?
     /// A sentence for each current fault of the store.
     public var faults: [String]
+    /// The version of SQLite that the daemon uses. Nil if the caller may not see all records.
+    public var sqliteVersion: String?
 
     package init(
         id: String, records: Int, groups: Int, bytes: Int?, oldest: IssueTimestamp?, freeBytes: Int?,
-        faults: [String]
+        faults: [String], sqliteVersion: String? = nil
     ) {
         self.id = id
         self.records = records
@@ -123,6 +125,7 @@ public struct StoreStatus: Equatable, Sendable {
         self.oldest = oldest
         self.freeBytes = freeBytes
         self.faults = faults
+        self.sqliteVersion = sqliteVersion
     }
 }
 
@@ -138,5 +141,6 @@ extension StoreStatus: JSONObjectCodable {
         try members.optional("oldest", &oldest)
         try members.optional("free_bytes", &freeBytes)
         try members.defaulted("faults", &faults, [])
+        try members.optional("sqlite_version", &sqliteVersion)
     }
 }

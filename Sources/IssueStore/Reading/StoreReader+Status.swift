@@ -3,6 +3,9 @@ package import IssueProtocol
 import SQLiteKit
 
 extension StoreReader {
+    /// The version of the SQLite library, such as `3.40.1`.
+    package static var sqliteVersion: String { DatabaseConnection.libraryVersion }
+
     /// The status of the store and the ledgers of each destination, as far as a viewer may see them.
     package struct Figures: Sendable {
         package var store: StoreStatus

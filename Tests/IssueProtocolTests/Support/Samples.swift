@@ -56,7 +56,8 @@ enum Samples {
         destination: "logz", app: nil, group: nil, reason: .cardinality, count: 0, since: moment)
 
     static let store = StoreStatus(
-        id: "s", records: 1, groups: 2, bytes: 3, oldest: moment, freeBytes: 4, faults: ["set aside"])
+        id: "s", records: 1, groups: 2, bytes: 3, oldest: moment, freeBytes: 4, faults: ["set aside"],
+        sqliteVersion: "3.40.1")
 
     static let minimalStore = StoreStatus(
         id: "s", records: 0, groups: 0, bytes: nil, oldest: nil, freeBytes: nil, faults: [])

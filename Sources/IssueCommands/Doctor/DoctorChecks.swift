@@ -1,0 +1,394 @@
+import IssueProtocol
+import Issues
+import UnixIO
+
+/// A check of `issuectl doctor`.
+package struct DoctorCheck: Sendable {
+    /// The identifier, which stays the same in later versions.
+    package var id: String
+    /// The subject of the check, in one line.
+    package var summary: String
+    /// Returns the findings. An empty list means that nothing is wrong, and nil that the check is not possible.
+    package var findings: @Sendable (DoctorFacts) -> [DoctorFinding]?
+
+    package static let all: [DoctorCheck] = [
+        .init(id: "socket", summary: "The daemon answers at its socket", findings: socket),
+        .init(id: "permissions", summary: "Every user can report, and no other user can replace the socket") {
+            permissions($0)
+        },
+        .init(id: "groups", summary: "You may see all records", findings: groups),
+        .init(id: "version", summary: "issuectl and the daemon have the same version", findings: version),
+        .init(id: "unit", summary: "The units have the settings that the daemon needs", findings: unit),
+        .init(id: "configuration", summary: "The configuration has no errors", findings: configuration),
+        .init(id: "clock", summary: "The clock is right and has not jumped", findings: clock),
+        .init(id: "disk", summary: "The disk has space for the database", findings: disk),
+        .init(id: "database", summary: "The database can be written and is complete", findings: database),
+        .init(id: "sqlite", summary: "The version of SQLite has no known fault that matters", findings: sqlite),
+        .init(id: "ledger", summary: "Every record has exactly one fate", findings: ledger),
+        .init(id: "destinations", summary: "Every destination accepts records", findings: destinations),
+        .init(id: "tls", summary: "TLS connections to the destinations work", findings: tls),
+        .init(id: "token", summary: "Every destination accepts its credential", findings: token),
+        .init(id: "delivery", summary: "No record waits for too long", findings: delivery),
+    ]
+}
+
+/// A finding of a check.
+package struct DoctorFinding: Equatable, Sendable {
+    package enum Severity: String, CaseIterable, Sendable {
+        /// Something to know. It does not change the exit code.
+        case note
+        case warning
+        case problem
+    }
+
+    package var severity: Severity
+    /// The fault, as a clause.
+    package var message: String
+    /// The command or the change that fixes it.
+    package var fix: String
+
+    package init(_ severity: Severity, _ message: String, fix: String) {
+        self.severity = severity
+        self.message = message
+        self.fix = fix
+    }
+}
+
+// MARK: The host
+
+extension DoctorCheck {
+    private static func socket(_ facts: DoctorFacts) -> [DoctorFinding]? {
+        guard case .failure(let failure) = facts.status else { return [] }
+        let (message, fix): (String, String)
+        switch failure {
+        case .unreachable(let path, .noSuchFile):
+            message = "there is no socket at \(path)"
+            fix =
+                facts.socketUnit.isInstalled
+                ? "systemctl enable --now issued.socket issued.service" : "install issued, or start it: issued"
+        case .unreachable(let path, .accessDenied):
+            message = "you may not connect to \(path)"
+            fix = "systemctl edit issued.socket: SocketMode=0666, then: systemctl restart issued.socket"
+        case .unreachable(let path, .connectionRefused):
+            message = "no daemon listens at \(path)"
+            fix = "systemctl restart issued.socket issued.service"
+        case .unreachable(let path, let error):
+            message = "cannot connect to \(path): \(error)"
+            fix = "systemctl status issued.socket issued.service"
+        case .untrusted(let path, let reason):
+            message = "\(path) is not trusted: \(reason)"
+            fix = "find out who serves it: ss -xlp src \(path)"
+        case .switchedOff:
+            message = "ISSUED_SOCKET is empty, which disables reporting"
+            fix = "unset ISSUED_SOCKET"
+        case .unusablePath(let reason):
+            message = "the path of the socket cannot be used: \(reason)"
+            fix = "unset ISSUED_SOCKET, or use --socket with another path"
+        case .closed, .timedOut, .malformed:
+            message = "the daemon does not reply: \(failure)"
+            fix = "journalctl --unit issued --lines 50; systemctl restart issued"
+        case .refused(let error):
+            message = "the daemon refuses to return its status: \(error)"
+            fix = "journalctl --unit issued --lines 50"
+        }
+        return [DoctorFinding(.problem, message, fix: fix)]
+    }
+
+    private static func permissions(_ facts: DoctorFacts) -> [DoctorFinding]? {
+        guard let socket = facts.socket else { return nil }
+        let path = socket.path
+        var findings: [DoctorFinding] = []
+        let isOwn = socket.owner == facts.userID && facts.userID != 0
+        if !isOwn, socket.mode & 0o222 != 0o222 {
+            findings.append(
+                DoctorFinding(
+                    .warning, "\(path) has mode \(octal(socket.mode)), so not every user can report",
+                    fix: "systemctl edit issued.socket: SocketMode=0666, then: systemctl restart issued.socket"))
+        }
+        if !isOwn, socket.folderMode & 0o005 != 0o005 {
+            findings.append(
+                DoctorFinding(
+                    .warning,
+                    "the folder of \(path) has mode \(octal(socket.folderMode)), so not every user can report",
+                    fix: "chmod 0755 \(FileSystem.parentFolder(of: path))"))
+        }
+        if socket.folderMode & 0o022 != 0 {
+            findings.append(
+                DoctorFinding(
+                    .problem, "other users can write to the folder of \(path), and could replace the socket",
+                    fix: "chmod go-w \(FileSystem.parentFolder(of: path))"))
+        }
+        return findings
+    }
+
+    private static func octal(_ mode: UInt32) -> String {
+        let digits = String(mode & 0o7777, radix: 8)
+        return String(repeating: "0", count: max(0, 4 - digits.count)) + digits
+    }
+
+    private static func groups(_ facts: DoctorFacts) -> [DoctorFinding]? {
+        guard let daemon = facts.daemon, !daemon.store.id.isEmpty else { return nil }
+        guard daemon.store.bytes == nil else { return [] }
+        return [
+            DoctorFinding(
+                .note, "you see only your own records, so most checks are not possible",
+                fix: "sudo issuectl doctor; or name one of your groups in Readers= (issued.conf). After being added to "
+                    + "a group, log in again")
+        ]
+    }
+
+    private static func version(_ facts: DoctorFacts) -> [DoctorFinding]? {
+        guard let daemon = facts.daemon else { return nil }
+        guard daemon.version != facts.clientVersion else { return [] }
+        return [
+            DoctorFinding(
+                .warning, "issuectl is \(facts.clientVersion), but the running daemon is \(daemon.version)",
+                fix: "systemctl restart issued; if that does not help, install the same version of both")
+        ]
+    }
+
+    private static let expectedSettings: [(key: String, accepts: @Sendable (String) -> Bool, setting: String)] = [
+        ("Type", { $0 == "notify" || $0 == "notify-reload" }, "Type=notify"),
+        ("Restart", { $0 == "always" }, "Restart=always"),
+        ("WatchdogSec", { $0 != "0" && !$0.isEmpty }, "WatchdogSec=30s"),
+        ("StateDirectory", { $0.split(separator: " ").contains("issued") }, "StateDirectory=issued"),
+        ("LimitNOFILE", { $0 == "infinity" || (Int($0) ?? 0) >= 16_384 }, "LimitNOFILE=16384"),
+        ("LimitCORE", { $0 == "0" }, "LimitCORE=0"),
+        ("NoNewPrivileges", { ["yes", "true", "on", "1"].contains($0) }, "NoNewPrivileges=yes"),
+    ]
+
+    private static func unit(_ facts: DoctorFacts) -> [DoctorFinding]? {
+        guard facts.service.isInstalled else { return nil }
+        var missing = expectedSettings.filter { setting in
+            facts.service[setting.key].map { !setting.accepts($0) } ?? true
+        }.map(\.setting)
+        // The daemon could not look up its senders.
+        if facts.service["ProtectProc"].map({ $0 != "default" }) ?? false { missing.append("ProtectProc=default") }
+        var findings: [DoctorFinding] = []
+        if !missing.isEmpty {
+            findings.append(
+                DoctorFinding(
+                    .warning, "issued.service lacks \(missing.joined(separator: ", "))",
+                    fix: "systemctl edit issued.service: add the settings below [Service], then: systemctl restart "
+                        + "issued"))
+        }
+        if facts.socketUnit.isInstalled, let mode = facts.socketUnit["SocketMode"], mode != "0666", mode != "666" {
+            findings.append(
+                DoctorFinding(
+                    .warning, "issued.socket has SocketMode=\(mode), so not every user can report",
+                    fix: "systemctl edit issued.socket: SocketMode=0666, then: systemctl restart issued.socket"))
+        }
+        return findings
+    }
+
+    private static func clock(_ facts: DoctorFacts) -> [DoctorFinding]? {
+        var findings: [DoctorFinding] = []
+        if facts.isClockSynchronized == false {
+            findings.append(
+                DoctorFinding(
+                    .warning, "the clock is not synchronized", fix: "timedatectl set-ntp true; timedatectl status"))
+        }
+        guard let daemon = facts.daemon else { return findings }
+        let limit = facts.now.advanced(by: .seconds(5))
+        let times =
+            [("started", daemon.startedAt as IssueTimestamp?), ("stored its oldest record", daemon.store.oldest)]
+            + daemon.destinations.map { ("last sent to \($0.name)", $0.lastSuccess) }
+        for (event, time) in times {
+            guard let time, time > limit else { continue }
+            findings.append(
+                DoctorFinding(
+                    .warning, "according to the clock, the daemon \(event) in the future (\(time))",
+                    fix: "timedatectl status; the clock was set back, or is wrong now"))
+        }
+        return findings
+    }
+
+    private static func disk(_ facts: DoctorFacts) -> [DoctorFinding]? {
+        guard let free = facts.daemon?.store.freeBytes else { return nil }
+        let fix = "free space there, or lower MaxSize= or raise KeepFree= in issued.conf"
+        if free < 64 << 20 {
+            return [DoctorFinding(.problem, "only \(Quantity.bytes(free)) are free on the database's disk", fix: fix)]
+        }
+        guard free < 1 << 30 else { return [] }
+        return [DoctorFinding(.warning, "only \(Quantity.bytes(free)) are free on the database's disk", fix: fix)]
+    }
+}
+
+// MARK: The daemon
+
+extension DoctorCheck {
+    private static func isConfiguration(_ fault: String) -> Bool { fault.contains("issued.conf") }
+
+    private static func isDestination(_ fault: String) -> Bool { fault.hasPrefix("destination ") }
+
+    private static func isSetAside(_ fault: String) -> Bool { fault.contains("issuectl repair") }
+
+    private static func configuration(_ facts: DoctorFacts) -> [DoctorFinding]? {
+        guard let faults = visibleFaults(facts) else { return nil }
+        return faults.filter { isConfiguration($0) && !isDestination($0) }.map {
+            DoctorFinding(.problem, $0, fix: "issued --check; then: systemctl reload issued")
+        }
+    }
+
+    private static func database(_ facts: DoctorFacts) -> [DoctorFinding]? {
+        guard let faults = visibleFaults(facts), let store = facts.daemon?.store else { return nil }
+        if store.id.isEmpty {
+            return [
+                DoctorFinding(
+                    .problem, "the database cannot be opened: \(faults.first ?? "unknown reason")",
+                    fix: "journalctl --unit issued --lines 20 names the file and the cause")
+            ]
+        }
+        return faults.compactMap { fault in
+            if isConfiguration(fault) || isDestination(fault) || fault.hasPrefix(StoreStatus.ledgerFaultPrefix) {
+                return nil
+            }
+            if fault.hasPrefix(StoreStatus.refusalFaultPrefix) {
+                return DoctorFinding(.problem, fault, fix: "issuectl status; free disk space, or fix the file's rights")
+            }
+            if isSetAside(fault) {
+                return DoctorFinding(.warning, fault, fix: "issuectl repair; then remove the file")
+            }
+            return DoctorFinding(.problem, fault, fix: "issuectl backup; then restore a copy (Operations.md, Damage)")
+        }
+    }
+
+    private static func ledger(_ facts: DoctorFacts) -> [DoctorFinding]? {
+        guard let daemon = facts.daemon, visibleFaults(facts) != nil else { return nil }
+        let faults = daemon.store.faults.filter { $0.hasPrefix(StoreStatus.ledgerFaultPrefix) }
+        let fix = "report it as a fault of issued, with the output of: issuectl sql 'SELECT * FROM ledger_check'"
+        let unnamed = daemon.destinations.filter { destination in
+            !destination.balances && !faults.contains { $0.contains(" \(destination.name) ") }
+        }
+        return (faults + unnamed.map { "\(StoreStatus.ledgerFaultPrefix)\($0.name) does not balance" }).map {
+            DoctorFinding(.problem, $0, fix: fix)
+        }
+    }
+
+    private static func sqlite(_ facts: DoctorFacts) -> [DoctorFinding]? {
+        guard let text = facts.daemon?.store.sqliteVersion, let version = SQLiteRelease(text) else { return nil }
+        return SQLiteRelease.knownFaults.filter { $0.affects(version) }.map {
+            DoctorFinding($0.severity, "SQLite \(text): \($0.description)", fix: $0.fix)
+        }
+    }
+
+    private static func visibleFaults(_ facts: DoctorFacts) -> [String]? {
+        guard let store = facts.daemon?.store, store.id.isEmpty || store.bytes != nil else { return nil }
+        return store.faults
+    }
+}
+
+// MARK: Destinations
+
+extension DoctorCheck {
+    private static let tokenReasons: Set = ["unauthorised", "forbidden", "no_credential", "proxy_refuses"]
+
+    private static func configured(_ facts: DoctorFacts) -> [DestinationStatus]? {
+        facts.daemon?.destinations.filter { $0.reason != DestinationStatus.removedReason }
+    }
+
+    private static func findings(
+        _ facts: DoctorFacts, where isMatching: (_ reason: String) -> Bool,
+        fix: (DestinationStatus) -> String
+    ) -> [DoctorFinding]? {
+        configured(facts)?.compactMap { destination in
+            guard let reason = destination.reason, isMatching(reason) else { return nil }
+            let isPaused = destination.state == .paused
+            guard isPaused || destination.state == .waiting else { return nil }
+            let answer = destination.lastAnswer.map { "; its last answer: \($0)" } ?? ""
+            return DoctorFinding(
+                isPaused ? .problem : .warning,
+                "\(destination.name) is \(destination.state.rawValue): \(reason)\(answer)",
+                fix: destination.advice ?? fix(destination))
+        }
+    }
+
+    private static func destinations(_ facts: DoctorFacts) -> [DoctorFinding]? {
+        // Waiting for the send rate is normal, as is resuming after a start.
+        let known = tokenReasons.union(["tls", "send_rate", "resuming"])
+        return findings(facts, where: { !known.contains($0) }) { destination in
+            switch destination.reason {
+            case "refused", "timeout", "unreachable", "reset", "no_answer":
+                "check the network, the firewall and Proxy="
+            case "too_many_requests", "overloaded": "lower SendRate= if it persists"
+            case "misconfigured": "issued --check; then: systemctl reload issued"
+            default: "issuectl status \(destination.name) and Operations.md, States of a destination"
+            }
+        }
+    }
+
+    private static func tls(_ facts: DoctorFacts) -> [DoctorFinding]? {
+        findings(facts, where: { $0 == "tls" }) { _ in
+            "check the clock, the proxy and CAFile=; the certificates of the system: update-ca-certificates"
+        }
+    }
+
+    private static func token(_ facts: DoctorFacts) -> [DoctorFinding]? {
+        findings(facts, where: { tokenReasons.contains($0) }) { _ in
+            "write the right token into /etc/credstore, then: systemctl restart issued"
+        }
+    }
+
+    private static func delivery(_ facts: DoctorFacts) -> [DoctorFinding]? {
+        guard let daemon = facts.daemon, visibleFaults(facts) != nil else { return nil }
+        let report = HealthReport(daemon, now: facts.now)
+        return report.findings.filter { $0.kind == .destination || $0.kind == .refused }.map { finding in
+            DoctorFinding(
+                finding.verdict == .failing ? .problem : .warning, finding.message,
+                fix: finding.kind == .refused
+                    ? "journalctl --unit issued --priority warning" : "issuectl flush shows what holds it up")
+        }
+    }
+}
+
+/// A release of SQLite.
+struct SQLiteRelease: Comparable {
+    var parts: [Int]
+
+    /// Parses a version such as `3.40.1`. Returns nil if it is invalid.
+    init?(_ text: String) {
+        let parts = text.split(separator: ".").map { Int($0) }
+        guard parts.count == 3, !parts.contains(nil) else { return nil }
+        self.parts = parts.compactMap(\.self)
+    }
+
+    static func < (left: Self, right: Self) -> Bool { left.parts.lexicographicallyPrecedes(right.parts) }
+
+    /// A fault of some releases.
+    struct Fault {
+        /// The first release with the fault, and the first one without it.
+        var first: String
+        var fixed: String
+        /// Older branches in which it was fixed: the branch, and the first release of it without the fault.
+        var branches: [(branch: String, fixed: String)] = []
+        var severity: DoctorFinding.Severity
+        var description: String
+        var fix: String
+
+        func affects(_ version: SQLiteRelease) -> Bool {
+            guard let first = SQLiteRelease(first), let fixed = SQLiteRelease(fixed) else { return false }
+            let isFixed = branches.contains { branch in
+                guard let start = SQLiteRelease(branch.branch), let fixed = SQLiteRelease(branch.fixed) else {
+                    return false
+                }
+                return version.parts[1] == start.parts[1] && version >= fixed
+            }
+            return version >= first && version < fixed && !isFixed
+        }
+    }
+
+    /// The known faults that concern a program such as this one. Sources: sqlite.org/wal.html#walresetbug and
+    /// sqlite.org/cves.html.
+    static let knownFaults = [
+        Fault(
+            first: "3.7.0", fixed: "3.51.3", branches: [("3.44.0", "3.44.6"), ("3.50.0", "3.50.7")], severity: .note,
+            description: "the WAL-reset fault can damage a database to which several connections write at a time. "
+                + "issued writes with one connection only",
+            fix: "let no other program write to the database (issuectl sql only reads); upgrade libsqlite3 if you can"),
+        Fault(
+            first: "3.0.0", fixed: "3.39.2", severity: .note,
+            description: "CVE-2022-35737 (very large strings). issued limits all strings, and distributions have "
+                + "corrected older releases",
+            fix: "upgrade libsqlite3-0"),
+    ]
+}

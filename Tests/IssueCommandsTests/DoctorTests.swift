@@ -1,0 +1,291 @@
+import IssueProtocol
+import Issues
+import Testing
+import UnixIO
+
+@testable import IssueCommands
+
+@Suite("issuectl doctor")
+struct DoctorTests {
+    /// A unit with all settings that are checked.
+    private static let service = """
+        [Service]
+        Type=notify
+        Restart=always
+        WatchdogSec=30s
+        StateDirectory=issued
+        LimitNOFILE=16384
+        LimitCORE=0
+        NoNewPrivileges=yes
+        """
+
+    /// Returns the facts of a healthy host, changed by the closures.
+    private func facts(
+        _ status: (inout DaemonStatus) -> Void = { _ in }, _ change: (inout DoctorFacts) -> Void = { _ in }
+    ) throws -> DoctorFacts {
+        var daemon = try DaemonStatus(json: Fixtures.status(Fixtures.flushed(pending: 0, delivered: 8)))
+        daemon.refused = 0
+        daemon.store.sqliteVersion = "3.53.0"
+        status(&daemon)
+        var facts = DoctorFacts(
+            status: .success(daemon), sockets: ["/run/issued/issued.sock"],
+            socket: SocketFile(path: "/run/issued/issued.sock", owner: 0, mode: 0o666, folderMode: 0o755), now: noon,
+            userID: 0, clientVersion: "0.1.0", isClockSynchronized: true)
+        facts.service.add(Self.service)
+        facts.socketUnit.add("SocketMode=0666")
+        change(&facts)
+        return facts
+    }
+
+    /// Returns the findings of each check that has some.
+    private func findings(_ facts: DoctorFacts) -> [String: [DoctorFinding]] {
+        let report = DoctorReport(DoctorCheck.all, facts: facts)
+        return Dictionary(uniqueKeysWithValues: report.results.map { ($0.check.id, $0.findings ?? []) })
+            .filter { !$0.value.isEmpty }
+    }
+
+    @Test("Nothing is found on a healthy host, and no check is skipped")
+    func healthy() throws {
+        let facts = try facts()
+        #expect(findings(facts).isEmpty)
+        let report = DoctorReport(DoctorCheck.all, facts: facts)
+        #expect(report.isFine)
+        let lines = report.lines(painter: Painter(isColored: false))
+        #expect(lines.dropLast().allSatisfy { $0.hasSuffix("  ok") })
+        #expect(lines.last == "No problem in 15 checks.")
+    }
+
+    @Test(
+        "Every reason for which the daemon does not answer is explained",
+        arguments: [
+            (CollectorConnectionError.unreachable(path: "/s", .noSuchFile), "there is no socket at /s"),
+            (.unreachable(path: "/s", .accessDenied), "you may not connect to /s"),
+            (.unreachable(path: "/s", .connectionRefused), "no daemon listens at /s"),
+            (.untrusted(path: "/s", reason: "it is served by user 7"), "/s is not trusted"),
+            (.switchedOff, "ISSUED_SOCKET is empty"), (.timedOut, "the daemon does not reply"),
+        ])
+    func unreachable(error: CollectorConnectionError, message: String) throws {
+        let found = findings(
+            try facts { _ in
+            } _: {
+                $0.status = .failure(error)
+            })
+        #expect(found.keys.sorted() == ["socket"])
+        #expect(found["socket"]?.first?.severity == .problem)
+        #expect(found["socket"]?.first?.message.hasPrefix(message) == true)
+    }
+
+    @Test("Without a daemon, the checks that ask it are skipped")
+    func skipped() throws {
+        let facts = try facts { _ in
+        } _: {
+            $0.status = .failure(.timedOut)
+        }
+        let report = DoctorReport(DoctorCheck.all, facts: facts)
+        let skipped = report.results.filter { $0.findings == nil }.map(\.check.id)
+        #expect(
+            skipped == [
+                "groups", "version", "configuration", "disk", "database", "sqlite", "ledger", "destinations", "tls",
+                "token", "delivery",
+            ])
+    }
+
+    @Test("A socket that others can't use, or could replace, is found")
+    func permissions() throws {
+        func messages(mode: UInt32, folderMode: UInt32, owner: UInt32 = 0, userID: UInt32 = 0) throws -> [String] {
+            let facts = try facts { _ in
+            } _: { facts in
+                facts.socket = SocketFile(path: "/r/s", owner: owner, mode: mode, folderMode: folderMode)
+                facts.userID = userID
+            }
+            return (findings(facts)["permissions"] ?? []).map(\.message)
+        }
+        #expect(try messages(mode: 0o660, folderMode: 0o755) == ["/r/s has mode 0660, so not every user can report"])
+        #expect(
+            try messages(mode: 0o666, folderMode: 0o750).first?.hasPrefix("the folder of /r/s has mode 0750") == true)
+        #expect(try messages(mode: 0o666, folderMode: 0o777).first?.contains("could replace the socket") == true)
+        // A user's own daemon serves only this user.
+        #expect(try messages(mode: 0o600, folderMode: 0o700, owner: 1000, userID: 1000) == [])
+    }
+
+    @Test("A user who may not see everything gets a note, and checks of what they don't see are skipped")
+    func groups() throws {
+        let facts = try facts { $0.store.bytes = nil }
+        #expect(findings(facts)["groups"]?.map(\.severity) == [.note])
+        let report = DoctorReport(DoctorCheck.all, facts: facts)
+        #expect(report.isFine)
+        #expect(report.results.contains { $0.check.id == "database" && $0.findings == nil })
+    }
+
+    @Test("Another version of the daemon, and missing settings of the units, are warnings")
+    func installation() throws {
+        let facts = try facts {
+            $0.version = "0.0.9"
+        } _: { facts in
+            facts.service = UnitFile()
+            facts.service.add("[Service]\nType=notify\nRestart=on-failure\n# WatchdogSec=1\nProtectProc=invisible")
+            facts.socketUnit.add("SocketMode=0600")
+        }
+        let found = findings(facts)
+        #expect(found["version"]?.first?.message == "issuectl is 0.1.0, but the running daemon is 0.0.9")
+        let unit = try #require(found["unit"])
+        #expect(unit.count == 2 && unit.allSatisfy { $0.severity == .warning })
+        let missing = unit[0].message
+        for setting in ["Restart=always", "WatchdogSec=30s", "LimitCORE=0", "ProtectProc=default"] {
+            #expect(missing.contains(setting))
+        }
+        #expect(!missing.contains("Type=notify"))
+    }
+
+    @Test("The unit that is shipped has every setting that is checked")
+    func shippedUnit() throws {
+        let text = try ShippedText.of("systemd/issued.service")
+        let socket = try ShippedText.of("systemd/issued.socket")
+        let facts = try facts { _ in
+        } _: { facts in
+            facts.service = UnitFile()
+            facts.service.add(text)
+            facts.socketUnit = UnitFile()
+            facts.socketUnit.add(socket)
+        }
+        #expect(findings(facts).isEmpty)
+    }
+
+    @Test("A clock that is not synchronized or was set back is a warning")
+    func clock() throws {
+        let facts = try facts { status in
+            status.startedAt = noon.advanced(by: .seconds(3600))
+            status.destinations[0].lastSuccess = noon.advanced(by: .seconds(2))
+        } _: {
+            $0.isClockSynchronized = false
+        }
+        let found = findings(facts)["clock"] ?? []
+        #expect(found.map(\.severity) == [.warning, .warning])
+        #expect(found.last?.message.contains("the daemon started in the future") == true)
+    }
+
+    @Test(
+        "Little space on the disk is a warning, and next to none a problem",
+        arguments: [(2 << 30, []), (1 << 29, [DoctorFinding.Severity.warning]), (1 << 20, [.problem])])
+    func disk(free: Int, severities: [DoctorFinding.Severity]) throws {
+        #expect((findings(try facts { $0.store.freeBytes = free })["disk"] ?? []).map(\.severity) == severities)
+    }
+
+    @Test("Each fault of the store is found by exactly one check, with a fix")
+    func faults() throws {
+        let faults = [
+            (check: "database", fault: "\(StoreStatus.refusalFaultPrefix)2026-11-21T11:00:00.000Z: the disk is full"),
+            ("database", "3 records in damaged blocks of the database are unreadable"),
+            (
+                "database",
+                "a database that could not be used was set aside; see issuectl repair: /x/issues.db.damaged-1"
+            ),
+            ("ledger", "\(StoreStatus.ledgerFaultPrefix)logzio does not balance: of 2 records"),
+            ("configuration", "/etc/issued/issued.conf:3: Unknown section [Stroe]"),
+        ]
+        for (check, fault) in faults {
+            let found = findings(try facts { $0.store.faults = [fault] })
+            #expect(found.keys.sorted() == [check], "\(fault)")
+            #expect(found[check]?.map(\.message) == [fault])
+            #expect(found[check]?.first?.fix.isEmpty == false)
+        }
+    }
+
+    @Test("Of a version of SQLite, only the faults that it has are named")
+    func sqlite() throws {
+        func messages(_ version: String) throws -> [String] {
+            (findings(try facts { $0.store.sqliteVersion = version })["sqlite"] ?? []).map(\.message)
+        }
+        for version in ["3.51.3", "3.52.0", "3.50.7", "3.44.6", "4.0.0"] { #expect(try messages(version) == []) }
+        for version in ["3.40.1", "3.44.5", "3.50.6", "3.51.2"] {
+            #expect(try messages(version).count == 1)
+            #expect(try messages(version).first?.contains("WAL-reset") == true)
+        }
+        #expect(try messages("3.39.1").count == 2)
+        let debian = try facts { $0.store.sqliteVersion = "3.40.1" }
+        #expect(DoctorReport(DoctorCheck.all, facts: debian).isFine)
+    }
+
+    @Test(
+        "Each reason of a destination is found by exactly one check",
+        arguments: [
+            ("unreachable", DestinationState.waiting, "destinations", DoctorFinding.Severity.warning),
+            ("not_found", .paused, "destinations", .problem), ("tls", .waiting, "tls", .warning),
+            ("unauthorised", .paused, "token", .problem), ("no_credential", .paused, "token", .problem),
+        ])
+    func destinations(
+        reason: String, state: DestinationState, check: String, severity: DoctorFinding.Severity
+    ) throws {
+        let found = findings(
+            try facts { status in
+                status.destinations[0].state = state
+                status.destinations[0].reason = reason
+                status.destinations[0].lastAnswer = "401"
+            }
+        ).filter { $0.key != "delivery" }
+        #expect(found.keys.sorted() == [check])
+        #expect(found[check]?.first?.severity == severity)
+        #expect(found[check]?.first?.message == "logzio is \(state.rawValue): \(reason); its last answer: 401")
+    }
+
+    @Test("Waiting for the send rate is not a finding, a record that waits for too long is one")
+    func delivery() throws {
+        let waiting = try facts { status in
+            status.destinations[0].state = .waiting
+            status.destinations[0].reason = "send_rate"
+        }
+        #expect(findings(waiting).isEmpty)
+        let late = try facts { status in
+            status.destinations[0].ledger.received += 1
+            status.destinations[0].ledger.pending += 1
+            status.destinations[0].oldestPending = noon.advanced(by: .seconds(-7 * 3600))
+        }
+        #expect(findings(late)["delivery"]?.map(\.severity) == [.problem])
+    }
+
+    @Test("A finding is shown with its fix, the sum follows, and the exit code is 1")
+    func output() {
+        let outcome = issuectl(
+            ["doctor", "token", "disk", "ledger"], .reply(Fixtures.status(Fixtures.archive, Fixtures.logzio)))
+        #expect(outcome.code == .refused)
+        #expect(
+            outcome.output == """
+                disk    ok
+                ledger  problem: the ledger of archive does not balance
+                        fix: report it as a fault of issued, with the output of: issuectl sql 'SELECT * FROM ledger_check'
+                token   ok
+                1 problem in 3 checks.
+
+                """)
+        let fine = issuectl(["doctor", "disk"], .reply(Fixtures.status()))
+        #expect(fine.code == .success && fine.output == "disk  ok\nNo problem in 1 check.\n")
+    }
+
+    @Test("With --json, each check has an id, a state and its findings")
+    func json() throws {
+        let reply = Fixtures.status(Fixtures.archive)
+        let value = try JSONValue(json: issuectl(["doctor", "ledger", "disk", "--json"], .reply(reply)).output)
+        let checks = try #require(value["checks"]?.asArray)
+        #expect(checks.map { $0["id"]?.asString } == ["disk", "ledger"])
+        #expect(checks.map { $0["state"]?.asString } == ["ok", "problem"])
+        #expect(checks[1]["findings"]?.asArray?.first?["fix"]?.asString?.isEmpty == false)
+        let absent = issuectl(["doctor", "disk", "--ndjson", "--socket", "/absent/socket"]).output
+        #expect(absent == #"{"id":"disk","state":"skipped","findings":[]}"# + "\n")
+    }
+
+    @Test("The checks are listed, and an unknown one is an error")
+    func list() {
+        let lines = issuectl(["doctor", "--list"]).output.split(separator: "\n")
+        #expect(lines.count == DoctorCheck.all.count)
+        #expect(lines.first == "socket         The daemon answers at its socket")
+        let unknown = issuectl(["doctor", "dsik"])
+        #expect(unknown.code == .usage && unknown.errors.contains("unknown check 'dsik' (did you mean disk?)"))
+        #expect(Set(DoctorCheck.all.map(\.id)).count == DoctorCheck.all.count)
+    }
+
+    @Test("Operations.md describes every check")
+    func page() throws {
+        let page = try ShippedText.of("Documentation/Operations.md")
+        for check in DoctorCheck.all { #expect(page.contains("| `\(check.id)` | \(check.summary)"), "\(check.id)") }
+    }
+}
