@@ -1,4 +1,5 @@
 import IssueCore
+import IssueStore
 import SQLiteKit
 
 /// Recounts closed ranges by a plain scan of their rows, and reports differences.
@@ -31,6 +32,9 @@ struct RangeAudit {
             (id: $0.int64(0), first: $0.id(1, as: RowID.self), last: $0.id(2, as: RowID.self), records: $0.int64(3))
         }
         var faults: [String] = []
+        let counted = try connection.number("\(StoreReader.recordCount)")
+        let existing = try connection.number("SELECT count(*) FROM main.records")
+        if counted != existing { faults.append("\(existing) records are counted as \(counted)") }
         var end: RowID = 0
         for range in ranges {
             // The rows of the first ranges are removed, too, once their records are gone.

@@ -79,18 +79,25 @@ extension StoreReader {
         return figures
     }
 
-    /// Returns the number of records. Closed ranges store theirs; those of the open range are counted once per commit.
+    /// Returns the number of records, once per commit.
     private func recordCount(version: Int64) throws -> Int64 {
         if let counted, counted.version == version { return counted.records }
-        let records = try connection.withStatement(
-            """
-            SELECT (SELECT coalesce(sum(records), 0) FROM ranges)
-                 + (SELECT count(*) FROM records WHERE id > (SELECT coalesce(max(last_id), 0) FROM ranges))
-            """
-        ) { try $0.first { $0.int64(0) } ?? 0 }
+        let records = try connection.withStatement(Self.recordCount) { try $0.first { $0.int64(0) } ?? 0 }
         counted = (version, records)
         return records
     }
+
+    /// Counts the records. Closed ranges and blocks store how many they have, so that none is decoded except for the
+    /// block in which the open range begins.
+    package static let recordCount: StaticString = """
+        WITH closed (last_id, records) AS (SELECT coalesce(max(last_id), 0), coalesce(sum(records), 0) FROM ranges),
+            next (id) AS (SELECT min(first_id) FROM blocks WHERE first_id > (SELECT last_id FROM closed))
+        SELECT (SELECT records FROM closed)
+             + (SELECT coalesce(sum(records), 0) FROM blocks WHERE first_id > (SELECT last_id FROM closed))
+             + (SELECT count(*) FROM records
+                WHERE id > (SELECT last_id FROM closed)
+                    AND id < coalesce((SELECT id FROM next), 9223372036854775807))
+        """
 
     /// Returns a message for each ledger in which not every record has exactly one fate. This is always a bug in
     /// issued, and is reported as one.
