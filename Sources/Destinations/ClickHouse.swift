@@ -18,11 +18,12 @@ package struct ClickHouseFormat: HTTPFormat {
     package let http: HTTPSettings
     private let user: String
     private let query: String
+    private let table: String
 
     package init(_ http: HTTPSettings, _ options: [String: String]) {
         self.http = http
         user = options["User"] ?? "default"
-        let table = ["Database", "Table"].map { Self.quoted(options[$0] ?? "") }.joined(separator: ".")
+        table = ["Database", "Table"].map { Self.quoted(options[$0] ?? "") }.joined(separator: ".")
         query = "query=\(PercentEncoding.encode("INSERT INTO \(table) FORMAT JSONEachRow"))"
     }
 
@@ -31,6 +32,29 @@ package struct ClickHouseFormat: HTTPFormat {
         request.headers = ["Content-Type": "application/octet-stream", "X-ClickHouse-User": user]
         if let token { request.headers.append(name: "X-ClickHouse-Key", value: token.text) }
     }
+
+    /// Inserts no rows, but names all columns, so that ClickHouse checks the user, the table and the schema.
+    package func completeProbe(_ request: inout HTTPRequest, token: ShippingToken?) {
+        complete(&request, token: token)
+        let columns = Self.columns.map { Self.quoted($0) }.joined(separator: ", ")
+        let insert = "INSERT INTO \(table) (\(columns)) FORMAT JSONEachRow"
+        request.url = "\(http.address.url)?query=\(PercentEncoding.encode(insert))"
+    }
+
+    package static func acceptsProbe(_ response: HTTPResponse) -> Bool {
+        // Exception 108: there is no data to insert.
+        if let exception = exception(of: response) { return exception == 108 }
+        return (200..<300).contains(response.status) && isOfClickHouse(response)
+    }
+
+    /// The columns that the rows have.
+    static let columns = [
+        "event_kind", "event_id", "time", "time_ms", "received_ms", "app", "uid", "host", "severity", "message",
+        "fingerprint", "group_id", "domain", "code", "version", "build", "environment", "platform", "network",
+        "development", "file", "line", "function", "unit", "command", "backtrace", "causes", "metadata", "count",
+        "occurrences", "suppressed_before", "suppression_reason", "suppressed_count", "forwarded_count",
+        "summary_seq", "distinct_groups_suppressed", "still_suppressing", "sample_event_ids",
+    ]
 
     private static func quoted(_ name: String) -> String {
         "`\(name.replacing("\\", with: "\\\\").replacing("`", with: "\\`"))`"

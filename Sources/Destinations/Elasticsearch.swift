@@ -29,6 +29,19 @@ package struct SearchFormat: HTTPFormat {
         if let token { request.headers.append(name: "Authorization", value: authorization(token)) }
     }
 
+    /// Sends a bulk request without an action, which is refused after the credential has been checked.
+    package func completeProbe(_ request: inout HTTPRequest, token: ShippingToken?) {
+        complete(&request, token: token)
+        request.body = [UInt8(ascii: "\n")]
+    }
+
+    package static func acceptsProbe(_ response: HTTPResponse) -> Bool {
+        guard response.status == 400 || response.status == 200 else { return false }
+        // Elasticsearch and OpenSearch answer with an object that has one of these members.
+        let body = try? JSONValue(json: response.body)
+        return body?["error"] != nil || body?["items"] != nil
+    }
+
     private func authorization(_ token: ShippingToken) -> String {
         guard let user else { return "ApiKey \(token.text)" }
         return "Basic \(Base64.encode(Array("\(user):\(token.text)".utf8)))"

@@ -30,6 +30,18 @@ package struct OTLPFormat: HTTPFormat {
 }
 
 extension OTLPFormat {
+    /// Sends a request without records.
+    package func completeProbe(_ request: inout HTTPRequest, token: ShippingToken?) {
+        complete(&request, token: token)
+        request.body = Array(#"{"resourceLogs":[]}"#.utf8)
+    }
+
+    package static func acceptsProbe(_ response: HTTPResponse) -> Bool {
+        (200..<300).contains(response.status) && isOfReceiver(response)
+    }
+}
+
+extension OTLPFormat {
     /// Classifies a response.
     ///
     /// Source: the OpenTelemetry protocol specification, "OTLP/HTTP Response". A partial success tells how many records

@@ -1,11 +1,41 @@
 import IssueProtocol
 import IssueTestSupport
 import Testing
+import UnixIO
 
 @Suite(
     "ClickHouse", .daemonLog, .serialized,
     .enabled(if: ClickHouseServer.program != nil, "scripts/dependencies test installs Debian's clickhouse-server"))
 struct ClickHouseTests {
+    @Test("issued --check --online stores nothing, and notices a missing column and a wrong password")
+    func online() async throws {
+        let server = try ClickHouseServer()
+        try await server.prepare()
+        let folder = try ScratchFolder(named: "online")
+        let (issued, token) = (try TestBinaries.path(of: "issued"), folder["token"])
+        func check(_ name: String, password: String = ClickHouseServer.password) throws -> (
+            code: ChildProcess.End, text: String
+        ) {
+            try folder.write(password, to: "token")
+            try FileSystem.setMode(0o600, of: token)
+            let configuration = "[ClickHouse]\nURL=http://127.0.0.1:\(server.port)\nCredential=\(token)\n"
+            try folder.write(configuration, to: "issued.conf")
+            let process = try ChildProcess(
+                issued, ["--check", folder["issued.conf"], "--user", "root", "--online"], in: folder, name: name)
+            let code = try process.end()
+            return (code, process.output)
+        }
+        let fine = try check("fine")
+        #expect(fine.code == .exit(0) && fine.text.hasPrefix("clickhouse: ok, "), "\(fine.text)")
+        let wrong = try check("wrong", password: "not-the-password")
+        #expect(wrong.code == .exit(1) && wrong.text.contains("failed"), "\(wrong.text)")
+        #expect(!wrong.text.contains("not-the-password"))
+        try server.query("ALTER TABLE issued.records DROP COLUMN sample_event_ids")
+        let old = try check("old")
+        #expect(old.code == .exit(1) && old.text.contains("schema.sql"), "\(old.text)")
+        #expect(try server.query("SELECT count() FROM issued.records") == "0\n")
+    }
+
     @Test("After kills under load, it has each record once and the same counts as the daemon")
     func once() async throws {
         let server = try ClickHouseServer()

@@ -181,7 +181,8 @@ struct DoctorTests {
                 "a database that could not be used was set aside; see issuectl repair: /x/issues.db.damaged-1"
             ),
             ("ledger", "\(StoreStatus.ledgerFaultPrefix)logzio does not balance: of 2 records"),
-            ("configuration", "/etc/issued/issued.conf:3: Unknown section [Stroe]"),
+            ("configuration", "configuration error (using the last valid configuration): /x.conf:3: Unknown section"),
+            ("configuration", "3 more configuration errors: see issued --check"),
         ]
         for (check, fault) in faults {
             let found = findings(try facts { $0.store.faults = [fault] })

@@ -59,6 +59,12 @@ package protocol HTTPFormat: Sendable {
     ///   - token: The credential; nil if there is none.
     func complete(_ request: inout HTTPRequest, token: ShippingToken?)
 
+    /// Completes a request that tests the destination and stores nothing.
+    func completeProbe(_ request: inout HTTPRequest, token: ShippingToken?)
+
+    /// Returns `true` if the response to a probe shows that the destination would accept records.
+    static func acceptsProbe(_ response: HTTPResponse) -> Bool
+
     /// Returns the meaning of a response beyond its status; nil if the status is enough.
     ///
     /// - Parameters:
@@ -82,6 +88,10 @@ extension HTTPFormat {
     }
 
     package static func advice(on reason: PauseReason) -> String { reason.advice }
+
+    package func completeProbe(_ request: inout HTTPRequest, token: ShippingToken?) {
+        complete(&request, token: token)
+    }
 
     /// A self-hosted store accepts everything that the daemon accepts, so there is nothing to trim.
     package func cut(_ line: [UInt8]) -> [UInt8]? { nil }

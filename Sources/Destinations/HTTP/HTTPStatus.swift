@@ -120,6 +120,11 @@ package enum RetryAfter {
             min(max(0, moment.millisecondsSince1970 - now.millisecondsSince1970), maxRetryAfter * 1000))
     }
 
+    /// Returns the time of a date in one of the three formats of HTTP; nil if it is invalid.
+    package static func date(_ value: String, at now: IssueTimestamp) -> IssueTimestamp? {
+        moment(value.split(separator: " ").joined(separator: " "), at: now)
+    }
+
     private static func moment(_ text: String, at now: IssueTimestamp) -> IssueTimestamp? {
         let words = text.split(separator: " ")
         switch words.count {

@@ -33,6 +33,16 @@ package struct LogzFormat: HTTPFormat {
         request.headers = ["Content-Type": "text/plain"]
     }
 
+    /// Sends an empty line, which Logz.io counts as such and does not store. The token is checked first.
+    package func completeProbe(_ request: inout HTTPRequest, token: ShippingToken?) {
+        complete(&request, token: token)
+        request.body = [UInt8(ascii: "\n")]
+    }
+
+    package static func acceptsProbe(_ response: HTTPResponse) -> Bool {
+        response.status == 200 || response.status == 400
+    }
+
     package static func result(of response: HTTPResponse, lines: Int) -> DeliveryResult? {
         guard response.status == 400 else { return nil }
         let counters = RejectionCounters(response.body, lines: lines)

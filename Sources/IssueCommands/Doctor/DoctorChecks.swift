@@ -217,7 +217,9 @@ extension DoctorCheck {
 // MARK: The daemon
 
 extension DoctorCheck {
-    private static func isConfiguration(_ fault: String) -> Bool { fault.contains("issued.conf") }
+    private static func isConfiguration(_ fault: String) -> Bool {
+        fault.hasPrefix("configuration error") || fault.contains("configuration errors: see")
+    }
 
     private static func isDestination(_ fault: String) -> Bool { fault.hasPrefix("destination ") }
 
@@ -309,7 +311,7 @@ extension DoctorCheck {
         return findings(facts, where: { !known.contains($0) }) { destination in
             switch destination.reason {
             case "refused", "timeout", "unreachable", "reset", "no_answer":
-                "check the network, the firewall and Proxy="
+                "check the network, the firewall and Proxy=: issued --check --online"
             case "too_many_requests", "overloaded": "lower SendRate= if it persists"
             case "misconfigured": "issued --check; then: systemctl reload issued"
             default: "issuectl status \(destination.name) and Operations.md, States of a destination"

@@ -84,14 +84,20 @@ extension Configuration {
 
 extension Configuration {
     /// The configuration as the text of a file that has the same effect. It contains no secrets.
-    package var text: String {
+    package var text: String { text(origins: nil) }
+
+    /// Returns the same text, with a comment above each value that names its origin.
+    ///
+    /// - Parameter origins: The lines that set the values; nil to leave out the comments.
+    package func text(origins: ConfigurationOrigins?) -> String {
+        var origins = origins
         var sections: [String] = []
         for section in ConfigurationSection.all where !section.isDestination {
-            sections.append(Self.text("[\(section.name)]", of: self, by: section.topLevelKeys))
+            sections.append(Self.text("[\(section.name)]", of: self, by: section.topLevelKeys, &origins))
         }
         for override in limits.overrides {
             let keys = ConfigurationTable.application.filter { !$0.text(override).isEmpty }
-            sections.append(Self.text("[Limits \(override.name)]", of: override, by: keys))
+            sections.append(Self.text("[Limits \(override.name)]", of: override, by: keys, &origins))
         }
         for destination in destinations {
             let kind = destination.kind
@@ -102,13 +108,17 @@ extension Configuration {
             sections.append(
                 Self.text(
                     "[\(kind.section)\(name)]", of: destination.settings,
-                    by: ConfigurationTable.destination(kind) + own))
+                    by: ConfigurationTable.destination(kind) + own, &origins))
         }
-        return sections.joined(separator: "\n")
+        return (origins?.header ?? "") + sections.joined(separator: "\n")
     }
 
-    private static func text<Root>(_ title: String, of root: Root, by keys: [ConfigurationKey<Root>]) -> String {
-        keys.reduce(into: "\(title)\n") { text, key in
+    private static func text<Root>(
+        _ title: String, of root: Root, by keys: [ConfigurationKey<Root>], _ origins: inout ConfigurationOrigins?
+    ) -> String {
+        let comments = origins?.take(title)
+        return keys.reduce(into: "\(title)\n") { text, key in
+            if let comments { text += "# \(comments[key.name] ?? ConfigurationOrigins.default)\n" }
             text += "\(key.name)=\(key.text(root))\n"
         }
     }

@@ -34,7 +34,8 @@ struct ConfigurationReader {
         var builder = ConfigurationBuilder(start, surroundings: surroundings, purpose: purpose)
         builder.build(merger.sections, faulty: Set(merger.problems.map(\.scope)))
         return ConfigurationReading(
-            configuration: builder.configuration, problems: inOrder(unreadable + merger.problems + builder.problems))
+            configuration: builder.configuration, problems: inOrder(unreadable + merger.problems + builder.problems),
+            origins: ConfigurationOrigins(files: merger.files, sections: merger.sections.map(\.origins)))
     }
 
     private mutating func read(_ path: String, mayBeMissing: Bool) {

@@ -8,6 +8,8 @@ package struct ConfigurationReading: Sendable {
     package var configuration: Configuration
     /// In the order of the files, and from top to bottom in each.
     package var problems: [ConfigurationProblem]
+    /// The files that were read, and the lines that set the values.
+    package var origins = ConfigurationOrigins(files: [], sections: [])
 
     /// `true` if there are no errors, apart from missing credentials.
     package var isValid: Bool { problems.allSatisfy(\.scope.isCredential) }

@@ -11,13 +11,15 @@ package struct DaemonOptions: Hashable, Sendable {
     package var source = ConfigurationSource.default
     /// The user as which `--check` checks the configuration.
     package var user: String?
+    /// `true` if `--check` also tests the destinations.
+    package var isOnline = false
 
     /// The options that take no value.
     private static let plainActions: [String: Action] = [
         "--print-config": .printConfiguration, "--list-messages": .listMessages, "--version": .printVersion,
         "--help": .printHelp,
     ]
-    private static let names = ["--config", "--check", "--user"] + plainActions.keys.sorted()
+    private static let names = ["--config", "--check", "--user", "--online"] + plainActions.keys.sorted()
 
     /// Parses the command line.
     ///
@@ -49,6 +51,7 @@ package struct DaemonOptions: Hashable, Sendable {
                     throw UsageError("--user needs one user.")
                 }
                 user = name
+            case "--online" where value == nil: isOnline = true
             case "-h" where value == nil: actions.append((.printHelp, name))
             case _ where Self.plainActions[name] != nil:
                 guard value == nil, let action = Self.plainActions[name] else {
@@ -72,6 +75,9 @@ package struct DaemonOptions: Hashable, Sendable {
         guard user == nil || action == .check || action == .printHelp else {
             throw UsageError("--user can only be used with --check.")
         }
+        guard !isOnline || action == .check || action == .printHelp else {
+            throw UsageError("--online can only be used with --check.")
+        }
     }
 
     private mutating func setSource(_ file: String) throws(UsageError) {
@@ -80,19 +86,21 @@ package struct DaemonOptions: Hashable, Sendable {
     }
 
     package static let help = """
-        issued [--config FILE] [--check [FILE] [--user USER]] [--print-config] [--list-messages] [--version] [--help]
+        issued [--config FILE] [--check [FILE] [--user USER] [--online]]
+               [--print-config] [--list-messages] [--version] [--help]
 
         Collects, groups and forwards the issues that applications report.
 
           --config FILE    read FILE and FILE.d/*.conf instead of the files in /etc/issued
           --check [FILE]   list errors in the configuration, and the user as which files were checked
           --user USER      check files as USER instead of the unit's user (only for root)
-          --print-config   print the effective configuration
+          --online         also test each destination: name, TLS, credential, schema and clock; stores nothing
+          --print-config   print the effective configuration, and where each value comes from
           --list-messages  print all messages of the log with their meaning, as Markdown
           --version        print the version
           --help           print this help
 
-        Exit codes: 0 success, 64 usage error, 69 no socket, 73 no state directory, 78 configuration errors.
+        Exit codes: 0 success, 1 a destination failed the test, 64 usage error, 69 no socket, 73 no state directory, 78 configuration errors.
         More: man issued, man issued.conf.
 
         """
@@ -131,8 +139,16 @@ package enum DaemonStart: Sendable {
                 let configuration = try Configuration.load(options.source, in: view, for: .looking)
                 let warnings = configuration.warnings + subject.warnings(on: configuration.store.path, unit: unit)
                 for warning in warnings { complain("Warning: \(warning)\n") }
+                if options.isOnline {
+                    let check = OnlineCheck(configuration.destinations)
+                    output(check.text)
+                    return .exit(check.isPassed ? .success : .refused)
+                }
             case .printConfiguration:
-                output(try Configuration.load(options.source, in: surroundings, for: .looking).text)
+                var reader = ConfigurationReader(surroundings: surroundings, purpose: .looking)
+                let reading = reader.read(options.source)
+                guard reading.problems.isEmpty else { throw InvalidConfiguration(problems: reading.problems) }
+                output(reading.configuration.text(origins: reading.origins))
             case .run:
                 return .run(EffectiveConfiguration(options.source, in: surroundings), options.source)
             }

@@ -1,0 +1,97 @@
+import HTTPTransfer
+import IssueCore
+package import IssueProtocol
+
+/// The result of a request that tests a destination and stores nothing.
+package struct DestinationProbe: Equatable, Sendable {
+    /// `true` if the destination would accept records.
+    package var isAccepted: Bool
+    /// The destination's response, or the reason for which there is none.
+    package var message: String
+    /// The recommended action; nil if there is none.
+    package var advice: String?
+    /// The difference between the clock of the destination and that of this host; nil if it is unknown. Positive if
+    /// this host's clock is behind.
+    package var clockSkew: Duration?
+
+    package init(isAccepted: Bool, message: String, advice: String? = nil, clockSkew: Duration? = nil) {
+        self.isAccepted = isAccepted
+        self.message = message
+        self.advice = advice
+        self.clockSkew = clockSkew
+    }
+
+    /// The largest difference between two clocks that is not worth a warning.
+    package static let acceptableSkew: Duration = .seconds(60)
+
+    /// `true` if the clocks differ so much that the times of records would be wrong.
+    package var hasClockSkew: Bool {
+        guard let clockSkew else { return false }
+        return clockSkew > Self.acceptableSkew || clockSkew < .zero - Self.acceptableSkew
+    }
+}
+
+extension HTTPFormat {
+    /// The maximum time for a probe.
+    private var probeTime: Duration { .seconds(10) }
+
+    /// Tests the destination: name lookup, TLS, credential and, where the server can tell, the schema.
+    ///
+    /// - Parameters:
+    ///   - token: The credential; nil if there is none.
+    ///   - now: Returns the time of the wall clock.
+    package func probe(token: ShippingToken?, now: () -> IssueTimestamp) -> DestinationProbe {
+        var request = http.request(within: probeTime)
+        completeProbe(&request, token: token)
+        var client = HTTPClient()
+        do throws(HTTPTransferError) {
+            let before = now()
+            let response = try client.perform(request)
+            return Self.probe(response, origin: http.address.origin, before: before, now: now())
+        } catch {
+            return DestinationProbe(isAccepted: false, message: error.message)
+        }
+    }
+
+    /// Evaluates the response to a probe. `before` and `now` are the times before and after the request.
+    static func probe(
+        _ response: HTTPResponse, origin: String, before: IssueTimestamp, now: IssueTimestamp
+    ) -> DestinationProbe {
+        let skew = clockSkew(of: response, before: before, now: now)
+        if acceptsProbe(response) {
+            return DestinationProbe(isAccepted: true, message: "\(response.status) from \(origin)", clockSkew: skew)
+        }
+        let result = result(of: response, lines: 1, from: origin, at: now)
+        var probe = DestinationProbe(isAccepted: false, message: result.summary.text, clockSkew: skew)
+        if case .paused(let reason) = result.verdict { probe.advice = advice(on: reason) }
+        return probe
+    }
+
+    /// Returns the difference between the `Date` header and the middle of the request, zero if it is within the
+    /// duration of the request and the precision of the header.
+    private static func clockSkew(
+        of response: HTTPResponse, before: IssueTimestamp, now: IssueTimestamp
+    ) -> Duration? {
+        guard let date = response.headers["Date"].flatMap({ RetryAfter.date($0, at: now) }) else { return nil }
+        let time = date.millisecondsSince1970
+        // The header has whole seconds.
+        if time + 1000 < before.millisecondsSince1970 {
+            return .milliseconds(time + 1000 - before.millisecondsSince1970)
+        }
+        return time > now.millisecondsSince1970 ? .milliseconds(time - now.millisecondsSince1970) : .zero
+    }
+}
+
+extension LogzFormat {
+    /// Connects to the listener for streams, which never responds, and sends nothing.
+    package func probeStream() -> DestinationProbe {
+        var client = StreamClient()
+        do throws(HTTPTransferError) {
+            try client.send([], to: http.request(within: .seconds(10)))
+            return DestinationProbe(
+                isAccepted: true, message: "connected to \(http.address.origin), which does not check the token")
+        } catch {
+            return DestinationProbe(isAccepted: false, message: error.message)
+        }
+    }
+}

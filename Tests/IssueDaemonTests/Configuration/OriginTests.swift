@@ -1,0 +1,72 @@
+import IssueCore
+import Testing
+
+@testable import IssueDaemon
+
+@Suite("The origin of each value")
+struct OriginTests {
+    private func printed(_ options: [String], in surroundings: HostEnvironment) -> String {
+        var text = ""
+        _ = DaemonStart.decide(
+            arguments: ["--print-config"] + options, surroundings: surroundings, output: { text += $0 },
+            complain: { text += $0 })
+        return text
+    }
+
+    private func surroundings(_ file: String) -> HostEnvironment {
+        HostEnvironment(userID: 0, variables: [:], homeFolder: nil, systemFile: file)
+    }
+
+    @Test("--print-config names file and line of each value, or that it is a default")
+    func origins() throws {
+        let folder = try ConfigurationFolder()
+        let token = try folder.write("token", to: "token")
+        let file = try folder.write(
+            """
+            [Store]
+            # A comment
+            MaxSize=2G
+            MaxAge=7d
+
+            [Access]
+            Readers=0
+            [LogzIO]
+            Region=eu
+            Credential=\(token)
+            """, to: "issued.conf")
+        let dropIn = try folder.write(
+            """
+            [Store]
+            MaxAge=14d
+            [Access]
+            Readers=1
+            [Limits shop]
+            GroupBurst=5
+            [LogzIO second]
+            URL=https://example.org/
+            GroupRefill=3/min
+            Credential=\(token)
+            """, to: "issued.conf.d/10-more.conf")
+        let text = printed([], in: surroundings(file))
+        #expect(text.hasPrefix("# Files: \(file), \(dropIn)\n\n"))
+        #expect(text.contains("\n# \(file):3\nMaxSize=2G\n# \(dropIn):2\nMaxAge="))
+        #expect(text.contains("\n# \(file):7, \(dropIn):4\nReaders="))
+        #expect(text.contains("\n# default\nKeepFree="))
+        #expect(text.contains("[Limits shop]\n# \(dropIn):6\nGroupBurst=5\n"))
+        #expect(text.contains("\n# \(file):9\nRegion=eu\n"))
+        #expect(text.contains("\n# \(dropIn):9\nGroupRefill="))
+    }
+
+    @Test("The printed text is a configuration file with the same effect")
+    func sameEffect() throws {
+        let folder = try ConfigurationFolder()
+        let file = try folder.write("[Store]\nMaxSize=2G\n[Limits]\nGroupBurst=7\n[OTLP]\nURL=http://[::1]:1/", to: "a")
+        let first = printed(["--config", file], in: surroundings("/nowhere"))
+        let copy = try folder.write(first, to: "b")
+        let second = printed(["--config", copy], in: surroundings("/nowhere"))
+        func values(_ text: String) -> [Substring] { text.split(separator: "\n").filter { !$0.hasPrefix("#") } }
+        #expect(values(first) == values(second) && values(first).contains("GroupBurst=7"))
+        // In the copy, every value is set.
+        #expect(first.contains("# default\n") && !second.contains("# default\nMaxSize="))
+    }
+}
