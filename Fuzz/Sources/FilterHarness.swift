@@ -160,7 +160,9 @@ final class FilterHarness {
 
     /// Returns the rows of those groups of which a record or the title matches the text and metadata of the filter.
     private func inMatchingGroups(_ matching: [Row], _ filter: IssueFilter) -> [Row] {
-        guard filter.text != nil || filter.metadata != nil else { return matching }
+        guard filter.text != nil || filter.metadata != nil || !filter.contextConditions.isEmpty else {
+            return matching
+        }
         let groups = Set(
             matching.filter { row in
                 hasContent(filter, row.title) || row.isWithin(filter) && hasContent(filter, row.entry.record)
@@ -224,7 +226,7 @@ final class FilterHarness {
         for ending in ["", "-wal", "-shm"] { try FileSystem.remove(path + ending) }
     }
 
-    /// Returns the rows that match all of the filter except times, fates, text and metadata.
+    /// Returns the rows that match all of the filter except times, fates, text, metadata and context.
     func matching(_ filter: IssueFilter, _ viewer: Viewer) -> [Row] {
         rows.filter { row in
             let record = row.entry.record
@@ -244,8 +246,16 @@ final class FilterHarness {
         }
     }
 
-    /// Returns whether a record of the sample matches the filter's text and metadata. Its metadata has one member.
+    /// Returns whether a record of the sample matches the filter's text, metadata and context. Its metadata has one
+    /// member.
     private func hasContent(_ filter: IssueFilter, _ record: IssueRecord) -> Bool {
+        for (ids, own) in [
+            (filter.traceIDs?.map { $0.lowercased() }, record.context.traceID),
+            (filter.requestIDs, record.context.requestID), (filter.endUsers, record.context.user),
+        ] {
+            guard let ids else { continue }
+            guard let own, ids.contains(own) else { return false }
+        }
         let member = record.metadata?.asObject?.first
         let value = member.flatMap { $0.value.asString ?? $0.value.asInteger.map { "\($0)" } }
         if let entries = filter.metadata {
@@ -273,6 +283,8 @@ final class FilterHarness {
             "codes": filter.codes?.count, "files": filter.files?.count, "groups": filter.groups?.count,
             "users": filter.users?.count, "units": filter.units?.count, "states": filter.states?.count,
             "fates": filter.outcomes?.count, "metadata": filter.metadata?.count,
+            "trace_ids": filter.traceIDs?.count, "request_ids": filter.requestIDs?.count,
+            "end_users": filter.endUsers?.count,
         ]
         for (field, count) in counts where count ?? 0 > 256 { fields.insert(field) }
         let isID = { (id: String) in
@@ -286,6 +298,11 @@ final class FilterHarness {
         {
             fields.insert("metadata")
         }
+        let isTrace = { (id: String) in
+            id.utf8.count == 32 && id.contains { $0 != "0" }
+                && id.utf8.allSatisfy { "0123456789abcdefABCDEF".utf8.contains($0) }
+        }
+        if filter.traceIDs?.allSatisfy(isTrace) == false { fields.insert("trace_ids") }
         let text = filter.text ?? ""
         let parts = text.utf8.split { byte in
             byte < 0x80 && !Character(Unicode.Scalar(byte)).isLetter && !Character(Unicode.Scalar(byte)).isNumber

@@ -89,11 +89,13 @@ struct RecordComparison {
             "The stored metadata is \(json.shown)")
     }
 
-    /// Causes and backtrace are stored as sent, and can be read.
+    /// Causes and backtrace are stored as sent, the ids of the context if they are valid, and can be read.
     private func checkDetails(_ record: IssueRecord) {
         let json = bytes(decoded.details)
         guard !json.isEmpty else {
-            return require(record.causes.isEmpty && record.backtrace.isEmpty, "Causes or backtrace are lost")
+            return require(
+                record.causes.isEmpty && record.backtrace.isEmpty && record.context.isEmpty,
+                "Causes, backtrace or context are lost")
         }
         var carrier = Array(#"{"message":"","#.utf8)
         carrier += json.dropFirst()
@@ -101,6 +103,7 @@ struct RecordComparison {
             let read = try IssueRecord(json: carrier)
             require(read.causes == record.causes, "The causes are \(read.causes) instead of \(record.causes)")
             require(read.backtrace == record.backtrace, "The backtrace has changed")
+            require(read.context == record.context, "The context is \(read.context) instead of \(record.context)")
         } catch {
             fatalError("The stored causes and backtrace can't be read: \(json.shown): \(error)")
         }

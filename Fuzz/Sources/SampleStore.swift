@@ -79,6 +79,11 @@ enum SampleStore {
         if number % 6 == 0 { record.metadata = ["number": .integer(number)] }
         if number % 25 == 0 { record.causes = [IssueCause(domain: "d", code: Int(number), message: "beneath")] }
         if number % 20 == 0 { record.metadata = ["long": .string(String(repeating: "long ", count: 1000))] }
+        if number % 4 == 0 {
+            record.context = IssueContext(
+                traceID: String(repeating: "\(1 + number % 3)", count: 32), requestID: "r\(number % 5)",
+                user: number % 8 == 0 ? "u" : nil)
+        }
         return record
     }
 

@@ -17,6 +17,7 @@
 @_exported public import enum IssueProtocol.SuppressionReason
 @_exported public import struct IssueWire.BacktraceFrame
 @_exported public import struct IssueWire.IssueCause
+@_exported public import struct IssueWire.IssueContext
 @_exported public import struct IssueWire.IssueFate
 @_exported public import enum IssueWire.IssueLevel
 @_exported public import struct IssueWire.IssueTimestamp

@@ -57,6 +57,7 @@ struct CommitTests {
         record.causes = [IssueCause(domain: nasty, code: .max, message: nasty)]
         record.metadata = .object([JSONValue.Member(nasty, .string(nasty))])
         record.reportable = false
+        record.context = IssueContext(requestID: nasty, user: nasty)
         try TemporaryStore.with { store in
             let writer = try store.writer()
             let ids = try store.store([record, IssueRecord(message: "")], to: writer)

@@ -19,6 +19,7 @@ struct OverflowTests {
         if let app { record.app = Application(name: app, version: version) }
         record.causes = [IssueCause(message: message)]
         record.metadata = ["m": .string(message)]
+        record.context = IssueContext(requestID: message, user: "anna")
         return record
     }
 

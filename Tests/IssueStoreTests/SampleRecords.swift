@@ -54,6 +54,13 @@ struct SampleRecords: RandomNumberGenerator {
         if below(5) == 0 {
             record.occurredAt = IssueTimestamp(millisecondsSince1970: 1_700_000_000_000 + below(1_000_000_000))
         }
+        // Without a random number, so that the other fields do not depend on it.
+        if number % 6 == 0 {
+            let digits = String(UInt64(number) &* 0x9E37_79B9_7F4A_7C15 | 1 << 63, radix: 16)
+            record.context = IssueContext(
+                traceID: digits + digits, spanID: number % 12 == 0 ? digits : nil, requestID: "r-\(number)",
+                user: number % 18 == 0 ? "user \(number)" : nil)
+        }
         return record
     }
 

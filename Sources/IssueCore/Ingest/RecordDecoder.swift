@@ -125,23 +125,48 @@ package struct RecordDecoder: Sendable {
             parts: &parts)
     }
 
-    /// Appends causes and backtrace, which few records have, as one JSON object.
+    /// Appends the causes, the backtrace and the context, which few records have, as one JSON object.
     private mutating func appendDetails(_ scanner: borrowing JSONScanner, to output: inout ByteBuffer) -> ByteRange {
-        guard fields.causes != nil || fields.backtrace != nil else { return .empty }
+        guard fields.causes != nil || fields.backtrace != nil || fields.hasContext else { return .empty }
         let start = output.count
-        output.append(UInt8(ascii: "{"))
         if let causes = fields.causes {
-            output.append(contentsOf: "\"causes\":".utf8)
+            output.append(contentsOf: "{\"causes\":".utf8)
             scanner.append(causes, to: &output)
         }
         if let backtrace = fields.backtrace {
-            if fields.causes != nil { output.append(UInt8(ascii: ",")) }
+            output.append(contentsOf: (output.count == start ? "{" : ",").utf8)
             output.append(contentsOf: "\"backtrace\":".utf8)
             scanner.append(backtrace, to: &output)
         }
+        if fields.hasContext { appendContext(scanner, from: start, to: &output) }
+        guard output.count > start else { return .empty }
         output.append(UInt8(ascii: "}"))
         return ByteRange(from: start, to: output.count)
     }
+
+    /// Appends the valid ids of the context to the details, which begin at `start`.
+    private mutating func appendContext(_ scanner: borrowing JSONScanner, from start: Int, to output: inout ByteBuffer)
+    {
+        for field in IssueContext.Field.allCases {
+            guard let text = fields.text(field) else { continue }
+            // In a buffer of its own, since it may be invalid.
+            parts.truncate(to: 0)
+            scanner.append(text, to: &parts)
+            guard field.accepts(parts.span, from: 0, to: parts.count) else { continue }
+            output.append(contentsOf: (output.count == start ? "{" : ",").utf8)
+            output.append(contentsOf: Self.contextKeys[Int(field.rawValue)].utf8)
+            if field.isHexadecimal {
+                // A digit has this bit already, and a letter becomes lower case.
+                for index in 0..<parts.count { output.append(parts.span[index] | 0x20) }
+            } else {
+                scanner.append(text.start..<text.end, to: &output)
+            }
+            output.append(UInt8(ascii: "\""))
+        }
+    }
+
+    /// The beginnings of the members for the ids of the context.
+    private static let contextKeys = IssueContext.Field.allCases.map { "\"\($0.name)\":\"" }
 }
 
 extension RecordDecoder {
@@ -186,6 +211,7 @@ extension RecordDecoder {
                 case .name, .version, .environment, .platform, .network, .domain, .fileID, .function, .module,
                     .fingerprint, .message, .template:
                     fields.set(known, try scanner.text())
+                case .traceID, .spanID, .requestID, .user: try readContext(known, in: &scanner)
                 case .code, .build, .line, .column: fields.set(known, try scanner.integer())
                 case .count: fields.set(known, try count(in: &scanner))
                 case .severity: fields.severity = try severity(in: &scanner)
@@ -262,6 +288,17 @@ extension RecordDecoder {
                 field: member.path, reason: "must be an RFC 3339 time such as 2026-11-21T10:00:00.123Z")
         }
         return time
+    }
+
+    /// Reads an id of the context. A value that is no string counts as absent.
+    private mutating func readContext(_ member: RecordMember, in scanner: inout JSONScanner) throws {
+        if try scanner.kind() == .string {
+            fields.set(member, try scanner.text())
+            fields.hasContext = true
+        } else {
+            _ = try scanner.skipValue()
+            fields.forget(member)
+        }
     }
 
     private mutating func object(in scanner: inout JSONScanner) throws -> Range<Int> {

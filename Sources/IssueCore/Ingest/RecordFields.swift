@@ -4,7 +4,7 @@ import IssueProtocol
 ///
 /// If a key occurs twice, the last value counts. The value `null` means that the member is absent.
 struct RecordFields: Sendable {
-    private(set) var texts = InlineArray<12, JSONText>(repeating: ObjectFields.noText)
+    private(set) var texts = InlineArray<16, JSONText>(repeating: ObjectFields.noText)
     private var integers = InlineArray<5, Int64>(repeating: 0)
     var severity = IssueLevel.error
     var occurredAt = DecodedRecord.absent
@@ -14,6 +14,8 @@ struct RecordFields: Sendable {
     var backtrace: Range<Int>?
     /// The values that belong to the sender's template.
     var parts: Range<Int>?
+    /// `true` if there may be ids of the context.
+    var hasContext = false
     private(set) var flags: SeriesKey.Flags = .reportable
     var source = ObjectReading.absent
     var app = ObjectReading.absent
@@ -34,6 +36,7 @@ struct RecordFields: Sendable {
         causes = nil
         backtrace = nil
         parts = nil
+        hasContext = false
         flags = .reportable
         source = .absent
         app = .absent
@@ -62,6 +65,12 @@ struct RecordFields: Sendable {
     mutating func set(_ member: RecordMember, _ value: Int64) {
         integers[member.integerIndex] = value
         if let flag = Self.flag(of: member) { flags.insert(flag) }
+    }
+
+    /// Returns the text of an id of the context, which may be invalid; nil if it is absent.
+    @inline(__always)
+    func text(_ field: IssueContext.Field) -> JSONText? {
+        text(at: RecordMember.traceID.textIndex + Int(field.rawValue))
     }
 
     /// Sets how a source or an application was read.
@@ -117,7 +126,7 @@ struct RecordFields: Sendable {
     mutating func forget(_ member: RecordMember) {
         switch member {
         case .name, .version, .environment, .platform, .network, .domain, .fileID, .function, .module, .fingerprint,
-            .message, .template:
+            .message, .template, .traceID, .spanID, .requestID, .user:
             texts[member.textIndex] = ObjectFields.noText
         case .code, .build, .line, .column:
             integers[member.integerIndex] = 0
@@ -149,7 +158,8 @@ struct RecordFields: Sendable {
         case .line: .line
         case .column: .column
         case .name, .version, .environment, .platform, .network, .domain, .fileID, .function, .module, .fingerprint,
-            .message, .template, .count, .severity, .occurredAt, .firstOccurredAt, .reportable, .development, .source,
+            .message, .template, .traceID, .spanID, .requestID, .user, .count, .severity, .occurredAt, .firstOccurredAt,
+            .reportable, .development, .source,
             .app, .metadata, .causes, .backtrace, .parts:
             nil
         }
@@ -161,6 +171,8 @@ enum RecordMember: UInt8, CaseIterable, Sendable {
     // The texts of a series, in the order of `SeriesKey`.
     case name, version, environment, platform, network, domain, fileID, function, module, fingerprint
     case message, template
+    // The ids of `IssueContext`, in the order of its fields.
+    case traceID, spanID, requestID, user
 
     // The integers of a series, in the order of `SeriesKey`.
     case code, build, line, column
@@ -169,7 +181,7 @@ enum RecordMember: UInt8, CaseIterable, Sendable {
     case severity, occurredAt, firstOccurredAt, reportable, development
     case source, app, metadata, causes, backtrace, parts
 
-    static let textCount = 12
+    static let textCount = 16
 
     /// The index of the member's text in `RecordFields.texts`.
     @inline(__always)
@@ -185,7 +197,7 @@ enum RecordMember: UInt8, CaseIterable, Sendable {
         case .fileID, .line, .column, .function, .module: .source
         case .name, .version, .build, .environment, .platform, .network, .development: .app
         case .message, .severity, .domain, .code, .occurredAt, .firstOccurredAt, .count, .source, .app, .fingerprint,
-            .backtrace, .causes, .metadata, .reportable, .template, .parts:
+            .backtrace, .causes, .metadata, .reportable, .template, .parts, .traceID, .spanID, .requestID, .user:
             .record
         }
     }
@@ -209,6 +221,10 @@ enum RecordMember: UInt8, CaseIterable, Sendable {
         case .reportable: "reportable"
         case .template: "template"
         case .parts: "parts"
+        case .traceID: IssueContext.Field.traceID.key
+        case .spanID: IssueContext.Field.spanID.key
+        case .requestID: IssueContext.Field.requestID.key
+        case .user: IssueContext.Field.user.key
         case .fileID: "file_id"
         case .line: "line"
         case .column: "column"
@@ -255,7 +271,7 @@ struct RecordMemberTable: Sendable {
     /// The index of the last member, or `beginning` at the start of a record.
     private var last = Self.beginning
     private static let beginning = RecordMember.allCases.count
-    private var followers = InlineArray<29, Follower>(repeating: Follower())
+    private var followers = InlineArray<33, Follower>(repeating: Follower())
     private var literals: [JSONKeyLiteral?] = RecordMember.allCases.map { JSONKeyLiteral($0.key) }
     private var slots = [Slot?](repeating: nil, count: 1 << bits)
 

@@ -49,6 +49,13 @@ package enum QueryLimits {
         if let other = filter.metadata?.first(where: { MetadataCondition.split($0) == nil }) {
             throw Excess(field: "metadata", reason: "\"\(other)\" is not of the form KEY=VALUE")
         }
+        for (name, field, values) in filter.contextConditions {
+            try check(name, count: values.count)
+            guard field.isHexadecimal, let other = values.first(where: { field.normalized($0) == nil }) else {
+                continue
+            }
+            throw Excess(field: name, reason: "\"\(other)\" does not consist of 32 hexadecimal digits")
+        }
         guard let text = filter.text else { return }
         let bytes = text.utf8.count
         guard bytes <= maxTextBytes else {

@@ -1,12 +1,14 @@
 package import IssueProtocol
 
-/// The part of a filter that the content of each record decides: its text and its metadata.
+/// The part of a filter that the content of each record decides: its text, its metadata and the ids of its context.
 package struct RecordMatcher: Equatable, Sendable {
     /// The text to find, or nil for any.
     package let text: TextMatcher?
     /// The conditions on metadata, or nil for any. All of them must hold. Like other lists of a filter, an empty list
     /// matches no record.
     package let metadata: [MetadataCondition]?
+    /// The conditions on the ids of the context. All of them must hold.
+    package let context: [ContextCondition]
 
     /// Takes the conditions from a filter.
     ///
@@ -15,7 +17,8 @@ package struct RecordMatcher: Equatable, Sendable {
     package init?(_ filter: IssueFilter) {
         text = filter.text.flatMap { TextMatcher($0) }
         metadata = filter.metadata.map { MetadataCondition.conditions($0) }
-        if text == nil, metadata == nil { return nil }
+        context = filter.contextConditions.map { ContextCondition(field: $0.field, values: $0.values) }
+        if text == nil, metadata == nil, context.isEmpty { return nil }
     }
 
     /// Returns `true` if a record matches.
@@ -24,6 +27,7 @@ package struct RecordMatcher: Equatable, Sendable {
     /// a cause.
     package func matches(_ record: IssueRecord) -> Bool {
         if let metadata, metadata.isEmpty || !metadata.allSatisfy({ $0.matches(record.metadata) }) { return false }
+        guard context.allSatisfy({ $0.matches(record.context) }) else { return false }
         guard let text else { return true }
         var found: TextMatcher.Found = 0
         text.search(record.message, &found)
@@ -45,6 +49,27 @@ package struct RecordMatcher: Equatable, Sendable {
         case .object(let members): for member in members { forEachValue(of: member.value, body) }
         case .null, .bool, .integer, .number, .string: if let text = value.scalarText { body(text) }
         }
+    }
+}
+
+/// An id of the context with the values that it may have.
+package struct ContextCondition: Equatable, Sendable {
+    package let field: IssueContext.Field
+    /// The values. One of them must be equal to the record's.
+    package let values: [String]
+
+    /// - Parameters:
+    ///   - field: The id.
+    ///   - values: The values, in any case of hexadecimal digits. Invalid ones match no record.
+    init(field: IssueContext.Field, values: [String]) {
+        self.field = field
+        self.values = values.compactMap { field.normalized($0) }
+    }
+
+    /// Returns `true` if a context has one of the values.
+    package func matches(_ context: IssueContext) -> Bool {
+        guard let own = context[field] else { return false }
+        return values.contains { $0.utf8.elementsEqual(own.utf8) }
     }
 }
 

@@ -174,6 +174,9 @@ extension Job.Work {
             // The text to be erased must not remain in the log.
             if parameters.filter.text != nil { parameters.filter.text = "(left out)" }
             if parameters.filter.metadata != nil { parameters.filter.metadata = ["(left out)"] }
+            if parameters.filter.traceIDs != nil { parameters.filter.traceIDs = ["(left out)"] }
+            if parameters.filter.requestIDs != nil { parameters.filter.requestIDs = ["(left out)"] }
+            if parameters.filter.endUsers != nil { parameters.filter.endUsers = ["(left out)"] }
             return ("purge", Self.text(parameters))
         case .repair(let parameters):
             return parameters.isDryRun == true ? nil : ("repair", Self.text(parameters))

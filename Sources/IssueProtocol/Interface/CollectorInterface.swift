@@ -33,7 +33,8 @@ package enum CollectorInterface {
 
         # A report, as a client sends it. Only the message is required. template: the constant text of the message, with {}
         # for each value ({{ and }} stand for braces). parts: these values in order, as strings, numbers or booleans. Both
-        # are ignored unless the template filled with the parts is the message or its beginning.
+        # are ignored unless the template filled with the parts is the message or its beginning. trace_id, span_id: 32 and 16
+        # hexadecimal digits, not all zero. request_id, user: opaque ids of 1 to 256 bytes. An id of another form is ignored.
         type Record (
           message: string,
           severity: ?Severity,
@@ -50,7 +51,11 @@ package enum CollectorInterface {
           metadata: ?object,
           reportable: ?bool,
           template: ?string,
-          parts: ?[]object
+          parts: ?[]object,
+          trace_id: ?string,
+          span_id: ?string,
+          request_id: ?string,
+          user: ?string
         )
 
         type Rejection (field: ?string, reason: string)
@@ -68,7 +73,8 @@ package enum CollectorInterface {
           message: string, severity: Severity, domain: ?string, code: ?int,
           occurred_at: string, first_occurred_at: ?string, count: int,
           source: ?Source, app: ?Application, fingerprint: ?string,
-          backtrace: ?[]Frame, causes: ?[]Cause, metadata: ?object, reportable: bool
+          backtrace: ?[]Frame, causes: ?[]Cause, metadata: ?object, reportable: bool,
+          trace_id: ?string, span_id: ?string, request_id: ?string, user: ?string
         )
 
         type Group (
@@ -81,12 +87,13 @@ package enum CollectorInterface {
 
         # All members that are given must match; a list matches if one of its elements does. severity: this severity and
         # above. text: words, and phrases in quotation marks, that the record contains. metadata: entries "KEY=VALUE";
-        # one of each key must match.
+        # one of each key must match. users: user ids of senders; end_users: values of user in the records.
         type Filter (
           apps: ?[]string, versions: ?[]string, environments: ?[]string, severity: ?Severity,
           domains: ?[]string, codes: ?[]int, files: ?[]string, text: ?string, metadata: ?[]string,
           groups: ?[]string, users: ?[]int, units: ?[]string,
-          states: ?[]State, fates: ?[]Fate, destination: ?string, since: ?string, until: ?string
+          states: ?[]State, fates: ?[]Fate, destination: ?string, since: ?string, until: ?string,
+          trace_ids: ?[]string, request_ids: ?[]string, end_users: ?[]string
         )
 
         type Order (newest, oldest, most, worst)

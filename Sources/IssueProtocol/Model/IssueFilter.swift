@@ -40,6 +40,12 @@ public struct IssueFilter: Equatable, Sendable {
     public var since: IssueTimestamp?
     /// The latest time at which the daemon received a record.
     public var until: IssueTimestamp?
+    /// The ids of traces: 32 hexadecimal digits each.
+    public var traceIDs: [String]?
+    /// The ids of requests.
+    public var requestIDs: [String]?
+    /// The ids of the users that the application was serving; see `IssueContext.user`. ``users`` are those that run it.
+    public var endUsers: [String]?
 
     /// Creates a filter. Other properties can be set afterwards.
     ///
@@ -84,6 +90,19 @@ extension IssueFilter: JSONObjectCodable {
         try members.optional("destination", &destination)
         try members.optional("since", &since)
         try members.optional("until", &until)
+        try members.optional("trace_ids", &traceIDs)
+        try members.optional("request_ids", &requestIDs)
+        try members.optional("end_users", &endUsers)
+    }
+}
+
+extension IssueFilter {
+    /// The conditions on the ids of the context, with the names of the filter's members.
+    package var contextConditions: [(name: String, field: IssueContext.Field, values: [String])] {
+        let all: [(String, IssueContext.Field, [String]?)] = [
+            ("trace_ids", .traceID, traceIDs), ("request_ids", .requestID, requestIDs), ("end_users", .user, endUsers),
+        ]
+        return all.compactMap { name, field, values in values.map { (name, field, $0) } }
     }
 }
 

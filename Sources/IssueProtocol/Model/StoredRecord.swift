@@ -72,6 +72,8 @@ extension StoredRecord {
     public var isDevelopment: Bool? { record.app?.development }
     /// The errors that caused this one, outermost first.
     public var causes: [IssueCause] { record.causes }
+    /// The ids of the trace, the request and the user that the application was serving.
+    public var context: IssueContext { record.context }
     /// Whether the daemon may forward the record.
     public var isReportable: Bool { record.reportable ?? true }
 }

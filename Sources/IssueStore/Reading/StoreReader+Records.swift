@@ -313,7 +313,10 @@ extension IssueRecord {
                 reportable = said.reportable ?? true
             }
         }
-        if let said = IssueRecord(message: message, details: details["more"] ?? details) {
+        let more = details["more"] ?? details
+        context = IssueContext(more)
+        guard more["causes"] != nil || more["backtrace"] != nil else { return }
+        if let said = IssueRecord(message: message, details: more) {
             causes = said.causes
             backtrace = said.backtrace
         }

@@ -15,8 +15,12 @@ struct ContentScan {
     private struct Condition {
         var bit: Conditions
         var terms: [TextTerm]
-        /// `true` if only metadata is searched.
-        var isOfMetadata: Bool
+        var place: Place
+    }
+
+    /// The part of a record that is searched.
+    private enum Place {
+        case anywhere, metadata, details
     }
 
     private let conditions: [Condition]
@@ -46,11 +50,15 @@ struct ContentScan {
         self.wanted = wanted
         var conditions: [Condition] = []
         for term in content.text?.terms ?? [] {
-            conditions.append(Condition(bit: 1 << conditions.count, terms: [term], isOfMetadata: false))
+            conditions.append(Condition(bit: 1 << conditions.count, terms: [term], place: .anywhere))
         }
         for condition in content.metadata?.prefix(Self.maxKeys) ?? [] where !condition.values.contains("") {
             let terms = condition.values.map { TextTerm($0.unicodeScalars) }
-            conditions.append(Condition(bit: 1 << conditions.count, terms: terms, isOfMetadata: true))
+            conditions.append(Condition(bit: 1 << conditions.count, terms: terms, place: .metadata))
+        }
+        for condition in content.context {
+            let terms = condition.values.map { TextTerm($0.unicodeScalars) }
+            conditions.append(Condition(bit: 1 << conditions.count, terms: terms, place: .details))
         }
         self.conditions = conditions
         all = (1 << conditions.count) - 1
@@ -82,8 +90,12 @@ struct ContentScan {
     ) {
         var fields = BlockFields(block, text.count)
         for condition in conditions where open & condition.bit != 0 {
-            let start = condition.isOfMetadata ? fields.metadata.lowerBound : 0
-            let end = condition.isOfMetadata ? fields.metadata.upperBound : text.count
+            let (start, end) =
+                switch condition.place {
+                case .anywhere: (0, text.count)
+                case .metadata: (fields.metadata.lowerBound, fields.metadata.upperBound)
+                case .details: (fields.metadata.upperBound, text.count)
+                }
             for term in condition.terms {
                 var index = start
                 while index < end, let place = term.nextCandidate(in: text.span, from: index, to: end) {
@@ -153,7 +165,7 @@ struct ContentScan {
 
     private func conditions(metBy template: [UInt8], domain: [UInt8]) -> Conditions {
         var met: Conditions = 0
-        for condition in conditions where !condition.isOfMetadata {
+        for condition in conditions where condition.place == .anywhere {
             for term in condition.terms
             where term.mayOccur(inTemplate: template) || term.occurs(in: domain.span, from: 0, to: domain.count) {
                 met |= condition.bit

@@ -24,13 +24,16 @@ package struct IssueRecord: Equatable, Sendable {
     package var template: String?
     /// The values in the order of the template: strings, numbers and booleans.
     package var parts: [JSONValue]
+    /// The ids of the trace, the request and the user. Its members are those of the record on the wire.
+    package var context: IssueContext
 
     package init(
         message: String, severity: IssueLevel? = nil, domain: String? = nil, code: Int64? = nil,
         occurredAt: IssueTimestamp? = nil, firstOccurredAt: IssueTimestamp? = nil, count: Int64? = nil,
         source: SourceLocation? = nil, app: Application? = nil, fingerprint: String? = nil,
         backtrace: [BacktraceFrame] = [], causes: [IssueCause] = [], metadata: JSONValue? = nil,
-        reportable: Bool? = nil, template: String? = nil, parts: [JSONValue] = []
+        reportable: Bool? = nil, template: String? = nil, parts: [JSONValue] = [],
+        context: IssueContext = IssueContext()
     ) {
         self.message = message
         self.severity = severity
@@ -48,6 +51,7 @@ package struct IssueRecord: Equatable, Sendable {
         self.reportable = reportable
         self.template = template
         self.parts = parts
+        self.context = context
     }
 }
 
@@ -76,6 +80,7 @@ extension IssueRecord: JSONObjectCodable {
         guard parts.allSatisfy(\.isScalar) else {
             throw FieldError(field: "parts", reason: "must be strings, numbers and booleans")
         }
+        try context.visit(&members)
     }
 
     package func write(to writer: inout JSONWriter) {
@@ -96,6 +101,7 @@ extension IssueRecord: JSONObjectCodable {
         writer.member("reportable", ifPresent: reportable)
         writer.member("template", ifPresent: template)
         if !parts.isEmpty { writer.member("parts", parts) }
+        context.writeMembers(to: &writer)
         writer.closeObject()
     }
 }

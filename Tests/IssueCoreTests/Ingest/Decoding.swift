@@ -39,6 +39,7 @@ struct Decoding {
         if !decoded.metadata.isEmpty { record.metadata = try? JSONValue(json: batch.string(decoded.metadata)) }
         if !decoded.details.isEmpty, let details = try? JSONValue(json: batch.string(decoded.details)) {
             record.causes = details["causes"].flatMap { try? [IssueCause](json: $0) } ?? []
+            record.context = IssueContext(details)
             record.backtrace = details["backtrace"].flatMap { try? [BacktraceFrame](json: $0) } ?? []
         }
         return record
@@ -65,6 +66,8 @@ extension IssueRecord {
         record.app = app ?? Application()
         record.reportable = reportable ?? true
         // The daemon keeps them as the series' template and the message's parts.
+        record.context = IssueContext()
+        for (field, id) in context.values { record.context[field] = field.normalized(id) }
         record.template = nil
         record.parts = []
         return record

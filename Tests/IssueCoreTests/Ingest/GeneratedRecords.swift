@@ -41,6 +41,9 @@ struct GeneratedRecords {
         if traffic.happens(oneIn: 3) { record.metadata = .object(members(depth: 3)) }
         record.reportable = maybe { $0.happens(oneIn: 2) }
         addTemplate(to: &record)
+        record.context = IssueContext(
+            traceID: digits(32), spanID: digits(16), requestID: text(),
+            user: maybe { "user \($0.number(below: 10))" })
         return record
     }
 
@@ -67,6 +70,11 @@ struct GeneratedRecords {
 
     private mutating func text() -> String? {
         maybe { $0.happens(oneIn: 10) ? "" : GeneratedTexts.message(using: &$0) }
+    }
+
+    /// Returns hexadecimal digits.
+    private mutating func digits(_ count: Int) -> String? {
+        maybe { traffic in String((0..<count).map { _ in Array("123456789abcdef")[Int(traffic.number(below: 15))] }) }
     }
 
     private mutating func integer() -> Int64? {

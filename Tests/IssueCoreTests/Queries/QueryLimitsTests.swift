@@ -17,6 +17,9 @@ struct QueryLimitsTests {
         ("units", { $0.units = Array(repeating: "a", count: $1) }),
         ("states", { $0.states = Array(repeating: .open, count: $1) }),
         ("metadata", { $0.metadata = Array(repeating: "a=b", count: $1) }),
+        ("trace_ids", { $0.traceIDs = Array(repeating: "4bf92f3577b34da6a3ce929d0e0e4736", count: $1) }),
+        ("request_ids", { $0.requestIDs = Array(repeating: "a", count: $1) }),
+        ("end_users", { $0.endUsers = Array(repeating: "a", count: $1) }),
         ("fates", { $0.outcomes = Array(repeating: .pending, count: $1) }),
     ]
 
@@ -30,6 +33,15 @@ struct QueryLimitsTests {
             let excess = QueryLimits.Excess(field: name, reason: "at most 256 entries are allowed, not 257")
             #expect(throws: excess) { try QueryLimits.check(filter) }
         }
+    }
+
+    @Test("A trace id that is not hexadecimal is refused, since it would match nothing")
+    func traces() throws {
+        var filter = IssueFilter()
+        filter.traceIDs = ["4BF92F3577B34DA6A3CE929D0E0E4736", "4bf92f35"]
+        let excess = QueryLimits.Excess(
+            field: "trace_ids", reason: "\"4bf92f35\" does not consist of 32 hexadecimal digits")
+        #expect(throws: excess) { try QueryLimits.check(filter) }
     }
 
     @Test("A text has at most 16 words and 1 KiB")

@@ -24,7 +24,10 @@ extension IssueRecord {
         ],
         causes: [IssueCause(domain: "NSCocoaErrorDomain", code: 4865, message: "…"), IssueCause(message: "")],
         metadata: ["attempt": 3, "payload": ["price": nil, "list": [1, 2.5, true]]], reportable: true,
-        template: "Decoding {}: {}\n", parts: ["failed", .string("\"price\"")])
+        template: "Decoding {}: {}\n", parts: ["failed", .string("\"price\"")],
+        context: IssueContext(
+            traceID: "4bf92f3577b34da6a3ce929d0e0e4736", spanID: "00f067aa0ba902b7", requestID: "r-\"7\"", user: "anna")
+    )
 
     /// A record with all members that the daemon returns.
     static var returned: IssueRecord {

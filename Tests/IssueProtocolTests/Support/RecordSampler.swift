@@ -28,7 +28,16 @@ struct RecordSampler {
             },
             causes: few.map { _ in IssueCause(domain: text(), code: number().map { Int($0) }, message: text() ?? "") },
             metadata: isThere ? ["a": json.value(), "b": json.value()] : nil, reportable: flag(), template: text(),
-            parts: few.map { _ in .string(json.string()) })
+            parts: few.map { _ in .string(json.string()) }, context: context())
+    }
+
+    private mutating func context() -> IssueContext {
+        func digits(_ count: Int) -> String {
+            String((0..<count).map { _ in json.chance.pick(Array("0123456789abcde")) })
+        }
+        return IssueContext(
+            traceID: isThere ? "f" + digits(31) : nil, spanID: isThere ? digits(15) + "f" : nil,
+            requestID: text().flatMap { $0.isEmpty ? nil : $0 }, user: isThere ? "u" : nil)
     }
 
     private var isThere: Bool {

@@ -90,6 +90,9 @@ enum Samples {
         filter.destination = "logz"
         filter.since = moment
         filter.until = moment
+        filter.traceIDs = ["4bf92f3577b34da6a3ce929d0e0e4736"]
+        filter.requestIDs = ["r-7"]
+        filter.endUsers = ["anna"]
         return filter
     }
 }

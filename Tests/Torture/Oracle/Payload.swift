@@ -41,7 +41,15 @@ package struct Payload: Sendable {
             count: word == 3 ? Int64(generator.next() % 50) + 1 : nil,
             // A new build from time to time, which creates new series.
             app: Application(name: app, version: "1.\(word % 3)", build: Int64(number / 400)),
-            metadata: word == 5 && ballast == 0 ? nil : .object(members))
+            metadata: word == 5 && ballast == 0 ? nil : .object(members),
+            context: word == 4 || word == 5 ? context(number) : IssueContext())
+    }
+
+    private func context(_ number: Int) -> IssueContext {
+        let digits = String(seed ^ UInt64(number) | 1 << 63, radix: 16)
+        return IssueContext(
+            traceID: digits + digits, spanID: number % 2 == 0 ? digits : nil, requestID: "\(number)",
+            user: number % 3 == 0 ? "user \(number % 7)" : nil)
     }
 
     /// Returns random text, which blocks cannot store in less space.

@@ -9,8 +9,9 @@ struct ScannedRow {
     let count: Int64
     let message: String
     let metadata: String?
+    let context: IssueContext
 
-    static let columns = "id, series, received_at, count, message, typeof(message), metadata"
+    static let columns = "id, series, received_at, count, message, typeof(message), metadata, details"
 
     init(_ row: borrowing Row, template: (Int64) -> [UInt8]?) {
         id = row.int64(0)
@@ -18,6 +19,9 @@ struct ScannedRow {
         receivedAt = row.int64(2)
         count = row.int64(3)
         metadata = row.optionalText(6)
+        let details = row.optionalText(7).flatMap { try? JSONValue(json: $0) } ?? .null
+        // Records of an overflow series, or from a quarantined database, have them one level deeper.
+        context = IssueContext(details["more"] ?? details)
         let template = template(series) ?? []
         switch row.text(5) {
         case "text": message = row.text(4)

@@ -39,6 +39,7 @@ struct ScannedSeries {
         if row.count != record.count ?? 1 { return "the count is \(row.count)" }
         let metadata = row.metadata.flatMap { try? JSONValue(json: $0) }
         if metadata != record.metadata { return "the metadata differ" }
+        if row.context != record.context { return "the context is \(row.context)" }
         return nil
     }
 }

@@ -1,0 +1,170 @@
+/// The ids that connect an issue with a trace, a request and a user.
+///
+/// An id that does not have the described form is left out when the issue is sent.
+public struct IssueContext: Hashable, Sendable {
+    /// The id of the trace: 32 hexadecimal digits that are not all zero, as in W3C Trace Context. Nil if there is none.
+    public var traceID: String?
+    /// The id of the span within the trace: 16 hexadecimal digits that are not all zero. Nil if there is none.
+    public var spanID: String?
+    /// The id of the request that was being processed, of 1 to 256 bytes. Nil if there is none.
+    public var requestID: String?
+    /// The id of the user that the application was serving, of 1 to 256 bytes. Nil if there is none.
+    ///
+    /// It means something to the application only. The daemon knows the user that runs the process from the kernel.
+    public var user: String?
+
+    /// Creates a context.
+    ///
+    /// - Parameters:
+    ///   - traceID: The id of the trace: 32 hexadecimal digits. Nil for none.
+    ///   - spanID: The id of the span within the trace: 16 hexadecimal digits. Nil for none.
+    ///   - requestID: The id of the request, of at most 256 bytes. Nil for none.
+    ///   - user: The id of the user that the application was serving, of at most 256 bytes. Nil for none.
+    public init(traceID: String? = nil, spanID: String? = nil, requestID: String? = nil, user: String? = nil) {
+        self.traceID = traceID
+        self.spanID = spanID
+        self.requestID = requestID
+        self.user = user
+    }
+
+    /// `true` if it has no id.
+    public var isEmpty: Bool { traceID == nil && spanID == nil && requestID == nil && user == nil }
+}
+
+extension IssueContext {
+    /// The ids of a context. Everything that treats all of them alike uses this list.
+    package enum Field: UInt8, CaseIterable, Sendable {
+        case traceID, spanID, requestID, user
+
+        /// The key in the wire format and in the store.
+        package var key: StaticString {
+            switch self {
+            case .traceID: "trace_id"
+            case .spanID: "span_id"
+            case .requestID: "request_id"
+            case .user: "user"
+            }
+        }
+
+        /// The key as a string.
+        package var name: String { "\(key)" }
+
+        /// The name of the column at destinations. `user` would clash with objects of that name from other programs.
+        package var columnName: String { self == .user ? "user_id" : name }
+
+        /// The name for users.
+        package var label: String {
+            switch self {
+            case .traceID: "Trace"
+            case .spanID: "Span"
+            case .requestID: "Request"
+            case .user: "User"
+            }
+        }
+
+        /// The maximum size of an opaque id, in bytes.
+        package static let maxBytes = 256
+
+        /// The number of digits of a hexadecimal id; nil if the id is opaque.
+        private var digitCount: Int? {
+            switch self {
+            case .traceID: 32
+            case .spanID: 16
+            case .requestID, .user: nil
+            }
+        }
+
+        /// `true` if the id is hexadecimal, so that upper and lower case mean the same.
+        package var isHexadecimal: Bool { digitCount != nil }
+
+        /// Returns `true` if a part of `bytes` has the form of the id.
+        package func accepts(_ bytes: Span<UInt8>, from start: Int, to end: Int) -> Bool {
+            guard let digitCount else { return (1...Self.maxBytes).contains(end - start) }
+            guard end - start == digitCount else { return false }
+            var isZero = true
+            for index in start..<end {
+                guard JSONScanner.hexDigit(bytes[index]) != nil else { return false }
+                if bytes[index] != UInt8(ascii: "0") { isZero = false }
+            }
+            return !isZero
+        }
+
+        /// Returns the id in the form in which it is stored, with lower-case digits; nil if it is invalid.
+        package func normalized(_ text: String) -> String? {
+            let bytes = text.utf8.span
+            guard accepts(bytes, from: 0, to: bytes.count) else { return nil }
+            return isHexadecimal ? text.lowercased() : text
+        }
+    }
+
+    package subscript(field: Field) -> String? {
+        get {
+            switch field {
+            case .traceID: traceID
+            case .spanID: spanID
+            case .requestID: requestID
+            case .user: user
+            }
+        }
+        set {
+            switch field {
+            case .traceID: traceID = newValue
+            case .spanID: spanID = newValue
+            case .requestID: requestID = newValue
+            case .user: user = newValue
+            }
+        }
+    }
+
+    /// The ids that are present, with their fields.
+    package var values: [(field: Field, value: String)] {
+        guard !isEmpty else { return [] }
+        return Field.allCases.compactMap { field in self[field].map { (field, $0) } }
+    }
+
+    /// Creates the context that the members of a JSON object contain.
+    package init(_ object: JSONValue) {
+        self.init()
+        for field in Field.allCases { self[field] = object[field.name]?.asString.flatMap { field.normalized($0) } }
+    }
+
+    /// Reads or writes the ids as members of the object that contains the context. An invalid id is left out.
+    mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        for field in Field.allCases {
+            var id = self[field].map { ID(text: field.normalized($0)) }
+            // A value that is left out would otherwise be written as null.
+            if id?.text == nil { id = nil }
+            try members.optional(field.name, &id)
+            self[field] = id?.text.flatMap { field.normalized($0) }
+        }
+    }
+
+    /// Writes the ids as members of the object that contains the context. An invalid id is left out.
+    func writeMembers(to writer: inout JSONWriter) {
+        guard !isEmpty else { return }
+        for field in Field.allCases {
+            if let id = self[field].flatMap({ field.normalized($0) }) { writer.member(field.name, id) }
+        }
+    }
+
+    /// An id as it was sent. A value of another type than a string counts as none: it must not make the record invalid.
+    private struct ID: JSONCodable {
+        var text: String?
+
+        init(text: String?) {
+            self.text = text
+        }
+
+        init(from scanner: inout JSONScanner) throws(FieldError) {
+            text = try scanner.read("a string") { scanner throws(JSONError) in
+                guard try scanner.kind() == .string else {
+                    _ = try scanner.skipValue()
+                    return nil
+                }
+                return scanner.string(try scanner.text())
+            }
+        }
+
+        func write(to writer: inout JSONWriter) { writer.string(text ?? "") }
+    }
+}
