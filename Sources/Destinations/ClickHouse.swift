@@ -144,6 +144,7 @@ extension ClickHouseFormat {
         let record = stored.record
         var members = Self.times(stored.believedTime.time, received: stored.receivedAt)
         members += RecordColumns.members(of: outbound).map(Self.column)
+        members += RecordColumns.context(of: record, named: \.columnName)
         if !record.causes.isEmpty {
             members.append(.init("causes", .string(Self.text(RecordColumns.causes(of: record)))))
         }

@@ -134,6 +134,7 @@ extension SearchFormat {
             .init("received_at", .string(stored.receivedAt.description)),
         ]
         members += RecordColumns.members(of: outbound)
+        members += RecordColumns.context(of: stored.record, named: Self.name(of:))
         if !stored.record.causes.isEmpty { members.append(.init("causes", RecordColumns.causes(of: stored.record))) }
         if let metadata = outbound.metadata, !metadata.isNull { members.append(.init("metadata", metadata)) }
         return document(members, id: stored.id)
@@ -147,6 +148,16 @@ extension SearchFormat {
             .init("last_seen", .string(summary.lastSeen.description)),
         ]
         return document(times + RecordColumns.members(of: summary), id: summary.eventID)
+    }
+
+    /// Returns the name of an id's field in the Elastic Common Schema.
+    private static func name(of field: IssueContext.Field) -> String {
+        switch field {
+        case .traceID: "trace.id"
+        case .spanID: "span.id"
+        case .requestID: "http.request.id"
+        case .user: "user.id"
+        }
     }
 
     /// Uses `create` with the record's own id. If the document exists, the response is 409, and it is not stored twice.

@@ -91,6 +91,9 @@ extension OTLPFormat {
         for member in RecordColumns.members(of: outbound) where !Self.elsewhere.contains(member.key) {
             attributes.append(("issue.\(member.key)", member.value))
         }
+        attributes += Self.exception(of: record)
+        if let id = record.context.requestID { attributes.append(("issue.request_id", .string(id))) }
+        if let id = record.context.user { attributes.append(("user.id", .string(id))) }
         if !record.causes.isEmpty { attributes.append(("issue.causes", RecordColumns.causes(of: record))) }
         for member in outbound.metadata?.asObject ?? [] {
             attributes.append(("issue.metadata.\(member.key)", member.value))
@@ -98,7 +101,22 @@ extension OTLPFormat {
         return Self.resourceLogs(
             app: outbound.app, version: record.app?.version, environment: record.app?.environment,
             host: outbound.host, time: stored.believedTime.time, observed: stored.receivedAt,
-            severity: record.severity ?? .error, body: record.message, attributes: attributes)
+            severity: record.severity ?? .error, body: record.message, context: record.context,
+            attributes: attributes)
+    }
+
+    /// Returns the attributes by which a receiver recognises an exception, for a record with an error or a backtrace.
+    ///
+    /// Source: the OpenTelemetry semantic conventions, "Exceptions in logs".
+    private static func exception(of record: IssueRecord) -> [(String, JSONValue)] {
+        guard record.domain != nil || !record.backtrace.isEmpty else { return [] }
+        var attributes: [(String, JSONValue)] = []
+        if let domain = record.domain { attributes.append(("exception.type", .string(domain))) }
+        attributes.append(("exception.message", .string(record.message)))
+        if !record.backtrace.isEmpty {
+            attributes.append(("exception.stacktrace", .string(RecordColumns.backtrace(of: record))))
+        }
+        return attributes
     }
 
     package func line(of summary: OutboundSummary) -> [UInt8] {
@@ -116,29 +134,33 @@ extension OTLPFormat {
             body: "\(summary.suppressedCount) more of: \(summary.title)", attributes: attributes)
     }
 
-    /// The fields that have their own place in the protocol.
+    /// The fields that have their own place in the protocol or in its conventions.
     private static let elsewhere: Set<String> = [
-        "event_id", "app", "host", "severity", "message", "version", "environment",
+        "event_id", "app", "host", "severity", "message", "version", "environment", "backtrace",
     ]
 
     private static func resourceLogs(
         app: String, version: String?, environment: String?, host: String, time: IssueTimestamp,
         observed: IssueTimestamp,
-        severity: IssueLevel, body: String, attributes: [(String, JSONValue)]
+        severity: IssueLevel, body: String, context: IssueContext = IssueContext(),
+        attributes: [(String, JSONValue)]
     ) -> [UInt8] {
         var resource: [(String, JSONValue)] = [("service.name", .string(app)), ("host.name", .string(host))]
         if let version { resource.append(("service.version", .string(version))) }
         if let environment { resource.append(("deployment.environment.name", .string(environment))) }
-        let record = JSONValue.object([
+        var members: [JSONValue.Member] = [
             .init("timeUnixNano", .string(nanoseconds(time))),
             .init("observedTimeUnixNano", .string(nanoseconds(observed))),
             .init("severityNumber", .integer(number(of: severity))),
             .init("severityText", .string(severity.name)),
             .init("body", value(.string(body))),
             .init("attributes", list(attributes)),
-        ])
+        ]
+        if let id = context.traceID { members.append(.init("traceId", .string(id))) }
+        // A span belongs to a trace.
+        if let id = context.spanID, context.traceID != nil { members.append(.init("spanId", .string(id))) }
         let scope = JSONValue.object([
-            .init("scope", .object([.init("name", "issued")])), .init("logRecords", .array([record])),
+            .init("scope", .object([.init("name", "issued")])), .init("logRecords", .array([.object(members)])),
         ])
         return JSONValue.object([
             .init("resource", .object([.init("attributes", list(resource))])), .init("scopeLogs", .array([scope])),

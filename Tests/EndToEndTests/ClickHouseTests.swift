@@ -59,6 +59,9 @@ struct ClickHouseTests {
                         message: "Round \(round) “\(number)” \\ \n", severity: number % 9 == 0 ? .critical : .warning,
                         code: Int64(number % 5) - 2, app: Application(name: number % 2 == 0 ? "shop" : "desk"))
                     record.metadata = ["number": .integer(Int64(number)), "nested": ["a": [1, nil, "b"]]]
+                    if number == 3 {
+                        record.context = IssueContext(traceID: "4bf92f3577b34da6a3ce929d0e0e4736", user: "anna")
+                    }
                     return record
                 }
                 ids += try client.report(records).map { try $0.storedID }
@@ -88,6 +91,12 @@ struct ClickHouseTests {
                 "SELECT app, severity, code, message, metadata FROM issued.records FINAL WHERE event_id = '\(ids[3])'")
             #expect(
                 row == "desk\twarning\t1\tRound 0 “3” \\\\ \\n\t{\"number\":3,\"nested\":{\"a\":[1,null,\"b\"]}}\n")
+            let ofTrace = try server.query(
+                """
+                SELECT count(), uniq(user_id), max(span_id) FROM issued.records FINAL
+                WHERE trace_id = '4bf92f3577b34da6a3ce929d0e0e4736'
+                """)
+            #expect(ofTrace == "20\t1\t\n")
             #expect(try daemon.file.ledgerFaults == [])
         }
     }

@@ -23,6 +23,12 @@ struct SelfHostedTests {
                 var record = IssueRecord(message: "\(message) “\(number)”\n", app: Application(name: "shop"))
                 record.metadata = ["number": .integer(Int64(number)), "more": ["a": [true, nil, 1.5, "b"]]]
                 record.causes = [IssueCause(domain: "d", code: 7, message: "beneath")]
+                if number == 3 {
+                    record.domain = "shop.Error"
+                    record.context = IssueContext(
+                        traceID: "4bf92f3577b34da6a3ce929d0e0e4736", spanID: "00f067aa0ba902b7", requestID: "r-3",
+                        user: "anna")
+                }
                 return record
             }
         ).map { try $0.storedID }
@@ -48,6 +54,8 @@ struct SelfHostedTests {
             #expect(first["message"] == "Broken “3”\n")
             #expect(first["metadata"]?["number"] == 3)
             #expect(first["causes"]?.asArray?.first?["code"] == 7)
+            #expect(first["trace.id"] == "4bf92f3577b34da6a3ce929d0e0e4736")
+            #expect(first["http.request.id"] == "r-3")
             // Accepted, but the reply is an error. The ids prevent duplicates.
             try stores.plan(#"[{"status": 503, "takes": true}, {"status": 429, "headers": {"Retry-After": "1"}}]"#)
             ids += try report(20, "Again", client)
@@ -89,6 +97,10 @@ struct SelfHostedTests {
             #expect(third["body"] == "Broken “3”\n")
             #expect(third["severity"] == 17)
             #expect(third["metadata"] == 3)
+            #expect(third["trace"] == "4bf92f3577b34da6a3ce929d0e0e4736")
+            #expect(third["span"] == "00f067aa0ba902b7")
+            #expect(third["user"] == "anna")
+            #expect(third["exception"] == "shop.Error")
             #expect(try client.destination().ledger.delivered == 40)
 
             let bad = try client.report("POISON")

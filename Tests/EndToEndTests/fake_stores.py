@@ -17,6 +17,7 @@ ExportLogsServiceRequest for the parser of opentelemetry-proto; unknown fields
 are errors. Records with POISON are rejected and counted.
 """
 
+import base64
 import gzip
 import json
 import os
@@ -88,7 +89,18 @@ def bulk(body):
 
 def export(body):
     """Returns the number of rejected records. Raises an error for an invalid request."""
-    request = json_format.Parse(body, logs_service_pb2.ExportLogsServiceRequest())
+    parsed = json.loads(body)
+    # OTLP's JSON has ids in hexadecimal, unlike other bytes of Protobuf.
+    for resource in parsed["resourceLogs"]:
+        for scope in resource["scopeLogs"]:
+            for record in scope["logRecords"]:
+                for key, count in (("traceId", 16), ("spanId", 8)):
+                    if key in record:
+                        digits = bytes.fromhex(record[key])
+                        if len(digits) != count or not any(digits):
+                            raise ValueError(f"{key} is {record[key]}")
+                        record[key] = base64.b64encode(digits).decode()
+    request = json_format.ParseDict(parsed, logs_service_pb2.ExportLogsServiceRequest())
     rejected = 0
     for resource in request.resource_logs:
         names = {attribute.key: attribute.value.string_value for attribute in resource.resource.attributes}
@@ -105,6 +117,12 @@ def export(body):
                         "body": record.body.string_value,
                         "severity": record.severity_number,
                         "time": record.time_unix_nano,
+                        "trace": record.trace_id.hex(),
+                        "span": record.span_id.hex(),
+                        "user": attributes["user.id"].string_value if "user.id" in attributes else None,
+                        "exception": attributes["exception.type"].string_value
+                        if "exception.type" in attributes
+                        else None,
                         "metadata": attributes["issue.metadata.number"].int_value
                         if "issue.metadata.number" in attributes
                         else None,

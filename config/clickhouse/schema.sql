@@ -35,6 +35,13 @@ CREATE TABLE IF NOT EXISTS issued.records (
     function String,
     unit String,
     command String,
+    -- The ids that the application gave. To add them to an older table:
+    --     ALTER TABLE issued.records ADD COLUMN trace_id String, ADD COLUMN span_id String,
+    --         ADD COLUMN request_id String, ADD COLUMN user_id String
+    trace_id String,
+    span_id String,
+    request_id String,
+    user_id String,
     backtrace String,
     -- JSON: causes is an array of objects, metadata an object.
     causes String,

@@ -26,8 +26,24 @@ package enum RecordColumns {
         put("function", record.source?.function)
         put("unit", stored.sender.unit)
         put("command", stored.sender.command)
-        if !record.backtrace.isEmpty { put("backtrace", record.backtrace.map(\.text).joined(separator: "\n")) }
+        if !record.backtrace.isEmpty { put("backtrace", backtrace(of: record)) }
         return members
+    }
+
+    /// Returns the backtrace as text, one frame a line.
+    package static func backtrace(of record: IssueRecord) -> String {
+        record.backtrace.lazy.map(\.text).joined(separator: "\n")
+    }
+
+    /// Returns the ids of the trace, the request and the user.
+    ///
+    /// - Parameters:
+    ///   - record: The record.
+    ///   - name: Returns the name of an id's field.
+    package static func context(
+        of record: IssueRecord, named name: (IssueContext.Field) -> String
+    ) -> [JSONValue.Member] {
+        record.context.values.map { .init(name($0.field), .string($0.value)) }
     }
 
     /// Returns the causes of a record as an array of objects.

@@ -52,6 +52,7 @@ extension LogzFormat {
         }
         line.put("unit", ifPresent: stored.sender.unit)
         line.put("uid", Int64(stored.sender.uid))
+        for (field, id) in record.context.values { line.put(field.columnName, id) }
         line.put(&shared) { line in line.put("fingerprint", outbound.fingerprint) }
         // Cut fields are named at the end of the line. The next line would omit them if it copied these parts.
         if !shared.written.isEmpty, line.truncated.names.isEmpty { cached.parts = shared.written }
@@ -60,7 +61,7 @@ extension LogzFormat {
         line.put("suppressed_before", outbound.suppressedBefore)
         line.putCauses(record.causes)
         if !record.backtrace.isEmpty {
-            line.put("backtrace", record.backtrace.lazy.map(\.text).joined(separator: "\n"))
+            line.put("backtrace", RecordColumns.backtrace(of: record))
         }
         if !metadata.context.isEmpty {
             line.put("context_json", String(decoding: JSONValue.object(metadata.context).json, as: UTF8.self))
@@ -197,8 +198,8 @@ enum ReservedKeys {
 
     /// Other members of a line, whose names the metadata object cannot have.
     private static let others: Set<String> = [
-        "app", "backtrace", "causes", "context_json", "fingerprint", "host", "occurrences", "repairs", "severity",
-        "suppressed_before", "truncated_fields", "uid", "unit",
+        "app", "backtrace", "causes", "context_json", "fingerprint", "host", "occurrences", "repairs", "request_id",
+        "severity", "span_id", "suppressed_before", "trace_id", "truncated_fields", "uid", "unit", "user_id",
     ]
 
     /// Returns `true` if the metadata object may have this name.
