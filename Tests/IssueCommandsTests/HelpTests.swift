@@ -160,6 +160,9 @@ struct HelpTests {
                       --group ID            Only this group (repeatable)
                       --user UID            Only this user id (repeatable)
                   -u, --unit UNIT           Only this systemd unit (repeatable)
+                      --trace TRACE         Only this trace id (repeatable)
+                      --request REQUEST     Only this request id (repeatable)
+                      --end-user USER       Only this user of the application (repeatable)
                       --state STATE         Only this state: open, resolved or muted
                                             (repeatable)
                   -S, --since TIME          Not older than TIME
@@ -214,6 +217,9 @@ struct HelpTests {
                       --group ID            Only this group (repeatable)
                       --user UID            Only this user id (repeatable)
                   -u, --unit UNIT           Only this systemd unit (repeatable)
+                      --trace TRACE         Only this trace id (repeatable)
+                      --request REQUEST     Only this request id (repeatable)
+                      --end-user USER       Only this user of the application (repeatable)
                       --state STATE         Only this state: open, resolved or muted
                                             (repeatable)
                   -S, --since TIME          Not older than TIME
@@ -292,6 +298,9 @@ struct HelpTests {
                       --group ID            Only this group (repeatable)
                       --user UID            Only this user id (repeatable)
                   -u, --unit UNIT           Only this systemd unit (repeatable)
+                      --trace TRACE         Only this trace id (repeatable)
+                      --request REQUEST     Only this request id (repeatable)
+                      --end-user USER       Only this user of the application (repeatable)
                       --state STATE         Only this state: open, resolved or muted
                                             (repeatable)
                   -S, --since TIME          Not older than TIME

@@ -30,6 +30,9 @@ struct HistogramTests {
                       --group ID            Only this group (repeatable)
                       --user UID            Only this user id (repeatable)
                   -u, --unit UNIT           Only this systemd unit (repeatable)
+                      --trace TRACE         Only this trace id (repeatable)
+                      --request REQUEST     Only this request id (repeatable)
+                      --end-user USER       Only this user of the application (repeatable)
                       --state STATE         Only this state: open, resolved or muted
                                             (repeatable)
                   -S, --since TIME          Not older than TIME

@@ -94,7 +94,9 @@ struct ListTests {
                 "--domain", "d", "--code", "-7", "--file", "a.swift", "--text", "boom",
                 "--metadata", "a=b", "--metadata=c=", "--group", "g1", "--user",
                 "1000",
-                "--unit", "shop.service", "--state", "open", "--state", "muted", "--since", "2h", "--until", "today",
+                "--unit", "shop.service", "--trace", "4BF92F3577B34DA6A3CE929D0E0E4736", "--request", "r-7",
+                "--end-user", "anna", "--end-user=7", "--state", "open", "--state", "muted", "--since", "2h", "--until",
+                "today",
                 "--order", "worst", "--limit", "3",
             ], .reply(Fixtures.groups()))
         #expect(
@@ -103,7 +105,9 @@ struct ListTests {
                     + #""severity":"warning","domains":["d"],"codes":[-7],"files":["a.swift"],"text":"boom","#
                     + #""metadata":["a=b","c="],"groups":["g1"],"#
                     + #""users":[1000],"units":["shop.service"],"states":["open","muted"],"#
-                    + #""since":"2026-11-21T10:00:00.000Z","until":"2026-11-21T00:00:00.000Z"},"order":"worst","limit":3}"#
+                    + #""since":"2026-11-21T10:00:00.000Z","until":"2026-11-21T00:00:00.000Z","#
+                    + #""trace_ids":["4bf92f3577b34da6a3ce929d0e0e4736"],"request_ids":["r-7"],"#
+                    + #""end_users":["anna","7"]},"order":"worst","limit":3}"#
             ])
         #expect(outcome.output == "No issues match.\n")
     }

@@ -86,6 +86,35 @@ struct RecordsTests {
         #expect(issuectl(["show", "r42", "--json"], .reply(Fixtures.shown)).output == Fixtures.shown + "\n")
     }
 
+    @Test("The ids of the trace, the request and the user are shown, and make no trouble on the terminal")
+    func context() {
+        let record = Fixtures.diskRecord.replacing(
+            #""reportable":true"#,
+            with:
+                #""trace_id":"4bf92f3577b34da6a3ce929d0e0e4736","span_id":"00f067aa0ba902b7","request_id":"\u001b[2J","#
+                + #""user":"anna""#)
+        let reply = #"{"record":\#(record),"group":\#(Fixtures.diskGroup),"fates":[]}"#
+        let output = issuectl(["show", "r43"], width: 80, .reply(reply)).output
+        #expect(
+            output.contains(
+                #"""
+                  Trace     4bf92f3577b34da6a3ce929d0e0e4736
+                  Span      00f067aa0ba902b7
+                  Request   \x1b[2J
+                  User      anna
+                  Sender    pid 1, uid 0, gid 0
+
+                """#))
+    }
+
+    @Test("A trace id that is not hexadecimal is a usage error")
+    func traceForm() {
+        let outcome = issuectl(["records", "--trace", "4bf92f35"])
+        #expect(outcome.code == .usage)
+        #expect(outcome.errors.contains("invalid value '4bf92f35' for --trace; expected 32 hexadecimal digits"))
+        #expect(outcome.calls.isEmpty)
+    }
+
     @Test("A group whose records have been removed is still shown")
     func groupAlone() {
         let reply = "{\"group\":\(Fixtures.hostileGroup),\"fates\":[]}"

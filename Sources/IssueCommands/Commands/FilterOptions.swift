@@ -22,6 +22,10 @@ enum FilterOptions {
     static let user = OptionSpecification("user", value: "UID", "Only this user id (repeatable)")
     static let unit = OptionSpecification(
         "unit", short: "u", value: "UNIT", "Only this systemd unit (repeatable)")
+    static let trace = OptionSpecification("trace", value: "TRACE", "Only this trace id (repeatable)")
+    static let request = OptionSpecification("request", value: "REQUEST", "Only this request id (repeatable)")
+    static let endUser = OptionSpecification(
+        "end-user", value: "USER", "Only this user of the application (repeatable)")
     static let state = OptionSpecification(
         "state", value: "STATE", from: .words(GroupState.allCases.map(\.rawValue)),
         "Only this state: open, resolved or muted (repeatable)")
@@ -34,7 +38,8 @@ enum FilterOptions {
         "destination", value: "NAME", from: .destinations, "The destination that --fate refers to")
 
     static let all = [
-        app, version, environment, severity, domain, code, file, text, metadata, group, user, unit, state, since, until,
+        app, version, environment, severity, domain, code, file, text, metadata, group, user, unit, trace, request,
+        endUser, state, since, until,
     ]
     static let ofRecords = all + [fate, destination]
     static let timeNote = "TIME is \(TimeExpression.forms). Days begin at midnight UTC."
@@ -55,6 +60,11 @@ enum FilterOptions {
         filter.groups = arguments.all(group)
         filter.users = try arguments.values(of: user, expected: "a user id") { UInt32($0) }
         filter.units = arguments.all(unit)
+        filter.traceIDs = try arguments.values(of: trace, expected: "32 hexadecimal digits") {
+            IssueContext.Field.traceID.normalized($0)
+        }
+        filter.requestIDs = arguments.all(request)
+        filter.endUsers = arguments.all(endUser)
         filter.states = try arguments.values(
             of: state, expected: nil, words: GroupState.allCases.map(\.name), GroupState.init(name:))
         filter.outcomes = try arguments.values(of: fate, expected: nil, words: IssueFate.Outcome.allCases.map(\.name)) {

@@ -103,6 +103,7 @@ struct RecordDetails {
         let record = stored.record
         let count = record.count ?? 1
         let since = record.firstOccurredAt.map { " since \(PageTime.full($0, now: now))" } ?? ""
+        let context = record.context.values.map { (name: $0.field.label, value: Optional($0.value)) }
         return [
             ("Record", stored.id),
             ("Occurred", record.occurredAt.map { PageTime.full($0, now: now) }),
@@ -112,6 +113,7 @@ struct RecordDetails {
             ("Domain", record.domain),
             ("Code", record.code.map { String($0) }),
             ("Fingerprint", record.fingerprint),
+        ] + context + [
             ("Forwarded", record.reportable == false ? "never: marked as not reportable" : nil),
             ("Sender", sender(stored.sender)),
             ("Executable", stored.sender.executable),
