@@ -110,7 +110,8 @@ extension IssueReport {
             occurredAt: lastRepeat ?? timestamp, firstOccurredAt: lastRepeat == nil ? nil : timestamp,
             count: repeats > 0 ? Int64(repeats) + 1 : nil, source: site.wire, app: application.wire,
             backtrace: Array(frames), causes: causes, metadata: fitted,
-            reportable: isReportable ? nil : false, template: parts?.template, parts: parts?.parts ?? [])
+            reportable: isReportable ? nil : false, template: parts?.template, parts: parts?.parts ?? [],
+            context: context)
     }
 
     /// The approximate number of additional bytes that the report takes in a call.
@@ -118,7 +119,7 @@ extension IssueReport {
 
     /// The approximate size in memory in bytes, computed faster than by encoding.
     var estimatedBytes: Int {
-        320 + message.utf8.count + metadata.estimatedBytes + addresses.count * 8
+        320 + context.estimatedBytes + message.utf8.count + metadata.estimatedBytes + addresses.count * 8
             + breadcrumbs.reduce(0) { $0 + 64 + $1.message.utf8.count + $1.metadata.estimatedBytes }
             + causes.reduce(0) { $0 + 64 + $1.message.utf8.count + ($1.domain?.utf8.count ?? 0) }
     }
@@ -126,11 +127,12 @@ extension IssueReport {
 
 extension IssueSite {
     fileprivate var wire: SourceLocation {
-        let fileID = fileID.description
+        let fileID = file
         // A file that was compiled without a module has a file ID without a slash.
         let module = fileID.firstIndex(of: "/").map { String(fileID[..<$0]) }
         return SourceLocation(
-            fileID: fileID, line: Int64(line), column: Int64(column), function: function?.description, module: module)
+            fileID: fileID, line: Int64(line), column: column > 0 ? Int64(column) : nil, function: functionName,
+            module: module)
     }
 }
 

@@ -57,6 +57,11 @@ public struct IssueReport: Sendable {
         get { storage.content.site }
         set { content.site = newValue }
     }
+    /// The ids of the trace, the request and the user, from ``IssueReporters/context`` unless the report was given some.
+    public var context: IssueContext {
+        get { storage.content.context }
+        set { content.context = newValue }
+    }
     /// The errors that caused this one, outermost first.
     public var causes: [IssueCause] {
         get { storage.content.causes }
@@ -198,7 +203,8 @@ public struct IssueReport: Sendable {
             message: note?.text ?? Self.defaultMessage, level: level, metadata: scope.scope.metadata.merging(metadata),
             breadcrumbs: level >= .error ? scope.scope.trail.crumbs : [], site: site, timestamp: .now, note: note?.text,
             addresses: BacktraceChoice.addresses(for: level, above: mark),
-            values: note?.values ?? IssueText.Values(isKnown: false), describedLength: note?.text.utf8.count ?? 0)
+            values: note?.values ?? IssueText.Values(isKnown: false), describedLength: note?.text.utf8.count ?? 0,
+            context: ContextHook.context(in: scope))
         if let error { content.apply(error, ErrorReading(error)) }
         storage = Storage(content)
     }
@@ -210,7 +216,7 @@ public struct IssueReport: Sendable {
             && message == other.message && metadata == other.metadata && domain == other.domain
             && code == other.code && causes == other.causes && isReportable == other.isReportable
             && breadcrumbs == other.breadcrumbs && storage.content.values == other.storage.content.values
-            && site.fileID.description == other.site.fileID.description
+            && context == other.context && site.file == other.site.file
     }
 
     /// Replaces the error. The old error becomes the first cause of the new one.
@@ -259,6 +265,7 @@ extension IssueReport {
         /// The values in the first `describedLength` bytes of the message.
         var values = IssueText.Values(isKnown: false)
         var describedLength = 0
+        var context = IssueContext()
 
         mutating func apply(_ error: any Error, _ reading: ErrorReading) {
             message = note.map { "\($0): \(reading.message)" } ?? reading.message
@@ -282,16 +289,30 @@ extension IssueReport {
 
 /// A source location that reported an issue.
 public struct IssueSite: Sendable {
-    /// The module and the file, for example `Shop/Cart.swift`.
-    public var fileID: StaticString
-    /// The path of the file on the machine that compiled it.
+    /// The module and the file, for example `Shop/Cart.swift`. `unknown/unknown` for a location given at run time; see
+    /// ``file``.
+    public var fileID: StaticString { didSet { given = nil } }
+    /// The path of the file on the machine that compiled it. `unknown` for a location given at run time.
     public var filePath: StaticString
     /// The line, counted from 1.
     public var line: UInt
     /// The column, counted from 1.
     public var column: UInt
-    /// The function. Nil if the reporting call does not know it.
+    /// The function. Nil if the reporting call does not know it, or for a location given at run time; see
+    /// ``functionName``.
     public var function: StaticString?
+    private var given: Given?
+
+    /// The texts of a location given at run time.
+    private final class Given: Sendable {
+        let fileID: String
+        let function: String?
+
+        init(fileID: String, function: String?) {
+            self.fileID = fileID
+            self.function = function
+        }
+    }
 
     /// Creates a source location, by default that of the caller.
     ///
@@ -311,12 +332,33 @@ public struct IssueSite: Sendable {
         self.column = column
         self.function = function
     }
+
+    /// Creates a source location from texts that are known at run time only, such as those of a logger.
+    ///
+    /// A reporter that is not an ``IssueSink`` receives the location as `unknown/unknown`.
+    ///
+    /// - Parameters:
+    ///   - fileID: The module and the file, for example `Shop/Cart.swift`, or a path.
+    ///   - line: The line, counted from 1.
+    ///   - column: The column, counted from 1. 0 if unknown.
+    ///   - function: The function. Nil if unknown.
+    @_disfavoredOverload
+    public init(fileID: String, line: UInt, column: UInt = 0, function: String? = nil) {
+        self.init(fileID: "unknown/unknown", filePath: "unknown", line: line, column: column)
+        given = Given(fileID: fileID, function: function)
+    }
 }
 
 extension IssueSite {
+    /// The module and the file, for example `Shop/Cart.swift`, or the path that was given at run time.
+    public var file: String { given?.fileID ?? fileID.description }
+
+    /// The function. Nil if unknown.
+    public var functionName: String? { given?.function ?? function?.description }
+
     /// The line and the file name as one word, for example `42_Cart.swift`.
     public var name: String {
-        let path = fileID.description
+        let path = file
         return "\(line)_\(path.split(separator: "/").last.map(String.init) ?? path)"
     }
 }
@@ -324,7 +366,7 @@ extension IssueSite {
 extension IssueSite: CustomStringConvertible {
     /// The file and the line, for example `Shop/Cart.swift:42`.
     public var description: String {
-        "\(fileID):\(line)"
+        "\(file):\(line)"
     }
 }
 

@@ -44,6 +44,17 @@ enum Reporting {
         return .unhandled
     }
 
+    /// Passes a finished report to the responders and reporters of the current scope.
+    static func report(_ report: IssueReport) {
+        guard !ReportingScope.isSilent else { return }
+        let box = ReportingScope.here
+        guard !box.isReporting else { return StandardErrorLine.write(report) }
+        var report = report
+        if let site = box.scope.site { report.site = site }
+        propagate(report, box.scope.responders)
+    }
+
+    @discardableResult
     private static func propagate(_ report: IssueReport, _ responders: ResponderChain) -> ReportOutcome {
         var report = report
         var chain = responders

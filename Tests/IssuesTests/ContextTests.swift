@@ -1,0 +1,199 @@
+import IssueProtocol
+import IssueTestSupport
+import Issues
+import Synchronization
+import Testing
+
+/// The context of the current task, as a tracing library keeps it.
+private enum Request {
+    @TaskLocal static var context = IssueContext()
+}
+
+private struct Refused: Error {}
+
+// Serialized, since the closure is one of the process. Other suites run at the same time with an empty context.
+@Suite("The context of a report", .serialized)
+struct ContextTests {
+    private static let trace = "4bf92f3577b34da6a3ce929d0e0e4736"
+    private static let span = "00f067aa0ba902b7"
+
+    private final class Sink: IssueSink {
+        private let stored = Mutex<[IssueReport]>([])
+
+        var reports: [IssueReport] { stored.withLock { $0 } }
+
+        func receive(_ report: IssueReport) { stored.withLock { $0.append(report) } }
+    }
+
+    private func withHook<Value>(
+        _ hook: @escaping @Sendable () -> IssueContext = { Request.context }, _ body: () async throws -> Value
+    ) async rethrows -> Value {
+        IssueReporters.context = hook
+        defer { IssueReporters.context = nil }
+        return try await body()
+    }
+
+    @Test("The closure is called in the reporting task, once for each report, and fills the record")
+    func hook() async throws {
+        try await CollectorFixture.with { fixture in
+            await withHook {
+                await withIssueReporters([fixture.reporter]) { () async -> Void in
+                    await withTaskGroup { group in
+                        for number in 0..<10 {
+                            group.addTask {
+                                Request.$context.withValue(
+                                    IssueContext(traceID: Self.trace, spanID: Self.span, user: "user \(number)")
+                                ) {
+                                    if number % 2 == 0 { reportIssue("\(number)") } else { reportIssue(Refused()) }
+                                }
+                            }
+                        }
+                    }
+                    reportIssue("outside")
+                }
+            }
+            let isFlushed = try await fixture.delivery.flushed(within: .seconds(10))
+            #expect(isFlushed)
+            let contexts = fixture.collector?.stored.map(\.record.context) ?? []
+            #expect(contexts.count == 11)
+            #expect(Set(contexts.map(\.user)) == Set((0..<10).map { "user \($0)" } + [nil]))
+            #expect(contexts.count { $0.traceID == Self.trace && $0.spanID == Self.span } == 10)
+        }
+    }
+
+    @Test("Without a closure, a report has no ids; without reporters, the closure is not called")
+    func none() async {
+        let calls = Atomic(0)
+        #expect(IssueReport("m").context.isEmpty)
+        await withHook({
+            calls.add(1, ordering: .relaxed)
+            return Request.context
+        }) {
+            withIssueReporters([]) { Request.$context.withValue(IssueContext(user: "u")) { reportIssue("m") } }
+            Request.$context.withValue(IssueContext(user: "u")) {
+                #expect(IssueReport("m").context == IssueContext(user: "u"))
+            }
+        }
+        // Other suites may report at the same time.
+        #expect(calls.load(ordering: .relaxed) >= 1)
+        #expect(IssueReporters.context == nil)
+    }
+
+    @Test("A closure that reports issues itself is not called for them")
+    func recursion() async {
+        let sink = Sink()
+        await withHook({
+            if Request.context.user == "u" { reportIssue("While looking for the user (this line is expected)") }
+            return Request.context
+        }) {
+            withIssueReporters([sink]) {
+                Request.$context.withValue(IssueContext(user: "u")) { reportIssue("m") }
+            }
+        }
+        #expect(sink.reports.map(\.message) == ["m"])
+        #expect(sink.reports.map(\.context.user) == ["u"])
+    }
+
+    @Test("Ids of the report take precedence; a span of another trace is not combined with its trace")
+    func precedence() async {
+        await withHook {
+            Request.$context.withValue(
+                IssueContext(traceID: Self.trace, spanID: Self.span, requestID: "r", user: "u")
+            ) {
+                let site = IssueSite()
+                #expect(IssueReport("m", site: site).context == Request.context)
+                let other = String(Self.trace.reversed())
+                #expect(
+                    IssueReport("m", context: IssueContext(traceID: other, user: "v"), site: site).context
+                        == IssueContext(traceID: other, requestID: "r", user: "v"))
+                #expect(IssueReport(Refused(), context: IssueContext(user: "v"), site: site).context.requestID == "r")
+                var report = IssueReport("m")
+                report.context = IssueContext(requestID: "mine")
+                #expect(report.context == IssueContext(requestID: "mine"))
+            }
+        }
+    }
+
+    @Test("Reports with different ids are not combined into one")
+    func coalescing() async throws {
+        try await CollectorFixture.with(faults: nil) { fixture in
+            func send(_ user: String) {
+                fixture.reporter.receive(
+                    IssueReport("m", context: IssueContext(user: user), site: IssueSite(fileID: "M/a.swift", line: 1)))
+            }
+            for user in ["a", "a", "b", "b", "a"] { send(user) }
+            let collector = try FakeCollector(path: fixture.path, faults: [])
+            #expect(try await fixture.delivery.flushed(within: .seconds(20)))
+            let records = collector.stored.map(\.record)
+            try await onThread { collector.stop() }
+            let counts = Dictionary(grouping: records, by: \.context.user).mapValues {
+                $0.reduce(0) { $0 + ($1.count ?? 1) }
+            }
+            #expect(counts == ["a": 3, "b": 2])
+        }
+    }
+
+    // MARK: Source locations
+
+    @Test("A source location can be given at run time, and is sent like one of the compiler")
+    func site() async throws {
+        let file = ["Shop", "Till.swift"].joined(separator: "/")
+        let site = IssueSite(fileID: file, line: 12, function: "open()".lowercased())
+        #expect("\(site)" == "Shop/Till.swift:12")
+        #expect(site.name == "12_Till.swift")
+        #expect(site.file == "Shop/Till.swift" && site.functionName == "open()")
+        #expect(IssueSite(fileID: "M/a.swift", line: 3, column: 4, function: "f()").file == "M/a.swift")
+        try await CollectorFixture.with { fixture in
+            withIssueReporters([fixture.reporter]) {
+                reportIssue(IssueReport("The till is stuck", site: site))
+                reportIssue(IssueReport(Refused(), "Opening", level: .critical, site: site))
+                reportIssue(
+                    IssueReport("no module", site: IssueSite(fileID: "main.swift".lowercased(), line: 1, column: 2)))
+            }
+            #expect(try await fixture.delivery.flushed(within: .seconds(10)))
+            let records = fixture.collector?.stored.map(\.record) ?? []
+            try #require(records.count == 3)
+            #expect(
+                records[0].source
+                    == SourceLocation(fileID: "Shop/Till.swift", line: 12, function: "open()", module: "Shop"))
+            #expect(records[1].source == records[0].source)
+            #expect(records[1].message == "Opening: Refused()")
+            #expect(records[1].severity == .critical)
+            #expect(records[2].source == SourceLocation(fileID: "main.swift", line: 1, column: 2))
+        }
+    }
+
+    @Test("Changing the file of a location replaces the one given at run time")
+    func changedSite() {
+        var site = IssueSite(fileID: "a/b.swift".lowercased(), line: 1, function: "f()".lowercased())
+        #expect("\(site.fileID)" == "unknown/unknown" && "\(site.filePath)" == "unknown")
+        site.fileID = "M/c.swift"
+        #expect(site.file == "M/c.swift" && site.functionName == nil)
+    }
+
+    @Test("A finished report goes through responders, known issues and reporters like any other")
+    func finished() {
+        let sink = Sink()
+        let old = OldReporter()
+        let report = IssueReport("m", site: IssueSite(fileID: "Shop/Till.swift".lowercased(), line: 12))
+        withIssueReporters([sink, old]) {
+            reportIssue(report)
+            withErrorResponders(ErrorResponder { _ in .handled }) { reportIssue(report) }
+        }
+        withIssueReporters([]) { reportIssue(report) }
+        #expect(sink.reports.map(\.site.file) == ["shop/till.swift"])
+        #expect(old.issues.map(\.line) == [12])
+    }
+
+    @Test(
+        "A test fails at a location that was given at run time, whatever its form",
+        arguments: ["Shop/Till.swift", "main.swift", ""])
+    func failing(file: String) {
+        withKnownIssue {
+            reportIssue(IssueReport("m", site: IssueSite(fileID: file, line: 0)))
+        } matching: { issue in
+            issue.sourceLocation?.fileID == (file.contains("/") ? file : "unknown/\(file)")
+                && issue.sourceLocation?.line == 1
+        }
+    }
+}
