@@ -16,6 +16,8 @@ enum ParametersHarness {
         case UInt8(ascii: "u"): check(FlushParameters.self, json)
         case UInt8(ascii: "t"): check(SetStateParameters.self, json)
         case UInt8(ascii: "h"): check(HistogramParameters.self, json)
+        case UInt8(ascii: "d"): check(DeployParameters.self, json)
+        case UInt8(ascii: "y"): check(DeploymentsReply.self, json)
         case UInt8(ascii: "i"): check(InterfaceDescriptionParameters.self, json)
         case UInt8(ascii: "p"): check(ReportParameters.self, json)
         case UInt8(ascii: "L"): check(ListReply.self, json)

@@ -47,6 +47,16 @@ package struct BrowserSession<Failure: Error> {
         try call(.setState, parameters.json)
     }
 
+    /// Declares a deployment.
+    package func deploy(_ parameters: DeployParameters) throws(Failure) -> BrowserReply<DeployReply> {
+        try call(.deploy, parameters.json)
+    }
+
+    /// Returns a page of deployments.
+    package func deployments(_ parameters: DeploymentsParameters) throws(Failure) -> BrowserReply<DeploymentsReply> {
+        try call(.deployments, parameters.json)
+    }
+
     /// Returns a page of dead letters.
     package func deadLetters(_ parameters: DeadLettersParameters) throws(Failure) -> BrowserReply<DeadLettersReply> {
         try call(.deadLetters, parameters.json)

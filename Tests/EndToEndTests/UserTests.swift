@@ -61,6 +61,40 @@ struct UserTests {
         }
     }
 
+    @Test("Users declare deployments of their own applications, operators those of any, and reused ids none")
+    func deployments() async throws {
+        try await DaemonFixture.with { daemon in
+            let first = try OtherUser.client(Self.first, of: daemon)
+            let second = try OtherUser.client(Self.second, of: daemon)
+            let root = try RawClient(path: daemon.socket)
+            func deployed(_ client: RawClient) throws -> [String] {
+                try client.call(.deployments, DeploymentsParameters(), returning: DeploymentsReply.self).deployments
+                    .map { "\($0.user.map { "\($0)" } ?? "all") \($0.version)" }
+            }
+            func declare(_ client: RawClient, _ version: String, of user: UInt32? = nil) throws -> IssueDeployment {
+                try client.call(
+                    .deploy, DeployParameters(app: "shop", version: version, note: "n", user: user),
+                    returning: DeployReply.self
+                ).deployment
+            }
+            #expect(try declare(first, "1").author == Self.first)
+            #expect(try declare(root, "2", of: Self.second).author == 0)
+            #expect(try declare(root, "3").user == nil)
+            let foreign = DeployParameters(app: "shop", version: "9", user: Self.first)
+            #expect(try second.refusal(of: .deploy, foreign) == .denied)
+            let nobody = try OtherUser.client(Self.nobody, of: daemon)
+            #expect(try nobody.refusal(of: .deploy, DeployParameters(app: "shop", version: "9")) == .denied)
+            let future = DeployParameters(app: "shop", version: "9", at: IssueTimestamp(millisecondsSince1970: .max))
+            #expect(try root.refusal(of: .deploy, future) == .invalidParameter("at"))
+            #expect(try deployed(first) == ["\(Self.first) 1"])
+            #expect(try deployed(second) == ["\(Self.second) 2"])
+            #expect(try deployed(root) == ["all 3", "\(Self.second) 2", "\(Self.first) 1"])
+            // A report makes the deployments of all users' applications visible to its sender.
+            _ = try second.report([IssueRecord(message: "m", app: Application(name: "shop", version: "3"))])
+            #expect(try deployed(second) == ["all 3", "\(Self.second) 2"])
+        }
+    }
+
     @Test("A reader sees other users' issues but can set the state only of their own")
     func readers() async throws {
         // In Debian's group of that name, which has the same id as the user.

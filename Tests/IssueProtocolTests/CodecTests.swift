@@ -57,6 +57,13 @@ struct CodecTests {
             HistogramReply(start: Samples.group.lastSeen, series: [HistogramSeries(key: "shop", counts: [0, 1])]))
         try check(SetStateParameters(group: "g1", state: .open))
         try check(SetStateReply(group: Samples.group))
+        try check(
+            DeployParameters(
+                app: "shop", version: "1", at: Samples.group.lastSeen, commit: "c", note: "n", user: 1000))
+        try check(DeployParameters(app: "shop", version: "1"))
+        try check(DeployReply(deployment: Samples.deployment, isKnown: true))
+        try check(DeploymentsParameters(app: "shop", limit: 1, after: "c"))
+        try check(DeploymentsReply(deployments: [Samples.deployment, .initial], next: "c"))
         try check(FlushParameters(destination: "logz", timeout: .milliseconds(1500)))
         try check(FlushParameters())
         try check(FlushReply(destinations: [Samples.destination]))

@@ -44,6 +44,7 @@ struct InterfaceConformanceTests {
         try check("Suppression", Samples.suppression)
         try check("StoreStatus", Samples.store)
         try check("Series", HistogramSeries(key: "shop", counts: [1]))
+        try check("Deployment", Samples.deployment)
     }
 
     @Test("The members of every type have the order of the file, and only members that it declares are required")
@@ -62,6 +63,7 @@ struct InterfaceConformanceTests {
         check("Suppression", Suppression.self)
         check("StoreStatus", StoreStatus.self)
         check("Series", HistogramSeries.self)
+        check("Deployment", IssueDeployment.self)
         check("DeadLetter", DeadLetter.self)
         check(.report, ReportParameters.self, ReportReply.self)
         check(.list, ListParameters.self, ListReply.self)
@@ -69,6 +71,8 @@ struct InterfaceConformanceTests {
         check(.show, ShowParameters.self, IssueDetails.self)
         check(.histogram, HistogramParameters.self, HistogramReply.self)
         check(.setState, SetStateParameters.self, SetStateReply.self)
+        check(.deploy, DeployParameters.self, DeployReply.self)
+        check(.deployments, DeploymentsParameters.self, DeploymentsReply.self)
         check(.flush, FlushParameters.self, FlushReply.self)
         check(.deadLetters, DeadLettersParameters.self, DeadLettersReply.self)
         check(.requeue, RequeueParameters.self, RequeueReply.self)

@@ -28,6 +28,7 @@ struct ErasingTests {
         let isWhole =
             filter.since == nil && filter.until == nil && filter.outcomes == nil && RecordMatcher(filter) == nil
         try writer.finishErasing(erasure.series.sorted(), isWhole: isWhole)
+        try writer.eraseDeployments(reader.unreportedDeployments(), filter)
         return erasure
     }
 

@@ -53,7 +53,8 @@ final class FakeSession: Sendable {
             collector.state.withLock { $0.flushes += 1 }
             collector.state.broadcast()
             return true
-        case .records?, .list?, .status?, .histogram?, .setState?, .deadLetters?, .requeue?, .mergeGroups?,
+        case .records?, .list?, .status?, .histogram?, .setState?, .deploy?, .deployments?, .deadLetters?,
+            .requeue?, .mergeGroups?,
             .splitGroup?, .purge?, .backup?, .repair?, nil:
             return send(CollectorError.methodNotImplemented(call.method).reply.message)
         }

@@ -57,6 +57,7 @@ enum OperandRule: Equatable, Sendable {
     case none
     case optional(String)
     case one(String)
+    case two(String, String)
     case any(String)
 
     /// The form in the usage line.
@@ -65,6 +66,7 @@ enum OperandRule: Equatable, Sendable {
         case .none: ""
         case .optional(let name): " [\(name)]"
         case .one(let name): " \(name)"
+        case .two(let first, let second): " \(first) \(second)"
         case .any(let name): " [\(name)...]"
         }
     }
@@ -75,10 +77,14 @@ enum OperandRule: Equatable, Sendable {
         switch self {
         case .none: limit = 0
         case .optional, .one: limit = 1
+        case .two: limit = 2
         case .any: limit = .max
         }
         if operands.count > limit { throw UsageError("unexpected argument '\(operands[limit])'") }
         if case .one(let name) = self, operands.isEmpty { throw UsageError("missing argument \(name)") }
+        if case .two(let first, let second) = self, operands.count < 2 {
+            throw UsageError("missing argument \(operands.isEmpty ? first : second)")
+        }
     }
 }
 

@@ -146,7 +146,7 @@ struct Release: Comparable {
 }
 
 /// The version of an application. Versions have an order if their form allows it.
-package struct ApplicationVersion: Equatable, Sendable {
+package struct ApplicationVersion: Hashable, Sendable {
     package var name: String?
     package var build: Int64?
 

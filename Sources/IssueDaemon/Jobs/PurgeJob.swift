@@ -72,6 +72,9 @@ struct PurgeJob {
         }
         // Processes, senders and accounts that are no longer referenced are erased with the records.
         try Collection(isErasing: true).run(run)
+        let unreported = try run.reading { try run.reader().unreportedDeployments() }
+        let filter = filter
+        try writer.perform { try $0.eraseDeployments(unreported, filter) }
     }
 
     /// How long readers of the store may block the pass over the file.

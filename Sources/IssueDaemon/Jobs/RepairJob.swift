@@ -50,6 +50,12 @@ struct RepairJob {
             try run.writer.perform { try $0.importSalvaged(notes) }
             try run.checkCancellation()
         }
+        var lastDeployment: Int64 = 0
+        while let (deployments, next) = store.deployments(above: lastDeployment) {
+            lastDeployment = next
+            try run.writer.perform { try $0.importSalvaged(deployments) }
+            try run.checkCancellation()
+        }
         let (records, unreadable) = (
             "\(reply.recovered - before.recovered)", "\(reply.unreadable - before.unreadable)"
         )

@@ -41,7 +41,7 @@ package struct LogEvent: Hashable, Sendable {
         socketTooManyConnections, socketConnectionsClosed, socketMemoryLimit, socketAcceptFailed, socketAccepting,
         socketRecreated, socketRecreateFailed, socketUnitRestartNeeded, socketListenFailed, socketFailed,
         queryThreadsFailed, queryTimeout, queryFailed, queryStatusFailed,
-        auditStateChanged, auditStatesOmitted, auditRequestStarted, auditRequestFinished,
+        auditStateChanged, auditStatesOmitted, auditDeployed, auditRequestStarted, auditRequestFinished,
         jobFailed, jobNoSpace, jobBackupFinished, jobBackupLeftOver, jobPurged, jobRequeued,
         repairFinished, repairSchemaReplaced, repairNoRecords, repairUnreadable, repairNotAFile,
     ]
@@ -363,8 +363,12 @@ package struct LogEvent: Hashable, Sendable {
             + "minute each and 60 a minute in total are logged.")
     package static let auditStatesOmitted = LogEvent(
         "audit.states-omitted", "Users changed more issue states than are logged",
-        "`left_out=` state changes of ordinary users were not logged.",
+        "`left_out=` state changes and deployments of ordinary users were not logged.",
         "Find out who changes so many states.")
+    package static let auditDeployed = LogEvent(
+        "audit.deployed", "Deployment declared",
+        "`uid=` declared that `version=` of `app=` was deployed. `user=` is whose application it is, or `all`. Limited "
+            + "like `audit.state-changed`.")
     package static let auditRequestStarted = LogEvent(
         "audit.request-started", "Operator request started",
         "An operator requested `request=`: purge, backup, repair, requeue or flush. `parameters=` has no search text.")

@@ -40,7 +40,8 @@ final class QueryService: Sendable {
         }
         switch job.work {
         case .status, .metrics, .destinations: status.submit(job)
-        case .list, .records, .newest, .news, .show, .histogram, .fates, .deadLetters, .setState:
+        case .list, .records, .newest, .news, .show, .histogram, .fates, .deadLetters, .setState,
+            .deploy, .deployments:
             inbox.withLock { $0.enqueue(job) }
             inbox.broadcast()
         }
@@ -158,6 +159,13 @@ final class QueryService: Sendable {
             return .reply(Self.reply(try reader.deadLetters(parameters, limit: limit, viewer: job.viewer)))
         case .setState(let parameters, let isOperator):
             return .reply(Self.reply(try set(parameters, job, isOperator: isOperator, reader, thread)))
+        case .deploy(let parameters, let isOperator):
+            return .reply(Self.reply(try deploy(parameters, job, isOperator: isOperator, thread)))
+        case .deployments(let parameters):
+            let limit = try Self.limit(parameters.limit, atMost: Self.maxRecords)
+            let page = try reader.deployments(
+                app: parameters.app, limit: limit, after: parameters.after, viewer: job.viewer)
+            return .reply(Self.reply(DeploymentsReply(deployments: page.deployments, next: page.next)))
         case .status, .metrics, .destinations: preconditionFailure("Status is asked of its own service")
         }
     }
@@ -238,17 +246,47 @@ final class QueryService: Sendable {
 
     /// Logs a state change. Changes by ordinary users are rate-limited, so that none of them can fill the log.
     private func noteChange(_ parameters: SetStateParameters, by requester: Sender, isOperator: Bool) {
-        if !isOperator {
-            let (isLogged, leftOut) = changes.withLock { $0.changed(by: requester.uid, at: Clock.monotonic) }
-            if leftOut > 0 { log.notice(.auditStatesOmitted, ["left_out": "\(leftOut)"]) }
-            guard isLogged else { return }
-        }
+        guard isOperator || mayLog(changeBy: requester.uid) else { return }
         log.notice(
             .auditStateChanged,
             [
                 "request": "set_state", "uid": "\(requester.uid)", "pid": "\(requester.pid)",
                 "command": requester.command ?? "", "group": parameters.group, "state": parameters.state.name,
             ])
+    }
+
+    /// Lets the writer store a deployment.
+    private func deploy(
+        _ parameters: DeployParameters, _ job: QueryJob, isOperator: Bool, _ thread: Int
+    ) throws -> DeployReply {
+        let (now, author) = (Clock.wall, job.process.sender.uid)
+        if let name = parameters.invalidParameter(at: now) { throw QueryFailure.invalidParameter(name) }
+        let scope = parameters.scope(
+            requestedBy: author, isOperator: isOperator, isReused: job.viewer == .nothing)
+        guard let scope else { throw CollectorError.denied }
+        guard watch.protect(thread) else { throw StoreFailure.tooSlow }
+        let result = try writer.perform { try $0.declare(parameters, of: scope, by: author, at: now) }
+        if !result.isKnown { noteDeployment(result.deployment, by: job.process.sender, isOperator: isOperator) }
+        return DeployReply(deployment: result.deployment, isKnown: result.isKnown ? true : nil)
+    }
+
+    /// Logs a deployment. Those of ordinary users are rate-limited together with their state changes.
+    private func noteDeployment(_ deployment: IssueDeployment, by requester: Sender, isOperator: Bool) {
+        guard isOperator || mayLog(changeBy: requester.uid) else { return }
+        log.notice(
+            .auditDeployed,
+            [
+                "uid": "\(requester.uid)", "pid": "\(requester.pid)", "command": requester.command ?? "",
+                "app": deployment.app, "version": deployment.version,
+                "user": deployment.user.map { "\($0)" } ?? "all",
+            ])
+    }
+
+    /// Returns `true` if a change by an ordinary user may be logged.
+    private func mayLog(changeBy uid: UInt32) -> Bool {
+        let (isLogged, leftOut) = changes.withLock { $0.changed(by: uid, at: Clock.monotonic) }
+        if leftOut > 0 { log.notice(.auditStatesOmitted, ["left_out": "\(leftOut)"]) }
+        return isLogged
     }
 
     private static func limit(_ limit: Int?, atMost maximum: Int) throws -> Int {
@@ -422,6 +460,9 @@ struct QueryJob: Sendable {
         case metrics
         /// Sets the state of a group.
         case setState(SetStateParameters, isOperator: Bool)
+        /// Stores a deployment.
+        case deploy(DeployParameters, isOperator: Bool)
+        case deployments(DeploymentsParameters)
         /// Returns the state of the destinations after a flush.
         case destinations(String?)
     }

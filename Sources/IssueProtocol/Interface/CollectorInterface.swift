@@ -134,6 +134,13 @@ package enum CollectorInterface {
 
         type Series (key: string, counts: []int)
 
+        # A version of an application that was put into use. uid: whose application it is; absent for the applications of
+        # all users with this name. observed: no one declared it, and at is when its first report was received. by: the
+        # user who declared it.
+        type Deployment (
+          app: string, uid: ?int, version: string, at: string, observed: bool, commit: ?string, note: ?string, by: ?int
+        )
+
         # record: the record's id, or "summary-" and a number for a summary. reason: refused, too_large or
         # retries_expired.
         type DeadLetter (
@@ -164,6 +171,14 @@ package enum CollectorInterface {
         # from a version of the application that is newer than all seen so far. Without it, the next record of a
         # resolved group reopens the group.
         method SetState(group: string, state: State, until: ?string, until_newer_version: ?bool) -> (group: Group)
+
+        # Declares that a version of an application was deployed, now or at a time in the past. user: whose application it
+        # is; by default the caller's or, if the caller is an operator, those of all users with this name. known: the
+        # version was in use already, and nothing was stored.
+        method Deploy(app: string, version: string, at: ?string, commit: ?string, note: ?string, user: ?int) -> (deployment: Deployment, known: ?bool)
+
+        # Lists deployments, latest first.
+        method Deployments(app: ?string, limit: ?int, after: ?string) -> (deployments: []Deployment, next: ?string)
 
         # received counts the records received since the store exists. Since the daemon started, rejected and duplicates
         # count records, and refused counts reports that were refused for lack of space or time, or because they could

@@ -63,7 +63,8 @@ extension StoreWriter {
         }
     }
 
-    /// Removes senders and accounts that nothing refers to, and rows of the clock and of mutes that apply to no record.
+    /// Removes senders and accounts that nothing refers to, observed deployments without an account, and rows of the
+    /// clock and of mutes that apply to no record.
     ///
     /// - Returns: `true` if there may be more.
     package func collectOwners() throws(StoreFailure) -> Bool {
@@ -93,12 +94,20 @@ extension StoreWriter {
                 DELETE FROM mutes WHERE ("group", first_id) IN (
                     SELECT "group", first_id FROM mutes WHERE last_id < (SELECT min(id) FROM records) LIMIT 4)
                 """,
+                """
+                DELETE FROM deployments WHERE id IN (
+                    SELECT id FROM deployments WHERE observed = 1
+                        AND NOT EXISTS (
+                            SELECT 1 FROM accounts WHERE accounts.uid = deployments.uid AND accounts.app = deployments.app)
+                    LIMIT 4)
+                """,
             ] {
                 try connection.withStatement(sql) { statement throws(SQLiteError) in try statement.run() }
                 count = max(count, connection.changes == 4 ? 1 : 0)
             }
             memory.caches.senders.removeAll()
             memory.caches.accounts.removeAll()
+            memory.caches.deployments.removeAll()
             return count > 0
         }
     }

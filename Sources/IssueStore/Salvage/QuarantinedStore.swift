@@ -1,5 +1,5 @@
 package import IssueCore
-import IssueProtocol
+package import IssueProtocol
 import SQLiteKit
 
 /// A quarantined database, read as far as possible. It is not changed.
@@ -160,11 +160,42 @@ package final class QuarantinedStore {
         return (notes, last)
     }
 
+    /// Reads the deployments of applications, from rows above `row`.
+    ///
+    /// - Returns: Some deployments in the order of their rows, and the last row; nil if there are none or they cannot
+    ///   be read.
+    package func deployments(above row: Int64 = 0) -> (deployments: [IssueDeployment], last: Int64)? {
+        reader.connection.setDeadline(.after(Self.stepTimeout))
+        defer { reader.connection.setDeadline(nil) }
+        var last = row
+        let deployments = try? reader.connection.withStatement(
+            """
+            SELECT app, uid, version, at, observed, revision, note, author, id FROM deployments
+            WHERE id > ?1 AND length(CAST(app AS BLOB)) BETWEEN 1 AND ?2
+                AND length(CAST(version AS BLOB)) BETWEEN 1 AND ?3
+                AND length(CAST(coalesce(revision, '') AS BLOB)) <= ?3
+                AND length(CAST(coalesce(note, '') AS BLOB)) <= ?4
+            ORDER BY id LIMIT 256
+            """
+        ) { (statement) throws(SQLiteError) in
+            statement.bind(row, at: 1)
+            statement.bind(DeploymentLimits.maxAppBytes, at: 2)
+            statement.bind(DeploymentLimits.maxVersionBytes, at: 3)
+            statement.bind(DeploymentLimits.maxNoteBytes, at: 4)
+            return try statement.all { row in
+                last = max(last, row.int64(8))
+                return DeploymentTable.deployment(row)
+            }
+        }
+        guard let deployments, !deployments.isEmpty, last > row else { return nil }
+        return (deployments, last)
+    }
+
     /// The tables that are read.
     private static let tables = """
         'blocks', 'records', 'ranges', 'groups', 'ledger', 'stores', 'series', 'processes', 'senders', 'accounts',
         'destinations', 'batches', 'singles', 'summaries', 'summary_windows', 'dead_letters', 'mutes', 'limits', 'clock',
-        'express'
+        'express', 'deployments'
         """
 
     /// Returns a name from `tables` that is not a table, or nil if all are. A view can produce endless rows from a file

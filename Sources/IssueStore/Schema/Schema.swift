@@ -13,7 +13,12 @@ package enum Schema {
     /// imported.
     package static let migrator = Migrator(
         applicationID: applicationID, obsoleteVersion: 8,
-        migrations: [Migration(log, forwarding, retention, views)])
+        migrations: migrations)
+
+    static let migrations = [
+        Migration(log, forwarding, retention, views),
+        Migration(deployments),
+    ]
 
     /// Rejects a file of another program or a newer version before anything in it is changed.
     static func recognize(_ connection: DatabaseConnection) throws(StoreFailure) {
@@ -408,6 +413,42 @@ extension Schema {
         CREATE TABLE copies (
             at INTEGER PRIMARY KEY
         ) STRICT;
+        """
+}
+
+extension Schema {
+    /// The deployments of applications, including those of the versions that have reported before.
+    static let deployments: StaticString = """
+        -- Versions of applications that were put into use. A row without uid belongs to the applications of all users
+        -- with this name. Observed rows were made by the first report of a version, and have its time of receipt.
+        CREATE TABLE deployments (
+            id INTEGER PRIMARY KEY,
+            app TEXT NOT NULL,
+            uid INTEGER,
+            version TEXT NOT NULL,
+            at INTEGER NOT NULL,
+            observed INTEGER NOT NULL,
+            revision TEXT,
+            note TEXT,
+            author INTEGER
+        ) STRICT;
+        CREATE INDEX deployments_by_app ON deployments (app, at);
+
+        INSERT INTO deployments (app, uid, version, at, observed)
+        WITH known (app, uid, version, at) AS (
+            SELECT accounts.app, accounts.uid,
+                   CASE WHEN build IS NULL THEN version
+                        WHEN coalesce(version, '') = '' THEN '(' || build || ')'
+                        ELSE version || ' (' || build || ')' END,
+                   min(series.first_at)
+            FROM series JOIN accounts ON accounts.id = series.account
+            WHERE series.key <> x''
+            GROUP BY series.account, version, build
+        )
+        SELECT app, uid, version, at, 1 FROM (
+            SELECT *, row_number() OVER (PARTITION BY app, uid ORDER BY at DESC) AS place FROM known
+            WHERE length(CAST(version AS BLOB)) BETWEEN 1 AND 128 AND length(CAST(app AS BLOB)) <= 256
+        ) WHERE place <= 128 ORDER BY at;
         """
 }
 

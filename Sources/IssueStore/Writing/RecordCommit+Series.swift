@@ -67,6 +67,7 @@ extension RecordCommit {
         switch verdict {
         case .allow:
             let location = try insert(description, key, account, group, fingerprint, process)
+            try observe(description.app, of: account, &memory)
             memory.caches.series.insert(
                 record.series,
                 SeriesTable.Entry(

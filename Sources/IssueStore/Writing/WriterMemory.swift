@@ -57,6 +57,7 @@ struct WriterMemory {
         var users = BoundedCache<SeriesID, Int64>(capacity: 65_536)
         var producers = ProducerTable()
         var triage = TriageCache()
+        var deployments = BoundedCache<AccountID, DeploymentHistory>(capacity: 256)
     }
 
     /// The state of the memory before a transaction.

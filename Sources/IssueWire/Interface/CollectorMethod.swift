@@ -6,6 +6,8 @@ package enum CollectorMethod: String, CaseIterable, Sendable {
     case show = "Show"
     case histogram = "Histogram"
     case setState = "SetState"
+    case deploy = "Deploy"
+    case deployments = "Deployments"
     case status = "Status"
     case flush = "Flush"
     case deadLetters = "DeadLetters"

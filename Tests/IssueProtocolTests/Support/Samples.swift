@@ -30,6 +30,10 @@ enum Samples {
         occurrences: 0, firstSeen: IssueTimestamp(millisecondsSince1970: 0),
         lastSeen: IssueTimestamp(millisecondsSince1970: 0))
 
+    static let deployment = IssueDeployment(
+        app: "shop", user: 1000, version: "1.0 (7)", deployedAt: moment, isObserved: true, commit: "c", note: "n",
+        author: 7)
+
     static let fate = IssueFate(
         destination: "logz", outcome: .deadLettered, attempts: 3, timestamp: moment, answer: "400", maybeDuplicate: true
     )

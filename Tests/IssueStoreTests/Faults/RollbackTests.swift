@@ -11,6 +11,7 @@ struct RollbackTests {
     enum Kind: CaseIterable {
         case commit, numberedCommit, imported, closeRange, forget, thin, erase, finishErasing, eraseOwners
         case collectSeries, collectProcesses, collectOwners, collectMarks, setState, endMutes, importStates
+        case declare, importDeployments
         case storeBatch, settle, requeue, configure
     }
 
@@ -199,6 +200,14 @@ private final class RollbackFixture {
                 uid: UInt32(found[0] ?? "") ?? 0, app: found[1] ?? "", fingerprint: found[2] ?? "",
                 standing: TriageState(.muted, mutedUntil: store.wall))
             return { () throws(StoreFailure) in try writer.importSalvaged([note]) }
+        case .declare:
+            let parameters = DeployParameters(app: "shop", version: "9")
+            return { () throws(StoreFailure) in
+                _ = try writer.declare(parameters, of: .everyone, by: 0, at: wall)
+            }
+        case .importDeployments:
+            let deployment = IssueDeployment(app: "shop", user: 1000, version: "9", deployedAt: wall)
+            return { () throws(StoreFailure) in try writer.importSalvaged([deployment]) }
         case .storeBatch:
             try writer.settle(settlement(dead: []), destination: destination)
             let new = try nextBatch()

@@ -1,0 +1,105 @@
+import IssueBrowsing
+import IssueProtocol
+import Issues
+import UnixIO
+
+/// `issuectl deploy`: declares that a version of an application was deployed.
+struct DeployCommand: Command {
+    static let at = OptionSpecification("at", value: "TIME", "The time of the deployment (default: now)")
+    static let commit = OptionSpecification("commit", value: "SHA", "The revision of the source code")
+    static let note = OptionSpecification("note", value: "TEXT", "A note, such as the address of a change log")
+    static let user = OptionSpecification(
+        "user", value: "UID", "Only the application of this user (default for operators: of all users)")
+
+    static let specification = CommandSpecification(
+        name: "deploy", summary: "Declare that a version of an application was deployed",
+        operands: .two("APP", "VERSION"), operandSources: [.applications],
+        sections: [("Deployment", [at, commit, note, user])],
+        notes: [
+            "The order of deployments is the order of versions for resolve, mute and list. VERSION is the text with which "
+                + "the application reports, with a build in parentheses if it has one. A version that is in use already "
+                + "is not stored again, so the command can run at every start of a service.",
+            "TIME is \(TimeExpression.forms), and not in the future.",
+        ],
+        examples: [
+            "issuectl deploy shop 2.4.0 --commit 3f1c9d2", "issuectl deploy shop 2.4.0 --at 2h",
+            "ExecStartPost=-/usr/bin/issuectl deploy shop 2.4.0    # in the service's unit",
+        ])
+
+    private let parameters: DeployParameters
+
+    init(_ arguments: ParsedArguments, at now: IssueTimestamp) throws(UsageError) {
+        let at = try arguments.value(of: Self.at, expected: "a past time: \(TimeExpression.forms)") { text in
+            TimeExpression.moment(text, now: now).flatMap { $0 <= now ? $0 : nil }
+        }
+        let user = try arguments.value(of: Self.user, expected: "a user id") { UInt32($0) }
+        parameters = DeployParameters(
+            app: arguments.operands[0], version: arguments.operands[1], at: at, commit: arguments[Self.commit],
+            note: arguments[Self.note], user: user)
+    }
+
+    func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
+        let answer = try context.collector().deploy(parameters)
+        try context.print(answer) { reply in
+            let deployment = reply.deployment
+            let time = PageTime.full(deployment.deployedAt, now: context.now)
+            let verb = reply.isKnown == true ? "was deployed already" : "is deployed"
+            return [TerminalSanitizer.line("\(deployment.app) \(deployment.version) \(verb), since \(time)")]
+        }
+        return .success
+    }
+}
+
+/// `issuectl deploys`: lists deployments.
+struct DeploysCommand: Command {
+    static let specification = CommandSpecification(
+        name: "deploys", summary: "List deployments, latest first", operands: .optional("APP"),
+        operandSources: [.applications],
+        sections: [("Output", [PagingOptions.limit, PagingOptions.all])],
+        notes: [
+            "A deployment that no one declared is listed as seen in a report: its time is that of the first report of "
+                + "the version."
+        ],
+        examples: ["issuectl deploys shop", "issuectl deploys --json"])
+
+    private let app: String?
+    private let count: Int64?
+    private let isAll: Bool
+
+    init(_ arguments: ParsedArguments, at now: IssueTimestamp) throws(UsageError) {
+        app = arguments.operands.first
+        isAll = arguments.has(PagingOptions.all)
+        count = try arguments.integer(PagingOptions.limit, in: 1...Int64.max)
+        if isAll, count != nil { throw UsageError("--all and --limit cannot be used together") }
+    }
+
+    func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
+        let collector = try context.collector()
+        let limit = isAll ? nil : count ?? Int64(context.terminal.tableRows(context.environment))
+        let table = Table(Self.columns, width: context.width, painter: context.painter)
+        try Paging(context: context, count: limit, member: "deployments").run(
+            table, empty: app == nil ? "No deployments." : "No deployments of this application."
+        ) { limit, after throws(CommandFailure) in
+            let answer = try collector.deployments(DeploymentsParameters(app: app, limit: limit, after: after))
+            return Paging.ResultPage(
+                elements: answer.elements(of: "deployments"),
+                rows: answer.value.deployments.map { row($0, now: context.now) }, next: answer.value.next)
+        }
+        return .success
+    }
+
+    private static let columns = [
+        Column("DEPLOYED"), Column("APP", maximum: 24), Column("VERSION", maximum: 40),
+        Column("USER", expendability: 2), Column("BY", expendability: 3),
+        Column("COMMIT", maximum: 16, expendability: 4), Column("NOTE", minimum: 12),
+    ]
+
+    private func row(_ deployment: IssueDeployment, now: IssueTimestamp) -> [Cell] {
+        [
+            Cell(RelativeTime.text(deployment.deployedAt, now: now)), Cell(deployment.app), Cell(deployment.version),
+            Cell(deployment.user.map { String($0) } ?? "all"),
+            Cell(deployment.isObserved ? "report" : deployment.author.map { String($0) } ?? "-"),
+            Cell(deployment.commit ?? "-"), Cell(deployment.note ?? (deployment.isObserved ? "seen in a report" : "-")),
+        ]
+    }
+}

@@ -1,0 +1,142 @@
+package import IssueProtocol
+
+/// The deployments of one application.
+///
+/// A deployment is *declared* by a user or operator, or *observed* when the first report of a version arrives. What a
+/// report claims about time plays no part: an observed deployment has the time of receipt.
+package struct DeploymentHistory: Equatable, Sendable {
+    /// A version, and the time from which it was in use.
+    package struct Entry: Equatable, Sendable {
+        package var version: ApplicationVersion
+        package var at: IssueTimestamp
+        package var isObserved: Bool
+
+        package init(_ version: ApplicationVersion, at: IssueTimestamp, isObserved: Bool) {
+            self.version = version
+            self.at = at
+            self.isObserved = isObserved
+        }
+    }
+
+    /// The place of a version in the order of deployments. The number decides between deployments of one millisecond.
+    struct Position: Comparable {
+        var at: IssueTimestamp
+        var number: Int
+
+        static func < (left: Self, right: Self) -> Bool { (left.at, left.number) < (right.at, right.number) }
+    }
+
+    /// The first declared deployment of each version.
+    private(set) var declared: [ApplicationVersion: Position] = [:]
+    /// The first observed deployment of each version.
+    private(set) var observed: [ApplicationVersion: Position] = [:]
+    /// The number of entries.
+    package private(set) var count = 0
+
+    /// - Parameter entries: Deployments in any order. Of two at the same time, the first one is the earlier one.
+    package init(_ entries: some Sequence<Entry> = EmptyCollection()) {
+        for entry in entries { add(entry) }
+    }
+
+    package mutating func add(_ entry: Entry) {
+        let version = entry.version.spelledUniformly
+        let position = Position(at: entry.at, number: count)
+        count += 1
+        if entry.isObserved {
+            observed[version] = min(observed[version] ?? position, position)
+        } else {
+            declared[version] = min(declared[version] ?? position, position)
+        }
+    }
+
+    /// Returns `true` if a deployment of this version is known. One without a build means all builds.
+    package func knows(_ version: ApplicationVersion) -> Bool {
+        Self.position(of: version, in: declared) != nil || observed[version.spelledUniformly] != nil
+    }
+
+    static func position(of version: ApplicationVersion, in places: [ApplicationVersion: Position]) -> Position? {
+        let version = version.spelledUniformly
+        if let place = places[version] { return place }
+        return version.build == nil ? nil : places[ApplicationVersion(name: version.name)]
+    }
+}
+
+extension ApplicationVersion {
+    /// The version without the `v` that tags often have in front of a number.
+    package var spelledUniformly: ApplicationVersion {
+        guard let name, name.first == "v" || name.first == "V", name.utf8.dropFirst().first.map(Self.isDigit) == true
+        else { return self }
+        return ApplicationVersion(name: String(name.dropFirst()), build: build)
+    }
+
+    private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
+
+    /// Returns `true` if a statement about another version applies to this one: it is the same, or the other one has
+    /// no build and the same name.
+    package func isCovered(by other: ApplicationVersion) -> Bool {
+        let (own, other) = (spelledUniformly, other.spelledUniformly)
+        return own == other || other.build == nil && other.name != nil && own.name == other.name
+    }
+}
+
+/// The limits of what is stored about deployments.
+package enum DeploymentLimits {
+    /// The maximum size of the name of an application, in bytes.
+    package static let maxAppBytes = 256
+    /// The maximum size of a version and of a commit, in bytes.
+    package static let maxVersionBytes = 128
+    /// The maximum size of a note, in bytes.
+    package static let maxNoteBytes = 1024
+    /// The maximum number of declared deployments of an application. The earliest ones are removed.
+    package static let maxDeclared = 256
+    /// The maximum number of declared deployments of one user's applications. The earliest ones are removed.
+    package static let maxDeclaredByUser = 4096
+    /// The maximum number of observed deployments of an application. The earliest ones are removed.
+    package static let maxObserved = 128
+
+    /// Returns `true` if an observed deployment of this version is stored.
+    package static func isStored(_ version: ApplicationVersion) -> Bool {
+        (1...maxVersionBytes).contains(version.text.utf8.count)
+    }
+}
+
+/// The applications that a deployment belongs to.
+package enum DeploymentScope: Equatable, Sendable {
+    /// The application of one user.
+    case user(UInt32)
+    /// The applications of all users with the name.
+    case everyone
+
+    /// The id of the user; nil for all users.
+    package var uid: UInt32? {
+        switch self {
+        case .user(let uid): uid
+        case .everyone: nil
+        }
+    }
+}
+
+extension DeployParameters {
+    /// Returns the name of an invalid parameter; nil if all are valid.
+    ///
+    /// - Parameter now: The wall time. A deployment cannot be declared in advance.
+    package func invalidParameter(at now: IssueTimestamp) -> String? {
+        if !(1...DeploymentLimits.maxAppBytes).contains(app.utf8.count) { return "app" }
+        if !(1...DeploymentLimits.maxVersionBytes).contains(version.utf8.count) { return "version" }
+        if let at, at > now || at < .epoch { return "at" }
+        if let commit, commit.utf8.count > DeploymentLimits.maxVersionBytes { return "commit" }
+        if let note, note.utf8.count > DeploymentLimits.maxNoteBytes { return "note" }
+        return nil
+    }
+
+    /// Returns the applications that the caller may declare a deployment of; nil if they may not.
+    ///
+    /// - Parameters:
+    ///   - uid: The id of the caller.
+    ///   - isOperator: `true` if the caller is an operator.
+    ///   - isReused: `true` if the caller's id may belong to another user later.
+    package func scope(requestedBy uid: UInt32, isOperator: Bool, isReused: Bool) -> DeploymentScope? {
+        if isOperator { return user.map { .user($0) } ?? .everyone }
+        return isReused || user ?? uid != uid ? nil : .user(uid)
+    }
+}

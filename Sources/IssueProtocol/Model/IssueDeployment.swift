@@ -1,0 +1,49 @@
+package import IssueWire
+
+/// A version of an application that was put into use (`Deployment` on the wire).
+package struct IssueDeployment: Equatable, Sendable {
+    /// The name of the application.
+    package var app: String
+    /// The id of the user whose application it is. Nil for the applications of all users with this name.
+    package var user: UInt32?
+    /// The version, with the build in parentheses if it has one: `2.0.0 (2500)`.
+    package var version: String
+    /// The time of the deployment. For an observed one, the time at which the first report of the version was received.
+    package var deployedAt: IssueTimestamp
+    /// `true` if nobody declared the deployment, so that it is only known from a report.
+    package var isObserved: Bool
+    /// The revision of the source code; nil if unknown.
+    package var commit: String?
+    package var note: String?
+    /// The id of the user who declared it; nil if it was observed, or if the viewer must not know it.
+    package var author: UInt32?
+
+    package init(
+        app: String, user: UInt32?, version: String, deployedAt: IssueTimestamp, isObserved: Bool = false,
+        commit: String? = nil, note: String? = nil, author: UInt32? = nil
+    ) {
+        self.app = app
+        self.user = user
+        self.version = version
+        self.deployedAt = deployedAt
+        self.isObserved = isObserved
+        self.commit = commit
+        self.note = note
+        self.author = author
+    }
+}
+
+extension IssueDeployment: JSONObjectCodable {
+    package static var initial: Self { Self(app: "", user: nil, version: "", deployedAt: .epoch) }
+
+    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.required("app", &app)
+        try members.optional("uid", &user)
+        try members.required("version", &version)
+        try members.required("at", &deployedAt)
+        try members.required("observed", &isObserved)
+        try members.optional("commit", &commit)
+        try members.optional("note", &note)
+        try members.optional("by", &author)
+    }
+}

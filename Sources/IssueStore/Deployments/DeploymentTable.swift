@@ -1,0 +1,272 @@
+package import IssueCore
+package import IssueProtocol
+import SQLiteKit
+
+/// Declaring, observing and removing deployments.
+extension StoreWriter {
+    /// Stores a declared deployment, unless the version is already in use at that time.
+    ///
+    /// Observed deployments of the same version are removed, since their time no longer matters.
+    ///
+    /// - Parameters:
+    ///   - parameters: Valid parameters.
+    ///   - scope: The applications that it belongs to.
+    ///   - author: The id of the user who declares it.
+    ///   - now: The wall time, used if the parameters have none.
+    /// - Returns: The stored deployment, and `true` if it was stored before.
+    package func declare(
+        _ parameters: DeployParameters, of scope: DeploymentScope, by author: UInt32, at now: IssueTimestamp
+    ) throws(StoreFailure) -> (deployment: IssueDeployment, isKnown: Bool) {
+        try transaction { () throws(SQLiteError) in
+            let table = DeploymentTable(connection: connection)
+            let at = parameters.at ?? now
+            let version = ApplicationVersion(text: parameters.version)
+            if let current = try table.declared(app: parameters.app, scope, until: at),
+                ApplicationVersion(text: current.version).spelledUniformly == version.spelledUniformly
+            {
+                return (current, true)
+            }
+            let deployment = IssueDeployment(
+                app: parameters.app, user: scope.uid, version: parameters.version, deployedAt: at,
+                commit: parameters.commit, note: parameters.note, author: author)
+            try table.insert(deployment)
+            try table.removeObserved(version, app: parameters.app, scope)
+            try table.removeSurplusDeclared(app: parameters.app, scope)
+            memory.caches.deployments.removeAll()
+            return (deployment, false)
+        }
+    }
+
+    /// Erases deployments for a purge: those with the given ids, and the declared ones of whole applications or users.
+    ///
+    /// - Parameters:
+    ///   - ids: Ids of observed deployments.
+    ///   - filter: The filter of the purge. Declared deployments are erased only if it has nothing but applications and
+    ///     users.
+    package func eraseDeployments(_ ids: [Int64], _ filter: IssueFilter) throws(StoreFailure) {
+        try erasing { () throws(SQLiteError) in
+            let table = DeploymentTable(connection: connection)
+            try table.remove(ids)
+            if filter == IssueFilter(apps: filter.apps, users: filter.users) {
+                try table.removeDeclared(apps: filter.apps, users: filter.users)
+            }
+            memory.caches.deployments.removeAll()
+        }
+    }
+
+    /// Stores deployments of a quarantined database that are not known here.
+    package func importSalvaged(_ deployments: some Sequence<IssueDeployment>) throws(StoreFailure) {
+        try transaction { () throws(SQLiteError) in
+            let table = DeploymentTable(connection: connection)
+            for deployment in deployments where try !table.contains(deployment) {
+                try table.insert(deployment)
+                let scope: DeploymentScope = deployment.user.map { .user($0) } ?? .everyone
+                if deployment.isObserved {
+                    try table.removeSurplusObserved(app: deployment.app, uid: deployment.user)
+                } else {
+                    try table.removeSurplusDeclared(app: deployment.app, scope)
+                }
+            }
+            memory.caches.deployments.removeAll()
+        }
+    }
+}
+
+extension IssueFilter {
+    fileprivate init(apps: [String]?, users: [UInt32]?) {
+        self.init(apps: apps)
+        self.users = users
+    }
+}
+
+extension RecordCommit {
+    /// Stores an observed deployment if a version of an application has not been seen before.
+    ///
+    /// Called for new series only: every version that has reported has a series.
+    func observe(_ app: Application, of account: Account, _ memory: inout WriterMemory) throws(SQLiteError) {
+        let version = ApplicationVersion(name: app.version, build: app.build)
+        guard !isImport, DeploymentLimits.isStored(version),
+            account.name.app.utf8.count <= DeploymentLimits.maxAppBytes
+        else { return }
+        let table = DeploymentTable(connection: connection)
+        var history = try deployments(of: account.id, account.name, &memory)
+        guard !history.knows(version) else { return }
+        try table.insert(
+            IssueDeployment(
+                app: account.name.app, user: account.name.uid, version: version.text, deployedAt: time.wall,
+                isObserved: true))
+        try table.removeSurplusObserved(app: account.name.app, uid: account.name.uid)
+        history.add(DeploymentHistory.Entry(version, at: time.wall, isObserved: true))
+        // Removed rows stay in memory, so a user who makes up versions would fill it.
+        if history.count > 2 * (DeploymentLimits.maxDeclared + DeploymentLimits.maxObserved) {
+            memory.caches.deployments.remove(account.id)
+        } else {
+            memory.caches.deployments.insert(history, for: account.id)
+        }
+    }
+
+    /// Returns the deployments of an application.
+    func deployments(
+        of account: AccountID, _ name: WriterMemory.AccountName, _ memory: inout WriterMemory
+    ) throws(SQLiteError) -> DeploymentHistory {
+        if let known = memory.caches.deployments[account] { return known }
+        let history = try DeploymentTable(connection: connection).history(app: name.app, uid: name.uid)
+        memory.caches.deployments.insert(history, for: account)
+        return history
+    }
+}
+
+/// The deployments in the database.
+struct DeploymentTable {
+    let connection: DatabaseConnection
+
+    /// The columns that `deployment(_:)` reads.
+    static let columns: StaticString = "app, uid, version, at, observed, revision, note, author"
+
+    static func deployment(_ row: borrowing Row) -> IssueDeployment {
+        IssueDeployment(
+            app: row.text(0), user: row.optionalInt64(1).map { UInt32(clamping: $0) }, version: row.text(2),
+            deployedAt: IssueTimestamp(millisecondsSince1970: row.int64(3)), isObserved: row.int64(4) != 0,
+            commit: row.optionalText(5), note: row.optionalText(6),
+            author: row.optionalInt64(7).map { UInt32(clamping: $0) })
+    }
+
+    /// Returns the deployments that apply to one user's application.
+    func history(app: String, uid: UInt32) throws(SQLiteError) -> DeploymentHistory {
+        let entries = try connection.withStatement(
+            """
+            SELECT version, at, observed FROM deployments WHERE app = ?1 AND (uid IS NULL OR uid = ?2) ORDER BY at, id
+            """
+        ) { statement throws(SQLiteError) in
+            statement.bind(app, at: 1)
+            statement.bind(Int64(uid), at: 2)
+            return try statement.all { row in
+                DeploymentHistory.Entry(
+                    ApplicationVersion(text: row.text(0)), at: IssueTimestamp(millisecondsSince1970: row.int64(1)),
+                    isObserved: row.int64(2) != 0)
+            }
+        }
+        return DeploymentHistory(entries)
+    }
+
+    /// Returns the declared deployment that was in use at a time; nil if there was none.
+    func declared(
+        app: String, _ scope: DeploymentScope, until time: IssueTimestamp
+    ) throws(SQLiteError) -> IssueDeployment? {
+        try connection.withStatement(
+            """
+            SELECT app, uid, version, at, observed, revision, note, author FROM deployments
+            WHERE app = ?1 AND uid IS ?2 AND observed = 0 AND at <= ?3 ORDER BY at DESC, id DESC LIMIT 1
+            """
+        ) { statement throws(SQLiteError) in
+            statement.bind(app, at: 1)
+            statement.bind(scope.uid.map { Int64($0) }, at: 2)
+            statement.bind(time.millisecondsSince1970, at: 3)
+            return try statement.first { Self.deployment($0) }
+        }
+    }
+
+    func contains(_ deployment: IssueDeployment) throws(SQLiteError) -> Bool {
+        try connection.withStatement(
+            """
+            SELECT 1 FROM deployments
+            WHERE app = ?1 AND uid IS ?2 AND version = ?3 AND (at = ?4 OR ?5 = 1) AND observed <= ?5
+            """
+        ) { statement throws(SQLiteError) in
+            statement.bind(deployment.app, at: 1)
+            statement.bind(deployment.user.map { Int64($0) }, at: 2)
+            statement.bind(deployment.version, at: 3)
+            statement.bind(deployment.deployedAt.millisecondsSince1970, at: 4)
+            statement.bind(deployment.isObserved ? Int64(1) : 0, at: 5)
+            return try statement.first { _ in true } ?? false
+        }
+    }
+
+    func insert(_ deployment: IssueDeployment) throws(SQLiteError) {
+        try connection.withStatement(
+            """
+            INSERT INTO deployments (app, uid, version, at, observed, revision, note, author)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+            """
+        ) { statement throws(SQLiteError) in
+            statement.bind(deployment.app, at: 1)
+            statement.bind(deployment.user.map { Int64($0) }, at: 2)
+            statement.bind(deployment.version, at: 3)
+            statement.bind(deployment.deployedAt.millisecondsSince1970, at: 4)
+            statement.bind(deployment.isObserved ? Int64(1) : 0, at: 5)
+            statement.bind(deployment.commit, at: 6)
+            statement.bind(deployment.note, at: 7)
+            statement.bind(deployment.author.map { Int64($0) }, at: 8)
+            try statement.run()
+        }
+    }
+
+    /// Removes the observed deployments of a version that was declared.
+    func removeObserved(
+        _ version: ApplicationVersion, app: String, _ scope: DeploymentScope
+    ) throws(SQLiteError) {
+        let observed = try connection.withStatement(
+            "SELECT id, version FROM deployments WHERE app = ?1 AND (?2 IS NULL OR uid = ?2) AND observed = 1"
+        ) { statement throws(SQLiteError) in
+            statement.bind(app, at: 1)
+            statement.bind(scope.uid.map { Int64($0) }, at: 2)
+            return try statement.all { (id: $0.int64(0), version: ApplicationVersion(text: $0.text(1))) }
+        }
+        try remove(observed.filter { $0.version.isCovered(by: version) }.map(\.id))
+    }
+
+    func remove(_ ids: [Int64]) throws(SQLiteError) {
+        guard !ids.isEmpty else { return }
+        try connection.withStatement("DELETE FROM deployments WHERE id IN (SELECT value FROM json_each(?1))") {
+            statement throws(SQLiteError) in
+            statement.bind(StoreWriter.list(ids), at: 1)
+            try statement.run()
+        }
+    }
+
+    /// Removes the declared deployments of these applications and users; nil selects all.
+    func removeDeclared(apps: [String]?, users: [UInt32]?) throws(SQLiteError) {
+        let declared = try connection.withStatement("SELECT id, app, uid FROM deployments WHERE observed = 0") {
+            statement throws(SQLiteError) in
+            try statement.all { (id: $0.int64(0), app: $0.text(1), uid: $0.optionalInt64(2)) }
+        }
+        try remove(
+            declared.filter { row in
+                (apps?.contains(row.app) ?? true)
+                    && (users.map { users in row.uid.map { users.contains(UInt32(clamping: $0)) } ?? false } ?? true)
+            }.map(\.id))
+    }
+
+    /// Removes the earliest declared deployments of an application and of its user that exceed the limits.
+    func removeSurplusDeclared(app: String, _ scope: DeploymentScope) throws(SQLiteError) {
+        for (app, limit) in [(app, DeploymentLimits.maxDeclared), (nil, DeploymentLimits.maxDeclaredByUser)] {
+            try removeSurplus(app: app, uid: scope.uid, isObserved: false, limit: limit)
+        }
+    }
+
+    func removeSurplusObserved(app: String, uid: UInt32?) throws(SQLiteError) {
+        try removeSurplus(app: app, uid: uid, isObserved: true, limit: DeploymentLimits.maxObserved)
+    }
+
+    private func removeSurplus(app: String?, uid: UInt32?, isObserved: Bool, limit: Int) throws(SQLiteError) {
+        let sql: StaticString =
+            app == nil
+            ? """
+            DELETE FROM deployments WHERE id IN (
+                SELECT id FROM deployments WHERE ?1 IS NULL AND uid IS ?2 AND observed = ?3
+                ORDER BY at DESC, id DESC LIMIT -1 OFFSET ?4)
+            """
+            : """
+            DELETE FROM deployments WHERE id IN (
+                SELECT id FROM deployments WHERE app = ?1 AND uid IS ?2 AND observed = ?3
+                ORDER BY at DESC, id DESC LIMIT -1 OFFSET ?4)
+            """
+        try connection.withStatement(sql) { statement throws(SQLiteError) in
+            statement.bind(app, at: 1)
+            statement.bind(uid.map { Int64($0) }, at: 2)
+            statement.bind(isObserved ? Int64(1) : 0, at: 3)
+            statement.bind(limit, at: 4)
+            try statement.run()
+        }
+    }
+}

@@ -1,0 +1,83 @@
+import IssueCore
+package import IssueProtocol
+import SQLiteKit
+
+extension StoreReader {
+    /// Returns a page of deployments, latest first.
+    ///
+    /// Users see the deployments of their own applications. Of those that apply to all users' applications, they see
+    /// the ones whose name an application of theirs has, without commit, note and author.
+    ///
+    /// - Parameters:
+    ///   - app: The name of the application; nil for all.
+    ///   - limit: The maximum number of deployments.
+    ///   - after: The cursor of the page; nil for the first page.
+    ///   - viewer: The viewer.
+    /// - Throws: `QueryFailure` if the cursor is invalid, or the error of the query.
+    package func deployments(
+        app: String?, limit: Int, after: String?, viewer: Viewer
+    ) throws -> (deployments: [IssueDeployment], next: String?) {
+        let cursor = try after.map { try PageCursor($0) }
+        return try snapshot {
+            let sql = """
+                SELECT \(DeploymentTable.columns), id FROM deployments
+                WHERE \(Self.visible(parameter: 1)) AND (?2 IS NULL OR app = ?2)
+                  AND (?3 IS NULL OR (at, id) < (?3, ?4))
+                ORDER BY at DESC, id DESC LIMIT ?5
+                """
+            let statement = try Statement(composedSQL: sql, on: connection)
+            viewer.bind(to: statement, at: 1)
+            statement.bind(app, at: 2)
+            statement.bind(cursor?.value, at: 3)
+            statement.bind(cursor?.row, at: 4)
+            statement.bind(limit + 1, at: 5)
+            let rows = try statement.all { row in
+                (deployment: viewer.shown(DeploymentTable.deployment(row)), id: row.int64(8))
+            }
+            let next = rows.count > limit ? rows.prefix(limit).last : nil
+            return (
+                rows.prefix(limit).map(\.deployment),
+                next.map { PageCursor(value: $0.deployment.deployedAt.millisecondsSince1970, row: $0.id).text }
+            )
+        }
+    }
+
+    /// Returns the SQL condition that the viewer may see a row of `deployments`.
+    ///
+    /// - Parameter number: The number of the statement's parameter for the viewer.
+    static func visible(parameter number: Int) -> String {
+        """
+        (?\(number) IS NULL OR uid = ?\(number) OR uid IS NULL AND app IN (SELECT app FROM accounts WHERE uid = ?\(number)))
+        """
+    }
+
+    /// Returns the ids of observed deployments whose version has no series any longer.
+    package func unreportedDeployments() throws -> [Int64] {
+        try snapshot {
+            try connection.withStatement(
+                """
+                WITH reported (app, uid, version) AS MATERIALIZED (
+                    SELECT DISTINCT accounts.app, accounts.uid,
+                           CASE WHEN build IS NULL THEN version
+                                WHEN coalesce(version, '') = '' THEN '(' || build || ')'
+                                ELSE version || ' (' || build || ')' END
+                    FROM series JOIN accounts ON accounts.id = series.account
+                    WHERE version IS NOT NULL OR build IS NOT NULL
+                )
+                SELECT id FROM deployments
+                WHERE observed = 1 AND (app, uid, version) NOT IN (SELECT app, uid, version FROM reported)
+                """
+            ) { try $0.all { $0.int64(0) } }
+        }
+    }
+}
+
+extension Viewer {
+    /// Returns the part of a deployment that this viewer may see.
+    fileprivate func shown(_ deployment: IssueDeployment) -> IssueDeployment {
+        guard self != .everything, deployment.user == nil else { return deployment }
+        var shown = deployment
+        (shown.commit, shown.note, shown.author) = (nil, nil, nil)
+        return shown
+    }
+}

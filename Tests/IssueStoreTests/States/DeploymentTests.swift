@@ -1,0 +1,235 @@
+import IssueCore
+import IssueProtocol
+import SQLiteKit
+import Testing
+
+@testable import IssueStore
+
+@Suite("Deployments on disk")
+struct DeploymentTests {
+    private func record(_ version: String?, build: Int64? = nil, app: String = "shop") -> IssueRecord {
+        IssueRecord(message: "Broken", app: Application(name: app, version: version, build: build))
+    }
+
+    private func deployments(
+        _ store: TemporaryStore, app: String? = nil, viewer: Viewer = .everything
+    ) throws -> [IssueDeployment] {
+        var found: [IssueDeployment] = []
+        var after: String?
+        repeat {
+            let page = try store.reader().deployments(app: app, limit: 2, after: after, viewer: viewer)
+            found += page.deployments
+            after = page.next
+        } while after != nil
+        return found
+    }
+
+    @discardableResult
+    private func declare(
+        _ version: String, app: String = "shop", at: IssueTimestamp? = nil, of scope: DeploymentScope = .user(1000),
+        _ store: TemporaryStore, _ writer: StoreWriter
+    ) throws -> Bool {
+        store.pass(.seconds(1))
+        let parameters = DeployParameters(app: app, version: version, at: at, commit: "c0ffee", note: "A note")
+        return try !writer.declare(parameters, of: scope, by: 0, at: store.wall).isKnown
+    }
+
+    @Test("Declared deployments are listed latest first, with what was said about them")
+    func declared() throws {
+        try TemporaryStore.with { store in
+            let writer = try store.writer()
+            let early = store.wall.advanced(by: .seconds(-3600))
+            try declare("1.0", store, writer)
+            let declaredAt = store.wall
+            try declare("0.9", at: early, store, writer)
+            try declare("7", app: "backup", of: .everyone, store, writer)
+            let found = try deployments(store)
+            #expect(found.map(\.version) == ["7", "1.0", "0.9"])
+            #expect(
+                found[1]
+                    == IssueDeployment(
+                        app: "shop", user: 1000, version: "1.0", deployedAt: declaredAt, commit: "c0ffee",
+                        note: "A note", author: 0))
+            #expect(found[2].deployedAt == early)
+            #expect(try deployments(store, app: "backup").map(\.user) == [nil])
+        }
+    }
+
+    @Test("The version that is in use is not stored again, but a rollback is")
+    func again() throws {
+        try TemporaryStore.with { store in
+            let writer = try store.writer()
+            #expect(try declare("1.0", store, writer))
+            #expect(try !declare("1.0", store, writer))
+            #expect(try !declare("v1.0", store, writer))
+            #expect(try declare("1.1", store, writer))
+            #expect(try declare("1.0", store, writer))
+            // Another user's application of the same name has deployments of its own.
+            #expect(try declare("1.0", of: .user(7), store, writer))
+            #expect(try deployments(store, viewer: .user(1000)).map(\.version) == ["1.0", "1.1", "1.0"])
+        }
+    }
+
+    @Test("The first report of a version makes an observed deployment at the time of receipt, whatever it claims")
+    func observed() throws {
+        try TemporaryStore.with { store in
+            do {
+                let writer = try store.writer()
+                var forged = record("1.0")
+                forged.occurredAt = IssueTimestamp(millisecondsSince1970: 0)
+                try store.store([forged, record("1.0", build: 7), record(nil), record("1.0")], to: writer)
+            }
+            let first = store.wall
+            // After a restart, it is known.
+            let writer = try store.writer()
+            try store.store([IssueRecord(message: "Else", app: Application(name: "shop", version: "1.0"))], to: writer)
+            try store.store([record("1.1")], to: writer)
+            let found = try deployments(store)
+            #expect(found.map(\.version) == ["1.1", "1.0 (7)", "1.0"])
+            #expect(found.map(\.deployedAt) == [store.wall, first, first])
+            #expect(found.allSatisfy { $0.isObserved && $0.author == nil && $0.user == 1000 })
+        }
+    }
+
+    @Test("A declared deployment takes the place of an observed one, and later reports make none")
+    func declaredAfterReport() throws {
+        try TemporaryStore.with { store in
+            let writer = try store.writer()
+            try store.store([record("1.0", build: 7), record("1.0"), record("1.1")], to: writer)
+            try declare("1.0", of: .everyone, store, writer)
+            #expect(try deployments(store).map(\.version) == ["1.0", "1.1"])
+            try store.store([record("1.0", build: 8)], to: writer)
+            #expect(try deployments(store).map(\.isObserved) == [false, true])
+        }
+    }
+
+    @Test("The number of deployments is limited, and the earliest ones are removed")
+    func limits() throws {
+        try TemporaryStore.with { store in
+            let writer = try store.writer()
+            for number in 0..<DeploymentLimits.maxDeclared + 2 { try declare("1.\(number)", store, writer) }
+            let long = String(repeating: "1", count: DeploymentLimits.maxVersionBytes + 1)
+            for number in 0..<DeploymentLimits.maxObserved + 3 {
+                try store.store([record("2.\(number)"), record(long)], to: writer)
+            }
+            try declare("1.0", of: .user(7), store, writer)
+            let found = try deployments(store, viewer: .user(1000))
+            let declared = found.filter { !$0.isObserved }
+            #expect(declared.count == DeploymentLimits.maxDeclared)
+            #expect(declared.last?.version == "1.2")
+            #expect(found.filter(\.isObserved).map(\.version).last == "2.3")
+            #expect(found.count == DeploymentLimits.maxDeclared + DeploymentLimits.maxObserved)
+            #expect(try deployments(store, viewer: .user(7)).map(\.version) == ["1.0"])
+        }
+    }
+
+    @Test("Users see the deployments of their own applications, and of others only what they need")
+    func viewers() throws {
+        try TemporaryStore.with { store in
+            let writer = try store.writer()
+            try declare("1.0", of: .everyone, store, writer)
+            try declare("1.1", store, writer)
+            #expect(try deployments(store, viewer: .user(7)) == [])
+            try store.store([record(nil)], from: .of(uid: 7), to: writer)
+            let seen = try deployments(store, viewer: .user(7))
+            #expect(seen.map(\.version) == ["1.0"])
+            #expect(seen.allSatisfy { $0.commit == nil && $0.note == nil && $0.author == nil })
+            #expect(try deployments(store, viewer: .user(1000)).first?.commit == "c0ffee")
+            #expect(try deployments(store, viewer: .nothing) == [])
+        }
+    }
+
+    @Test("A file of the version before gets the table, with an observed deployment for each known version")
+    func migration() throws {
+        try TemporaryStore.with { store in
+            do {
+                let writer = try store.writer()
+                try store.store(
+                    [record("1.0"), record("1.0", build: 7), record(nil, build: 8), record(nil)], to: writer)
+                try store.store([record("1.1")], to: writer)
+            }
+            let before = try deployments(store)
+            #expect(before.map(\.version).sorted() == ["(8)", "1.0", "1.0 (7)", "1.1"])
+            try store.downgrade()
+            _ = try store.writer()
+            let after = try deployments(store)
+            #expect(Set(after.map(\.version)) == Set(before.map(\.version)))
+            #expect(after.first == before.first)
+            #expect(try store.shell().pragma("user_version") == Int64(Schema.migrator.newestVersion))
+            try expectSound(store)
+        }
+    }
+
+    @Test("A repair imports deployments once, and a copy has them")
+    func salvage() throws {
+        try TemporaryStore.with { store in
+            do {
+                let writer = try store.writer()
+                try store.store([record("1.0")], to: writer)
+                try declare("1.1", store, writer)
+                try declare("1.1", app: "backup", of: .everyone, store, writer)
+            }
+            let expected = Set(try deployments(store).map(\.version))
+            let copy = try StoreCopy(of: store.path, to: store.path + ".copy")
+            while try !copy.step() {}
+            store.settings.path = store.path + ".new"
+            let writer = try store.writer()
+            let old = try QuarantinedStore(path: store.path + ".copy", randomBits: 1)
+            for _ in 0..<2 {
+                try writer.importSalvaged(old.deployments()?.deployments ?? [])
+                let found = try StoreReader(path: store.settings.path).deployments(
+                    app: nil, limit: 9, after: nil, viewer: .everything
+                ).deployments
+                #expect(Set(found.map(\.version)) == expected)
+                #expect(found.count == 3)
+            }
+            let older = try DatabaseConnection(path: store.path + ".copy")
+            try older.execute("DROP TABLE deployments; PRAGMA user_version = 9")
+            #expect(try QuarantinedStore(path: store.path + ".copy", randomBits: 1).deployments() == nil)
+        }
+    }
+
+    @Test("A purge removes observed versions without records, and declared ones with their whole application or user")
+    func purge() throws {
+        try TemporaryStore.with { store in
+            let writer = try store.writer()
+            try store.store([record("1.0"), record("1.1"), record("9", app: "backup")], to: writer)
+            try declare("1.2", store, writer)
+            try declare("10", app: "backup", of: .everyone, store, writer)
+            try writer.closeOpenRange()
+            let erased = try writer.erase([1, 3])
+            try writer.finishErasing(erased.series.sorted(), isWhole: true)
+            let unreported = try store.reader().unreportedDeployments()
+            var filter = IssueFilter(apps: ["shop"])
+            filter.versions = ["1.0"]
+            try writer.eraseDeployments(unreported, filter)
+            #expect(Set(try deployments(store).map(\.version)) == ["1.1", "1.2", "10"])
+            filter = IssueFilter()
+            filter.users = [1000]
+            try writer.eraseDeployments([], filter)
+            #expect(Set(try deployments(store).map(\.version)) == ["1.1", "10"])
+            try writer.eraseDeployments([], IssueFilter(apps: ["backup"]))
+            #expect(try deployments(store).map(\.version) == ["1.1"])
+        }
+    }
+
+    @Test("Observed deployments are removed with their account, declared ones stay")
+    func retention() throws {
+        try TemporaryStore.with { store in
+            let writer = try store.writer()
+            try store.store([record("1.0"), record("2", app: "backup")], to: writer)
+            try declare("1.1", store, writer)
+            try store.shell().execute(
+                "PRAGMA foreign_keys = OFF; UPDATE accounts SET app = 'other' WHERE app = 'shop'")
+            while try writer.collectOwners() {}
+            #expect(Set(try deployments(store).map(\.version)) == ["2", "1.1"])
+        }
+    }
+}
+
+extension TemporaryStore {
+    /// Turns the file into one of the schema's first version.
+    func downgrade() throws {
+        try shell().execute("DROP TABLE deployments; PRAGMA user_version = 9")
+    }
+}
