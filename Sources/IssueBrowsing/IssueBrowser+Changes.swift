@@ -20,6 +20,25 @@ extension IssueBrowser {
                 group: group, state: .resolved, untilNewerVersion: isUntilNewerVersion ? true : nil))
     }
 
+    /// Marks an issue as resolved in a version of its application. Records of versions without the fix do not reopen it.
+    ///
+    /// A version has the fix if it is the given one or was deployed later. If no deployments were declared, the numbers of
+    /// the versions are compared.
+    ///
+    /// - Parameters:
+    ///   - group: The id of the group.
+    ///   - version: The version with the fix, as the application reports it. Nil for the next one that is declared to be
+    ///     deployed; until then, no record reopens the issue.
+    /// - Returns: The group after the change.
+    /// - Throws: `DeliveryError` with the code `.notFound` if no such group exists or the caller may not see it,
+    ///   `.denied` if the caller may not change it, or another code if the daemon cannot be reached.
+    @discardableResult
+    public func resolve(_ group: String, in version: String?) async throws -> IssueGroup {
+        try await setState(
+            SetStateParameters(
+                group: group, state: .resolved, resolvedIn: version, isResolvedInNext: version == nil ? true : nil))
+    }
+
     /// Mutes an issue: its records are stored and counted, but not forwarded or announced.
     ///
     /// Records that arrive while the issue is muted are never forwarded, even after it is reopened.

@@ -10,7 +10,9 @@ struct StateHelpTests {
 
                 Mark an issue as resolved.
 
-                Duration:
+                Version with the fix:
+                      --in VERSION           This version and later ones have the fix
+                      --in-next              The next deployment and later ones have the fix
                       --until-newer-version  Until a version newer than all seen so far reports
                                              it
 
@@ -23,12 +25,14 @@ struct StateHelpTests {
                   -h, --help                 Show this help
 
                 The next record of the issue reopens it. This is logged, and the record is
-                forwarded ahead of any backlog. With --until-newer-version, only records of
-                newer versions reopen it.
+                forwarded ahead of any backlog. With an option, records of versions without the
+                fix don't reopen it. The order of versions is that of their deployments
+                (issuectl deploy) or, if none was declared, that of their numbers.
 
                 Examples:
                   issuectl resolve g92c9da597585468b
-                  issuectl resolve g92c9da597585468b --until-newer-version
+                  issuectl resolve g92c9da597585468b --in 2.4.0
+                  issuectl resolve g92c9da597585468b --in-next
 
                 """#)
     }

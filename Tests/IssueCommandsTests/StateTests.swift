@@ -44,6 +44,26 @@ struct StateTests {
                         + "Decoding failed"))
     }
 
+    @Test("resolve --in and --in-next name the version with the fix, and an old daemon's reply causes a warning")
+    func fixes() {
+        func resolved(_ members: String) -> ScriptedLink.Reply {
+            guard case .reply(let json) = reply("resolved") else { return reply("resolved") }
+            return .reply(json.replacing(#""regressed":false"#, with: #""regressed":false\#(members)"#))
+        }
+        let named = issuectl(["resolve", "g7", "--in", "2.4.0"], resolved(#","resolved_in":"2.4.0""#))
+        #expect(named.output == lines("g7 is resolved in 2.4.0: Decoding failed"))
+        #expect(named.calls == [#"SetState {"group":"g7","state":"resolved","resolved_in":"2.4.0"}"#])
+        #expect(named.errors.isEmpty)
+        let next = issuectl(["resolve", "g7", "--in-next"], resolved(#","resolved_in_next":true"#))
+        #expect(next.output == lines("g7 is resolved in the next deployment: Decoding failed"))
+        #expect(next.calls == [#"SetState {"group":"g7","state":"resolved","resolved_in_next":true}"#])
+        for option in [["--in", "2.4.0"], ["--in-next"]] {
+            let old = issuectl(["resolve", "g7"] + option, reply("resolved"))
+            #expect(old.errors.contains("older than issuectl"))
+            #expect(issuectl(["resolve", "g7", "--until-newer-version"] + option).code == .usage)
+        }
+    }
+
     @Test("A mute ends after a time span or at a future time")
     func times() {
         let json = #"SetState {"group":"g7","state":"muted","until":"2026-11-21T14:00:00.000Z"}"#

@@ -51,6 +51,8 @@ struct CodecTests {
         try check(IssueDetails(record: nil, group: Samples.minimalGroup, fates: []))
         try check(
             SetStateParameters(group: "g1", state: .muted, until: Samples.group.lastSeen, untilNewerVersion: true))
+        try check(
+            SetStateParameters(group: "g1", state: .resolved, resolvedIn: "2.4", isResolvedInNext: true))
         try check(HistogramParameters(filter: Samples.filter, bucket: .seconds(60), by: .group))
         try check(HistogramParameters(bucket: .seconds(60)))
         try check(

@@ -83,7 +83,7 @@ struct SalvageTests {
                 try report(titles, writer)
                 try writer.connection.execute(
                     """
-                    UPDATE groups SET state = 1, regressed = 1 WHERE title = 'resolved';
+                    UPDATE groups SET state = 1, regressed = 1, fixed_version = '3.0' WHERE title = 'resolved';
                     UPDATE groups SET state = 2, muted_until = 4711, muted_version = '2.0'
                         WHERE title IN ('muted', 'said again', 'gone');
                     """)
@@ -99,14 +99,14 @@ struct SalvageTests {
             _ = try importSalvaged(old, into: writer, of: store)
             try writer.importSalvaged(QuarantinedStore(path: old, randomBits: 42).notes()?.notes ?? [])
             let query = """
-                SELECT uid, title, state, muted_until, muted_version, regressed
+                SELECT uid, title, state, muted_until, muted_version, regressed, fixed_version
                 FROM groups JOIN accounts ON accounts.id = account ORDER BY title, uid
                 """
             #expect(
-                try store.shell().table(query, columns: 6) == [
-                    ["7", "muted", "0", nil, nil, "0"], ["1000", "muted", "2", "4711", "2.0", "0"],
-                    ["1000", "open", "0", nil, nil, "0"], ["1000", "resolved", "1", nil, nil, "1"],
-                    ["1000", "said again", "1", nil, nil, "0"],
+                try store.shell().table(query, columns: 7) == [
+                    ["7", "muted", "0", nil, nil, "0", nil], ["1000", "muted", "2", "4711", "2.0", "0", nil],
+                    ["1000", "open", "0", nil, nil, "0", nil], ["1000", "resolved", "1", nil, nil, "1", "3.0"],
+                    ["1000", "said again", "1", nil, nil, "0", nil],
                 ])
         }
     }

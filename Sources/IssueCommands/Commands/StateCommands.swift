@@ -8,21 +8,31 @@ struct ResolveCommand: StateCommand {
     static let specification = CommandSpecification(
         name: "resolve", summary: "Mark an issue as resolved", operands: .one("GROUP"),
         operandSources: [.groups],
-        sections: [("Duration", [untilNewerVersion])],
+        sections: [("Version with the fix", [fixedIn, fixedInNext, untilNewerVersion])],
         notes: [
             "The next record of the issue reopens it. This is logged, and the record is forwarded ahead of any backlog. "
-                + "With \(untilNewerVersion.spelling), only records of newer versions reopen it."
+                + "With an option, records of versions without the fix don't reopen it. The order of versions is that of "
+                + "their deployments (issuectl deploy) or, if none was declared, that of their numbers."
         ],
         examples: [
-            "issuectl resolve g92c9da597585468b", "issuectl resolve g92c9da597585468b --until-newer-version",
+            "issuectl resolve g92c9da597585468b", "issuectl resolve g92c9da597585468b --in 2.4.0",
+            "issuectl resolve g92c9da597585468b --in-next",
         ])
+
+    static let fixedIn = OptionSpecification("in", value: "VERSION", "This version and later ones have the fix")
+    static let fixedInNext = OptionSpecification("in-next", "The next deployment and later ones have the fix")
 
     let parameters: SetStateParameters
 
     init(_ arguments: ParsedArguments, at now: IssueTimestamp) throws(UsageError) {
         parameters = SetStateParameters(
             group: arguments.operands.first ?? "", state: .resolved,
-            untilNewerVersion: arguments.has(untilNewerVersion) ? true : nil)
+            untilNewerVersion: arguments.has(untilNewerVersion) ? true : nil, resolvedIn: arguments[Self.fixedIn],
+            isResolvedInNext: arguments.has(Self.fixedInNext) ? true : nil)
+        let given = [arguments[Self.fixedIn] != nil, arguments.has(Self.fixedInNext), arguments.has(untilNewerVersion)]
+        if given.count(where: { $0 }) > 1 {
+            throw UsageError("--in, --in-next and --until-newer-version cannot be used together")
+        }
     }
 }
 
@@ -91,12 +101,21 @@ extension StateCommand {
     func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
         let answer = try context.collector().setState(parameters)
         try context.print(answer) { [line($0.group, now: context.now)] }
+        let group = answer.value.group
+        if parameters.resolvedIn != nil && group.resolvedIn == nil
+            || parameters.isResolvedInNext == true && !group.isResolvedInNext
+        {
+            context.warn(
+                "the daemon is older than issuectl: it ignored the version, and the next record reopens the issue")
+        }
         return .success
     }
 
     /// A line such as `g7 is muted until 2026-11-22T00:00:00.000Z (in 12 h): No space left on /srv`.
     private func line(_ group: IssueGroup, now: IssueTimestamp) -> String {
         var text = "\(group.id) is \(group.state.name)"
+        if let version = group.resolvedIn { text += " in \(version)" }
+        if group.isResolvedInNext { text += " in the next deployment" }
         if let until = group.mutedUntil { text += " until \(PageTime.full(until, now: now))" }
         if parameters.untilNewerVersion == true {
             text +=

@@ -61,6 +61,53 @@ package struct DeploymentHistory: Equatable, Sendable {
     }
 }
 
+/// The order of versions.
+///
+/// If deployments were declared, a version is later than another one if its first deployment was. So a rollback makes an
+/// old version no newer, whatever the versions look like. Numbers can only show that a version is older: a hotfix of an
+/// old branch is deployed after the fix in a newer branch, but does not contain it.
+///
+/// A version that was only observed orders no other versions, since any report can claim it. It is itself later than
+/// those that were declared before it was first seen.
+extension DeploymentHistory {
+    /// The version whose first declared deployment is the latest; nil if none was declared.
+    package var newestDeclared: ApplicationVersion? { declared.max { $0.value < $1.value }?.key }
+
+    /// Returns `true` if a version came out after another one. Without declared deployments, compares the versions.
+    package func isNewer(_ version: ApplicationVersion, than known: ApplicationVersion) -> Bool {
+        guard !declared.isEmpty else { return version.isNewer(than: known) }
+        guard isOther(version, than: known), version.precedes(known) != true else { return false }
+        let own = Self.position(of: version, in: declared)
+        guard let place = Self.position(of: known, in: declared) else {
+            // The other version is not deployed yet. Only a deployed version with a higher number can include it.
+            return own != nil && version.precedes(known) == false
+        }
+        guard let own = own ?? Self.position(of: version, in: observed) else { return true }
+        return own > place
+    }
+
+    /// Returns `true` if a version has a fix, because it is the version with the fix or came out after it.
+    ///
+    /// Without declared deployments, versions are compared by their numbers or builds or, if they have none, by the time
+    /// of their first reports.
+    package func hasFix(_ version: ApplicationVersion, of fixed: ApplicationVersion) -> Bool {
+        if version.isCovered(by: fixed) { return true }
+        guard declared.isEmpty else { return isNewer(version, than: fixed) }
+        guard isOther(version, than: fixed) else { return false }
+        if let isOlder = version.precedes(fixed) { return !isOlder }
+        guard let own = Self.position(of: version, in: observed), let place = Self.position(of: fixed, in: observed)
+        else { return false }
+        return own > place
+    }
+
+    /// Returns `false` if a version is unknown, or is the other one as far as can be known.
+    private func isOther(_ version: ApplicationVersion, than other: ApplicationVersion) -> Bool {
+        let (own, other) = (version.spelledUniformly, other.spelledUniformly)
+        guard own.name != nil || own.build != nil else { return false }
+        return own.name != other.name || own.build != nil && other.build != nil && own.build != other.build
+    }
+}
+
 extension ApplicationVersion {
     /// The version without the `v` that tags often have in front of a number.
     package var spelledUniformly: ApplicationVersion {

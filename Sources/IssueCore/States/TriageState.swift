@@ -18,34 +18,63 @@ package struct TriageState: Equatable, Sendable {
     package private(set) var mutedUntil: IssueTimestamp?
     /// The newest version of the application when the state was set; nil unless only a newer version reopens the group.
     package private(set) var knownVersion: ApplicationVersion?
+    /// The version that has the fix; nil unless only this version or a later one reopens the group.
+    package private(set) var fixedIn: ApplicationVersion?
+    /// The time at which the issue was resolved in the next deployment; nil unless that deployment is awaited. Until
+    /// then, no record reopens the group.
+    package private(set) var fixAwaitedSince: IssueTimestamp?
     package private(set) var hasRegressed: Bool
 
     package init(
         _ state: GroupState = .open, mutedUntil: IssueTimestamp? = nil, knownVersion: ApplicationVersion? = nil,
-        hasRegressed: Bool = false
+        fixedIn: ApplicationVersion? = nil, fixAwaitedSince: IssueTimestamp? = nil, hasRegressed: Bool = false
     ) {
         self.state = state
         self.mutedUntil = mutedUntil
         self.knownVersion = knownVersion
+        self.fixedIn = fixedIn
+        self.fixAwaitedSince = fixAwaitedSince
         self.hasRegressed = hasRegressed
     }
+
+    /// Creates the state that a user requests.
+    ///
+    /// - Parameters:
+    ///   - parameters: Valid parameters.
+    ///   - knownVersion: The newest version of the application.
+    ///   - now: The wall time.
+    package init(_ parameters: SetStateParameters, knownVersion: ApplicationVersion?, at now: IssueTimestamp) {
+        self.init(
+            parameters.state, mutedUntil: parameters.until,
+            knownVersion: parameters.untilNewerVersion == true ? knownVersion : nil,
+            fixedIn: parameters.resolvedIn.map { ApplicationVersion(text: $0) },
+            fixAwaitedSince: parameters.isResolvedInNext == true ? now : nil)
+    }
+
+    /// `true` if the effect of a record depends on its version.
+    package var dependsOnVersion: Bool { knownVersion != nil || fixedIn != nil }
 
     /// Applies a record of the group to the state and returns its effect.
     ///
     /// - Parameters:
     ///   - version: The version of the application that reported it.
     ///   - now: The wall time.
-    package mutating func reported(by version: ApplicationVersion, at now: IssueTimestamp) -> Effect {
+    ///   - history: The deployments of the application.
+    package mutating func reported(
+        by version: ApplicationVersion, at now: IssueTimestamp, in history: DeploymentHistory = DeploymentHistory()
+    ) -> Effect {
         switch state {
         case .open:
             return .none
         case .resolved:
-            guard knownVersion.map({ version.isNewer(than: $0) }) ?? true else { return .none }
+            guard fixAwaitedSince == nil, fixedIn.map({ history.hasFix(version, of: $0) }) ?? true,
+                knownVersion.map({ history.isNewer(version, than: $0) }) ?? true
+            else { return .none }
             self = TriageState(hasRegressed: true)
             return .regression
         case .muted:
             if timePassed(to: now) { return .expiry }
-            guard let knownVersion, version.isNewer(than: knownVersion) else { return .silence }
+            guard let knownVersion, history.isNewer(version, than: knownVersion) else { return .silence }
             self = TriageState(hasRegressed: true)
             return .regression
         }
@@ -64,6 +93,14 @@ extension SetStateParameters {
     package func invalidParameter(at now: IssueTimestamp) -> String? {
         if let until {
             guard state == .muted, until > now else { return "until" }
+        }
+        if let resolvedIn {
+            guard state == .resolved, untilNewerVersion != true,
+                (1...DeploymentLimits.maxVersionBytes).contains(resolvedIn.utf8.count)
+            else { return "resolved_in" }
+        }
+        if isResolvedInNext == true {
+            guard state == .resolved, untilNewerVersion != true, resolvedIn == nil else { return "resolved_in_next" }
         }
         return untilNewerVersion == true && state == .open ? "until_newer_version" : nil
     }
@@ -188,6 +225,20 @@ package struct ApplicationVersion: Hashable, Sendable {
             guard let own = Release(own), let known = Release(known) else { return true }
             return own == known ? isLaterBuild(than: other, orElse: false) : known < own
         }
+    }
+
+    /// Returns `true` if this version precedes another one by its number or its build, `false` if it follows it or both
+    /// are equal, and nil if they have no such order.
+    package func precedes(_ other: ApplicationVersion) -> Bool? {
+        let (own, other) = (spelledUniformly, other.spelledUniformly)
+        if own.name == other.name {
+            guard let build = own.build, let known = other.build else { return nil }
+            return build < known
+        }
+        guard let number = own.name.flatMap(Release.init), let known = other.name.flatMap(Release.init) else {
+            return nil
+        }
+        return number < known
     }
 
     private func isLaterBuild(than other: ApplicationVersion, orElse answer: Bool) -> Bool {

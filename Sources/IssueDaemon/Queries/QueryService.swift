@@ -233,8 +233,8 @@ final class QueryService: Sendable {
         let subject = try reader.subject(parameters.group, viewer: job.viewer)
         guard isOperator || subject.uid == job.process.sender.uid else { throw CollectorError.denied }
         let standing = TriageState(
-            parameters.state, mutedUntil: parameters.until,
-            knownVersion: parameters.untilNewerVersion == true ? try reader.newestVersion(of: subject) : nil)
+            parameters,
+            knownVersion: parameters.untilNewerVersion == true ? try reader.newestVersion(of: subject) : nil, at: now)
         // From now on the writer makes the change in any case, so the answer must report it.
         guard watch.protect(thread) else { throw StoreFailure.tooSlow }
         guard try writer.perform({ try $0.set(standing, ofGroup: subject.group) }) else {

@@ -31,8 +31,17 @@ package struct SetStateParameters: Equatable, JSONObjectCodable, Sendable {
     package var until: IssueTimestamp?
     /// `true` if only a newer version of the application ends the state.
     package var untilNewerVersion: Bool?
+    /// The version that has the fix; nil unless only this version or a later one reopens the group.
+    package var resolvedIn: String?
+    /// `true` if the next declared deployment has the fix.
+    package var isResolvedInNext: Bool?
 
-    package init(group: String, state: GroupState, until: IssueTimestamp? = nil, untilNewerVersion: Bool? = nil) {
+    package init(
+        group: String, state: GroupState, until: IssueTimestamp? = nil, untilNewerVersion: Bool? = nil,
+        resolvedIn: String? = nil, isResolvedInNext: Bool? = nil
+    ) {
+        self.resolvedIn = resolvedIn
+        self.isResolvedInNext = isResolvedInNext
         self.group = group
         self.state = state
         self.until = until
@@ -46,6 +55,8 @@ package struct SetStateParameters: Equatable, JSONObjectCodable, Sendable {
         try members.required("state", &state)
         try members.optional("until", &until)
         try members.optional("until_newer_version", &untilNewerVersion)
+        try members.optional("resolved_in", &resolvedIn)
+        try members.optional("resolved_in_next", &isResolvedInNext)
     }
 }
 

@@ -14,6 +14,11 @@ public struct IssueGroup: Equatable, Sendable {
     public var mutedUntil: IssueTimestamp?
     /// Whether the issue was resolved and has occurred again.
     public var hasRegressed: Bool
+    /// The version of the application that has the fix of a resolved issue. Records of earlier versions do not reopen
+    /// it. Nil if unknown.
+    public var resolvedIn: String?
+    /// Whether the next deployment of the application will have the fix of a resolved issue.
+    public var isResolvedInNext = false
     /// The name of the application. Nil if it sent none.
     public var app: String?
     /// The id of the user that reported the issue.
@@ -115,6 +120,10 @@ extension IssueGroup: JSONObjectCodable {
         try members.required("state", &state)
         try members.optional("muted_until", &mutedUntil)
         try members.required("regressed", &hasRegressed)
+        try members.optional("resolved_in", &resolvedIn)
+        var isNext = isResolvedInNext ? true : nil
+        try members.optional("resolved_in_next", &isNext)
+        isResolvedInNext = isNext ?? false
         try members.optional("app", &app)
         try members.required("uid", &user)
         try members.required("fingerprint", &fingerprint)

@@ -29,6 +29,10 @@ extension StoreWriter {
             let deployment = IssueDeployment(
                 app: parameters.app, user: scope.uid, version: parameters.version, deployedAt: at,
                 commit: parameters.commit, note: parameters.note, author: author)
+            if try !table.isDeclared(version, app: parameters.app, scope) {
+                try table.resolveAwaited(by: version, app: parameters.app, scope, at: at)
+                memory.caches.triage.removeAll()
+            }
             try table.insert(deployment)
             try table.removeObserved(version, app: parameters.app, scope)
             try table.removeSurplusDeclared(app: parameters.app, scope)
@@ -89,7 +93,7 @@ extension RecordCommit {
             account.name.app.utf8.count <= DeploymentLimits.maxAppBytes
         else { return }
         let table = DeploymentTable(connection: connection)
-        var history = try deployments(of: account.id, account.name, &memory)
+        var history = try deployments(of: account.id, &memory)
         guard !history.knows(version) else { return }
         try table.insert(
             IssueDeployment(
@@ -107,10 +111,10 @@ extension RecordCommit {
 
     /// Returns the deployments of an application.
     func deployments(
-        of account: AccountID, _ name: WriterMemory.AccountName, _ memory: inout WriterMemory
+        of account: AccountID, _ memory: inout WriterMemory
     ) throws(SQLiteError) -> DeploymentHistory {
         if let known = memory.caches.deployments[account] { return known }
-        let history = try DeploymentTable(connection: connection).history(app: name.app, uid: name.uid)
+        let history = try DeploymentTable(connection: connection).history(of: account)
         memory.caches.deployments.insert(history, for: account)
         return history
     }
@@ -132,14 +136,16 @@ struct DeploymentTable {
     }
 
     /// Returns the deployments that apply to one user's application.
-    func history(app: String, uid: UInt32) throws(SQLiteError) -> DeploymentHistory {
+    func history(of account: AccountID) throws(SQLiteError) -> DeploymentHistory {
         let entries = try connection.withStatement(
             """
-            SELECT version, at, observed FROM deployments WHERE app = ?1 AND (uid IS NULL OR uid = ?2) ORDER BY at, id
+            SELECT version, at, observed FROM accounts
+            JOIN deployments ON deployments.app = accounts.app
+                AND (deployments.uid IS NULL OR deployments.uid = accounts.uid)
+            WHERE accounts.id = ?1 ORDER BY at, deployments.id
             """
         ) { statement throws(SQLiteError) in
-            statement.bind(app, at: 1)
-            statement.bind(Int64(uid), at: 2)
+            statement.bind(account, at: 1)
             return try statement.all { row in
                 DeploymentHistory.Entry(
                     ApplicationVersion(text: row.text(0)), at: IssueTimestamp(millisecondsSince1970: row.int64(1)),
@@ -163,6 +169,39 @@ struct DeploymentTable {
             statement.bind(scope.uid.map { Int64($0) }, at: 2)
             statement.bind(time.millisecondsSince1970, at: 3)
             return try statement.first { Self.deployment($0) }
+        }
+    }
+
+    /// Returns `true` if a version was declared before for one of these applications.
+    func isDeclared(
+        _ version: ApplicationVersion, app: String, _ scope: DeploymentScope
+    ) throws(SQLiteError) -> Bool {
+        let versions = try connection.withStatement(
+            "SELECT version FROM deployments WHERE app = ?1 AND (uid IS NULL OR uid IS ?2) AND observed = 0"
+        ) { statement throws(SQLiteError) in
+            statement.bind(app, at: 1)
+            statement.bind(scope.uid.map { Int64($0) }, at: 2)
+            return try statement.all { ApplicationVersion(text: $0.text(0)).spelledUniformly }
+        }
+        return versions.contains(version.spelledUniformly)
+    }
+
+    /// Assigns a version to the issues that were resolved in the next deployment before `time`.
+    func resolveAwaited(
+        by version: ApplicationVersion, app: String, _ scope: DeploymentScope, at time: IssueTimestamp
+    ) throws(SQLiteError) {
+        try connection.withStatement(
+            """
+            UPDATE groups SET fixed_version = ?1, fixed_after = NULL
+            WHERE fixed_after <= ?2
+                AND account IN (SELECT id FROM accounts WHERE app = ?3 AND (?4 IS NULL OR uid = ?4))
+            """
+        ) { statement throws(SQLiteError) in
+            statement.bind(version.text, at: 1)
+            statement.bind(time.millisecondsSince1970, at: 2)
+            statement.bind(app, at: 3)
+            statement.bind(scope.uid.map { Int64($0) }, at: 4)
+            try statement.run()
         }
     }
 

@@ -141,7 +141,7 @@ extension StoreReader {
             """
             SELECT groups.key, title, severity, state, muted_until, regressed, accounts.app, accounts.uid, fingerprint,
                    domain, code, file, line, function, module, first_version, last_version, groups.first_at,
-                   rule
+                   rule, fixed_version, fixed_after IS NOT NULL
             FROM groups JOIN accounts ON accounts.id = groups.account WHERE groups.id = ?1
             """
         ) { statement in
@@ -161,6 +161,8 @@ extension StoreReader {
                     lastSeen: IssueTimestamp(millisecondsSince1970: sum.lastAt), firstVersion: row.optionalText(15),
                     lastVersion: row.optionalText(16))
                 group.fingerprintRule = Int(clamping: row.int64(18))
+                group.resolvedIn = row.optionalText(19)
+                group.isResolvedInNext = row.int64(20) != 0
                 return group
             }
         }

@@ -134,30 +134,38 @@ package final class QuarantinedStore {
     package func notes(above row: GroupID = 0) -> (notes: [GroupNote], last: GroupID)? {
         reader.connection.setDeadline(.after(Self.stepTimeout))
         defer { reader.connection.setDeadline(nil) }
-        var last = row
-        let notes = try? reader.connection.withStatement(
-            """
-            SELECT uid, app, fingerprint, state, muted_until, muted_version, regressed, groups.id
+        // Files of the versions before have no fixes.
+        let notes =
+            (try? notes(above: row, fix: "fixed_version, fixed_after")) ?? (try? notes(above: row, fix: "NULL, NULL"))
+        guard let notes, let last = notes.last?.id, last > row else { return nil }
+        return (notes.map(\.note), last)
+    }
+
+    /// - Parameter columns: The columns or constants for the version with the fix and the time since which it is awaited.
+    private func notes(
+        above row: GroupID, fix columns: StaticString
+    ) throws(SQLiteError) -> [(note: GroupNote, id: GroupID)] {
+        let sql = """
+            SELECT uid, app, fingerprint, state, muted_until, muted_version, regressed, groups.id, \(columns)
             FROM groups JOIN accounts ON accounts.id = groups.account
             WHERE groups.id > ?1 AND (state <> 0 OR regressed <> 0)
                 AND length(app) <= 1024 AND length(fingerprint) <= 1024 AND length(coalesce(muted_version, '')) <= 1024
             ORDER BY groups.id LIMIT 256
             """
-        ) { (statement) throws(SQLiteError) in
-            statement.bind(row, at: 1)
-            return try statement.all { row in
-                last = max(last, row.id(7))
-                return GroupNote(
-                    uid: UInt32(clamping: row.int64(0)), app: row.text(1), fingerprint: row.text(2),
-                    standing: TriageState(
-                        GroupState(databaseValue: UInt8(clamping: row.int64(3))) ?? .open,
-                        mutedUntil: row.optionalInt64(4).map { IssueTimestamp(millisecondsSince1970: $0) },
-                        knownVersion: row.optionalText(5).map { ApplicationVersion(text: $0) },
-                        hasRegressed: row.int64(6) != 0))
-            }
+        let statement = try Statement(composedSQL: sql, on: reader.connection)
+        statement.bind(row, at: 1)
+        return try statement.all { row in
+            let note = GroupNote(
+                uid: UInt32(clamping: row.int64(0)), app: row.text(1), fingerprint: row.text(2),
+                standing: TriageState(
+                    GroupState(databaseValue: UInt8(clamping: row.int64(3))) ?? .open,
+                    mutedUntil: row.optionalInt64(4).map { IssueTimestamp(millisecondsSince1970: $0) },
+                    knownVersion: row.optionalText(5).map { ApplicationVersion(text: $0) },
+                    fixedIn: row.optionalText(8).map { ApplicationVersion(text: String($0.prefix(1024))) },
+                    fixAwaitedSince: row.optionalInt64(9).map { IssueTimestamp(millisecondsSince1970: $0) },
+                    hasRegressed: row.int64(6) != 0))
+            return (note, row.id(7))
         }
-        guard let notes, !notes.isEmpty, last > row else { return nil }
-        return (notes, last)
     }
 
     /// Reads the deployments of applications, from rows above `row`.

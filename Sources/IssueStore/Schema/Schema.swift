@@ -18,6 +18,7 @@ package enum Schema {
     static let migrations = [
         Migration(log, forwarding, retention, views),
         Migration(deployments),
+        Migration(fixes),
     ]
 
     /// Rejects a file of another program or a newer version before anything in it is changed.
@@ -449,6 +450,17 @@ extension Schema {
             SELECT *, row_number() OVER (PARTITION BY app, uid ORDER BY at DESC) AS place FROM known
             WHERE length(CAST(version AS BLOB)) BETWEEN 1 AND 128 AND length(CAST(app AS BLOB)) <= 256
         ) WHERE place <= 128 ORDER BY at;
+        """
+}
+
+extension Schema {
+    /// The versions in which issues are resolved.
+    static let fixes: StaticString = """
+        -- The version that has the fix of a resolved issue, if only this version or a later one ends the state.
+        ALTER TABLE groups ADD COLUMN fixed_version TEXT;
+        -- The time at which an issue was resolved in the next deployment, until that is declared.
+        ALTER TABLE groups ADD COLUMN fixed_after INTEGER;
+        CREATE INDEX groups_by_fix ON groups (fixed_after) WHERE fixed_after IS NOT NULL;
         """
 }
 

@@ -70,9 +70,12 @@ extension StoreReader {
         }
     }
 
-    /// Returns the newest version with which a group's application has reported, among the stored series.
+    /// Returns the newest version of a group's application: by its declared deployments or, if there are none, by the
+    /// versions of the stored series.
     package func newestVersion(of subject: Subject) throws -> ApplicationVersion {
         try snapshot {
+            let history = try DeploymentTable(connection: connection).history(of: subject.account)
+            if let newest = history.newestDeclared { return newest }
             var newest = ApplicationVersion()
             try connection.withStatement(
                 "SELECT version, build FROM series WHERE account = ?1 GROUP BY version, build ORDER BY min(id)"
@@ -167,8 +170,10 @@ extension RecordCommit {
         // An overflow series has no version of its own.
         let version = location.original.map { ApplicationVersion(name: $0.app.version, build: $0.app.build) }
         var standing = try memory.caches.triage.standing(ofGroup: found.group, in: triage)
+        let history =
+            standing.dependsOnVersion ? try deployments(of: location.account, &memory) : DeploymentHistory()
         let row = rows.nextID
-        let effect = standing.reported(by: version ?? found.version, at: time.wall)
+        let effect = standing.reported(by: version ?? found.version, at: time.wall, in: history)
         switch effect {
         case .none, .silence: break
         case .regression, .expiry:
@@ -188,7 +193,9 @@ struct TriageTable {
     /// Returns the stored triage state of a group.
     func standing(ofGroup id: GroupID) throws(SQLiteError) -> TriageState {
         try connection.withStatement(
-            "SELECT state, muted_until, muted_version, regressed FROM groups WHERE id = ?1"
+            """
+            SELECT state, muted_until, muted_version, regressed, fixed_version, fixed_after FROM groups WHERE id = ?1
+            """
         ) { statement throws(SQLiteError) in
             statement.bind(id, at: 1)
             return try statement.first { row in
@@ -196,6 +203,8 @@ struct TriageTable {
                     GroupState(databaseValue: UInt8(clamping: row.int64(0))) ?? .open,
                     mutedUntil: row.optionalInt64(1).map { IssueTimestamp(millisecondsSince1970: $0) },
                     knownVersion: row.optionalText(2).map { ApplicationVersion(text: $0) },
+                    fixedIn: row.optionalText(4).map { ApplicationVersion(text: $0) },
+                    fixAwaitedSince: row.optionalInt64(5).map { IssueTimestamp(millisecondsSince1970: $0) },
                     hasRegressed: row.int64(3) != 0)
             }
         } ?? TriageState()
@@ -204,13 +213,19 @@ struct TriageTable {
     /// Writes the state of a group that applies from `row` on. Returns `false` if the group does not exist.
     func write(_ standing: TriageState, of group: GroupID, from row: RowID) throws(SQLiteError) -> Bool {
         try connection.withStatement(
-            "UPDATE groups SET state = ?2, muted_until = ?3, muted_version = ?4, regressed = ?5 WHERE id = ?1"
+            """
+            UPDATE groups SET state = ?2, muted_until = ?3, muted_version = ?4, regressed = ?5, fixed_version = ?6,
+                fixed_after = ?7
+            WHERE id = ?1
+            """
         ) { statement throws(SQLiteError) in
             statement.bind(group, at: 1)
             statement.bind(Int64(standing.state.databaseValue), at: 2)
             statement.bind(standing.mutedUntil?.millisecondsSince1970, at: 3)
             statement.bind(standing.knownVersion?.text, at: 4)
             statement.bind(standing.hasRegressed ? Int64(1) : 0, at: 5)
+            statement.bind(standing.fixedIn?.text, at: 6)
+            statement.bind(standing.fixAwaitedSince?.millisecondsSince1970, at: 7)
             try statement.run()
         }
         guard connection.changes > 0 else { return false }

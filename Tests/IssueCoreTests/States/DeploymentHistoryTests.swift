@@ -23,6 +23,123 @@ struct DeploymentHistoryTests {
         #expect(ApplicationVersion(text: "vega").spelledUniformly == ApplicationVersion(text: "vega"))
     }
 
+    /// Returns a history of deployments a minute apart. Versions after a question mark were only observed.
+    private func history(_ versions: String...) -> DeploymentHistory {
+        DeploymentHistory(
+            versions.enumerated().map { index, text in
+                DeploymentHistory.Entry(
+                    ApplicationVersion(text: text.replacing("?", with: "")),
+                    at: noon.advanced(by: .seconds(60 * index)),
+                    isObserved: text.hasPrefix("?"))
+            })
+    }
+
+    private func expectFixes(
+        _ history: DeploymentHistory, _ fixed: String, in versions: [String], notIn others: [String],
+        sourceLocation: Testing.SourceLocation = #_sourceLocation
+    ) {
+        let fixed = ApplicationVersion(text: fixed)
+        let found = (versions + others).filter { history.hasFix(ApplicationVersion(text: $0), of: fixed) }
+        #expect(found == versions, sourceLocation: sourceLocation)
+    }
+
+    private func expectNewer(
+        _ history: DeploymentHistory, than known: String, _ versions: [String], not others: [String],
+        sourceLocation: Testing.SourceLocation = #_sourceLocation
+    ) {
+        let known = ApplicationVersion(text: known)
+        let found = (versions + others).filter { history.isNewer(ApplicationVersion(text: $0), than: known) }
+        #expect(found == versions, sourceLocation: sourceLocation)
+    }
+
+    @Test("The version with the fix and those deployed later have it, those deployed before it do not")
+    func order() {
+        let history = history("2.3", "2.4", "2.5 (7)", "2.5 (8)")
+        expectFixes(history, "2.4", in: ["2.4", "v2.4", "2.4 (9)", "2.5 (7)", "2.5 (8)"], notIn: ["2.3", ""])
+        expectFixes(history, "2.5 (8)", in: ["2.5 (8)"], notIn: ["2.5 (7)", "2.5", "2.4"])
+        expectNewer(history, than: "2.4", ["2.5 (7)"], not: ["2.4", "2.3", "2.4 (9)", ""])
+        #expect(history.newestDeclared == ApplicationVersion(text: "2.5 (8)"))
+    }
+
+    @Test("A hotfix of an old branch does not have the fix, although it is deployed later")
+    func hotfix() {
+        let history = history("10.17", "10.23", "10.24.0", "10.18.7", "10.23.1", "10.24.1")
+        expectFixes(
+            history, "10.24.0", in: ["10.24.0", "10.24.1"], notIn: ["10.17", "10.18.7", "10.23", "10.23.1"])
+        // The fix is in a version that is not deployed yet.
+        expectFixes(history, "10.25", in: ["10.25"], notIn: ["10.23.1", "10.24.1"])
+        expectNewer(history, than: "10.24.0", ["10.24.1"], not: ["10.18.7", "10.23.1"])
+    }
+
+    @Test("A rollback to an older hash makes it no newer")
+    func rollback() {
+        let history = history("abc123", "def456", "abc123", "0123456", "def456")
+        expectFixes(history, "def456", in: ["def456", "0123456"], notIn: ["abc123"])
+        expectNewer(history, than: "def456", ["0123456"], not: ["abc123", "def456"])
+        #expect(history.newestDeclared == ApplicationVersion(text: "0123456"))
+    }
+
+    @Test("Versions that are hashes have the order of their deployments, whatever order they were stored in")
+    func hashes() {
+        let times = ["c0ffee": 2, "beef00": 1, "dead01": 3]
+        for order in [["c0ffee", "beef00", "dead01"], ["dead01", "beef00", "c0ffee"]] {
+            let history = DeploymentHistory(
+                order.map { text in
+                    .init(
+                        ApplicationVersion(text: text), at: noon.advanced(by: .seconds(times[text] ?? 0)),
+                        isObserved: false)
+                })
+            expectFixes(history, "c0ffee", in: ["c0ffee", "dead01"], notIn: ["beef00"])
+        }
+    }
+
+    @Test("A forged version orders no other versions, whether it was reported before or after the fix")
+    func forged() {
+        let history = history("2.3", "?999.9.9", "2.4", "?1000", "2.5")
+        #expect(history.newestDeclared == ApplicationVersion(text: "2.5"))
+        expectFixes(history, "2.4", in: ["2.4", "2.5", "1000"], notIn: ["2.3", "999.9.9"])
+        expectNewer(history, than: "2.3", ["2.4", "2.5"], not: ["2.3"])
+        // A fix that is not deployed yet is in no version that was only reported.
+        expectFixes(history, "3.0", in: ["3.0"], notIn: ["999.9.9", "1000", "2.5"])
+    }
+
+    @Test("A report of a version before its deployment does not change its place")
+    func reportedBefore() {
+        let history = history("?c0ffee", "abc123", "def456", "c0ffee")
+        expectFixes(history, "def456", in: ["def456", "c0ffee"], notIn: ["abc123"])
+        expectFixes(history, "c0ffee", in: ["c0ffee"], notIn: ["abc123", "def456"])
+    }
+
+    @Test("A version that no one declared has the fix if it is first reported after its deployment")
+    func undeclared() {
+        let history = history("?0a", "2.3", "?0b", "2.4", "?0c", "?2.3.1")
+        expectFixes(history, "2.4", in: ["0c"], notIn: ["0a", "0b", "2.3.1"])
+        // Above the limits, it has no place at all, and is new.
+        expectFixes(history, "2.4", in: ["0d"], notIn: [])
+    }
+
+    @Test("A fix that is not deployed yet is in a deployed version with a higher number")
+    func skipped() {
+        let history = history("2.3", "2.5", "abc123")
+        expectFixes(history, "2.4", in: ["2.4", "2.5"], notIn: ["2.3", "abc123", "2.6"])
+        expectFixes(history, "def456", in: ["def456"], notIn: ["2.3", "2.5", "abc123"])
+    }
+
+    @Test("Without declared deployments versions are compared, and those without an order by their first reports")
+    func fallback() {
+        let history = history("?abc123", "?1.9", "?def456", "?2.0", "?1.8.1")
+        expectFixes(
+            history, "1.9", in: ["1.9", "2.0", "1.10"], notIn: ["1.8.1", "2.0-beta".replacing("2.0", with: "1.9")])
+        expectFixes(history, "def456", in: ["def456"], notIn: ["abc123", "ffffff"])
+        expectFixes(history, "abc123", in: ["abc123", "def456"], notIn: ["ffffff"])
+        expectFixes(history, "ffffff", in: ["ffffff"], notIn: ["abc123", "def456"])
+        #expect(history.newestDeclared == nil)
+        // As before deployments existed: any other version without an order is newer.
+        expectNewer(history, than: "def456", ["abc123", "1.9"], not: ["def456", ""])
+        expectNewer(
+            DeploymentHistory(), than: "1.9 (3)", ["1.9 (4)", "1.10", "999.9.9"], not: ["1.9 (3)", "1.8", "1.9"])
+    }
+
     @Test("An invalid parameter of Deploy is named")
     func parameters() {
         func invalid(_ change: (inout DeployParameters) -> Void) -> String? {

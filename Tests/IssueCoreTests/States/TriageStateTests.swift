@@ -41,6 +41,64 @@ struct GroupStandingTests {
         #expect(state == TriageState(hasRegressed: true))
     }
 
+    @Test("A group resolved in a version is reopened only by versions that have the fix")
+    func resolvedIn() {
+        let versions = ["2.3", "2.4", "2.3.1", "2.5"].map { ApplicationVersion(text: $0) }
+        let history = DeploymentHistory(
+            versions.enumerated().map { .init($1, at: noon.advanced(by: .seconds($0)), isObserved: false) })
+        for (version, effect) in zip(versions, [.none, .regression, .none, .regression] as [TriageState.Effect]) {
+            var state = TriageState(.resolved, fixedIn: versions[1])
+            #expect(state.dependsOnVersion)
+            let found = state.reported(by: version, at: noon, in: history)
+            #expect(found == effect, "\(version.text)")
+            #expect(
+                state
+                    == (effect == .none
+                        ? TriageState(.resolved, fixedIn: versions[1]) : TriageState(hasRegressed: true)))
+        }
+    }
+
+    @Test("A group resolved in the next deployment stays resolved until that is declared")
+    func resolvedInNext() {
+        let initial = TriageState(.resolved, fixAwaitedSince: noon)
+        var state = initial
+        let effects = report(&state, "1", "999", "", at: noon.advanced(by: .seconds(1_000_000)))
+        #expect(effects == [.none, .none, .none])
+        #expect(state == initial)
+    }
+
+    @Test("A group muted until a newer version follows the order of deployments")
+    func mutedInOrder() {
+        let known = ApplicationVersion(text: "def456")
+        let history = DeploymentHistory(
+            ["abc123", "def456", "c0ffee"].enumerated().map {
+                .init(ApplicationVersion(text: $1), at: noon.advanced(by: .seconds($0)), isObserved: false)
+            })
+        var state = TriageState(.muted, knownVersion: known)
+        let old = state.reported(by: ApplicationVersion(text: "abc123"), at: noon, in: history)
+        #expect(old == .silence)
+        let new = state.reported(by: ApplicationVersion(text: "c0ffee"), at: noon, in: history)
+        #expect(new == .regression)
+    }
+
+    @Test("A requested state has the parts that its parameters name")
+    func requested() {
+        let known = ApplicationVersion(text: "1")
+        func state(_ parameters: SetStateParameters) -> TriageState {
+            TriageState(parameters, knownVersion: known, at: noon)
+        }
+        #expect(state(.init(group: "g", state: .open)) == TriageState())
+        #expect(
+            state(.init(group: "g", state: .muted, until: noon, untilNewerVersion: true))
+                == TriageState(.muted, mutedUntil: noon, knownVersion: known))
+        #expect(
+            state(.init(group: "g", state: .resolved, resolvedIn: "2 (7)"))
+                == TriageState(.resolved, fixedIn: ApplicationVersion(name: "2", build: 7)))
+        #expect(
+            state(.init(group: "g", state: .resolved, isResolvedInNext: true))
+                == TriageState(.resolved, fixAwaitedSince: noon))
+    }
+
     @Test("A muted group is silent until its mute period ends, and is then open as before")
     func muted() {
         var state = TriageState(.muted, mutedUntil: noon)
@@ -88,5 +146,19 @@ struct GroupStandingTests {
         #expect(invalid(.resolved, until: later) == "until")
         #expect(invalid(.open, until: later) == "until")
         #expect(invalid(.open, version: true) == "until_newer_version")
+        func invalid(_ state: GroupState, in version: String?, next: Bool? = nil, newer: Bool? = nil) -> String? {
+            SetStateParameters(
+                group: "g1", state: state, untilNewerVersion: newer, resolvedIn: version, isResolvedInNext: next
+            ).invalidParameter(at: noon)
+        }
+        #expect(invalid(.resolved, in: "2.4") == nil)
+        #expect(invalid(.resolved, in: nil, next: true) == nil)
+        #expect(invalid(.resolved, in: "") == "resolved_in")
+        #expect(invalid(.resolved, in: String(repeating: "1", count: 129)) == "resolved_in")
+        #expect(invalid(.muted, in: "2.4") == "resolved_in")
+        #expect(invalid(.resolved, in: "2.4", newer: true) == "resolved_in")
+        #expect(invalid(.resolved, in: "2.4", next: true) == "resolved_in_next")
+        #expect(invalid(.open, in: nil, next: true) == "resolved_in_next")
+        #expect(invalid(.resolved, in: nil, next: true, newer: true) == "resolved_in_next")
     }
 }

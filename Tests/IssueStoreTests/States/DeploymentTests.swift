@@ -189,6 +189,20 @@ struct DeploymentTests {
         }
     }
 
+    @Test("A repair reads the states of a file of the version before")
+    func olderStates() throws {
+        try TemporaryStore.with { store in
+            do {
+                let writer = try store.writer()
+                try store.store([record("1.0")], to: writer)
+                _ = try writer.set(TriageState(.resolved), ofGroup: 1)
+            }
+            try store.downgrade()
+            let old = try QuarantinedStore(path: store.path, randomBits: 1)
+            #expect(old.notes()?.notes.map(\.standing) == [TriageState(.resolved)])
+        }
+    }
+
     @Test("A purge removes observed versions without records, and declared ones with their whole application or user")
     func purge() throws {
         try TemporaryStore.with { store in
@@ -230,6 +244,13 @@ struct DeploymentTests {
 extension TemporaryStore {
     /// Turns the file into one of the schema's first version.
     func downgrade() throws {
-        try shell().execute("DROP TABLE deployments; PRAGMA user_version = 9")
+        try shell().execute(
+            """
+            DROP INDEX groups_by_fix;
+            ALTER TABLE groups DROP COLUMN fixed_after;
+            ALTER TABLE groups DROP COLUMN fixed_version;
+            DROP TABLE deployments;
+            PRAGMA user_version = 9;
+            """)
     }
 }

@@ -114,6 +114,87 @@ struct GroupStateTests {
         }
     }
 
+    private func declare(
+        _ version: String, at: IssueTimestamp? = nil, _ store: TemporaryStore, _ writer: StoreWriter
+    ) throws {
+        store.pass(.seconds(1))
+        _ = try writer.declare(
+            DeployParameters(app: "shop", version: version, at: at), of: .user(1000), by: 0, at: store.wall)
+    }
+
+    @Test("A group resolved in a version stays resolved for a rollback and a hotfix, and reopens with a later version")
+    func resolvedIn() throws {
+        for (before, fixed, old, later) in [
+            (["1.0"], "1.1", ["1.0", "1.0.9", ""], "1.2"), (["abc123"], "def456", ["abc123", ""], "c0ffee"),
+        ] {
+            try withDestination { store, writer in
+                for version in before + [fixed] { try declare(version, store, writer) }
+                try say(TriageState(.resolved, fixedIn: ApplicationVersion(text: fixed)), store, writer)
+                #expect(try only(store).resolvedIn == fixed)
+                for version in old {
+                    if !version.isEmpty { try declare(version, store, writer) }
+                    try store.store([record("Broken", version.isEmpty ? nil : version)], to: writer)
+                    #expect(try only(store).state == .resolved, "\(version)")
+                }
+                try declare(later, store, writer)
+                try store.store([record("Broken", later)], to: writer)
+                #expect(try only(store).hasRegressed)
+                #expect(try only(store).resolvedIn == nil)
+                #expect(try priority(store).last?.last == "3")
+            }
+        }
+    }
+
+    @Test("A report of 999.9.9 does not hide the regression of a later version")
+    func forged() throws {
+        try withDestination { store, writer in
+            try declare("2.0", store, writer)
+            try store.store([record("Something else", "999.9.9")], to: writer)
+            let subject = try store.reader().subject(
+                try only(store, filter(text: "Broken")).id, viewer: .everything)
+            let known = try store.reader().newestVersion(of: subject)
+            #expect(known == ApplicationVersion(text: "2.0"))
+            _ = try writer.set(TriageState(.resolved, knownVersion: known), ofGroup: subject.group)
+            try declare("2.1", store, writer)
+            try store.store([record("Broken", "2.1")], to: writer)
+            #expect(try only(store, filter(text: "Broken")).hasRegressed)
+        }
+    }
+
+    @Test("A group resolved in the next deployment gets its version, and neither a rollback nor an earlier time counts")
+    func resolvedInNext() throws {
+        try withDestination { store, writer in
+            for version in ["abc123", "def456"] { try declare(version, store, writer) }
+            let before = store.wall
+            store.pass(.seconds(60))
+            try say(TriageState(.resolved, fixAwaitedSince: store.wall), store, writer)
+            #expect(try only(store).isResolvedInNext)
+            try declare("abc123", store, writer)
+            try declare("0ff1ce", at: before, store, writer)
+            try store.store([record("Broken", "999.9.9"), record("Broken", "0ff1ce")], to: writer)
+            #expect(try only(store).isResolvedInNext)
+            try declare("c0ffee", store, writer)
+            #expect(try only(store).resolvedIn == "c0ffee")
+            #expect(try !only(store).isResolvedInNext)
+            try store.store([record("Broken", "abc123"), record("Broken", "def456")], to: writer)
+            #expect(try only(store).state == .resolved)
+        }
+        // The state is read from the database after a restart.
+        try TemporaryStore.with { store in
+            do {
+                let writer = try store.writer()
+                try store.store([record()], to: writer)
+                try say(TriageState(.resolved, fixAwaitedSince: store.wall), store, writer)
+                try declare("2.0", store, writer)
+            }
+            let writer = try store.writer()
+            try store.store([record()], to: writer)
+            #expect(try only(store).state == .resolved)
+            try store.store([record("Broken", "2.0")], to: writer)
+            #expect(try only(store).hasRegressed)
+        }
+    }
+
     private func filter(text: String? = nil, states: [GroupState]? = nil) -> IssueFilter {
         var filter = IssueFilter()
         filter.text = text
