@@ -2,6 +2,7 @@
 // modules are not part of the API. `.ci/api` lists the API.
 @_exported public import struct IssueProtocol.DaemonStatus
 @_exported public import struct IssueProtocol.DeadLetter
+@_exported public import enum IssueProtocol.DeploymentChange
 @_exported public import enum IssueProtocol.DestinationState
 @_exported public import struct IssueProtocol.DestinationStatus
 @_exported public import enum IssueProtocol.GroupState

@@ -167,6 +167,10 @@ struct HelpTests {
                                             (repeatable)
                   -S, --since TIME          Not older than TIME
                   -U, --until TIME          Not newer than TIME
+                      --new-since-deploy    Only issues that began after their application's
+                                            last deployment
+                      --gone-since-deploy   Only issues that ended with their application's last
+                                            deployment
 
                 Output:
                       --order ORDER         newest (default), oldest, most (most frequent) or
@@ -191,6 +195,7 @@ struct HelpTests {
                 Examples:
                   issuectl list --severity error --since 24h
                   issuectl list --app shop --order most --limit 10
+                  issuectl list --app shop --new-since-deploy
 
                 """#)
     }

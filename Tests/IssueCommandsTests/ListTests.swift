@@ -53,6 +53,24 @@ struct ListTests {
         #expect(outcome.calls == [#"List {"limit":50,"sparkline":24}"#])
     }
 
+    @Test("--new-since-deploy and --gone-since-deploy filter, after the daemon has shown that it knows deployments")
+    func deployments() {
+        for (option, word) in [("--new-since-deploy", "new"), ("--gone-since-deploy", "gone")] {
+            let outcome = issuectl(
+                ["list", option, "--app", "shop"], .reply(#"{"deployments":[]}"#), .reply(Self.all))
+            #expect(
+                outcome.calls == [
+                    #"Deployments {"limit":1}"#,
+                    #"List {"filter":{"apps":["shop"],"since_deploy":"\#(word)"},"limit":50}"#,
+                ])
+        }
+        let old = issuectl(
+            ["list", "--new-since-deploy"], .failure(.refused(.methodNotFound("org.issued.Collector.Deployments"))))
+        #expect(old.code == .refused)
+        #expect(old.calls.count == 1)
+        #expect(issuectl(["list", "--new-since-deploy", "--gone-since-deploy"]).code == .usage)
+    }
+
     @Test("No line is ever wider than the terminal", arguments: Array(1...130))
     func widths(width: Int) {
         let outcome = issuectl(["list", "--sparkline"], width: width, .reply(Self.all))

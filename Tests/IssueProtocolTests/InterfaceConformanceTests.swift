@@ -87,6 +87,7 @@ struct InterfaceConformanceTests {
     func choices() {
         #expect(words(ofType: "Severity") == IssueLevel.allCases.map(\.name))
         #expect(words(ofType: "State") == GroupState.allCases.map(\.name))
+        #expect(words(ofType: "DeploymentChange") == DeploymentChange.allCases.map(\.rawValue))
         #expect(words(ofType: "Fate") == IssueFate.Outcome.allCases.map(\.name))
         #expect(words(ofType: "Dimension") == HistogramDimension.allCases.map(\.rawValue))
         #expect(words(ofType: "Order") == ResultOrder.allCases.map(\.name))

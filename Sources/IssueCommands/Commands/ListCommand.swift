@@ -8,14 +8,22 @@ struct ListCommand: Command {
     static let sparkline = OptionSpecification(
         "sparkline", "Show the activity over time (default on terminals of 120 columns or more)")
 
+    static let newSinceDeploy = OptionSpecification(
+        "new-since-deploy", "Only issues that began after their application's last deployment")
+    static let goneSinceDeploy = OptionSpecification(
+        "gone-since-deploy", "Only issues that ended with their application's last deployment")
+
     static let specification = CommandSpecification(
         name: "list", summary: "List issues, most recently active first",
         sections: [
-            ("Filter", FilterOptions.all),
+            ("Filter", FilterOptions.all + [newSinceDeploy, goneSinceDeploy]),
             ("Output", PagingOptions.options + [sparkline]),
         ],
         notes: [FilterOptions.timeNote],
-        examples: ["issuectl list --severity error --since 24h", "issuectl list --app shop --order most --limit 10"])
+        examples: [
+            "issuectl list --severity error --since 24h", "issuectl list --app shop --order most --limit 10",
+            "issuectl list --app shop --new-since-deploy",
+        ])
 
     /// From this width on, the sparkline fits without removing another column.
     private static let roomyWidth = 120
@@ -26,7 +34,15 @@ struct ListCommand: Command {
     private let wantsSparkline: Bool
 
     init(_ arguments: ParsedArguments, at now: IssueTimestamp) throws(UsageError) {
-        filter = try FilterOptions.filter(arguments, at: now)
+        var filter = try FilterOptions.filter(arguments, at: now)
+        if arguments.has(Self.newSinceDeploy), arguments.has(Self.goneSinceDeploy) {
+            throw UsageError("--new-since-deploy and --gone-since-deploy cannot be used together")
+        }
+        if arguments.has(Self.newSinceDeploy) || arguments.has(Self.goneSinceDeploy) {
+            filter = filter ?? IssueFilter()
+            filter?.sinceDeployment = arguments.has(Self.newSinceDeploy) ? .new : .gone
+        }
+        self.filter = filter
         paging = try PagingOptions(arguments)
         wantsSparkline = arguments.has(Self.sparkline)
     }
@@ -35,6 +51,8 @@ struct ListCommand: Command {
         let isRoomy = context.format == .human && context.width.map { $0 >= Self.roomyWidth } ?? false
         let hasSparkline = wantsSparkline || isRoomy
         let collector = try context.collector()
+        // A daemon that does not know deployments would ignore this part of the filter.
+        if filter?.sinceDeployment != nil { _ = try collector.deployments(DeploymentsParameters(limit: 1)) }
         let table = Table(columns(hasSparkline: hasSparkline), width: context.width, painter: context.painter)
         try Paging(context: context, count: paging.count(in: context), member: "groups").run(
             table, empty: filter == nil ? "No issues." : "No issues match."

@@ -86,14 +86,20 @@ package enum CollectorInterface {
           newest: ?string, sparkline: ?[]int
         )
 
+        # The first record of a group came after the last declared deployment of its application (new), or its last record
+        # came between the deployment before and the last one (gone).
+        type DeploymentChange (new, gone)
+
         # All members that are given must match; a list matches if one of its elements does. severity: this severity and
         # above. text: words, and phrases in quotation marks, that the record contains. metadata: entries "KEY=VALUE";
         # one of each key must match. users: user ids of senders; end_users: values of user in the records.
+        # since_deploy: selects groups, not records.
         type Filter (
           apps: ?[]string, versions: ?[]string, environments: ?[]string, severity: ?Severity,
           domains: ?[]string, codes: ?[]int, files: ?[]string, text: ?string, metadata: ?[]string,
           groups: ?[]string, users: ?[]int, units: ?[]string,
-          states: ?[]State, fates: ?[]Fate, destination: ?string, since: ?string, until: ?string,
+          states: ?[]State, since_deploy: ?DeploymentChange, fates: ?[]Fate, destination: ?string, since: ?string,
+          until: ?string,
           trace_ids: ?[]string, request_ids: ?[]string, end_users: ?[]string
         )
 

@@ -32,6 +32,9 @@ public struct IssueFilter: Equatable, Sendable {
     public var units: [String]?
     /// The states of groups.
     public var states: [GroupState]?
+    /// What happened to a group with the last deployment of its application. It selects groups and counts, not single
+    /// records. Groups of an application without a declared deployment do not match.
+    public var sinceDeployment: DeploymentChange?
     /// The outcomes of records. They select single records only, not issues or counts.
     public var outcomes: [IssueFate.Outcome]?
     /// The destination that ``outcomes`` refers to. Nil for any destination. Supported like ``outcomes``.
@@ -86,6 +89,7 @@ extension IssueFilter: JSONObjectCodable {
         try members.optional("users", &users)
         try members.optional("units", &units)
         try members.optional("states", &states)
+        try members.optional("since_deploy", &sinceDeployment)
         try members.optional("fates", &outcomes)
         try members.optional("destination", &destination)
         try members.optional("since", &since)
@@ -105,6 +109,16 @@ extension IssueFilter {
         return all.compactMap { name, field, values in values.map { (name, field, $0) } }
     }
 }
+
+/// What happened to a group with the last declared deployment of its application (`DeploymentChange` on the wire).
+public enum DeploymentChange: String, CaseIterable, Sendable {
+    /// The first record came after the deployment.
+    case new
+    /// The last record came between the deployment before and the last one.
+    case gone
+}
+
+extension DeploymentChange: JSONStringEnum {}
 
 /// The order of a result (`Order` on the wire).
 public enum ResultOrder: String, CaseIterable, Sendable {

@@ -42,6 +42,61 @@ extension StoreReader {
         }
     }
 
+    /// Returns the groups of a selection to which this happened with the last deployment of their application.
+    ///
+    /// - Parameters:
+    ///   - change: What happened.
+    ///   - selection: The series that match the other parts of the filter.
+    func groups(_ change: DeploymentChange, in selection: SeriesSelection) throws -> [GroupID] {
+        let windows = try deploymentWindows()
+        guard !windows.isEmpty else { return [] }
+        let sql = """
+            WITH matching AS MATERIALIZED (
+                SELECT DISTINCT "group" FROM (\(SeriesSelection.sql))
+                WHERE "group" IN (
+                    SELECT id FROM groups WHERE account IN (SELECT value FROM json_each(?14)))
+            ),
+            open AS MATERIALIZED (
+                SELECT series, max(received_at) AS at FROM records WHERE id > ?15 GROUP BY series
+            )
+            SELECT matching."group", groups.account, groups.first_at,
+                   max(max(coalesce(totals.last_at, 0), coalesce(open.at, 0)))
+            FROM matching
+            JOIN groups ON groups.id = matching."group"
+            JOIN series ON series."group" = groups.id
+            LEFT JOIN totals ON totals.series = series.id
+            LEFT JOIN open ON open.series = series.id
+            GROUP BY 1
+            """
+        let statement = try Statement(composedSQL: sql, on: connection)
+        selection.bind(to: statement)
+        statement.bind(StoreWriter.list(windows.keys), at: 14)
+        statement.bind(try lastClosedID(), at: 15)
+        var groups: [GroupID] = []
+        try statement.forEach { row in
+            let found = windows[row.id(1)]?.change(
+                first: IssueTimestamp(millisecondsSince1970: row.int64(2)),
+                newest: IssueTimestamp(millisecondsSince1970: row.int64(3)))
+            if found == change { groups.append(row.id(0)) }
+        }
+        return groups
+    }
+
+    /// Returns the last deployments of each account that has declared ones.
+    private func deploymentWindows() throws -> [AccountID: DeploymentWindow] {
+        let times = try connection.withStatement(
+            """
+            SELECT accounts.id, deployments.at FROM deployments
+            JOIN accounts ON accounts.app = deployments.app
+                AND (deployments.uid IS NULL OR deployments.uid = accounts.uid)
+            WHERE observed = 0
+            """
+        ) { statement in
+            try statement.all { ($0.id(0, as: AccountID.self), IssueTimestamp(millisecondsSince1970: $0.int64(1))) }
+        }
+        return Dictionary(grouping: times, by: \.0).compactMapValues { DeploymentWindow($0.map(\.1)) }
+    }
+
     /// Returns the SQL condition that the viewer may see a row of `deployments`.
     ///
     /// - Parameter number: The number of the statement's parameter for the viewer.

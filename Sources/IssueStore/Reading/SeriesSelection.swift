@@ -45,8 +45,16 @@ struct SeriesSelection {
 
     /// Converts a filter.
     ///
+    /// - Parameters:
+    ///   - filter: The filter.
+    ///   - viewer: The viewer.
+    ///   - selectsGroups: `true` if the caller selects groups by `sinceDeployment`, see `StoreReader.groups(_:in:)`.
+    ///     Otherwise, such a filter is invalid, because ignoring a part of it would select more.
     /// - Throws: `QueryFailure.invalidFilter` if a part of the filter is invalid or exceeds its limit.
-    init(_ filter: IssueFilter, viewer: Viewer) throws(QueryFailure) {
+    init(_ filter: IssueFilter, viewer: Viewer, selectsGroups: Bool = false) throws(QueryFailure) {
+        guard selectsGroups || filter.sinceDeployment == nil else {
+            throw .invalidFilter(field: "since_deploy", reason: "only issues can be selected by deployments")
+        }
         do throws(QueryLimits.Excess) { try QueryLimits.check(filter) } catch { throw QueryFailure(error) }
         self.viewer = viewer
         severity = filter.level.map { Int64($0.rank) }

@@ -43,10 +43,11 @@ extension StoreReader {
         guard query.filter.outcomes == nil, query.filter.destination == nil else {
             throw QueryFailure.invalidFilter(field: "fates", reason: "groups cannot be filtered by fate")
         }
-        var selection = try SeriesSelection(query.filter, viewer: viewer)
+        var selection = try SeriesSelection(query.filter, viewer: viewer, selectsGroups: true)
         let cursor = try query.after.map { try PageCursor($0) }
         return try snapshot {
             selection.groups = try self.groups(with: query.filter, in: selection)
+            if let change = query.filter.sinceDeployment { selection.groups = try groups(change, in: selection) }
             let sums = try groupSums(query, selection, after: cursor)
             var groups: [IssueGroup] = []
             var bytes = 0

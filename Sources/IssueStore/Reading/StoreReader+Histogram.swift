@@ -18,7 +18,7 @@ extension StoreReader {
         guard filter.outcomes == nil, filter.destination == nil else {
             throw QueryFailure.invalidFilter(field: "fates", reason: "counts cannot be filtered by fate")
         }
-        var selection = try SeriesSelection(filter, viewer: viewer)
+        var selection = try SeriesSelection(filter, viewer: viewer, selectsGroups: true)
         let key: StaticString
         switch dimension {
         case .total: key = "'total'"
@@ -49,6 +49,7 @@ extension StoreReader {
             """
         return try snapshot {
             selection.groups = try groups(with: filter, in: selection)
+            if let change = filter.sinceDeployment { selection.groups = try groups(change, in: selection) }
             let statement = try Statement(composedSQL: sql, on: connection)
             selection.bind(to: statement)
             statement.bind(frame.minutesPerBucket, at: 14)

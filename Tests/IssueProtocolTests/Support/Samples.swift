@@ -92,6 +92,7 @@ enum Samples {
         filter.users = [0, .max]
         filter.units = ["shop.service"]
         filter.states = GroupState.allCases
+        filter.sinceDeployment = .gone
         filter.outcomes = IssueFate.Outcome.allCases
         filter.destination = "logz"
         filter.since = moment

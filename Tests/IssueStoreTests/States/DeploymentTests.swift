@@ -203,6 +203,68 @@ struct DeploymentTests {
         }
     }
 
+    @Test("Groups are selected by what happened to them with the last deployment, whether their range is closed or not")
+    func changes() throws {
+        for closes in [false, true] {
+            try TemporaryStore.with { store in
+                let writer = try store.writer()
+                func report(_ messages: String..., app: String = "shop", uid: UInt32 = 1000) throws {
+                    let records = messages.map { IssueRecord(message: $0, app: Application(name: app, version: "9")) }
+                    try store.store(records, from: .of(uid: uid), to: writer)
+                    if closes { try writer.closeOpenRange() }
+                }
+                func titles(
+                    _ change: DeploymentChange, apps: [String]? = nil, viewer: Viewer = .everything
+                ) throws -> [String] {
+                    var filter = IssueFilter(apps: apps)
+                    filter.sinceDeployment = change
+                    let page = try store.reader().groups(
+                        .init(filter: filter, order: .newest, limit: 9, after: nil, sparkline: nil, now: store.wall),
+                        viewer: viewer)
+                    return page.groups.map(\.title).sorted()
+                }
+                try report("ancient", "lasting")
+                try declare("1.0", store, writer)
+                try report("ending", "lasting")
+                try report("elsewhere", app: "backup")
+                try report("another user's", uid: 7)
+                #expect(try titles(.gone) == ["ancient"])
+                try declare("1.1", of: .everyone, store, writer)
+                try report("beginning", "lasting")
+                try report("another user's new one", uid: 7)
+                #expect(try titles(.new) == ["another user's new one", "beginning"])
+                #expect(try titles(.gone) == ["another user's", "ending"])
+                #expect(try titles(.new, viewer: .user(1000)) == ["beginning"])
+                #expect(try titles(.new, apps: ["backup"]) == [])
+                var filter = IssueFilter(text: "ending")
+                filter.sinceDeployment = .gone
+                let frame = try HistogramFrame(
+                    bucket: .seconds(60), since: nil, until: nil, now: store.wall.advanced(by: .seconds(60)))
+                let counts = try store.reader().histogram(filter, frame, by: .total, viewer: .everything)
+                #expect(counts.map(\.sum) == [1])
+            }
+        }
+    }
+
+    @Test("Single records can't be selected by deployments, so that no purge erases more than was meant")
+    func noRecords() throws {
+        try TemporaryStore.with { store in
+            let writer = try store.writer()
+            try store.store([record("1.0")], to: writer)
+            try declare("1.1", store, writer)
+            var filter = IssueFilter(apps: ["shop"])
+            filter.sinceDeployment = .new
+            let reader = try store.reader()
+            #expect(throws: QueryFailure.self) {
+                try reader.rows(filter, above: 0, through: 1, limit: 9)
+            }
+            #expect(throws: QueryFailure.self) {
+                try reader.records(
+                    .init(filter: filter, isAscending: true, limit: 9, after: nil), viewer: .everything)
+            }
+        }
+    }
+
     @Test("A purge removes observed versions without records, and declared ones with their whole application or user")
     func purge() throws {
         try TemporaryStore.with { store in
