@@ -64,6 +64,40 @@ struct HistogramTests {
                 """#)
     }
 
+    @Test("A deployment is a line below the bucket in which it took place, or a mark above the sparklines")
+    func deployments() {
+        func reply(_ series: String) -> ScriptedLink.Reply {
+            let deploys = [("2.4.0", "09:14:59"), ("2.4.1", "09:30:00")].map { version, time in
+                #"{"app":"shop","version":"\#(version)","at":"2026-11-21T\#(time).000Z","observed":false}"#
+            }.joined(separator: ",")
+            return .reply(#"{"start":"2026-11-21T09:00:00.000Z","series":[\#(series)],"deploys":[\#(deploys)]}"#)
+        }
+        let total = issuectl(
+            ["histogram", "--since", "3h"], width: 45, reply(#"{"key":"total","counts":[0,1,600,1200]}"#))
+        #expect(
+            total.output
+                == lines(
+                    """
+                    FROM (UTC)        RECORDS
+                    2026-11-21 09:00        0
+                    2026-11-21 09:10        1  ▏
+                    2026-11-21 09:14           ▲ shop 2.4.0 deploye…
+                    2026-11-21 09:20      600  █████████
+                    2026-11-21 09:30    1,200  ██████████████████
+                    2026-11-21 09:30           ▲ shop 2.4.1 deploye…
+                    """))
+        let byApp = issuectl(
+            ["histogram", "--since", "3h", "--by", "app"], width: 60, reply(#"{"key":"shop","counts":[0,1,600,1200]}"#))
+        #expect(
+            byApp.output
+                == lines(
+                    """
+                    APP      RECORDS  SINCE 2026-11-21 09:00 UTC
+                    deploys        2   ▲ ▲
+                    shop       1,801  ·▁▄█
+                    """))
+    }
+
     @Test("The total has a bar for each bucket, and the highest bar fills the width")
     func bars() {
         let outcome = issuectl(

@@ -56,7 +56,9 @@ struct CodecTests {
         try check(HistogramParameters(filter: Samples.filter, bucket: .seconds(60), by: .group))
         try check(HistogramParameters(bucket: .seconds(60)))
         try check(
-            HistogramReply(start: Samples.group.lastSeen, series: [HistogramSeries(key: "shop", counts: [0, 1])]))
+            HistogramReply(
+                start: Samples.group.lastSeen, series: [HistogramSeries(key: "shop", counts: [0, 1])],
+                deploys: [Samples.deployment]))
         try check(SetStateParameters(group: "g1", state: .open))
         try check(SetStateReply(group: Samples.group))
         try check(

@@ -95,12 +95,28 @@ struct HistogramPage {
         let room = max(1, (width ?? Self.defaultWidth) - reserved)
         var table = Table(columns, width: width, painter: painter)
         return table.lines(
-            counts.indices.map { index in
-                [
-                    Cell(times[index]), Cell(numbers[index]),
-                    Cell(Bar.text(counts[index], highest: highest, width: room)),
-                ]
+            counts.indices.flatMap { index in
+                let bar = Bar.text(counts[index], highest: highest, width: room)
+                let bucket = [Cell(times[index]), Cell(numbers[index]), Cell(bar)]
+                return [bucket]
+                    + deploys(inBucket: index).map { deployment in
+                        let text = "▲ \(deployment.app) \(deployment.version) deployed"
+                        return [Cell(Self.minute(deployment.deployedAt)), Cell(""), Cell(text, style: .faint)]
+                    }
             })
+    }
+
+    /// The deployments during a bucket, which appear below it.
+    private func deploys(inBucket index: Int) -> [IssueDeployment] {
+        let start = reply.start.advanced(by: bucket * index)
+        let end = start.advanced(by: bucket)
+        return reply.deploys.filter { $0.deployedAt >= start && $0.deployedAt < end }
+    }
+
+    /// Returns a date and time without seconds.
+    private static func minute(_ time: IssueTimestamp) -> String {
+        let text = time.description
+        return "\(text.prefix(10)) \(text.dropFirst(11).prefix(5))"
     }
 
     /// Lines such as `shop  1,204  ▁▃█▂`.
@@ -110,19 +126,26 @@ struct HistogramPage {
             Column("SINCE \(time(ofBucket: 0)) UTC"),
         ]
         let numbers = reply.series.map { Quantity.text($0.sum) }
-        let keys = reply.series.map(\.key)
+        let keys = reply.series.map(\.key) + (reply.deploys.isEmpty ? [] : ["deploys"])
         let reserved = min(widest(keys, columns[0]), columns[0].maximum) + widest(numbers, columns[1]) + 4
         let room = max(1, (width ?? Self.defaultWidth) - reserved)
         var table = Table(columns, width: width, painter: painter)
+        let counts = reply.series.first?.counts.indices.map { deploys(inBucket: $0).count } ?? []
+        let marks = Self.squeezed(counts, to: room).map { $0 > 0 ? "▲" : " " }.joined()
+        let deployments =
+            reply.deploys.isEmpty
+            ? []
+            : [[Cell("deploys", style: .faint), Cell(Quantity.text(reply.deploys.count)), Cell(marks, style: .faint)]]
         return table.lines(
-            reply.series.indices.map { index in
-                let series = reply.series[index]
-                let style = dimension == .level ? IssueLevel(name: series.key).map { TextStyle($0) } : nil
-                return [
-                    Cell(series.key, style: style ?? .plain), Cell(numbers[index]),
-                    Cell(Sparkline.text(Self.squeezed(series.counts, to: room))),
-                ]
-            })
+            deployments
+                + reply.series.indices.map { index in
+                    let series = reply.series[index]
+                    let style = dimension == .level ? IssueLevel(name: series.key).map { TextStyle($0) } : nil
+                    return [
+                        Cell(series.key, style: style ?? .plain), Cell(numbers[index]),
+                        Cell(Sparkline.text(Self.squeezed(series.counts, to: room))),
+                    ]
+                })
     }
 
     private func widest(_ texts: [String], _ column: Column) -> Int {
@@ -142,8 +165,7 @@ struct HistogramPage {
     private func time(ofBucket index: Int) -> String {
         let text = reply.start.advanced(by: bucket * index).description
         let isDaily = bucket.wholeMilliseconds % 86_400_000 == 0
-        let (day, time) = (text.prefix(10), text.dropFirst(11).prefix(5))
-        return isDaily ? String(day) : "\(day) \(time)"
+        return isDaily ? String(text.prefix(10)) : Self.minute(reply.start.advanced(by: bucket * index))
     }
 }
 

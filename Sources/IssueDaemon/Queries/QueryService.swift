@@ -210,7 +210,8 @@ final class QueryService: Sendable {
         let frame = try HistogramFrame(
             bucket: parameters.bucket, since: filter.since, until: filter.until, now: Clock.wall)
         let series = try reader.histogram(filter, frame, by: parameters.by ?? .total, viewer: viewer)
-        return HistogramReply(start: frame.start, series: series)
+        let deploys = try reader.deployments(in: frame, filter, viewer: viewer)
+        return HistogramReply(start: frame.start, series: series, deploys: deploys)
     }
 
     /// A process may always learn the fates of its own reports, even if its user may read no records.

@@ -171,8 +171,9 @@ package enum CollectorInterface {
 
         # Counts records per bucket between since and until (by default the last 24 hours), including records that
         # retention has removed. bucket: milliseconds, a multiple of one minute. By app or group, the 20 with the most
-        # records have a series each; a last series, "*", counts the others.
-        method Histogram(filter: ?Filter, bucket: int, by: ?Dimension) -> (start: string, series: []Series)
+        # records have a series each; a last series, "*", counts the others. deploys: the 100 latest declared deployments in
+        # that time, earliest first.
+        method Histogram(filter: ?Filter, bucket: int, by: ?Dimension) -> (start: string, series: []Series, deploys: ?[]Deployment)
 
         # until ends a mute and must be in the future. With until_newer_version, the state ends when a record arrives
         # from a version of the application that is newer than all seen so far. resolved_in: only this version and later

@@ -148,10 +148,13 @@ package struct HistogramReply: Equatable, JSONObjectCodable, Sendable {
     /// The start of the first bucket.
     package var start: IssueTimestamp
     package var series: [HistogramSeries]
+    /// The declared deployments in the time range, earliest first.
+    package var deploys: [IssueDeployment]
 
-    package init(start: IssueTimestamp, series: [HistogramSeries]) {
+    package init(start: IssueTimestamp, series: [HistogramSeries], deploys: [IssueDeployment] = []) {
         self.start = start
         self.series = series
+        self.deploys = deploys
     }
 
     package static var initial: Self { Self(start: .epoch, series: []) }
@@ -159,6 +162,7 @@ package struct HistogramReply: Equatable, JSONObjectCodable, Sendable {
     package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
         try members.required("start", &start)
         try members.defaulted("series", &series, [])
+        try members.nonempty("deploys", &deploys)
     }
 }
 

@@ -1,4 +1,4 @@
-import IssueCore
+package import IssueCore
 package import IssueProtocol
 import SQLiteKit
 
@@ -39,6 +39,37 @@ extension StoreReader {
                 rows.prefix(limit).map(\.deployment),
                 next.map { PageCursor(value: $0.deployment.deployedAt.millisecondsSince1970, row: $0.id).text }
             )
+        }
+    }
+
+    /// The maximum number of deployments in a histogram.
+    private static let maxInHistogram = 100
+
+    /// Returns the latest declared deployments in the time range of a histogram, earliest first.
+    ///
+    /// - Parameters:
+    ///   - frame: The time range.
+    ///   - filter: The filter, of which the applications and users apply.
+    ///   - viewer: The viewer.
+    package func deployments(
+        in frame: HistogramFrame, _ filter: IssueFilter, viewer: Viewer
+    ) throws -> [IssueDeployment] {
+        guard !frame.isEmpty else { return [] }
+        return try snapshot {
+            let sql = """
+                SELECT \(DeploymentTable.columns) FROM deployments
+                WHERE \(Self.visible(parameter: 1)) AND observed = 0 AND at BETWEEN ?2 AND ?3
+                ORDER BY at DESC, id DESC
+                """
+            let statement = try Statement(composedSQL: sql, on: connection)
+            viewer.bind(to: statement, at: 1)
+            statement.bind(frame.times.lowerBound, at: 2)
+            statement.bind(frame.times.upperBound, at: 3)
+            let found = try statement.all { viewer.shown(DeploymentTable.deployment($0)) }.filter { deployment in
+                (filter.apps?.contains(deployment.app) ?? true)
+                    && (deployment.user.flatMap { filter.users?.contains($0) } ?? true)
+            }
+            return found.prefix(Self.maxInHistogram).reversed()
         }
     }
 

@@ -265,6 +265,30 @@ struct DeploymentTests {
         }
     }
 
+    @Test("A histogram has the declared deployments in its time, of the applications and users that it selects")
+    func histogram() throws {
+        try TemporaryStore.with { store in
+            let writer = try store.writer()
+            let start = store.wall
+            try declare("0.9", at: start.advanced(by: .seconds(-7200)), store, writer)
+            try declare("1.0", store, writer)
+            try declare("7", app: "backup", of: .everyone, store, writer)
+            try declare("1.1", of: .user(7), store, writer)
+            try store.store([record("1.2")], to: writer)
+            let frame = try HistogramFrame(
+                bucket: .seconds(60), since: start, until: nil, now: store.wall.advanced(by: .seconds(60)))
+            func versions(_ filter: IssueFilter = IssueFilter(), _ viewer: Viewer = .everything) throws -> [String] {
+                try store.reader().deployments(in: frame, filter, viewer: viewer).map(\.version)
+            }
+            #expect(try versions() == ["1.0", "7", "1.1"])
+            #expect(try versions(IssueFilter(apps: ["shop"])) == ["1.0", "1.1"])
+            var filter = IssueFilter()
+            filter.users = [7]
+            #expect(try versions(filter) == ["7", "1.1"])
+            #expect(try versions(IssueFilter(), .user(1000)) == ["1.0"])
+        }
+    }
+
     @Test("A purge removes observed versions without records, and declared ones with their whole application or user")
     func purge() throws {
         try TemporaryStore.with { store in
