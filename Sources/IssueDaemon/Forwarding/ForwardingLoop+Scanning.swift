@@ -25,10 +25,16 @@ extension ForwardingLoop where Destination: ~Copyable {
     private func scanPage(_ position: inout ScanCursor, _ scan: inout OutboxScan) throws -> Bool {
         let page = try reader.stretch(after: position.row, limit: Self.pageRows)
         guard let lowest = page.steps.first?.row, let highest = page.steps.last?.row else { return false }
+        // What is known about the series applies until some of them move to other groups. Then the scan ends, and the
+        // next one reads it again.
+        if let move = position.move, move != page.move { return false }
+        position.move = page.move
         let ahead = try reader.sentAhead(of: service.destination.id, in: lowest...highest, priority: priority)
         for step in page.steps {
             if scan.isFull { break }
-            let number = try position.runs.number(of: step.series) { try reader.info(ofSeries: step.series) }
+            let number = try position.runs.number(of: step.series) {
+                try reader.info(ofSeries: step.series, at: step.row)
+            }
             let now = RecordLogInstant(milliseconds: step.receivedAt.millisecondsSince1970 &+ page.offset)
             position.row = step.row
             scan.scannedCount += 1
@@ -173,6 +179,8 @@ struct ScanCursor {
     var row: RowID
     /// The runs of records that are suppressed without evaluating each one.
     var runs = SuppressedRuns()
+    /// The last row before series move to other groups.
+    var move: RowID?
     /// The time at which the next window closes.
     var due: RecordLogInstant?
 }

@@ -29,7 +29,8 @@ package struct LogEvent: Hashable, Sendable {
         daemonReady, daemonStopping, daemonStopped, daemonFailed, daemonTemporaryFolderTaken, daemonSendersNotReading,
         daemonReadersLeft,
         storeOpenFailed, storeOpened, storeNoSpace, storeWriteFailed, storeWritable, storeMaintenanceFailed,
-        storeRecordsExpired, storeRecordsThinned, storeDamaged, storeUnusable, storeForeign, storeReopened,
+        storeRecordsExpired, storeRecordsThinned, storeRegrouped, storeDamaged, storeUnusable, storeForeign,
+        storeReopened,
         storeReplaced, storeBlockDamaged, storeWALOrphaned, storeWALMissing, storeKeptDatabase, storeKeptWAL,
         storeMoveFailed,
         storeCheckpointFailed, storeWALQueriesInterrupted, storeWALBlocked,
@@ -141,6 +142,10 @@ package struct LogEvent: Hashable, Sendable {
         "store.records-thinned", "Removed old records of the most frequent issues",
         "Retention removed records of the user in `uid=`, who used the most space in the store.",
         "If `expired=` is above 0, find out why a destination did not accept them, and why that user reports so much.")
+    package static let storeRegrouped = LogEvent(
+        "store.regrouped", "Moved issues to the new fingerprint rule",
+        "After an upgrade, `changed=` issues got a new fingerprint, and `merged=` were merged into others. Their ids, "
+            + "counts and states remain.")
     package static let storeDamaged = LogEvent(
         "store.damaged", "Database is damaged; moving it aside and starting a new one",
         "The database file is corrupt. It is kept under another name, which `store.kept-database` logs.",

@@ -3,7 +3,8 @@ import IssueProtocol
 import IssueStore
 import UnixIO
 
-/// Maintenance of the store between commits: retention, ending mutes, and returning free pages to the file system.
+/// Maintenance of the store between commits: retention, ending mutes, moving groups to a new fingerprint rule, and
+/// returning free pages to the file system.
 ///
 /// It works in small steps, so that no report waits for more than one step. Free pages are returned only while the
 /// writer is idle.
@@ -33,6 +34,9 @@ struct StoreMaintenance {
     private var nextMarkCheck: MonotonicInstant
     /// The earliest time at which an expired mute is ended, after a failure.
     private var nextMuteCheck: MonotonicInstant
+    /// The number of groups that were moved to the newest fingerprint rule, and when the next ones are moved.
+    private var regrouped = (changed: 0, merged: 0)
+    private var nextRegrouping: MonotonicInstant
     /// `true` if records were removed since unreferenced rows, such as series without records, were last removed.
     private var hasUnreferencedRows = false
     private var nextCollection: MonotonicInstant
@@ -53,11 +57,13 @@ struct StoreMaintenance {
     init(folder: String, at now: MonotonicInstant, removed: @escaping () -> Void, log: Log) {
         (self.folder, self.removed, self.log) = (folder, removed, log)
         (nextCollection, nextCheck, nextMarkCheck, nextMuteCheck) = (now, now, now, now)
+        nextRegrouping = now
     }
 
     /// Returns when the next step is due, if there is no other work until then.
     func deadline(_ writer: StoreWriter) -> MonotonicInstant {
         if forgetting != nil || hasOldMarks || isShrinking { return MonotonicInstant(sinceBoot: .zero) }
+        let nextCheck = writer.mustRegroup ? min(nextCheck, nextRegrouping) : nextCheck
         guard let end = writer.nextMuteEnd else { return nextCheck }
         let wall = Clock.wall
         let left = end > wall ? end.millisecondsSince1970 - wall.millisecondsSince1970 : 0
@@ -75,6 +81,8 @@ struct StoreMaintenance {
             lastFailure = nil
         } else if now >= nextCheck || seen?.ranges != writer.closedRanges || seen?.settings != writer.retention {
             try look(writer, at: now)
+        } else if writer.mustRegroup, now >= nextRegrouping {
+            try regroup(writer)
         } else if hasOldMarks {
             let oldest = writer.logTime(wall: Clock.wall, monotonic: now).advanced(by: .zero - Self.markAge)
             hasOldMarks = try writer.deleteProducerMarks(before: oldest)
@@ -93,6 +101,7 @@ struct StoreMaintenance {
         // If the disk was full, the step may succeed as soon as the WAL has been reset.
         nextCheck = now.advanced(by: failure == .noSpace ? Self.shortPause : Self.pause)
         nextMuteCheck = nextCheck
+        nextRegrouping = nextCheck
         defer { lastFailure = failure }
         return failure != lastFailure
     }
@@ -100,6 +109,15 @@ struct StoreMaintenance {
     /// Schedules a check soon because a report found no space.
     mutating func diskWasFull(at now: MonotonicInstant) {
         nextCheck = min(nextCheck, now.advanced(by: Self.shortPause))
+    }
+
+    private mutating func regroup(_ writer: StoreWriter) throws(StoreFailure) {
+        let step = try writer.regroup()
+        regrouped = (regrouped.changed + step.changed, regrouped.merged + step.merged)
+        lastFailure = nil
+        guard step.isDone, regrouped != (0, 0) else { return }
+        log.notice(.storeRegrouped, ["changed": "\(regrouped.changed)", "merged": "\(regrouped.merged)"])
+        regrouped = (0, 0)
     }
 
     private mutating func look(_ writer: StoreWriter, at now: MonotonicInstant) throws(StoreFailure) {

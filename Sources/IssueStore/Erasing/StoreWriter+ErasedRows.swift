@@ -415,6 +415,7 @@ extension RecordRemoval {
             return try statement.first { $0.id(0, as: GroupID.self) }
         }
         guard let group else { return }
+        try run("DELETE FROM moves WHERE series = ?1", series)
         try run("DELETE FROM series WHERE id = ?1 AND id < (SELECT max(id) FROM series)", series)
         try run(
             """
@@ -466,6 +467,15 @@ extension RecordRemoval {
     }
 
     private func erase(group: GroupID) throws(SQLiteError) {
+        // Groups that were merged into it have no other records. Their fingerprints may be texts of senders.
+        let redirects = try connection.withStatement("SELECT id FROM groups WHERE merged_into = ?1") {
+            statement throws(SQLiteError) in
+            statement.bind(group, at: 1)
+            return try statement.all { $0.id(0, as: GroupID.self) }
+        }
+        for redirect in redirects { try erase(group: redirect) }
+        try run("UPDATE groups SET merged_into = NULL, merged_by = NULL WHERE id = ?1", group)
+        try run("DELETE FROM corrections WHERE source = ?1 OR target = ?1", group)
         try run(#"DELETE FROM summary_windows WHERE "group" = ?1"#, group)
         try run(
             """

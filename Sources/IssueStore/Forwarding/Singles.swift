@@ -147,9 +147,14 @@ extension StoreReader {
                 }
             }
             var known: [SeriesID: SeriesInfo] = [:]
+            var move: RowID = 0
             var clock: (offset: Int64, end: RowID)?
             return try steps.compactMap { step in
-                let facts = try known[step.series] ?? info(ofSeries: step.series)
+                if step.row > move {
+                    known = [:]
+                    move = try nextMove(after: step.row - 1)
+                }
+                let facts = try known[step.series] ?? info(ofSeries: step.series, at: step.row)
                 known[step.series] = facts
                 if clock.map({ $0.end < step.row }) ?? true { clock = try offset(after: step.row - 1) }
                 return facts?.record(step, offset: clock?.offset ?? 0)

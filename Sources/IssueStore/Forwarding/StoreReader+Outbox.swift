@@ -73,8 +73,8 @@ extension StoreReader {
         }
     }
 
-    /// Returns the records after the cursor, up to where their range ends or the offset of the record log's clock
-    /// changes.
+    /// Returns the records after the cursor, up to where their range ends, the offset of the record log's clock
+    /// changes, or series moved to other groups.
     ///
     /// - Parameter limit: The maximum number of records.
     package func walk(after cursor: RowID, limit: Int) throws -> [OutboxRecord] {
@@ -82,7 +82,7 @@ extension StoreReader {
             let stretch = try stretch(after: cursor, limit: limit)
             var known: [SeriesID: SeriesInfo] = [:]
             return try stretch.steps.compactMap { step in
-                let facts = try known[step.series] ?? info(ofSeries: step.series)
+                let facts = try known[step.series] ?? info(ofSeries: step.series, at: step.row)
                 known[step.series] = facts
                 return facts?.record(step, offset: stretch.offset)
             }
@@ -97,10 +97,13 @@ extension StoreReader {
             var start = cursor
             while true {
                 let clock = try offset(after: start)
-                let end = min(try rangeEnd(after: start), clock.end)
+                let move = try nextMove(after: start)
+                let end = min(try rangeEnd(after: start), clock.end, move)
                 let steps = try steps(above: start, through: end, limit: limit)
                 // A range whose records are gone yields nothing, but the next one may have some.
-                guard steps.isEmpty, end < .max else { return ScanPage(steps: steps, offset: clock.offset) }
+                guard steps.isEmpty, end < .max else {
+                    return ScanPage(steps: steps, offset: clock.offset, move: move)
+                }
                 start = end
             }
         }
@@ -109,7 +112,7 @@ extension StoreReader {
     /// Returns a record as the scan would read it, or nil if it is gone.
     func walked(row: RowID) throws -> OutboxRecord? {
         guard let step = try steps(above: row - 1, through: row, limit: 1).first else { return nil }
-        return try info(ofSeries: step.series)?.record(step, offset: try offset(after: row - 1).offset)
+        return try info(ofSeries: step.series, at: row)?.record(step, offset: try offset(after: row - 1).offset)
     }
 
     func steps(above start: RowID, through end: RowID, limit: Int) throws -> [ScanRow] {
@@ -130,17 +133,23 @@ extension StoreReader {
     }
 
     /// Returns the attributes of a series that a scan needs, or nil if a corrupt database has lost them.
-    package func info(ofSeries id: SeriesID) throws -> SeriesInfo? {
+    ///
+    /// - Parameter row: The row of a record. The group is the one that the series belonged to when it was stored.
+    package func info(ofSeries id: SeriesID, at row: RowID) throws -> SeriesInfo? {
         try snapshot {
             var facts = try connection.withStatement(
                 """
-                SELECT series."group", series.account, series.severity, series.reportable, groups.first_record,
+                SELECT groups.id, series.account, series.severity, series.reportable, groups.first_record,
                        groups.regression, accounts.uid
-                FROM series JOIN groups ON groups.id = series."group" JOIN accounts ON accounts.id = series.account
+                FROM series JOIN groups ON groups.id = coalesce((
+                        SELECT "group" FROM moves WHERE moves.series = ?1 AND moves.last_id >= ?2
+                        ORDER BY moves.last_id LIMIT 1), series."group")
+                    JOIN accounts ON accounts.id = series.account
                 WHERE series.id = ?1
                 """
             ) { statement in
                 statement.bind(id, at: 1)
+                statement.bind(row, at: 2)
                 return try statement.first { row in
                     SeriesInfo(
                         group: row.id(0), account: row.id(1),
@@ -168,6 +177,14 @@ extension StoreReader {
             return try statement.first { $0.optionalID(0, as: RowID.self) } ?? nil
         }
         return (offset, next.map { $0 - 1 } ?? .max)
+    }
+
+    /// Returns the last row before series moved to other groups. `RowID.max` if none did after the cursor.
+    func nextMove(after cursor: RowID) throws -> RowID {
+        try connection.withStatement("SELECT min(last_id) FROM moves WHERE last_id > ?1") { statement in
+            statement.bind(cursor, at: 1)
+            return try statement.first { $0.optionalID(0, as: RowID.self) } ?? nil
+        } ?? .max
     }
 
     private func rangeEnd(after cursor: RowID) throws -> RowID {
@@ -314,6 +331,8 @@ package struct ScanPage: Equatable, Sendable {
     package var steps: [ScanRow]
     /// Record log time minus wall time, in milliseconds.
     package var offset: Int64
+    /// The last row before series move to other groups; `RowID.max` if they don't.
+    package var move: RowID
 }
 
 /// A record with the attributes that admission needs.

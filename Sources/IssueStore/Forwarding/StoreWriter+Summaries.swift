@@ -146,7 +146,7 @@ extension StoreReader {
             var subject = SummarySubject(
                 fingerprint: nil, title: "issues of \(app)", application: Application(name: app), app: app,
                 sampleIDs: try draft.samples.map { try recordID(row: $0).text })
-            guard let group = draft.group else { return subject }
+            guard let group = try draft.group.map({ try root(of: $0) }) else { return subject }
             try connection.withStatement(
                 """
                 SELECT groups.fingerprint, groups.title, groups.domain, groups.code, series.key
@@ -201,7 +201,10 @@ extension DatabaseConnection {
             FROM summary_windows JOIN summaries ON summaries.id = summary_windows.summary
             WHERE summary_windows.destination = ?1
                 AND summary_windows."group" = (
-                    SELECT series."group" FROM records JOIN series ON series.id = records.series WHERE records.id = ?2
+                    SELECT coalesce((
+                        SELECT "group" FROM moves WHERE moves.series = series.id AND moves.last_id >= ?2
+                        ORDER BY moves.last_id LIMIT 1), series."group")
+                    FROM records JOIN series ON series.id = records.series WHERE records.id = ?2
                 )
                 AND summary_windows.reason = ?3 AND last_id >= ?2 AND first_id <= ?2
             ORDER BY last_id LIMIT 1

@@ -29,7 +29,13 @@ struct SeriesSelection {
                     SELECT substr(tail, instr(tail, '/') + 1) FROM tails WHERE instr(tail, '/') > 0
                 )
                 SELECT 1 FROM tails WHERE tail IN (SELECT value FROM json_each(?8))))
-          AND (?9 IS NULL OR groups.key IN (SELECT value FROM json_each(?9)))
+          AND (?9 IS NULL OR groups.id IN (
+                WITH RECURSIVE up (id, target) AS (
+                    SELECT id, merged_into FROM groups WHERE "key" IN (SELECT value FROM json_each(?9))
+                    UNION
+                    SELECT groups.id, groups.merged_into FROM up JOIN groups ON groups.id = up.target
+                )
+                SELECT id FROM up))
           AND (?10 IS NULL OR accounts.uid IN (SELECT value FROM json_each(?10)))
           AND (?11 IS NULL OR senders.unit IN (SELECT value FROM json_each(?11)))
           AND (?12 IS NULL OR groups.state IN (SELECT value FROM json_each(?12)))

@@ -113,6 +113,8 @@ extension StoreReader {
         return found
     }
 
+    /// Returns the group with a key, or the group that it is merged into. Nil if it does not exist or the viewer must not
+    /// see it.
     func group(key: Int64, viewer: Viewer) throws -> GroupID? {
         let statement = try Statement(
             composedSQL: """
@@ -121,8 +123,11 @@ extension StoreReader {
                 """, on: connection)
         statement.bind(key, at: 1)
         viewer.bind(to: statement, at: 2)
-        return try statement.first { $0.id(0) }
+        return try statement.first { $0.id(0, as: GroupID.self) }.map { try root(of: $0) }
     }
+
+    /// Returns the group that a group is merged into, or the group itself.
+    func root(of group: GroupID) throws -> GroupID { try GroupTable(connection: connection).root(of: group) }
 
     private func sum(of group: GroupID) throws -> GroupSum? {
         try connection.withStatement(

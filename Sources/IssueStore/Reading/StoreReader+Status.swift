@@ -123,7 +123,7 @@ extension StoreReader {
         try connection.withStatement(
             """
             SELECT accounts.uid, count(*) FROM groups JOIN accounts ON accounts.id = groups.account
-            GROUP BY accounts.uid
+            WHERE groups.merged_into IS NULL GROUP BY accounts.uid
             """
         ) { statement in
             // A corrupt index can return a user twice.

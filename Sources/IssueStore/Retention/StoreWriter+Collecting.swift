@@ -55,6 +55,7 @@ extension StoreWriter {
             }
             for series in gone { try removal.deletePostingChain(of: series) }
             try removal.delete("DELETE FROM totals WHERE series IN (SELECT value FROM json_each(?1))", gone)
+            try removal.delete("DELETE FROM moves WHERE series IN (SELECT value FROM json_each(?1))", gone)
             try removal.delete("DELETE FROM series WHERE id IN (SELECT value FROM json_each(?1))", gone)
             for group in groups { try removal.collect(group: group) }
             memory.caches.series.removeAll()
@@ -100,6 +101,10 @@ extension StoreWriter {
                         AND NOT EXISTS (
                             SELECT 1 FROM accounts WHERE accounts.uid = deployments.uid AND accounts.app = deployments.app)
                     LIMIT 4)
+                """,
+                """
+                DELETE FROM moves WHERE (series, last_id) IN (
+                    SELECT series, last_id FROM moves WHERE last_id < (SELECT min(id) FROM records) LIMIT 4)
                 """,
             ] {
                 try connection.withStatement(sql) { statement throws(SQLiteError) in try statement.run() }
@@ -169,13 +174,25 @@ extension StoreWriter {
 }
 
 extension RecordRemoval {
-    /// Removes a group without series, unless its state is not open, a limiter window refers to it, or a summary is
-    /// unsent.
+    /// Removes a group without series, unless its state is not open, a limiter window refers to it, a summary is
+    /// unsent, or a user has merged or split it. Groups that the fingerprint rule merged into it are removed before it.
     func collect(group: GroupID) throws(SQLiteError) {
+        let redirects = try connection.withStatement(
+            """
+            SELECT id FROM groups WHERE merged_into = ?1 AND NOT EXISTS (SELECT 1 FROM series WHERE "group" = ?1)
+            LIMIT 64
+            """
+        ) { statement throws(SQLiteError) in
+            statement.bind(group, at: 1)
+            return try statement.all { $0.id(0, as: GroupID.self) }
+        }
+        for redirect in redirects { try collect(group: redirect) }
         let isLeft = try connection.withStatement(
             """
-            SELECT 1 FROM groups WHERE id = ?1 AND state = 0 AND merged_into IS NULL
+            SELECT 1 FROM groups WHERE id = ?1 AND state = 0 AND merged_by IS NULL
                 AND id < (SELECT max(id) FROM groups)
+                AND NOT EXISTS (SELECT 1 FROM corrections WHERE source = ?1 OR target = ?1)
+                AND NOT EXISTS (SELECT 1 FROM moves WHERE "group" = ?1)
                 AND NOT EXISTS (SELECT 1 FROM series WHERE "group" = ?1)
                 AND NOT EXISTS (SELECT 1 FROM groups AS other WHERE other.merged_into = ?1)
                 AND NOT EXISTS (SELECT 1 FROM limits WHERE kind = 2 AND key >> 3 = ?1)

@@ -203,7 +203,7 @@ package final class QuarantinedStore {
     private static let tables = """
         'blocks', 'records', 'ranges', 'groups', 'ledger', 'stores', 'series', 'processes', 'senders', 'accounts',
         'destinations', 'batches', 'singles', 'summaries', 'summary_windows', 'dead_letters', 'mutes', 'limits', 'clock',
-        'express', 'deployments'
+        'express', 'deployments', 'moves', 'corrections'
         """
 
     /// Returns a name from `tables` that is not a table, or nil if all are. A view can produce endless rows from a file

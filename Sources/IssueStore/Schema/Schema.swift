@@ -19,6 +19,7 @@ package enum Schema {
         Migration(log, forwarding, retention, views),
         Migration(deployments),
         Migration(fixes),
+        Migration(grouping),
     ]
 
     /// Rejects a file of another program or a newer version before anything in it is changed.
@@ -461,6 +462,47 @@ extension Schema {
         -- The time at which an issue was resolved in the next deployment, until that is declared.
         ALTER TABLE groups ADD COLUMN fixed_after INTEGER;
         CREATE INDEX groups_by_fix ON groups (fixed_after) WHERE fixed_after IS NOT NULL;
+        """
+}
+
+extension Schema {
+    /// What is needed to move series between groups. `groups.merged_into` existed before, and was always NULL.
+    static let grouping: StaticString = """
+        -- The correction that merged the group; NULL if a change of the fingerprint rule did.
+        ALTER TABLE groups ADD COLUMN merged_by INTEGER;
+        CREATE INDEX groups_by_target ON groups (merged_into) WHERE merged_into IS NOT NULL;
+
+        -- The group that the fingerprint of the series belongs to, if it is another one than "group".
+        ALTER TABLE series ADD COLUMN home INTEGER;
+        CREATE INDEX series_by_home ON series (home) WHERE home IS NOT NULL;
+
+        -- The group that a series belonged to up to a row. Limits, summaries and mutes of these rows are those of this
+        -- group.
+        CREATE TABLE moves (
+            series INTEGER NOT NULL,
+            last_id INTEGER NOT NULL,
+            "group" INTEGER NOT NULL,
+            PRIMARY KEY (series, last_id)
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX moves_by_row ON moves (last_id);
+
+        -- The groups that users merged or split. Kind 1 merges the group `source` into the group `target`; kind 2 puts
+        -- series of `source` whose title matches `pattern` into the group `target`.
+        CREATE TABLE corrections (
+            id INTEGER PRIMARY KEY,
+            account INTEGER NOT NULL,
+            kind INTEGER NOT NULL,
+            source INTEGER NOT NULL,
+            target INTEGER NOT NULL,
+            pattern TEXT,
+            author INTEGER NOT NULL,
+            at INTEGER NOT NULL,
+            reason TEXT NOT NULL,
+            -- The number of series that it has moved since.
+            hits INTEGER NOT NULL DEFAULT 0
+        ) STRICT;
+        CREATE INDEX corrections_by_source ON corrections (source);
+        CREATE INDEX corrections_by_account ON corrections (account);
         """
 }
 

@@ -34,6 +34,11 @@ struct TriageCache {
         states.remove(group)
     }
 
+    /// Removes a series that has moved to another group.
+    mutating func forget(series id: SeriesID) {
+        series.remove(id)
+    }
+
     mutating func removeAll() {
         series.removeAll()
         states.removeAll()

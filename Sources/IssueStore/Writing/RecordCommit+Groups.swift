@@ -125,19 +125,29 @@ extension RecordCommit {
         return id
     }
 
-    func knownGroup(account: AccountID, fingerprint: String) throws(SQLiteError) -> KnownGroup? {
-        // Two statements, because for a new group the first one reads only the index.
-        let id = try connection.withStatement("SELECT id FROM groups WHERE account = ?1 AND fingerprint = ?2") {
-            statement throws(SQLiteError) in
-            statement.bind(account, at: 1)
-            statement.bind(fingerprint, at: 2)
-            return try statement.first { $0.id(0, as: GroupID.self) }
+    /// Returns the group of a fingerprint, or the group that it is merged into. Nil if there is none.
+    ///
+    /// A group of an older rule whose fingerprint this will be gets it now.
+    func knownGroup(
+        account: AccountID, fingerprint: String, _ memory: inout WriterMemory
+    ) throws(SQLiteError) -> KnownGroup? {
+        let table = GroupTable(connection: connection)
+        var home = try table.group(account: account, fingerprint: fingerprint)
+        if home == nil, memory.values.regroupedThrough != nil {
+            home = try memory.caches.olderGroups.group(account: account, fingerprint: fingerprint, in: table)
+            if let home { try table.finish(home, fingerprint: fingerprint) }
         }
-        guard let id else { return nil }
-        return try connection.withStatement("SELECT state <> 0 FROM groups WHERE id = ?1") {
-            statement throws(SQLiteError) in
-            statement.bind(id, at: 1)
-            return try statement.first { KnownGroup(id: id, isWatched: $0.int64(0) != 0) }
+        guard let home else { return nil }
+        var known = KnownGroup(id: home, home: home, isWatched: false)
+        while true {
+            let row = try connection.withStatement("SELECT merged_into, state <> 0 FROM groups WHERE id = ?1") {
+                statement throws(SQLiteError) in
+                statement.bind(known.id, at: 1)
+                return try statement.first { ($0.optionalID(0, as: GroupID.self), $0.int64(1) != 0) }
+            }
+            known.isWatched = row?.1 ?? false
+            guard let target = row?.0 else { return known }
+            known.id = target
         }
     }
 

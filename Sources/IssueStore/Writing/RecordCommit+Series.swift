@@ -5,6 +5,8 @@ import SQLiteKit
 extension RecordCommit {
     struct KnownGroup {
         var id: GroupID
+        /// The group that has the fingerprint, which may be merged into the other one.
+        var home: GroupID
         /// `true` unless the state of the group is open.
         var isWatched: Bool
     }
@@ -57,7 +59,7 @@ extension RecordCommit {
         let account = try account(of: description, submission.process, &memory)
         let name = description.app.name ?? sender.command ?? ""
         let fingerprint = Fingerprint.of(description, app: name)
-        let group = try knownGroup(account: account.id, fingerprint: fingerprint)
+        let group = try knownGroup(account: account.id, fingerprint: fingerprint, &memory)
         let verdict =
             isImport
             ? .allow
@@ -125,7 +127,11 @@ extension RecordCommit {
                 location = known
             } else {
                 let known =
-                    if let group { group } else { try knownGroup(account: account.id, fingerprint: fingerprint) }
+                    if let group {
+                        group
+                    } else {
+                        try knownGroup(account: account.id, fingerprint: fingerprint, &memory)
+                    }
                 location = try insert(description, key, account, known, fingerprint, process)
             }
             entry = SeriesTable.Entry(
@@ -189,9 +195,9 @@ extension RecordCommit {
             """
             INSERT INTO series ("group", account, sender, hash, key, severity, reportable, app, version, build,
                 environment, platform, network, development, domain, code, file, line, "column", function, module,
-                fingerprint, template, first_at)
+                fingerprint, template, first_at, home)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21,
-                ?22, ?23, ?24)
+                ?22, ?23, ?24, nullif(?25, ?1))
             """
         ) { statement throws(SQLiteError) in
             statement.bind(groupID, at: 1)
@@ -218,6 +224,7 @@ extension RecordCommit {
             statement.bind(description.fingerprint, at: 22)
             statement.bind(text: description.template, at: 23)
             statement.bind(time.wall.millisecondsSince1970, at: 24)
+            statement.bind(group?.home ?? groupID, at: 25)
             try statement.run()
         }
         return SeriesLocation(

@@ -35,6 +35,8 @@ struct WriterMemory {
         /// `true` once the guard's counters include what was created before this start.
         var isGuardRestored = false
         var removals = RemovalLog()
+        /// The last group that is known to have a fingerprint of the newest rule; nil once all groups have.
+        var regroupedThrough: GroupID? = 0
 
         /// The code in the ids of new records. 0 before the store has a code.
         var code: UInt64 { storeIDs.last?.code ?? 0 }
@@ -58,6 +60,7 @@ struct WriterMemory {
         var producers = ProducerTable()
         var triage = TriageCache()
         var deployments = BoundedCache<AccountID, DeploymentHistory>(capacity: 256)
+        var olderGroups = OlderGroups()
     }
 
     /// The state of the memory before a transaction.

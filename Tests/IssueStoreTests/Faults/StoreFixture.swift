@@ -9,7 +9,7 @@ import Testing
 final class StoreFixture {
     /// The steps of a daemon that change its store.
     enum Step: CaseIterable {
-        case report, reportNumbered, batch, settle, closeRange, forget, checkpoint, shrink, restart
+        case report, reportNumbered, batch, settle, closeRange, forget, checkpoint, shrink, regroup, restart
     }
 
     let store: TemporaryStore
@@ -83,6 +83,9 @@ final class StoreFixture {
         case .shrink:
             _ = try writer.shrink(pages: 1)
             _ = try writer.checkpoint()
+        case .regroup:
+            if !writer.mustRegroup { try ageGroups(writer) }
+            _ = try writer.regroup(groups: 2, series: 1)
         case .restart:
             close()
             store.pass(.seconds(below(100)))
@@ -118,8 +121,22 @@ final class StoreFixture {
             }
             padding = 0
             try take(.checkpoint)
+        case .regroup:
+            while try !hasOlderGroups() {
+                try take(.report)
+                if let writer { try ageGroups(writer) }
+            }
         case .report, .reportNumbered, .checkpoint, .restart: break
         }
+    }
+
+    private func hasOlderGroups() throws -> Bool {
+        try writer?.mustRegroup == true && store.shell().number("SELECT count(*) FROM groups WHERE rule < 2") > 0
+    }
+
+    private func ageGroups(_ writer: StoreWriter) throws {
+        try writer.connection.ageGroups(keepsFingerprints: below(2) == 0)
+        writer.memory.values.regroupedThrough = 0
     }
 
     private func spareBytes() throws -> Int64 {
