@@ -77,7 +77,9 @@ let package = Package(
             name: "IssuesTests", dependencies: ["Issues", "IssueTestSupport", "IssueProtocol", "UnixIO"]),
         // The call forms once more, as a client of the mode of Swift 5 compiles them.
         .testTarget(
-            name: "IssuesSwift5Tests", dependencies: ["Issues"], swiftSettings: [.swiftLanguageMode(.v5)]),
+            name: "IssuesSwift5Tests", dependencies: ["Issues", "IssuesPresenting", "CommonNames"],
+            swiftSettings: [.swiftLanguageMode(.v5)]),
+        .target(name: "CommonNames", path: "Tests/CommonNames"),
         .testTarget(name: "IssuesPresentingTests", dependencies: ["IssuesPresenting", "Issues"]),
         .testTarget(
             name: "IssuesFoundationTests", dependencies: ["IssuesFoundation", "IssuesPresenting", "Issues"]),

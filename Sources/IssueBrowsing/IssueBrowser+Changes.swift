@@ -10,7 +10,7 @@ extension IssueBrowser {
     ///   - isUntilNewerVersion: Whether only a record from a version of the application newer than all versions so far
     ///     reopens it.
     /// - Returns: The group after the change.
-    /// - Throws: `DeliveryError` with the code `.notFound` if no such group exists or the caller may not see it,
+    /// - Throws: `IssueDeliveryError` with the code `.notFound` if no such group exists or the caller may not see it,
     ///   `.denied` if the caller may not change it, or another code if the daemon cannot be reached.
     @discardableResult
     public func resolve(_ group: String, untilNewerVersion isUntilNewerVersion: Bool = false) async throws -> IssueGroup
@@ -49,7 +49,7 @@ extension IssueBrowser {
     ///   - isUntilNewerVersion: Whether muting ends with a record from a version of the application newer than all
     ///     versions so far.
     /// - Returns: The group after the change.
-    /// - Throws: `DeliveryError` with the code `.notFound` if no such group exists or the caller may not see it,
+    /// - Throws: `IssueDeliveryError` with the code `.notFound` if no such group exists or the caller may not see it,
     ///   `.denied` if the caller may not change it, or another code if the daemon cannot be reached.
     @discardableResult
     public func mute(
@@ -64,7 +64,7 @@ extension IssueBrowser {
     ///
     /// - Parameter group: The id of the group.
     /// - Returns: The group after the change.
-    /// - Throws: `DeliveryError` with the code `.notFound` if no such group exists or the caller may not see it,
+    /// - Throws: `IssueDeliveryError` with the code `.notFound` if no such group exists or the caller may not see it,
     ///   `.denied` if the caller may not change it, or another code if the daemon cannot be reached.
     @discardableResult
     public func reopen(_ group: String) async throws -> IssueGroup {
@@ -86,7 +86,7 @@ extension IssueBrowser {
     ///   - destination: The name of a destination. Nil forwards to all destinations.
     ///   - timeout: The maximum time to wait. After it, the function returns the current status.
     /// - Returns: The status of the destinations.
-    /// - Throws: `DeliveryError` with the code `.denied` if the caller is not an operator, `.notFound` if no such
+    /// - Throws: `IssueDeliveryError` with the code `.denied` if the caller is not an operator, `.notFound` if no such
     ///   destination exists, or another code if the daemon cannot be reached.
     @discardableResult
     public func flush(destination: String? = nil, timeout: Duration = .seconds(30)) async throws -> [DestinationStatus]
@@ -95,7 +95,7 @@ extension IssueBrowser {
         let reply: FlushReply = try await ask(
             .flush, parameters.json, timeout: parameters.replyTimeout, isLong: true
         ) {
-            DeliveryError($0, destination: destination)
+            IssueDeliveryError($0, destination: destination)
         }
         return reply.destinations
     }
@@ -109,7 +109,7 @@ extension IssueBrowser {
     ///   - records: The ids of records. Nil selects the dead letters of all records.
     /// - Returns: `requeued` is the number of dead letters that are pending again. `left` is the number of those that
     ///   cannot be requeued, because their record or destination no longer exists.
-    /// - Throws: `DeliveryError` with the code `.denied` if the caller is not an operator, or another code if the
+    /// - Throws: `IssueDeliveryError` with the code `.denied` if the caller is not an operator, or another code if the
     ///   daemon cannot be reached.
     @discardableResult
     public func requeue(
@@ -128,7 +128,7 @@ extension IssueBrowser {
     ///   - filter: Selects the records. The daemon refuses an empty filter.
     ///   - isDryRun: Whether to count the records without erasing them.
     /// - Returns: `count` is the number of records. `unreachable` lists the places that may still contain some of them.
-    /// - Throws: `DeliveryError` with the code `.denied` if the caller is not an operator, or another code if the
+    /// - Throws: `IssueDeliveryError` with the code `.denied` if the caller is not an operator, or another code if the
     ///   daemon refuses the filter or cannot be reached.
     public func purge(
         _ filter: IssueFilter, dryRun isDryRun: Bool = false
@@ -143,12 +143,12 @@ extension IssueBrowser {
     /// Only operators may call this.
     ///
     /// - Returns: The path of the copy on the daemon's host, in the daemon's state directory.
-    /// - Throws: `DeliveryError` with the code `.denied` if the caller is not an operator, or another code if the copy
+    /// - Throws: `IssueDeliveryError` with the code `.denied` if the caller is not an operator, or another code if the copy
     ///   fails or the daemon cannot be reached.
     public func backup() async throws -> String {
         let reply: BackupReply = try await order(.backup, Array("{}".utf8))
         guard let path = reply.path else {
-            throw DeliveryError(.malformed, "The daemon's reply contains no file path.")
+            throw IssueDeliveryError(.malformed, "The daemon's reply contains no file path.")
         }
         return path
     }
@@ -162,7 +162,7 @@ extension IssueBrowser {
     ///   - isDryRun: Whether to list the files without reading them.
     /// - Returns: `recovered` and `unreadable` are numbers of records. `files` are the names of the files. `hopeless`
     ///   are the files that contain nothing readable; they are left unchanged.
-    /// - Throws: `DeliveryError` with the code `.denied` if the caller is not an operator, or another code if the
+    /// - Throws: `IssueDeliveryError` with the code `.denied` if the caller is not an operator, or another code if the
     ///   daemon cannot be reached.
     public func repair(
         _ file: String? = nil, dryRun isDryRun: Bool = false

@@ -12,7 +12,7 @@ public import Issues
 ///
 /// All users can see the issues that were reported under their own user id; readers and operators can see all issues.
 /// No call blocks a thread of the task's executor. All browsers of a process share one thread and, for queries, one
-/// connection. Errors are `DeliveryError`, or `CancellationError` as soon as the task is cancelled; that also cancels
+/// connection. Errors are `IssueDeliveryError`, or `CancellationError` as soon as the task is cancelled; that also cancels
 /// the query in the daemon.
 public struct IssueBrowser: Sendable {
     private let socket: String?
@@ -37,7 +37,7 @@ public struct IssueBrowser: Sendable {
     ///   - sparkline: The number of buckets for the counts of each group, from the filter's `since` to its `until` or
     ///     over the last 24 hours. Nil returns no counts.
     /// - Returns: A page of issues.
-    /// - Throws: `DeliveryError` if the daemon cannot be reached or refuses the query.
+    /// - Throws: `IssueDeliveryError` if the daemon cannot be reached or refuses the query.
     public func list(
         _ filter: IssueFilter = IssueFilter(), order: ResultOrder = .newest, limit: Int? = nil,
         after page: String? = nil,
@@ -57,7 +57,7 @@ public struct IssueBrowser: Sendable {
     ///   - limit: The maximum number of records on the page. Nil means 50; the daemon returns at most 500.
     ///   - page: ``Page/next`` of the previous page. Nil returns the first page.
     /// - Returns: A page of records.
-    /// - Throws: `DeliveryError` if the daemon cannot be reached or refuses the query.
+    /// - Throws: `IssueDeliveryError` if the daemon cannot be reached or refuses the query.
     public func records(
         _ filter: IssueFilter = IssueFilter(), order: ResultOrder = .newest, limit: Int? = nil,
         after page: String? = nil
@@ -71,7 +71,7 @@ public struct IssueBrowser: Sendable {
     ///
     /// - Parameter id: The id of the record or the group.
     /// - Returns: The record, its group and its fates.
-    /// - Throws: `DeliveryError` with the code `.notFound` if no such record or group exists or it belongs to another
+    /// - Throws: `IssueDeliveryError` with the code `.notFound` if no such record or group exists or it belongs to another
     ///   user, or with another code if the daemon cannot be reached.
     public func show(_ id: String) async throws -> IssueDetails {
         try await ask(.show, ShowParameters(id: id).json)
@@ -85,7 +85,7 @@ public struct IssueBrowser: Sendable {
     /// }
     /// ```
     ///
-    /// The sequence ends when the task is cancelled. It throws `DeliveryError` when the daemon ends.
+    /// The sequence ends when the task is cancelled. It throws `IssueDeliveryError` when the daemon ends.
     ///
     /// - Parameter filter: Selects the records. If it has a `since`, stored records from that time on are returned
     ///   first.
@@ -97,7 +97,7 @@ public struct IssueBrowser: Sendable {
     /// Returns the status of the daemon, its store and its destinations.
     ///
     /// - Returns: The status.
-    /// - Throws: `DeliveryError` if the daemon cannot be reached.
+    /// - Throws: `IssueDeliveryError` if the daemon cannot be reached.
     public func status() async throws -> DaemonStatus {
         try await ask(.status, Array("{}".utf8))
     }
@@ -109,7 +109,7 @@ public struct IssueBrowser: Sendable {
     ///   - destination: The name of a destination. Nil waits for all destinations.
     ///   - timeout: The maximum time to wait. After it, the function returns the current fates.
     /// - Returns: The fate of the record for each destination.
-    /// - Throws: `DeliveryError` with the code `.notFound` if no such record or destination exists, or with another
+    /// - Throws: `IssueDeliveryError` with the code `.notFound` if no such record or destination exists, or with another
     ///   code if the daemon cannot be reached.
     public func fates(
         of id: String, destination: String? = nil, timeout: Duration = .seconds(30)
@@ -119,7 +119,7 @@ public struct IssueBrowser: Sendable {
             let reply = try await CollectorClient.current.fates(parameters, at: .init(socket: socket), retries: false)
             return reply.fates
         } catch let error as CollectorConnectionError {
-            throw DeliveryError(error, destination: destination)
+            throw IssueDeliveryError(error, destination: destination)
         }
     }
 
@@ -132,7 +132,7 @@ public struct IssueBrowser: Sendable {
     ///   - limit: The maximum number of dead letters on the page. Nil means 50; the daemon returns at most 500.
     ///   - page: ``Page/next`` of the previous page. Nil returns the first page.
     /// - Returns: A page of dead letters.
-    /// - Throws: `DeliveryError` if the daemon cannot be reached or refuses the query.
+    /// - Throws: `IssueDeliveryError` if the daemon cannot be reached or refuses the query.
     public func deadLetters(
         destination: String? = nil, records: [String]? = nil, withLines hasLines: Bool = false, limit: Int? = nil,
         after page: String? = nil
@@ -154,7 +154,7 @@ public struct IssueBrowser: Sendable {
     /// of the connection.
     func ask<Reply: JSONCodable>(
         _ method: CollectorMethod, _ parameters: [UInt8], timeout: Duration? = .seconds(45), isLong: Bool = false,
-        failing: (CollectorConnectionError) -> DeliveryError = { DeliveryError($0) }
+        failing: (CollectorConnectionError) -> IssueDeliveryError = { IssueDeliveryError($0) }
     ) async throws -> Reply {
         do {
             let json = try await CollectorClient.current.call(
@@ -198,7 +198,7 @@ extension IssueBrowser {
     ///     minimum is two minutes.
     ///   - dimension: The property that the series are split by.
     /// - Returns: The counts.
-    /// - Throws: `DeliveryError` with the code `.refused` if the length of the buckets is invalid, or with another code
+    /// - Throws: `IssueDeliveryError` with the code `.refused` if the length of the buckets is invalid, or with another code
     ///   if the daemon cannot be reached.
     public func histogram(
         _ filter: IssueFilter = IssueFilter(), bucket: Duration = .seconds(3600),
@@ -206,8 +206,8 @@ extension IssueBrowser {
     ) async throws -> Histogram {
         let parameters = HistogramParameters(filter: filter, bucket: bucket, by: dimension)
         let reply: HistogramReply = try await ask(.histogram, parameters.json) { error in
-            guard case .refused(.invalidFilter("bucket", let reason)) = error else { return DeliveryError(error) }
-            return DeliveryError(
+            guard case .refused(.invalidFilter("bucket", let reason)) = error else { return IssueDeliveryError(error) }
+            return IssueDeliveryError(
                 .refused,
                 "Invalid bucket length \(bucket): use whole minutes, and at most 1,000 buckets "
                     + "between the filter's since and until or in the last 24 hours (\(reason)).")

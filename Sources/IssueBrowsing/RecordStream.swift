@@ -25,7 +25,7 @@ extension IssueBrowser {
             /// Waits for the next record.
             ///
             /// - Returns: The record; nil if the task was cancelled.
-            /// - Throws: `DeliveryError` if the daemon cannot be reached or ends.
+            /// - Throws: `IssueDeliveryError` if the daemon cannot be reached or ends.
             public mutating func next() async throws -> StoredRecord? {
                 while nextIndex == page.count {
                     guard !Task.isCancelled else { return nil }
@@ -48,7 +48,7 @@ extension IssueBrowser {
                 } catch is CancellationError {
                     return nil
                 } catch let error as CollectorConnectionError {
-                    throw DeliveryError(error)
+                    throw IssueDeliveryError(error)
                 }
             }
 

@@ -93,8 +93,8 @@ public enum Reported {
     ) {
         let message = message()
         let site = IssueSite(fileID: fileID, filePath: filePath, line: line, column: column)
-        let outcome = AssertionFailure.report(.assertion, message, at: site)
-        guard outcome != .discarded, AssertionFailure.traps else { return }
+        let outcome = Reported.Failure.report(.assertion, message, at: site)
+        guard outcome != .discarded, Reported.Failure.traps else { return }
         ShutdownFlush.run()
         // Sanitized, since Swift writes the message verbatim to standard error.
         Swift.assertionFailure(TerminalSanitizer.line(message.text), file: fileID, line: line)
@@ -156,7 +156,7 @@ public enum Reported {
     ) -> Never {
         let message = message()
         let site = IssueSite(fileID: fileID, filePath: filePath, line: line, column: column)
-        _ = AssertionFailure.report(.precondition, message, at: site)
+        _ = Reported.Failure.report(.precondition, message, at: site)
         ShutdownFlush.run()
         Swift.preconditionFailure(TerminalSanitizer.line(message.text), file: fileID, line: line)
     }
@@ -187,7 +187,7 @@ public enum Reported {
     ) -> Never {
         let message = message()
         let site = IssueSite(fileID: fileID, filePath: filePath, line: line, column: column)
-        _ = AssertionFailure.report(.fatalError, message, at: site)
+        _ = Reported.Failure.report(.fatalError, message, at: site)
         ShutdownFlush.run()
         Swift.fatalError(TerminalSanitizer.line(message.text), file: fileID, line: line)
     }
@@ -204,44 +204,49 @@ public enum Reported {
     }
 }
 
-/// The error that is reported for a failed assertion.
-public struct AssertionFailure: ReportableError, Hashable, CustomStringConvertible {
-    /// The kind of an assertion.
-    public enum Kind: String, Hashable, Sendable {
-        /// `Reported.assert` or `Reported.assertionFailure`.
-        case assertion
-        /// `Reported.precondition` or `Reported.preconditionFailure`.
-        case precondition
-        /// `Reported.fatalError`.
-        case fatalError
-    }
+extension Reported {
+    /// The error that is reported for a failed assertion.
+    public struct Failure: ReportableError, Hashable, CustomStringConvertible {
+        /// The kind of an assertion.
+        public enum Kind: String, Hashable, Sendable {
+            /// `Reported.assert` or `Reported.assertionFailure`.
+            case assertion
+            /// `Reported.precondition` or `Reported.preconditionFailure`.
+            case precondition
+            /// `Reported.fatalError`.
+            case fatalError
+        }
 
-    /// The kind of the assertion.
-    public var kind: Kind
-    /// The reason of the failure, or "no reason" if none was given.
-    public var message: String {
-        didSet { values = IssueText.Values(isKnown: false) }
-    }
-    /// The line and the file name, for example `42_Cart.swift`.
-    public var name: String
+        /// `Issues.AssertionFailure`.
+        public static var domain: String { "Issues.AssertionFailure" }
 
-    /// The values in the reason.
-    private var values: IssueText.Values
+        /// The kind of the assertion.
+        public var kind: Kind
+        /// The reason of the failure, or "no reason" if none was given.
+        public var message: String {
+            didSet { values = IssueText.Values(isKnown: false) }
+        }
+        /// The line and the file name, for example `42_Cart.swift`.
+        public var name: String
 
-    /// Metadata with the name.
-    public var userInfo: IssueMetadata { ["name": .init(name)] }
+        /// The values in the reason.
+        private var values: IssueText.Values
 
-    /// The kind and the reason.
-    public var description: String {
-        switch kind {
-        case .assertion: "Assertion failed: \(message)"
-        case .precondition: "Precondition failed: \(message)"
-        case .fatalError: "Fatal error: \(message)"
+        /// Metadata with the name.
+        public var userInfo: IssueMetadata { ["name": .init(name)] }
+
+        /// The kind and the reason.
+        public var description: String {
+            switch kind {
+            case .assertion: "Assertion failed: \(message)"
+            case .precondition: "Precondition failed: \(message)"
+            case .fatalError: "Fatal error: \(message)"
+            }
         }
     }
 }
 
-extension AssertionFailure {
+extension Reported.Failure {
     public static func == (left: Self, right: Self) -> Bool {
         left.kind == right.kind && left.message == right.message && left.name == right.name
     }

@@ -56,7 +56,7 @@ final class BreadcrumbTrail: Sendable {
 /// otherwise.
 ///
 /// ```swift
-/// leaveBreadcrumb("cache miss", metadata: ["key": .init(key)])
+/// leaveBreadcrumb("cache miss", metadata: ["key": key])
 /// ```
 ///
 /// - Parameters:

@@ -28,7 +28,23 @@ struct LocalizedErrorReader: FoundationReader {
     }
 }
 
-extension Problem: LocalizedError {}
+extension IssueText.StringInterpolation {
+    /// Appends a value in a format of Foundation.
+    ///
+    /// ```swift
+    /// reportIssue("Refused \(price, format: .currency(code: "EUR")) of \(total, format: .number)")
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - value: The value.
+    ///   - format: The format.
+    public mutating func appendInterpolation<Style: FormatStyle>(_ value: Style.FormatInput, format: Style)
+    where Style.FormatOutput == String {
+        appendInterpolation(format.format(value))
+    }
+}
+
+extension IssueProblem: LocalizedError {}
 
 extension ReportableError where Self: LocalizedError {
     /// The error's `userMessage`, or else its `message`. `localizedDescription` returns this text.

@@ -4,32 +4,57 @@ public import Issues
 ///
 /// Only an error with a `userMessage` is shown. Every requirement has a default.
 public protocol PresentableError: ReportableError {
-    /// The origin of the error. Defaults to ``ErrorSource/internalInconsistency``.
-    var source: ErrorSource { get }
+    /// The origin of the error. Defaults to ``IssueErrorSource/internalInconsistency``.
+    var source: IssueErrorSource { get }
     /// The heading that users see. Defaults to the heading of `source`.
     var title: String { get }
-    /// The ways for users to recover from the error. Defaults to ``Recovery/acknowledge``.
-    var recovery: Recovery { get }
+    /// The ways for users to recover from the error. Defaults to ``IssueRecovery/acknowledge``.
+    var recovery: IssueRecovery { get }
 }
 
 extension PresentableError {
-    public var source: ErrorSource { .internalInconsistency }
+    public var source: IssueErrorSource { .internalInconsistency }
     public var title: String { source.title }
-    public var recovery: Recovery { .acknowledge }
+    public var recovery: IssueRecovery { .acknowledge }
+
+    public var _presentation: IssueMetadata {
+        [.errorSource: .init(source.rawValue), .recovery: recovery.metadata]
+    }
+}
+
+extension IssueMetadata.Key {
+    /// The origin of an error that is shown to users.
+    fileprivate static let errorSource: Self = "error_source"
+    /// The ways for users to recover from an error.
+    fileprivate static let recovery: Self = "recovery"
+}
+
+extension IssueRecovery {
+    /// The name of the recovery, or the titles of its options.
+    fileprivate var metadata: IssueMetadata.Value {
+        switch self {
+        case .acknowledge: "acknowledge"
+        case .terminate: "terminate"
+        case .heal(let first, let others): .init(([first] + others).map { .init($0.title) })
+        }
+    }
 }
 
 /// A general-purpose error that needs no type of its own.
 ///
 /// ```swift
-/// throw Problem(
+/// throw IssueProblem(
 ///     "Could not reach the server.", source: .externalSystemUnavailable,
 ///     recovery: .heal(.retry { reload() }, .cancel))
 /// ```
-public struct Problem: PresentableError, CustomStringConvertible {
+public struct IssueProblem: PresentableError, CustomStringConvertible {
+    /// `IssuesPresenting.Problem`.
+    public static var domain: String { "IssuesPresenting.Problem" }
+
     /// The message that users see.
     public var userMessage: String?
     /// The origin of the error.
-    public var source: ErrorSource
+    public var source: IssueErrorSource
     /// The heading that users see.
     public var title: String
     /// A description for developers.
@@ -43,7 +68,7 @@ public struct Problem: PresentableError, CustomStringConvertible {
     /// The errors that caused this one.
     public var underlyingErrors: [any Error]
     /// The ways for users to recover from the error.
-    public var recovery: Recovery
+    public var recovery: IssueRecovery
 
     /// Creates an error that is shown to users.
     ///
@@ -58,9 +83,9 @@ public struct Problem: PresentableError, CustomStringConvertible {
     ///   - cause: The error that caused this one. Nil for none.
     ///   - recovery: The ways for users to recover from the error.
     public init(
-        _ userMessage: String, source: ErrorSource = .internalInconsistency, title: String? = nil,
+        _ userMessage: String, source: IssueErrorSource = .internalInconsistency, title: String? = nil,
         message: String? = nil, code: Int = 0, userInfo: IssueMetadata = [:], isReportable: Bool = true,
-        cause: (any Error)? = nil, recovery: Recovery = .acknowledge
+        cause: (any Error)? = nil, recovery: IssueRecovery = .acknowledge
     ) {
         self.userMessage = userMessage
         self.source = source
@@ -78,13 +103,13 @@ public struct Problem: PresentableError, CustomStringConvertible {
 }
 
 /// The ways for users to recover from an error.
-public enum Recovery: Sendable {
+public enum IssueRecovery: Sendable {
     /// The user can only acknowledge the error.
     case acknowledge
     /// The user cannot recover. The program ends after the error is shown.
     case terminate
     /// The user chooses an option. There is at least one.
-    case heal(HealingOption, [HealingOption])
+    case heal(IssueRecovery.Option, [IssueRecovery.Option])
 
     /// Creates a recovery from a list of options.
     ///
@@ -92,58 +117,60 @@ public enum Recovery: Sendable {
     ///   - first: The first option.
     ///   - others: Further options.
     /// - Returns: The recovery `heal` with these options.
-    public static func heal(_ first: HealingOption, _ others: HealingOption...) -> Recovery {
+    public static func heal(_ first: IssueRecovery.Option, _ others: IssueRecovery.Option...) -> IssueRecovery {
         .heal(first, others)
     }
 }
 
-/// An option that a user can choose to recover from an error.
-public struct HealingOption: Sendable {
-    /// The appearance of an option.
-    public enum Style: String, CaseIterable, Hashable, Codable, Sendable {
-        /// An ordinary option.
-        case normal
-        /// The recommended option.
-        case recommended
-        /// An option that destroys something.
-        case destructive
-    }
+extension IssueRecovery {
+    /// An option that a user can choose to recover from an error.
+    public struct Option: Sendable {
+        /// The appearance of an option.
+        public enum Style: String, CaseIterable, Hashable, Codable, Sendable {
+            /// An ordinary option.
+            case normal
+            /// The recommended option.
+            case recommended
+            /// An option that destroys something.
+            case destructive
+        }
 
-    /// The text of the option's button.
-    public var title: String
-    /// The appearance of the option.
-    public var style: Style
-    /// The action of the option.
-    public var handler: @Sendable () -> Void
+        /// The text of the option's button.
+        public var title: String
+        /// The appearance of the option.
+        public var style: Style
+        /// The action of the option.
+        public var handler: @Sendable () -> Void
 
-    /// Creates an option.
-    ///
-    /// - Parameters:
-    ///   - title: The text of the option's button.
-    ///   - style: The appearance of the option.
-    ///   - handler: The action. Runs on the thread that reports the error.
-    public init(_ title: String, style: Style = .normal, handler: @escaping @Sendable () -> Void) {
-        self.title = title
-        self.style = style
-        self.handler = handler
-    }
+        /// Creates an option.
+        ///
+        /// - Parameters:
+        ///   - title: The text of the option's button.
+        ///   - style: The appearance of the option.
+        ///   - handler: The action. Runs on the thread that reports the error.
+        public init(_ title: String, style: Style = .normal, handler: @escaping @Sendable () -> Void) {
+            self.title = title
+            self.style = style
+            self.handler = handler
+        }
 
-    /// An option that does nothing, with the text ``PresenterTexts/cancel``.
-    public static var cancel: HealingOption {
-        HealingOption(PresenterTexts.current.cancel) {}
-    }
+        /// An option that does nothing, with the text ``IssuePresenterTexts/cancel``.
+        public static var cancel: IssueRecovery.Option {
+            IssueRecovery.Option(IssuePresenterTexts.current.cancel) {}
+        }
 
-    /// Creates a recommended option to try again, with the text ``PresenterTexts/retry``.
-    ///
-    /// - Parameter handler: The action. Runs on the thread that reports the error.
-    /// - Returns: The option.
-    public static func retry(_ handler: @escaping @Sendable () -> Void) -> HealingOption {
-        HealingOption(PresenterTexts.current.retry, style: .recommended, handler: handler)
+        /// Creates a recommended option to try again, with the text ``IssuePresenterTexts/retry``.
+        ///
+        /// - Parameter handler: The action. Runs on the thread that reports the error.
+        /// - Returns: The option.
+        public static func retry(_ handler: @escaping @Sendable () -> Void) -> Option {
+            IssueRecovery.Option(IssuePresenterTexts.current.retry, style: .recommended, handler: handler)
+        }
     }
 }
 
 /// The origin of an error.
-public enum ErrorSource: String, CaseIterable, Hashable, Codable, Sendable {
+public enum IssueErrorSource: String, CaseIterable, Hashable, Codable, Sendable {
     /// The user entered something invalid.
     case invalidUserInput
     /// The program is in a state that it should never be in.
@@ -153,9 +180,9 @@ public enum ErrorSource: String, CaseIterable, Hashable, Codable, Sendable {
     /// Something that the program depends on behaved incorrectly.
     case externalSystemBehavedUnexpectedly
 
-    /// The heading that users see, in the language of ``PresenterTexts/current``.
+    /// The heading that users see, in the language of ``IssuePresenterTexts/current``.
     public var title: String {
-        let texts = PresenterTexts.current
+        let texts = IssuePresenterTexts.current
         return switch self {
         case .invalidUserInput: texts.invalidUserInput
         case .internalInconsistency: texts.internalInconsistency

@@ -4,7 +4,7 @@ internal import Synchronization
 internal import UnixIO
 
 /// A user interface that shows errors and asks the user how to proceed.
-public protocol Presenter: Sendable {
+public protocol IssuePresenter: Sendable {
     /// Shows a prompt and returns the option that the user chose.
     ///
     /// Called on the reporting thread, which blocks until the function returns. The caller runs the handler of the
@@ -12,17 +12,17 @@ public protocol Presenter: Sendable {
     ///
     /// - Parameter prompt: The texts and options to show.
     /// - Returns: One of the options of `prompt`.
-    func choose(_ prompt: Prompt) -> HealingOption
+    func choose(_ prompt: IssuePrompt) -> IssueRecovery.Option
 }
 
 /// The texts and options that users see for an error.
-public struct Prompt: Sendable {
+public struct IssuePrompt: Sendable {
     /// The heading.
     public var title: String
     /// The message for users.
     public var message: String
     /// The options that the user can choose from. There is at least one.
-    public let options: [HealingOption]
+    public let options: [IssueRecovery.Option]
 
     /// Creates a prompt.
     ///
@@ -31,20 +31,20 @@ public struct Prompt: Sendable {
     ///   - message: The message for users.
     ///   - first: The first option.
     ///   - others: Further options.
-    public init(title: String, message: String, _ first: HealingOption, _ others: [HealingOption] = []) {
+    public init(title: String, message: String, _ first: IssueRecovery.Option, _ others: [IssueRecovery.Option] = []) {
         self.title = title
         self.message = message
         options = [first] + others
     }
 
     /// The option to use when no user can be asked: the first option of style `normal`, or else the first option.
-    public var ordinaryOption: HealingOption {
+    public var ordinaryOption: IssueRecovery.Option {
         options.first { $0.style == .normal } ?? options[0]
     }
 
     /// Creates the prompt for an error. Returns nil if the error is not shown to users.
     init?(_ error: any Error) {
-        let texts = PresenterTexts.current
+        let texts = IssuePresenterTexts.current
         let reportable = error as? any ReportableError
         guard let message = reportable?.userMessage ?? FoundationReading.reader?.userMessage(of: error) else {
             return nil
@@ -52,9 +52,9 @@ public struct Prompt: Sendable {
         let presentable = error as? any PresentableError
         let title = presentable?.title ?? (reportable == nil ? texts.unknownError : texts.internalInconsistency)
         switch presentable?.recovery ?? .acknowledge {
-        case .acknowledge: self.init(title: title, message: message, HealingOption(texts.okay) {})
+        case .acknowledge: self.init(title: title, message: message, IssueRecovery.Option(texts.okay) {})
         case .terminate:
-            self.init(title: title, message: message, HealingOption(texts.terminate, style: .destructive) {})
+            self.init(title: title, message: message, IssueRecovery.Option(texts.terminate, style: .destructive) {})
         case .heal(let first, let others): self.init(title: title, message: message, first, others)
         }
     }
@@ -64,7 +64,7 @@ public struct Prompt: Sendable {
 ///
 /// English and German are built in; the environment of the process determines which is used. To support another
 /// language, create a value of your own and assign it to ``current``.
-public struct PresenterTexts: Hashable, Sendable {
+public struct IssuePresenterTexts: Hashable, Sendable {
     /// The heading for invalid user input.
     public var invalidUserInput = "Invalid User Input"
     /// The heading for an inconsistency within the program.
@@ -90,11 +90,11 @@ public struct PresenterTexts: Hashable, Sendable {
     public init() {}
 
     /// The English texts.
-    public static let english = PresenterTexts()
+    public static let english = IssuePresenterTexts()
 
     /// The German texts.
-    public static let german: PresenterTexts = {
-        var texts = PresenterTexts()
+    public static let german: IssuePresenterTexts = {
+        var texts = IssuePresenterTexts()
         texts.invalidUserInput = "Ungültige Nutzereingabe"
         texts.internalInconsistency = "Interner Fehler"
         texts.externalSystemUnavailable = "Externes System nicht verfügbar"
@@ -109,16 +109,17 @@ public struct PresenterTexts: Hashable, Sendable {
     }()
 
     private static let storage = Mutex(
-        PresenterTexts.forLanguage(of: ["LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG"].map { ProcessEnvironment[$0] }))
+        IssuePresenterTexts.forLanguage(
+            of: ["LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG"].map { ProcessEnvironment[$0] }))
 
     /// The texts in use. Initially those for the language of the environment.
-    public static var current: PresenterTexts {
+    public static var current: IssuePresenterTexts {
         get { storage.withLock { $0 } }
         set { storage.withLock { $0 = newValue } }
     }
 
     /// Returns the texts for the first variable that is not empty, for example `de_AT.UTF-8`.
-    static func forLanguage(of variables: [String?]) -> PresenterTexts {
+    static func forLanguage(of variables: [String?]) -> IssuePresenterTexts {
         let language = variables.lazy.compactMap(\.self).first { !$0.isEmpty }
         return language?.hasPrefix("de") == true ? .german : .english
     }
@@ -127,18 +128,18 @@ public struct PresenterTexts: Hashable, Sendable {
 /// A presenter that asks on the terminal.
 ///
 /// If standard input is not the foreground terminal, or standard error is not a terminal, it shows nothing and returns
-/// ``Prompt/ordinaryOption``. A prompt with a single option is shown, but the user is not asked.
-public struct TerminalPresenter: Presenter {
+/// ``IssuePrompt/ordinaryOption``. A prompt with a single option is shown, but the user is not asked.
+public struct IssueTerminalPresenter: IssuePresenter {
     init() {}
 
     /// Writes the prompt to standard error and reads the number of an option from standard input.
     ///
     /// Asks again until the number is valid. An empty line chooses the recommended option. Returns
-    /// ``Prompt/ordinaryOption`` at the end of the input.
+    /// ``IssuePrompt/ordinaryOption`` at the end of the input.
     ///
     /// - Parameter prompt: The texts and options to show.
     /// - Returns: The chosen option.
-    public func choose(_ prompt: Prompt) -> HealingOption {
+    public func choose(_ prompt: IssuePrompt) -> IssueRecovery.Option {
         // The kernel would stop a background process that reads from the terminal.
         guard StandardStream.input.isForegroundTerminal, StandardStream.error.isTerminal else {
             return prompt.ordinaryOption
@@ -151,7 +152,7 @@ public struct TerminalPresenter: Presenter {
         }
         let preferred = prompt.options.firstIndex { $0.style == .recommended } ?? 0
         while true {
-            write("\(TerminalSanitizer.line(PresenterTexts.current.choose)) [\(preferred + 1)]: ")
+            write("\(TerminalSanitizer.line(IssuePresenterTexts.current.choose)) [\(preferred + 1)]: ")
             guard let line = readLine(strippingNewline: true) else { return prompt.ordinaryOption }
             let answer = line.split(whereSeparator: \.isWhitespace).joined()
             if answer.isEmpty { return prompt.options[preferred] }
@@ -167,7 +168,7 @@ public struct TerminalPresenter: Presenter {
     }
 }
 
-extension Presenter where Self == TerminalPresenter {
+extension IssuePresenter where Self == IssueTerminalPresenter {
     /// A presenter that asks on the terminal that the process was started from.
     public static var terminal: Self { Self() }
 }
@@ -176,15 +177,15 @@ extension ErrorResponder {
     /// Creates a responder that shows errors to the user and runs the option that the user chooses.
     ///
     /// The error is sent to the reporters first. An error without a message for users is not handled. An error whose
-    /// recovery is ``Recovery/terminate`` ends the process after it was shown; the responders inside of this one have
+    /// recovery is ``IssueRecovery/terminate`` ends the process after it was shown; the responders inside of this one have
     /// already run by then.
     ///
     /// - Parameter presenter: Shows the error and returns the chosen option.
     /// - Returns: The responder.
-    public static func present(on presenter: any Presenter) -> Self {
+    public static func present(on presenter: any IssuePresenter) -> Self {
         Self { report in
             let error = report.propagatingError
-            guard let prompt = Prompt(error) else { return .notHandled }
+            guard let prompt = IssuePrompt(error) else { return .notHandled }
             report.notifyReporters()
             presenter.choose(prompt).handler()
             if case .terminate? = (error as? any PresentableError)?.recovery {

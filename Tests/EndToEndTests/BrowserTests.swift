@@ -126,7 +126,9 @@ struct BrowserTests {
             #expect(counted.start(ofBucket: 2).millisecondsSince1970 == counted.start.millisecondsSince1970 + 7_200_000)
             // Half a minute, and more minutes of 24 hours than a histogram may have.
             for bucket in [Duration.seconds(30), .seconds(60), .zero] {
-                let error = await #expect(throws: DeliveryError.self) { try await browser.histogram(bucket: bucket) }
+                let error = await #expect(throws: IssueDeliveryError.self) {
+                    try await browser.histogram(bucket: bucket)
+                }
                 #expect(error?.code == .refused)
                 #expect(error?.message.contains("use whole minutes, and at most 1,000 buckets") == true)
             }
@@ -203,22 +205,24 @@ struct BrowserTests {
 
     @Test("It throws errors for a missing daemon and missing objects")
     func failures() async throws {
-        await #expect(throws: DeliveryError.self) { try await IssueBrowser(socket: "/nowhere/at.all").status() }
+        await #expect(throws: IssueDeliveryError.self) { try await IssueBrowser(socket: "/nowhere/at.all").status() }
         try await DaemonFixture.with { daemon in
             do {
                 _ = try await IssueBrowser(socket: daemon.socket).show("nonsense")
                 Issue.record("It was found")
-            } catch let error as DeliveryError {
+            } catch let error as IssueDeliveryError {
                 #expect(error.code == .notFound)
             }
             let browser = IssueBrowser(socket: daemon.socket)
-            let error = await #expect(throws: DeliveryError.self) { try await browser.flush(destination: "nowhere") }
-            #expect(error == DeliveryError(.notFound, "There is no destination named nowhere."))
+            let error = await #expect(throws: IssueDeliveryError.self) {
+                try await browser.flush(destination: "nowhere")
+            }
+            #expect(error == IssueDeliveryError(.notFound, "There is no destination named nowhere."))
             let follower = Task { for try await _ in browser.follow() {} }
             let client = try RawClient(path: daemon.socket)
             try await eventually("it follows") { try client.status().connections == 2 }
             try daemon.kill()
-            await #expect(throws: DeliveryError.self) { try await follower.value }
+            await #expect(throws: IssueDeliveryError.self) { try await follower.value }
         }
     }
 }

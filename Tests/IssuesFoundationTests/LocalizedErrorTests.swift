@@ -29,10 +29,10 @@ private final class CollectingSink: IssueSink {
     }
 }
 
-private final class RecordingPresenter: Presenter {
-    let prompts = Mutex<[Prompt]>([])
+private final class RecordingPresenter: IssuePresenter {
+    let prompts = Mutex<[IssuePrompt]>([])
 
-    func choose(_ prompt: Prompt) -> HealingOption {
+    func choose(_ prompt: IssuePrompt) -> IssueRecovery.Option {
         prompts.withLock { $0.append(prompt) }
         return prompt.ordinaryOption
     }
@@ -45,7 +45,7 @@ struct LocalizedErrorTests {
         #expect(OutOfStock().localizedDescription == "This article is sold out.")
         #expect((OutOfStock() as any Error).localizedDescription == "This article is sold out.")
         #expect(Silent().localizedDescription == "for developers")
-        let problem: any Error = Problem("Could not reach the server.", message: "ECONNREFUSED")
+        let problem: any Error = IssueProblem("Could not reach the server.", message: "ECONNREFUSED")
         #expect(problem.localizedDescription == "Could not reach the server.")
     }
 
@@ -82,6 +82,19 @@ struct LocalizedErrorTests {
             withErrorResponders(.present(on: presenter)) { reportIssue(Localized()) }
         }
         #expect(presenter.prompts.withLock { $0.map(\.message) } == ["Die Kasse klemmt."])
-        #expect(presenter.prompts.withLock { $0.map(\.title) } == [PresenterTexts.current.unknownError])
+        #expect(presenter.prompts.withLock { $0.map(\.title) } == [IssuePresenterTexts.current.unknownError])
+    }
+
+    @Test("A value in a message has a format of Foundation, and the template is the same")
+    func formats() throws {
+        let sink = CollectingSink()
+        let price = 1234.5
+        let locale = Locale(identifier: "en_US")
+        withIssueReporters([sink]) {
+            reportIssue("Refused \(price, format: .currency(code: "EUR").locale(locale))")
+        }
+        let report = try #require(sink.first)
+        #expect(report.message == "Refused €1,234.50")
+        #expect(report.template == "Refused {}")
     }
 }

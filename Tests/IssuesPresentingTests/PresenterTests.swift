@@ -45,7 +45,7 @@ struct PresenterTests {
             withErrorResponders(.present(on: presenter)) { reportIssue(Told()) }
         }
         #expect(presenter.prompts.map(\.message) == ["Try again tomorrow."])
-        #expect(presenter.prompts.map(\.title) == [ErrorSource.internalInconsistency.title])
+        #expect(presenter.prompts.map(\.title) == [IssueErrorSource.internalInconsistency.title])
         #expect(presenter.prompts.map(\.options.count) == [1])
     }
 
@@ -58,11 +58,11 @@ struct PresenterTests {
             withErrorResponders(.handle { Issue.record("The presenter did not handle the error") }) {
                 withErrorResponders(.present(on: presenter)) {
                     reportIssue(
-                        Problem(
+                        IssueProblem(
                             "No server.", source: .externalSystemUnavailable,
                             recovery: .heal(
                                 .retry { chosen.withLock { $0.append("retry") } },
-                                HealingOption("Work offline") {
+                                IssueRecovery.Option("Work offline") {
                                     chosen.withLock { $0.append("offline, \(collector.messages.count) told") }
                                 })))
                 }
@@ -70,7 +70,7 @@ struct PresenterTests {
         }
         #expect(collector.messages == ["No server."])
         #expect(chosen.withLock { $0 } == ["offline, 1 told"])
-        #expect(presenter.prompts.map(\.title) == [ErrorSource.externalSystemUnavailable.title])
+        #expect(presenter.prompts.map(\.title) == [IssueErrorSource.externalSystemUnavailable.title])
         #expect(presenter.prompts.map { $0.options.map(\.style) } == [[.recommended, .normal]])
     }
 
@@ -94,7 +94,7 @@ struct PresenterTests {
         let presenter = ScriptedPresenter("Again")
         withIssueReporters([collector]) {
             withErrorResponders(.present(on: presenter)) {
-                reportIssue(Problem("One", recovery: .heal(HealingOption("Again") { reportIssue("Two") })))
+                reportIssue(IssueProblem("One", recovery: .heal(IssueRecovery.Option("Again") { reportIssue("Two") })))
             }
         }
         #expect(collector.messages == ["One", "Two"])
@@ -104,45 +104,70 @@ struct PresenterTests {
     @Test("If no user can be asked, the first normal option is chosen, never a destructive one")
     func nobody() {
         let chosen = Mutex("")
-        func option(_ title: String, _ style: HealingOption.Style) -> HealingOption {
-            HealingOption(title, style: style) { chosen.withLock { $0 = title } }
+        func option(_ title: String, _ style: IssueRecovery.Option.Style) -> IssueRecovery.Option {
+            IssueRecovery.Option(title, style: style) { chosen.withLock { $0 = title } }
         }
-        let prompt = Prompt(
+        let prompt = IssuePrompt(
             title: "t", message: "m", option("erase", .destructive),
             [option("again", .recommended), option("leave", .normal)])
-        (.terminal as TerminalPresenter).choose(prompt).handler()
+        (.terminal as IssueTerminalPresenter).choose(prompt).handler()
         #expect(chosen.withLock { $0 } == "leave")
     }
 
-    @Test("A Problem derives its message and title from its arguments")
+    @Test("An IssueProblem derives its message and title from its arguments")
     func problem() {
-        let problem = Problem("Nobody home.", source: .externalSystemBehavedUnexpectedly, cause: Own())
+        let problem = IssueProblem("Nobody home.", source: .externalSystemBehavedUnexpectedly, cause: Own())
         #expect(problem.message == "Nobody home.")
         #expect(problem.userMessage == "Nobody home.")
-        #expect(problem.title == ErrorSource.externalSystemBehavedUnexpectedly.title)
+        #expect(problem.title == IssueErrorSource.externalSystemBehavedUnexpectedly.title)
         let report = IssueReport(problem)
         #expect(report.causes.map(\.message) == ["card 17 refused", "Bare()"])
     }
 
     @Test("Titles and options are available in English, German and custom texts")
     func texts() {
-        let former = PresenterTexts.current
-        defer { PresenterTexts.current = former }
-        PresenterTexts.current = .german
+        let former = IssuePresenterTexts.current
+        defer { IssuePresenterTexts.current = former }
+        IssuePresenterTexts.current = .german
         #expect(
-            ErrorSource.allCases.map(\.title) == [
+            IssueErrorSource.allCases.map(\.title) == [
                 "Ungültige Nutzereingabe", "Interner Fehler", "Externes System nicht verfügbar",
                 "Unerwartetes Verhalten",
             ])
-        #expect(HealingOption.cancel.title == "Abbrechen")
-        PresenterTexts.current = .english
+        #expect(IssueRecovery.Option.cancel.title == "Abbrechen")
+        IssuePresenterTexts.current = .english
         #expect(
-            ErrorSource.allCases.map(\.title) == [
+            IssueErrorSource.allCases.map(\.title) == [
                 "Invalid User Input", "Internal Inconsistency", "External System Unavailable", "Unexpected Behavior",
             ])
-        var own = PresenterTexts()
+        var own = IssuePresenterTexts()
         own.cancel = "Laat maar"
-        PresenterTexts.current = own
-        #expect(HealingOption.cancel.title == "Laat maar")
+        IssuePresenterTexts.current = own
+        #expect(IssueRecovery.Option.cancel.title == "Laat maar")
+    }
+
+    @Test("A report of a presentable error has its source and its recovery as metadata")
+    func metadata() {
+        struct Refused: PresentableError {
+            var source: IssueErrorSource { .externalSystemUnavailable }
+            var recovery: IssueRecovery { .heal(.retry {}, .cancel) }
+            var userInfo: IssueMetadata { ["card": 7] }
+        }
+        struct Renamed: PresentableError {
+            var userInfo: IssueMetadata { ["recovery": "own"] }
+        }
+        #expect(
+            IssueReport(Refused()).metadata == [
+                "card": 7, "error_source": "externalSystemUnavailable",
+                "recovery": [
+                    .init(IssuePresenterTexts.current.retry), .init(IssuePresenterTexts.current.cancel),
+                ],
+            ])
+        #expect(
+            IssueReport(IssueProblem("a", source: .invalidUserInput, recovery: .terminate)).metadata == [
+                "error_source": "invalidUserInput", "recovery": "terminate",
+            ])
+        #expect(
+            IssueReport(Renamed()).metadata == ["error_source": "internalInconsistency", "recovery": "own"])
     }
 }

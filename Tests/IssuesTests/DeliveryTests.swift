@@ -47,6 +47,39 @@ struct DeliveryTests {
         }
     }
 
+    @Test("Waiting until an issue is stored ends after a timeout, and the issue is stored later")
+    func limitedWait() async throws {
+        try await CollectorFixture.with(faults: nil) { fixture in
+            let receipt = fixture.reporter.submit(IssueReport("m"))
+            let error = await #expect(throws: IssueDeliveryError.self) {
+                try await receipt.stored(timeout: .milliseconds(1))
+            }
+            #expect(error?.code == .timedOut)
+
+            let collector = try FakeCollector(path: fixture.path)
+            defer { collector.stop() }
+            let id = try await receipt.stored(timeout: .seconds(600))
+            #expect(collector.stored.map(\.id) == [id])
+        }
+    }
+
+    @Test("The record has the fingerprint of the report, and only reports with the same one are one record")
+    func fingerprints() async throws {
+        try await CollectorFixture.with(faults: nil) { fixture in
+            var reports = Array(repeating: IssueReport("m", line: 1, column: 1), count: 4)
+            reports[0].fingerprint = "a"
+            reports[1].fingerprint = "a"
+            reports[3].fingerprint = ""
+            for report in reports { fixture.reporter.receive(report) }
+            let collector = try FakeCollector(path: fixture.path)
+            defer { collector.stop() }
+            #expect(try await fixture.delivery.flushed(within: .seconds(600)))
+            #expect(collector.stored.map(\.record.fingerprint).filter { $0 != nil } == ["a"])
+            #expect(collector.stored.first?.record.count == 2)
+            #expect(collector.stored.count > 1)
+        }
+    }
+
     @Test("A restart of the daemon neither loses nor duplicates issues")
     func restart() async throws {
         try await CollectorFixture.with(faults: nil) { fixture in
@@ -100,7 +133,7 @@ struct DeliveryTests {
             let receipts = ["good", "bad", "better"].map { fixture.reporter.submit(IssueReport($0)) }
 
             _ = try await receipts[0].stored()
-            let error = await #expect(throws: DeliveryError.self) { try await receipts[1].stored() }
+            let error = await #expect(throws: IssueDeliveryError.self) { try await receipts[1].stored() }
             _ = try await receipts[2].stored()
 
             #expect(error?.code == .rejected)
@@ -116,7 +149,7 @@ struct DeliveryTests {
             let first = fixture.reporter.submit(IssueReport("first"))
             let second = fixture.reporter.submit(IssueReport("second"))
 
-            let error = await #expect(throws: DeliveryError.self) { try await first.stored() }
+            let error = await #expect(throws: IssueDeliveryError.self) { try await first.stored() }
             _ = try await second.stored()
 
             #expect(error?.code == .rejected)
@@ -132,7 +165,7 @@ struct DeliveryTests {
             let mild = fixture.reporter.submit(IssueReport("mild", level: .warning))
             let kept = fixture.reporter.submit(IssueReport("kept", level: .error))
             let worst = fixture.reporter.submit(IssueReport("worst", level: .critical))
-            let error = await #expect(throws: DeliveryError.self) { try await mild.stored() }
+            let error = await #expect(throws: IssueDeliveryError.self) { try await mild.stored() }
 
             let collector = try FakeCollector(path: fixture.path)
             defer { collector.stop() }
@@ -149,7 +182,7 @@ struct DeliveryTests {
     func disabled() async throws {
         let reporter = DaemonReporter(delivery: Delivery(paths: []))
 
-        let error = await #expect(throws: DeliveryError.self) {
+        let error = await #expect(throws: IssueDeliveryError.self) {
             try await reporter.submit(IssueReport("nowhere")).stored()
         }
 
@@ -209,11 +242,11 @@ struct DeliveryTests {
             let fates = try await receipt.delivered(to: "LogzIO", timeout: .seconds(10))
             #expect(fates.map(\.outcome) == [.delivered])
 
-            let error = await #expect(throws: DeliveryError.self) {
+            let error = await #expect(throws: IssueDeliveryError.self) {
                 try await receipt.delivered(to: "nowhere", timeout: .seconds(10))
             }
 
-            #expect(error == DeliveryError(.notFound, "There is no destination named nowhere."))
+            #expect(error == IssueDeliveryError(.notFound, "There is no destination named nowhere."))
         }
     }
 
@@ -222,7 +255,7 @@ struct DeliveryTests {
         try await CollectorFixture.with(faults: nil) { fixture in
             let receipt = fixture.reporter.submit(IssueReport("m"))
 
-            let error = await #expect(throws: DeliveryError.self) {
+            let error = await #expect(throws: IssueDeliveryError.self) {
                 try await receipt.delivered(timeout: .milliseconds(20))
             }
 

@@ -55,6 +55,6 @@ struct DescriptionTests {
     @Test("Outcomes and codes are described by their names")
     func words() {
         #expect("\(IssueFate.Outcome.deadLettered)" == "dead_lettered")
-        #expect("\(DeliveryError.Code.notFound)" == "not_found")
+        #expect("\(IssueDeliveryError.Code.notFound)" == "not_found")
     }
 }

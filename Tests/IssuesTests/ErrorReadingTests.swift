@@ -35,9 +35,34 @@ struct ErrorReadingTests {
     @Test("A Swift error has its description and its type's name, but no code")
     func plain() {
         let report = report(Plain.two(3))
-        #expect(report.message == "two(3)")
+        #expect(report.message == "Plain.two(3)")
         #expect(report.domain?.hasSuffix("Plain") == true)
         #expect(report.code == nil)
+    }
+
+    @Test("The case of an enum follows the name of its type, unless the error describes itself")
+    func enums() {
+        enum Described: Error, CustomStringConvertible {
+            case one
+            var description: String { "described" }
+        }
+        enum Reportable: ReportableError {
+            case one(Int)
+        }
+        enum Debugged: Error, CustomDebugStringConvertible {
+            case one
+            var debugDescription: String { "debugged" }
+        }
+        struct Value: Error {}
+        #expect(report(Plain.one).message == "Plain.one")
+        #expect(report(Reportable.one(2)).message == "Reportable.one(2)")
+        #expect(report(Described.one).message == "described")
+        #expect(report(Debugged.one).message == "debugged")
+        #expect(report(Value()).message == "Value()")
+        // Reporters of swift-issue-reporting receive the same text as there.
+        let reporter = OldReporter()
+        withIssueReporters([reporter]) { reportIssue(Reportable.one(2), "Paying") }
+        #expect(reporter.issues.map(\.message) == ["Caught error: one(2): Paying"])
     }
 
     @Test("An NSError has its domain, code, description and user info")
@@ -72,7 +97,7 @@ struct ErrorReadingTests {
                 "NSMultipleUnderlyingErrorsKey": [Plain.one, Plain.two(2)] as [any Error],
             ])
         let causes = report(outer).causes
-        #expect(causes.map(\.message) == ["file error 6", "The disk is gone", "one", "two(2)"])
+        #expect(causes.map(\.message) == ["file error 6", "The disk is gone", "Plain.one", "Plain.two(2)"])
         #expect(causes.first == IssueCause(domain: "file", code: 6, message: "file error 6"))
     }
 
@@ -137,6 +162,6 @@ struct ErrorReadingTests {
         let error = try #require(throws: EncodingError.self) { try JSONEncoder().encode([Unencodable()]) }
         let report = report(error)
         #expect(report.message == "Value of type Unencodable can't be encoded: It refuses")
-        #expect(report.causes.map(\.message) == ["one"])
+        #expect(report.causes.map(\.message) == ["Plain.one"])
     }
 }

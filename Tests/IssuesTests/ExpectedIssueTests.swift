@@ -57,6 +57,20 @@ struct ExpectedIssueTests {
             ])
     }
 
+    @Test("Without a matcher, any issue is expected, and none is reported")
+    func unmatched() async {
+        let outer = Collector()
+        await withIssueReporters([outer]) {
+            expectReportsIssue { reportIssue("oops") }
+            await expectReportsIssue {
+                await Task.yield()
+                reportIssue(Refused())
+            }
+            expectReportsIssue("the till") {}
+        }
+        #expect(outer.messages == ["Expected issue to be reported: the till"])
+    }
+
     @Test("An error that the operation throws is rethrown")
     func throwing() {
         #expect(throws: Refused.self) {

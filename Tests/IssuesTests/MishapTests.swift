@@ -34,7 +34,7 @@ private let assertions = [
     FailingProgram(
         "assertionFailure", reports: "Assertion failed: text of assertionFailure", debug: true, release: false),
     FailingProgram(
-        "precondition", reports: "critical: Caught error: Precondition failed: text", debug: true, release: true),
+        "precondition", reports: "critical: Precondition failed: text", debug: true, release: true),
     FailingProgram(
         "preconditionFailure", reports: "Precondition failed: text of preconditionFailure", debug: true, release: true),
     FailingProgram("fatalError", reports: "Fatal error: text of fatalError", debug: true, release: true),

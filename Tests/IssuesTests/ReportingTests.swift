@@ -76,7 +76,10 @@ struct ReportingTests {
             reportIssue(ShopError.outOfStock(article: 7), "Placing the order")
         }
 
-        #expect(collector.messages == ["outOfStock(article: 7)", "Placing the order: outOfStock(article: 7)"])
+        #expect(
+            collector.messages == [
+                "ShopError.outOfStock(article: 7)", "Placing the order: ShopError.outOfStock(article: 7)",
+            ])
         #expect(collector.reports.allSatisfy { $0.domain?.hasPrefix("IssuesTests.") == true })
         #expect(collector.reports.allSatisfy { $0.domain?.hasSuffix("ShopError") == true })
         #expect(collector.reports.allSatisfy { $0.code == nil && $0.isReportable && $0.error is ShopError })

@@ -46,7 +46,7 @@ struct ResponderTests {
             }
         }
         #expect(notes.texts == ["all", "Second()", "second", "all", "third", "all", "first"])
-        #expect(collector.messages == ["first"])
+        #expect(collector.messages == ["Shop.first"])
     }
 
     @Test("The line of a log responder contains a reportable error's description and message")
@@ -62,7 +62,7 @@ struct ResponderTests {
             reportIssue(Refused(), "Paying")
             reportIssue(Plain())
         }
-        #expect(notes.texts == ["Caught error: Refused(): The bank said no: Paying", "Caught error: Plain()"])
+        #expect(notes.texts == ["Paying: The bank said no", "Plain()"])
     }
 
     @Test("In an asynchronous function, a synchronous operation needs no await, with any number of responders")
@@ -123,11 +123,11 @@ struct ResponderTests {
             withErrorResponders(.transform { Shop.sixth }) { reportIssue("words") }
         }
         #expect(collector.reports.map { $0.error as? Shop } == [.second, .third, .fourth, .sixth])
-        #expect(collector.messages == ["Paying: second", "third", "fourth", "sixth"])
+        #expect(collector.messages == ["Paying: Shop.second", "Shop.third", "Shop.fourth", "Shop.sixth"])
         let first = try #require(collector.reports.first)
         #expect(first.level == .critical)
         #expect(first.metadata == ["a": 1])
-        #expect(first.causes.map(\.message) == ["first"])
+        #expect(first.causes.map(\.message) == ["Shop.first"])
         #expect(collector.reports.last?.causes.map(\.message) == ["words"])
     }
 
@@ -217,8 +217,8 @@ struct ResponderTests {
         withIssueReporters([collector]) {
             withErrorResponders(.handle { throw Shop.fifth }) { reportIssue(Shop.first) }
         }
-        #expect(collector.messages == ["fifth"])
-        #expect(collector.reports.first?.causes.map(\.message) == ["first"])
+        #expect(collector.messages == ["Shop.fifth"])
+        #expect(collector.reports.first?.causes.map(\.message) == ["Shop.first"])
     }
 
     @Test("Scopes persist across suspension points and extend to child tasks")
@@ -274,7 +274,7 @@ struct ResponderTests {
             responders.report("words", level: .warning)
         }.value
         #expect(notes.texts == ["seen"])
-        #expect(collector.messages == ["Working: first", "words"])
+        #expect(collector.messages == ["Working: Shop.first", "words"])
         #expect(collector.reports.first?.metadata == ["request": 7, "a": 1])
     }
 
@@ -285,8 +285,8 @@ struct ResponderTests {
         withIssueReporters([collector]) {
             withErrorResponders(.log { line in notes.add(line) }) { reportIssue(Shop.first, "Paying") }
         }
-        #expect(notes.texts == ["IssuesTests/ResponderTests.swift:\(#line - 2): error: Caught error: first: Paying"])
-        #expect(collector.messages == ["Paying: first"])
+        #expect(notes.texts == ["IssuesTests/ResponderTests.swift:\(#line - 2): error: Paying: Shop.first"])
+        #expect(collector.messages == ["Paying: Shop.first"])
     }
 
     @Test("A discarded issue reaches no responder and no reporter")

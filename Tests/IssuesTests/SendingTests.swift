@@ -46,7 +46,7 @@ struct SendingTests {
         gate.beforeSend = { _ in nil }
         try await with(gate) { _, delivery in
             let receipt = DaemonReporter(delivery: delivery).submit(IssueReport("secret"))
-            let error = await #expect(throws: DeliveryError.self) { try await receipt.stored() }
+            let error = await #expect(throws: IssueDeliveryError.self) { try await receipt.stored() }
             #expect(error?.code == .withheld)
         }
     }

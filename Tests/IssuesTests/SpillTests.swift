@@ -14,7 +14,7 @@ struct SpillTests {
         let receipts = messages.map { reporter.submit(IssueReport($0, level: .warning)) }
         run.spill()
         for receipt in receipts {
-            await #expect(throws: DeliveryError.self) { try await receipt.stored() }
+            await #expect(throws: IssueDeliveryError.self) { try await receipt.stored() }
         }
         return run.producer
     }

@@ -29,7 +29,7 @@ struct TerminalTests {
     @Test("The report is written before the user is asked")
     func order() async throws {
         let text = try await type("1\\n", to: "heal").text
-        let report = try #require(text.range(of: "error: Caught error: text of refusal"))
+        let report = try #require(text.range(of: "error: text of refusal"))
         let question = try #require(text.range(of: "Your choice"))
         #expect(report.upperBound < question.lowerBound)
     }
@@ -91,7 +91,7 @@ struct TerminalTests {
         let result = try await FailingPackage.start("mishaps", ["terminate"], configuration)
         #expect(result.end == .signal(4) || result.end == .signal(5), "\(result.end)")
         #expect(result.text.contains("seen inside"))
-        #expect(result.text.contains("error: Caught error: The catalogue is lost."))
+        #expect(result.text.contains("error: The catalogue is lost."))
         #expect(!result.text.contains("alive"))
     }
 }

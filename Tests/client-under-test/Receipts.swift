@@ -61,7 +61,7 @@ struct AwaitedReceipts {
     }
 
     private func reportAndWait() async throws -> Bool {
-        var receipts: [Receipt] = []
+        var receipts: [IssueReceipt] = []
         for number in 1...count {
             receipts.append(DaemonReporter.daemon.submit(IssueReport("\(name) \(number)", level: .info)))
             // Far fewer than the buffer has room for.

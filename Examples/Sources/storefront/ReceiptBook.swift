@@ -5,7 +5,7 @@ import Synchronization
 final class ReceiptBook: IssueSink {
     struct Entry: Sendable {
         var report: IssueReport
-        var receipt: Receipt
+        var receipt: IssueReceipt
     }
 
     private let kept = Mutex<[Entry]>([])

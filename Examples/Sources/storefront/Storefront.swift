@@ -5,7 +5,7 @@ import Issues
 @main
 struct Storefront {
     static func main() async {
-        IssueReporters.application = ApplicationInfo(
+        IssueReporters.application = IssueApplication(
             name: "storefront", version: "2.1.0", build: 2100, environment: .production, network: .ethernet,
             development: false)
         // An ordinary application doesn't set the reporters, or uses [.default].

@@ -22,12 +22,12 @@ struct Tally {
         } catch {
             leaveBreadcrumb("cannot count words", metadata: ["path": .init(path)])
             reportIssue(
-                Problem(
+                IssueProblem(
                     "\(path) can't be read.", source: .externalSystemUnavailable, message: "The file can't be read",
                     userInfo: ["path": .init(path)], cause: error,
                     recovery: .heal(
                         .retry { count(path) },
-                        HealingOption("Skip the file") { print("0 words") },
+                        IssueRecovery.Option("Skip the file") { print("0 words") },
                         .cancel)))
         }
     }

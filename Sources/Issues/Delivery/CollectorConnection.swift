@@ -174,7 +174,7 @@ extension CollectorConnectionError: CustomStringConvertible {
     }
 }
 
-extension DeliveryError {
+extension IssueDeliveryError {
     package init(_ error: CollectorConnectionError) {
         let code: Code =
             switch error {

@@ -85,7 +85,7 @@ package final class Delivery: Sendable {
     /// Adds an issue to the buffer and returns immediately.
     func submit(_ report: IssueReport, receipt: ReceiptState? = nil) {
         guard !paths.isEmpty else {
-            receipt?.fail(DeliveryError(.disabled, "Delivery is disabled because ISSUED_SOCKET is empty."))
+            receipt?.fail(IssueDeliveryError(.disabled, "Delivery is disabled because ISSUED_SOCKET is empty."))
             return
         }
         guard !gate.isOpen else { return enqueue(report, receipt) }
@@ -94,7 +94,7 @@ package final class Delivery: Sendable {
         case .send(let report): enqueue(report, receipt)
         case .withheld:
             state.withLock { $0.unsent.withheld += 1 }
-            receipt?.fail(DeliveryError(.withheld, "The application withheld this issue from the daemon."))
+            receipt?.fail(IssueDeliveryError(.withheld, "The application withheld this issue from the daemon."))
         case .sampledOut: state.withLock { $0.unsent.sampledOut += 1 }
         }
     }
@@ -119,7 +119,7 @@ package final class Delivery: Sendable {
         }
         waker?.wake()
         for entry in dropped {
-            entry.payload.receipt?.fail(DeliveryError(.dropped, "The buffer was full, and the issue was dropped."))
+            entry.payload.receipt?.fail(IssueDeliveryError(.dropped, "The buffer was full, and the issue was dropped."))
         }
         if starts { start() }
     }
@@ -204,7 +204,7 @@ extension Delivery {
 }
 
 /// The reason why an issue did not reach the daemon, or why a query failed.
-public struct DeliveryError: Error, Hashable, Sendable, CustomStringConvertible {
+public struct IssueDeliveryError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The kind of the failure.
     public struct Code: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
         /// The name of the code.
@@ -254,6 +254,9 @@ public struct DeliveryError: Error, Hashable, Sendable, CustomStringConvertible 
     /// The message.
     public var description: String { message }
 }
+
+/// The name of ``IssueDeliveryError`` within this package, where no other type has it.
+package typealias DeliveryError = IssueDeliveryError
 
 /// Waits until the daemon has stored all issues that were reported so far.
 ///

@@ -96,7 +96,7 @@ extension IssueReport {
     /// Returns the report as a record for the wire. `repeats` identical reports were coalesced into it, the last one at
     /// `lastRepeat`.
     func record(
-        application: ApplicationInfo, droppedBefore: Int, repeats: Int = 0, lastRepeat: IssueTimestamp? = nil
+        application: IssueApplication, droppedBefore: Int, repeats: Int = 0, lastRepeat: IssueTimestamp? = nil
     ) -> IssueRecord {
         var metadata = metadata
         if !breadcrumbs.isEmpty { metadata.setOwn(.breadcrumbs, to: .init(breadcrumbs.map(\.fact))) }
@@ -109,6 +109,7 @@ extension IssueReport {
             message: message, severity: level, domain: domain, code: code.map { Int64($0) },
             occurredAt: lastRepeat ?? timestamp, firstOccurredAt: lastRepeat == nil ? nil : timestamp,
             count: repeats > 0 ? Int64(repeats) + 1 : nil, source: site.wire, app: application.wire,
+            fingerprint: fingerprint?.isEmpty == true ? nil : fingerprint,
             backtrace: Array(frames), causes: causes, metadata: fitted,
             reportable: isReportable ? nil : false, template: parts?.template, parts: parts?.parts ?? [],
             context: context)
@@ -119,7 +120,7 @@ extension IssueReport {
 
     /// The approximate size in memory in bytes, computed faster than by encoding.
     var estimatedBytes: Int {
-        320 + context.estimatedBytes + message.utf8.count + metadata.estimatedBytes + addresses.count * 8
+        320 + context.estimatedBytes + message.utf8.count + (fingerprint?.utf8.count ?? 0) + metadata.estimatedBytes + addresses.count * 8
             + breadcrumbs.reduce(0) { $0 + 64 + $1.message.utf8.count + $1.metadata.estimatedBytes }
             + causes.reduce(0) { $0 + 64 + $1.message.utf8.count + ($1.domain?.utf8.count ?? 0) }
     }
@@ -160,6 +161,7 @@ extension IssueRecord {
         record.causes = []
         record.backtrace = []
         record.domain = domain?.prefix(ofBytes: 1024)
+        record.fingerprint = fingerprint?.prefix(ofBytes: 1024)
         let small = metadata?.smallest(ofBytes: limit / 8) ?? []
         record.metadata = .object(small)
         let omitted = JSONValue.integer(Int64(whole.count - record.json.count))

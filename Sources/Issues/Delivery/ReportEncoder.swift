@@ -72,16 +72,16 @@ enum ReportResult {
             switch receipts[index] {
             case .stored(let id), .duplicate(let id?): .success(ReceiptState.Stored(id: id, path: path))
             case .duplicate(nil):
-                .failure(DeliveryError(.unidentified, "The issue is stored, but its id is no longer known."))
+                .failure(IssueDeliveryError(.unidentified, "The issue is stored, but its id is no longer known."))
             case .rejected(let field, let reason):
-                .failure(DeliveryError(.rejected, field.map { "\($0): \(reason)" } ?? reason))
+                .failure(IssueDeliveryError(.rejected, field.map { "\($0): \(reason)" } ?? reason))
             }
         case .refused(let reason):
-            .failure(DeliveryError(.rejected, reason))
+            .failure(IssueDeliveryError(.rejected, reason))
         case .tooLarge:
-            .failure(DeliveryError(.rejected, "The record is larger than the daemon allows."))
+            .failure(IssueDeliveryError(.rejected, "The record is larger than the daemon allows."))
         case .later, .malformed:
-            .failure(DeliveryError(.malformed, "The daemon sent an invalid reply."))
+            .failure(IssueDeliveryError(.malformed, "The daemon sent an invalid reply."))
         }
     }
 }

@@ -30,8 +30,8 @@ extension Delivery {
         let isSaved = folder.keep(text, of: producer, from: call.sequence, issues: call.entries.count)
         let error =
             isSaved
-            ? DeliveryError(.postponed, "The process is ending. Its next run sends the issue.")
-            : DeliveryError(.dropped, "The process is ending, and the issue could not be saved for its next run.")
+            ? IssueDeliveryError(.postponed, "The process is ending. Its next run sends the issue.")
+            : IssueDeliveryError(.dropped, "The process is ending, and the issue could not be saved for its next run.")
         for entry in call.entries { entry.payload.receipt?.fail(error) }
     }
 

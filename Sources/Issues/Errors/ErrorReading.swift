@@ -60,13 +60,14 @@ struct ErrorReading: Sendable {
         message = error.message
         domain = type(of: error).domain
         code = error.code
-        metadata = error.userInfo
+        // The application's metadata takes precedence.
+        metadata = error._presentation.merging(error.userInfo)
         underlying = error.underlyingErrors
         isReportable = error.isReportable
     }
 
     private init(other error: any Error, _ type: ErrorTypeInfo) {
-        message = TypeName.withoutContexts(String(describing: error))
+        message = type.text(of: error)
         // Swift numbers the cases of an error arbitrarily, so that number has no meaning.
         domain = type.choosesDomain ? error._domain : type.name
         code = type.choosesDomain ? error._code : nil
@@ -288,6 +289,8 @@ struct ErrorTypeInfo: Sendable {
     /// Whether a value of the type can hold anything, for example other errors.
     let holdsSomething: Bool
     let isCancellation: Bool
+    /// The name without the module and a dot, for an enum that has no description of its own. Otherwise empty.
+    private let casePrefix: String
 
     private static let known = Mutex<[ObjectIdentifier: ErrorTypeInfo]>([:])
 
@@ -312,5 +315,16 @@ struct ErrorTypeInfo: Sendable {
         choosesDomain = error._domain != runtimeName
         holdsSomething = size(of: type) > 0
         isCancellation = type == CancellationError.self
+        let describesItself =
+            type is any CustomStringConvertible.Type || type is any TextOutputStreamable.Type
+            || type is any CustomDebugStringConvertible.Type
+        let isEnum = !describesItself && Mirror(reflecting: error).displayStyle == .enum
+        casePrefix = isEnum ? "\(type)." : ""
+    }
+
+    /// Returns the description of an error of this type, without memory addresses. The case of an enum follows the name
+    /// of its type, since the case alone says little: `PaymentError.refused(card: 7)`.
+    func text(of error: any Error) -> String {
+        casePrefix + TypeName.withoutContexts(String(describing: error))
     }
 }

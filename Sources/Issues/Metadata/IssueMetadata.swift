@@ -5,7 +5,7 @@ package import IssueWire
 /// Metadata can be written as a dictionary literal. If a key occurs twice, the last value is used.
 ///
 /// ```swift
-/// reportIssue("Payment refused", metadata: ["attempt": 3, "cart": .init(cart)])
+/// reportIssue("Payment refused", metadata: ["attempt": 3, "cart": cart])
 /// ```
 ///
 /// Values can be read by key, or in a loop that is sorted by key:

@@ -16,7 +16,7 @@ public struct _DefaultReporter: IssueSink {
             if !TestFailure.record(report) { StandardErrorLine.write(report) }
             return
         }
-        if report.level >= ProcessSettings.shared.level { StandardErrorLine.write(report) }
+        if report.level >= ProcessSettings.shared.level { StandardErrorLine.writeUnlessRepeated(report) }
         guard Delivery.current.isExpectedToWork else { return }
         DaemonReporter().receive(report, reached: &reached)
     }
@@ -32,6 +32,9 @@ public struct _DefaultReporter: IssueSink {
 
 extension IssueReporter where Self == _DefaultReporter {
     /// A reporter that writes a line to standard error and sends the issue to the daemon if its socket exists.
+    ///
+    /// Of similar lines from one source location it writes ten at once and then one per second, with the number of those
+    /// that it left out. All issues are sent.
     ///
     /// In tests it fails the test instead, and sends nothing to the daemon. An issue that no test library can record is
     /// written to standard error. This includes warnings under XCTest, which does not support them.
@@ -73,10 +76,10 @@ public struct DaemonReporter: IssueSink {
     /// - Parameter report: The issue.
     /// - Returns: A receipt to wait for the outcome.
     @discardableResult
-    public func submit(_ report: IssueReport) -> Receipt {
+    public func submit(_ report: IssueReport) -> IssueReceipt {
         let state = ReceiptState()
         delivery.submit(report, receipt: state)
-        return Receipt(state: state)
+        return IssueReceipt(state: state)
     }
 
     public func receive(_ report: IssueReport) {
@@ -137,29 +140,4 @@ public struct _FatalErrorReporter: IssueReporter {
 extension IssueReporter where Self == _FatalErrorReporter {
     /// A reporter that ends the process at the first issue.
     public static var fatalError: Self { Self() }
-}
-
-/// Writes issues as lines on standard error.
-enum StandardErrorLine {
-    /// Returns the line for a report, without a newline.
-    static func text(_ report: IssueReport) -> String {
-        line(report, saying: report.error.map { CaughtError.text($0, report.note) } ?? report.message)
-    }
-
-    static func line(_ report: IssueReport, saying text: String) -> String {
-        let metadata = report.metadata.isEmpty ? "" : " \(report.metadata)"
-        return "\(report.site): \(report.level.rawValue): \(text)\(metadata)"
-    }
-
-    static func write(_ report: IssueReport) {
-        write(text(report))
-    }
-
-    /// Writes a line with a single call, so that lines of several threads do not mix.
-    ///
-    /// A report may contain untrusted text, so newlines and escape sequences in it are sanitized.
-    static func write(_ line: String) {
-        // If writing to standard error fails, there is no other place for the message.
-        try? StandardStream.error.writeAll("\(TerminalSanitizer.line(line))\n")
-    }
 }

@@ -112,10 +112,10 @@ public enum IssueReporters {
     }
 
     private static let applicationBox = Mutex<ApplicationSnapshot?>(nil)
-    private static let defaultApplication = ApplicationSnapshot(ApplicationInfo())
+    private static let defaultApplication = ApplicationSnapshot(IssueApplication())
 
     /// The properties of the application that each issue includes.
-    public static var application: ApplicationInfo {
+    public static var application: IssueApplication {
         get { applicationSnapshot.info }
         set {
             let snapshot = ApplicationSnapshot(newValue)
@@ -235,7 +235,9 @@ enum CaughtError {
     /// Returns the text besides the error's description: the error's message and the caller's. Nil if there is none.
     static func detail(_ error: any Error, _ message: String?) -> String? {
         var parts: [String] = []
-        if let own = (error as? any ReportableError)?.message, own != TypeName.withoutContexts("\(error)") {
+        if let own = (error as? any ReportableError)?.message, own != TypeName.withoutContexts("\(error)"),
+            own != ErrorTypeInfo.of(error).text(of: error)
+        {
             parts.append(own)
         }
         if let message, !message.isEmpty { parts.append(message) }
@@ -264,8 +266,7 @@ public func withIssueReporters<R>(_ reporters: [any IssueReporter], operation: (
 ///
 /// This is the asynchronous version of `withIssueReporters`.
 public func withIssueReporters<R>(
-    _ reporters: [any IssueReporter], isolation: isolated (any Actor)? = #isolation,
-    operation: () async throws -> R
+    _ reporters: [any IssueReporter], operation: () async throws -> R
 ) async rethrows -> R {
     try await ReportingScope.$box.withValue(ReportingScope.telling(reporters), operation: operation)
 }

@@ -77,6 +77,12 @@ public struct IssueReport: Sendable {
         get { storage.content.code }
         set { content.code = newValue }
     }
+    /// The text by which the issue is grouped instead of its message and location. Nil or an empty text lets the daemon
+    /// choose.
+    public var fingerprint: String? {
+        get { storage.content.fingerprint }
+        set { content.fingerprint = newValue }
+    }
     /// The time of the report.
     public var timestamp: IssueTimestamp {
         get { storage.content.timestamp }
@@ -195,8 +201,8 @@ public struct IssueReport: Sendable {
     }
 
     init(
-        error: (any Error)? = nil, note: IssueText?, level: IssueLevel, metadata: IssueMetadata, site: IssueSite,
-        in scope: ReportingScope.Box, at mark: CallStack.Mark
+        error: (any Error)? = nil, note: IssueText?, level: IssueLevel, metadata: IssueMetadata,
+        fingerprint: String? = nil, site: IssueSite, in scope: ReportingScope.Box, at mark: CallStack.Mark
     ) {
         let note = note.flatMap { $0.text.isEmpty ? nil : $0 }
         var content = Content(
@@ -205,6 +211,7 @@ public struct IssueReport: Sendable {
             addresses: BacktraceChoice.addresses(for: level, above: mark),
             values: note?.values ?? IssueText.Values(isKnown: false), describedLength: note?.text.utf8.count ?? 0,
             context: ContextHook.context(in: scope))
+        content.fingerprint = fingerprint.flatMap { $0.isEmpty ? nil : $0 } ?? scope.scope.fingerprint
         if let error { content.apply(error, ErrorReading(error)) }
         storage = Storage(content)
     }
@@ -214,7 +221,8 @@ public struct IssueReport: Sendable {
         // Compares the location first: it usually differs, and the comparison is cheap.
         site.line == other.site.line && site.column == other.site.column && level == other.level
             && message == other.message && metadata == other.metadata && domain == other.domain
-            && code == other.code && causes == other.causes && isReportable == other.isReportable
+            && code == other.code && fingerprint == other.fingerprint && causes == other.causes
+            && isReportable == other.isReportable
             && breadcrumbs == other.breadcrumbs && storage.content.values == other.storage.content.values
             && context == other.context && site.file == other.site.file
     }
@@ -254,6 +262,7 @@ extension IssueReport {
         var causes: [IssueCause] = []
         var domain: String?
         var code: Int?
+        var fingerprint: String?
         var timestamp: IssueTimestamp
         var isReportable = true
         /// The caller's message, without that of the error. Nil if there is none.
@@ -281,7 +290,7 @@ extension IssueReport {
 
         /// Sets the values of a message that consists of the error's text alone.
         private mutating func describe(_ error: any Error) {
-            values = (error as? AssertionFailure)?.values(in: message) ?? IssueText.Values(isKnown: false)
+            values = (error as? Reported.Failure)?.values(in: message) ?? IssueText.Values(isKnown: false)
             describedLength = message.utf8.count
         }
     }
@@ -374,39 +383,5 @@ extension IssueTimestamp {
     /// The current time.
     public static var now: IssueTimestamp {
         IssueTimestamp(millisecondsSince1970: WallClock.nowMilliseconds)
-    }
-}
-
-extension IssueLevel {
-    /// Creates the level of a severity.
-    ///
-    /// - Parameter severity: The severity.
-    public init(_ severity: IssueSeverity) {
-        switch severity {
-        case .warning: self = .warning
-        case .error: self = .error
-        }
-    }
-
-    /// The nearest severity, for reporters that do not support levels.
-    public var severity: IssueSeverity {
-        switch self {
-        case .debug, .info, .warning: .warning
-        case .error, .critical: .error
-        }
-    }
-}
-
-/// The severity of an issue, in the two steps of test frameworks.
-///
-/// For finer steps, use ``IssueLevel``.
-public enum IssueSeverity: String, Sendable, Hashable, Codable, CaseIterable, Comparable {
-    /// A possible problem that does not fail a test.
-    case warning
-    /// A failure.
-    case error
-
-    public static func < (left: Self, right: Self) -> Bool {
-        left == .warning && right == .error
     }
 }

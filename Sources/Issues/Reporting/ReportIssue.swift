@@ -11,11 +11,11 @@
 ///   - line: The line of the reported location. Defaults to the caller's.
 ///   - column: The column of the reported location. Defaults to the caller's.
 public func reportIssue(
-    _ message: @autoclosure () -> IssueText, severity: IssueSeverity = .error,
+    _ message: @autoclosure () -> IssueText, severity: IssueLevel = .error,
     fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column
 ) {
     Reporting.report(
-        nil, message, level: IssueLevel(severity), metadata: { [:] },
+        nil, message, level: severity, metadata: { [:] },
         at: IssueSite(fileID: fileID, filePath: filePath, line: line, column: column))
 }
 
@@ -24,11 +24,53 @@ public func reportIssue(
 /// Otherwise like the version with an ``IssueText``.
 @_disfavoredOverload
 public func reportIssue(
-    _ message: @autoclosure () -> String? = nil, severity: IssueSeverity = .error,
+    _ message: @autoclosure () -> String? = nil, severity: IssueLevel = .error,
     fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column
 ) {
     Reporting.report(
-        nil, { IssueText.plain(message()) }, level: IssueLevel(severity), metadata: { [:] },
+        nil, { IssueText.plain(message()) }, level: severity, metadata: { [:] },
+        at: IssueSite(fileID: fileID, filePath: filePath, line: line, column: column))
+}
+
+/// Reports an issue with a variable of type ``IssueSeverity``.
+///
+/// Otherwise like the version with an ``IssueLevel``.
+public func reportIssue(
+    _ message: @autoclosure () -> IssueText, severity: some _IssueSeverity,
+    fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column
+) {
+    Reporting.report(
+        nil, message, level: severity.level, metadata: { [:] },
+        at: IssueSite(fileID: fileID, filePath: filePath, line: line, column: column))
+}
+
+/// Reports an issue with a message that is not a literal and a variable of type ``IssueSeverity``.
+///
+/// Otherwise like the version with an ``IssueLevel``.
+@_disfavoredOverload
+public func reportIssue(
+    _ message: @autoclosure () -> String? = nil, severity: some _IssueSeverity,
+    fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column
+) {
+    Reporting.report(
+        nil, { IssueText.plain(message()) }, level: severity.level, metadata: { [:] },
+        at: IssueSite(fileID: fileID, filePath: filePath, line: line, column: column))
+}
+
+/// Reports a caught error.
+///
+/// - Parameters:
+///   - error: The error.
+///   - fileID: The file ID of the reported location. Defaults to the caller's.
+///   - filePath: The file path of the reported location. Defaults to the caller's.
+///   - line: The line of the reported location. Defaults to the caller's.
+///   - column: The column of the reported location. Defaults to the caller's.
+public func reportIssue(
+    _ error: any Error,
+    fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column
+) {
+    Reporting.report(
+        error, { nil }, level: .error, metadata: { [:] },
         at: IssueSite(fileID: fileID, filePath: filePath, line: line, column: column))
 }
 
@@ -55,7 +97,7 @@ public func reportIssue(
 /// Otherwise like the version with an ``IssueText``.
 @_disfavoredOverload
 public func reportIssue(
-    _ error: any Error, _ message: @autoclosure () -> String? = nil,
+    _ error: any Error, _ message: @autoclosure () -> String?,
     fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column
 ) {
     Reporting.report(
@@ -63,25 +105,28 @@ public func reportIssue(
         at: IssueSite(fileID: fileID, filePath: filePath, line: line, column: column))
 }
 
-/// Reports an issue with one of the five levels and with metadata.
+/// Reports an issue with metadata or a fingerprint of its own.
 ///
 /// - Parameters:
 ///   - message: A description of what went wrong.
-///   - level: The level of the issue.
+///   - severity: The severity of the issue.
+///   - level: Another name for `severity`, which it replaces. Nil uses `severity`.
 ///   - metadata: Metadata of the issue. Evaluated only if a reporter or responder needs it.
+///   - fingerprint: The text by which the issue is grouped instead of its message and location. Nil or an empty text
+///     uses that of `withIssueFingerprint`, or else lets the daemon choose.
 ///   - fileID: The file ID of the reported location. Defaults to the caller's.
 ///   - filePath: The file path of the reported location. Defaults to the caller's.
 ///   - line: The line of the reported location. Defaults to the caller's.
 ///   - column: The column of the reported location. Defaults to the caller's.
 ///   - function: The function of the reported location. Defaults to the caller's.
 public func reportIssue(
-    _ message: @autoclosure () -> IssueText, level: IssueLevel,
-    metadata: @autoclosure () -> IssueMetadata = [:],
+    _ message: @autoclosure () -> IssueText, severity: IssueLevel = .error, level: IssueLevel? = nil,
+    metadata: @autoclosure () -> IssueMetadata = [:], fingerprint: @autoclosure () -> String? = nil,
     fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column,
     function: StaticString = #function
 ) {
     Reporting.report(
-        nil, message, level: level, metadata: metadata,
+        nil, message, level: level ?? severity, metadata: metadata, fingerprint: fingerprint,
         at: IssueSite(fileID: fileID, filePath: filePath, line: line, column: column, function: function))
 }
 
@@ -90,61 +135,65 @@ public func reportIssue(
 /// Otherwise like the version with an ``IssueText``.
 @_disfavoredOverload
 public func reportIssue(
-    _ message: @autoclosure () -> String? = nil, level: IssueLevel,
-    metadata: @autoclosure () -> IssueMetadata = [:],
+    _ message: @autoclosure () -> String? = nil, severity: IssueLevel = .error, level: IssueLevel? = nil,
+    metadata: @autoclosure () -> IssueMetadata = [:], fingerprint: @autoclosure () -> String? = nil,
     fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column,
     function: StaticString = #function
 ) {
     Reporting.report(
-        nil, { IssueText.plain(message()) }, level: level, metadata: metadata,
+        nil, { IssueText.plain(message()) }, level: level ?? severity, metadata: metadata, fingerprint: fingerprint,
         at: IssueSite(fileID: fileID, filePath: filePath, line: line, column: column, function: function))
 }
 
-/// Reports an issue of level `error` with metadata. Otherwise like the version with a level.
-public func reportIssue(
-    _ message: @autoclosure () -> IssueText, metadata: @autoclosure () -> IssueMetadata,
-    fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column,
-    function: StaticString = #function
-) {
-    Reporting.report(
-        nil, message, level: .error, metadata: metadata,
-        at: IssueSite(fileID: fileID, filePath: filePath, line: line, column: column, function: function))
-}
-
-/// Reports an issue with a message that is not a literal. Nil reports "Issue reported".
+/// Reports a caught error with metadata, a fingerprint or a severity of its own.
 ///
-/// Otherwise like the version with an ``IssueText``.
-@_disfavoredOverload
+/// - Parameters:
+///   - error: The error.
+///   - severity: The severity of the issue.
+///   - level: Another name for `severity`, which it replaces. Nil uses `severity`.
+///   - metadata: Metadata of the issue. Evaluated only if a reporter or responder needs it.
+///   - fingerprint: The text by which the issue is grouped instead of its message and location. Nil or an empty text
+///     uses that of `withIssueFingerprint`, or else lets the daemon choose.
+///   - fileID: The file ID of the reported location. Defaults to the caller's.
+///   - filePath: The file path of the reported location. Defaults to the caller's.
+///   - line: The line of the reported location. Defaults to the caller's.
+///   - column: The column of the reported location. Defaults to the caller's.
+///   - function: The function of the reported location. Defaults to the caller's.
 public func reportIssue(
-    _ message: @autoclosure () -> String? = nil, metadata: @autoclosure () -> IssueMetadata,
+    _ error: any Error, severity: IssueLevel = .error, level: IssueLevel? = nil,
+    metadata: @autoclosure () -> IssueMetadata = [:], fingerprint: @autoclosure () -> String? = nil,
     fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column,
     function: StaticString = #function
 ) {
     Reporting.report(
-        nil, { IssueText.plain(message()) }, level: .error, metadata: metadata,
+        error, { nil }, level: level ?? severity, metadata: metadata, fingerprint: fingerprint,
         at: IssueSite(fileID: fileID, filePath: filePath, line: line, column: column, function: function))
 }
 
-/// Reports a caught error with one of the five levels and with metadata.
+/// Reports a caught error with metadata, a fingerprint or a severity of its own.
 ///
 /// - Parameters:
 ///   - error: The error.
 ///   - message: A description of what the program was doing when the error occurred.
-///   - level: The level of the issue.
+///   - severity: The severity of the issue.
+///   - level: Another name for `severity`, which it replaces. Nil uses `severity`.
 ///   - metadata: Metadata of the issue. Evaluated only if a reporter or responder needs it.
+///   - fingerprint: The text by which the issue is grouped instead of its message and location. Nil or an empty text
+///     uses that of `withIssueFingerprint`, or else lets the daemon choose.
 ///   - fileID: The file ID of the reported location. Defaults to the caller's.
 ///   - filePath: The file path of the reported location. Defaults to the caller's.
 ///   - line: The line of the reported location. Defaults to the caller's.
 ///   - column: The column of the reported location. Defaults to the caller's.
 ///   - function: The function of the reported location. Defaults to the caller's.
 public func reportIssue(
-    _ error: any Error, _ message: @autoclosure () -> IssueText, level: IssueLevel,
-    metadata: @autoclosure () -> IssueMetadata = [:],
+    _ error: any Error, _ message: @autoclosure () -> IssueText, severity: IssueLevel = .error,
+    level: IssueLevel? = nil,
+    metadata: @autoclosure () -> IssueMetadata = [:], fingerprint: @autoclosure () -> String? = nil,
     fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column,
     function: StaticString = #function
 ) {
     Reporting.report(
-        error, message, level: level, metadata: metadata,
+        error, message, level: level ?? severity, metadata: metadata, fingerprint: fingerprint,
         at: IssueSite(fileID: fileID, filePath: filePath, line: line, column: column, function: function))
 }
 
@@ -153,37 +202,12 @@ public func reportIssue(
 /// Otherwise like the version with an ``IssueText``.
 @_disfavoredOverload
 public func reportIssue(
-    _ error: any Error, _ message: @autoclosure () -> String? = nil, level: IssueLevel,
-    metadata: @autoclosure () -> IssueMetadata = [:],
+    _ error: any Error, _ message: @autoclosure () -> String?, severity: IssueLevel = .error, level: IssueLevel? = nil,
+    metadata: @autoclosure () -> IssueMetadata = [:], fingerprint: @autoclosure () -> String? = nil,
     fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column,
     function: StaticString = #function
 ) {
     Reporting.report(
-        error, { IssueText.plain(message()) }, level: level, metadata: metadata,
-        at: IssueSite(fileID: fileID, filePath: filePath, line: line, column: column, function: function))
-}
-
-/// Reports a caught error with metadata, at level `error`. Otherwise like the version with a level.
-public func reportIssue(
-    _ error: any Error, _ message: @autoclosure () -> IssueText, metadata: @autoclosure () -> IssueMetadata,
-    fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column,
-    function: StaticString = #function
-) {
-    Reporting.report(
-        error, message, level: .error, metadata: metadata,
-        at: IssueSite(fileID: fileID, filePath: filePath, line: line, column: column, function: function))
-}
-
-/// Reports a caught error with a message that is not a literal; nil for none.
-///
-/// Otherwise like the version with an ``IssueText``.
-@_disfavoredOverload
-public func reportIssue(
-    _ error: any Error, _ message: @autoclosure () -> String? = nil, metadata: @autoclosure () -> IssueMetadata,
-    fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column,
-    function: StaticString = #function
-) {
-    Reporting.report(
-        error, { IssueText.plain(message()) }, level: .error, metadata: metadata,
+        error, { IssueText.plain(message()) }, level: level ?? severity, metadata: metadata, fingerprint: fingerprint,
         at: IssueSite(fileID: fileID, filePath: filePath, line: line, column: column, function: function))
 }

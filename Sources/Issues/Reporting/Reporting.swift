@@ -9,18 +9,19 @@ enum Reporting {
     @discardableResult @inline(__always)
     static func report(
         _ error: (any Error)?, _ message: () -> IssueText?, level: IssueLevel, metadata: () -> IssueMetadata,
-        at site: IssueSite
+        fingerprint: () -> String? = { nil }, at site: IssueSite
     ) -> ReportOutcome {
         // Checked without a copy of the scope, which would be most of the cost of a report without reporters.
         guard !ReportingScope.isSilent else { return .unhandled }
         return report(
-            error, message, level: level, metadata: metadata, at: site, in: ReportingScope.here, CallStack.Mark())
+            error, message, level: level, metadata: metadata, fingerprint: fingerprint, at: site,
+            in: ReportingScope.here, CallStack.Mark())
     }
 
     @inline(never)
     private static func report(
         _ error: (any Error)?, _ message: () -> IssueText?, level: IssueLevel, metadata: () -> IssueMetadata,
-        at site: IssueSite, in box: ReportingScope.Box, _ mark: CallStack.Mark
+        fingerprint: () -> String?, at site: IssueSite, in box: ReportingScope.Box, _ mark: CallStack.Mark
     ) -> ReportOutcome {
         let hasResponders = !box.scope.responders.isEmpty
         // Excludes errors here, because their text may come from code that reports issues itself.
@@ -29,12 +30,13 @@ enum Reporting {
         {
             Delivery.current.submit(
                 IssueReport(
-                    note: message(), level: level, metadata: metadata(), site: box.scope.site ?? site, in: box,
-                    at: mark))
+                    note: message(), level: level, metadata: metadata(), fingerprint: fingerprint(),
+                    site: box.scope.site ?? site, in: box, at: mark))
             return .unhandled
         }
         // Accessed in place: a copy would retain everything that the scope holds.
-        var pending = PendingReport(error: error, level: level, site: box.scope.site ?? site, at: mark)
+        var pending = PendingReport(
+            error: error, level: level, fingerprint: fingerprint(), site: box.scope.site ?? site, at: mark)
         guard !box.isReporting else {
             StandardErrorLine.write(pending.report(message, metadata, in: box))
             return .unhandled
@@ -121,6 +123,8 @@ struct ReportingScope: Sendable {
     /// The responders, which run before the reporters.
     var responders = ResponderChain.root
     var metadata: IssueMetadata = [:]
+    /// The fingerprint of reports without one of their own. Nil if the daemon computes it.
+    var fingerprint: String?
     var trail = BreadcrumbTrail.process
     /// The source location that replaces those of reports. Nil for none.
     var site: IssueSite?
@@ -204,22 +208,28 @@ struct ReportingScope: Sendable {
 struct PendingReport {
     let error: (any Error)?
     let level: IssueLevel
+    /// The fingerprint that the call gave. Nil for none.
+    private let fingerprint: String?
     let site: IssueSite
     /// The position in the call stack where this library's calls begin.
     private let mark: CallStack.Mark
     private var text: IssueText??
     private var whole: IssueReport?
 
-    init(error: (any Error)?, level: IssueLevel, site: IssueSite, at mark: CallStack.Mark) {
+    init(
+        error: (any Error)?, level: IssueLevel, fingerprint: String?, site: IssueSite, at mark: CallStack.Mark
+    ) {
         self.error = error
         self.level = level
+        self.fingerprint = fingerprint
         self.site = site
         self.mark = mark
     }
 
     /// Creates a finished report.
     init(_ report: IssueReport) {
-        self.init(error: report.error, level: report.level, site: report.site, at: .bottom)
+        self.init(
+            error: report.error, level: report.level, fingerprint: report.fingerprint, site: report.site, at: .bottom)
         text = .some(report.noteText)
         whole = report
     }
@@ -236,7 +246,8 @@ struct PendingReport {
     ) -> IssueReport {
         if let whole { return whole }
         let report = IssueReport(
-            error: error, note: text(message), level: level, metadata: metadata(), site: site, in: box, at: mark)
+            error: error, note: text(message), level: level, metadata: metadata(), fingerprint: fingerprint,
+            site: site, in: box, at: mark)
         whole = report
         return report
     }

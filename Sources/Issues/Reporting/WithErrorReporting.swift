@@ -231,7 +231,33 @@ public func withIssueMetadata<R>(_ metadata: IssueMetadata, operation: () async 
     try await ReportingScope.$box.withValue(ReportingScope.adding(metadata), operation: operation)
 }
 
+/// Runs an operation and groups every issue that it reports by a text of yours.
+///
+/// All issues of an application with the same fingerprint are one issue for the daemon, whatever their messages and
+/// locations are. A fingerprint of the reporting call takes precedence over that of scopes, and an inner scope over outer
+/// ones.
+///
+/// - Parameters:
+///   - fingerprint: The fingerprint. Nil or an empty text lets the daemon choose, even if an outer scope has one.
+///   - operation: The operation to run.
+/// - Returns: The value that the operation returns.
+/// - Throws: The error that the operation throws.
+public func withIssueFingerprint<R>(_ fingerprint: String?, operation: () throws -> R) rethrows -> R {
+    try ReportingScope.$box.withValue(ReportingScope.grouping(by: fingerprint), operation: operation)
+}
+
+/// Runs an asynchronous operation and groups every issue that it reports by a text of yours.
+///
+/// This is the asynchronous version of `withIssueFingerprint`.
+public func withIssueFingerprint<R>(_ fingerprint: String?, operation: () async throws -> R) async rethrows -> R {
+    try await ReportingScope.$box.withValue(ReportingScope.grouping(by: fingerprint), operation: operation)
+}
+
 extension ReportingScope {
+    fileprivate static func grouping(by fingerprint: String?) -> Box {
+        changed { $0.fingerprint = fingerprint?.isEmpty == true ? nil : fingerprint }
+    }
+
     fileprivate static func adding(_ metadata: IssueMetadata) -> Box {
         changed { $0.metadata = $0.metadata.merging(metadata) }
     }

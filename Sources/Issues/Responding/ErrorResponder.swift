@@ -51,13 +51,13 @@ extension ErrorResponder {
     /// - Parameter body: Receives the error and returns whether it is handled. An error that it throws replaces the
     ///   given one and goes to the next responder.
     /// - Returns: The responder.
-    public static func receive(_ body: @escaping @Sendable (any Error) throws -> ErrorHandling) -> Self {
+    public static func receive(_ body: @escaping @Sendable (any Error) throws -> ErrorResponder.Handling) -> Self {
         receive((any Error).self, body)
     }
 
     /// Creates a responder that runs for every error and decides whether it is handled. Otherwise like the version that
     /// receives the error.
-    public static func receive(_ body: @escaping @Sendable () throws -> ErrorHandling) -> Self {
+    public static func receive(_ body: @escaping @Sendable () throws -> ErrorResponder.Handling) -> Self {
         receive((any Error).self) { _ in try body() }
     }
 
@@ -69,7 +69,7 @@ extension ErrorResponder {
     ///     and goes to the next responder.
     /// - Returns: The responder.
     public static func receive<Failure: Error>(
-        _ type: Failure.Type, _ body: @escaping @Sendable (Failure) throws -> ErrorHandling
+        _ type: Failure.Type, _ body: @escaping @Sendable (Failure) throws -> ErrorResponder.Handling
     ) -> Self {
         Self(of: type) { try body($0) == .handled ? .handled : .notHandled }
     }
@@ -77,7 +77,7 @@ extension ErrorResponder {
     /// Creates a responder that runs for errors of one type and decides whether they are handled. Otherwise like the
     /// version that receives the error.
     public static func receive<Failure: Error>(
-        _ type: Failure.Type, _ body: @escaping @Sendable () throws -> ErrorHandling
+        _ type: Failure.Type, _ body: @escaping @Sendable () throws -> ErrorResponder.Handling
     ) -> Self {
         receive(type) { _ in try body() }
     }
@@ -223,7 +223,7 @@ extension ErrorResponder {
         Self { report in
             guard report.error != nil || report.level >= .error else { return .notHandled }
             report.notifyReporters()
-            if AssertionFailure.traps { ShutdownFlush.run() }
+            if Reported.Failure.traps { ShutdownFlush.run() }
             Swift.assertionFailure(
                 "Unhandled error: \(report.message)", file: report.site.filePath, line: report.site.line)
             return .handled

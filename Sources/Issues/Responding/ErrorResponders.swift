@@ -114,12 +114,14 @@ extension ErrorResponders {
     }
 }
 
-/// The decision of a responder about an error.
-public enum ErrorHandling: Hashable, Sendable {
-    /// The error is handled. No other responder and no reporter receives it.
-    case handled
-    /// The error is not handled. The next responder outside receives it.
-    case notHandled
+extension ErrorResponder {
+    /// The decision of a responder about an error.
+    public enum Handling: Hashable, Sendable {
+        /// The error is handled. No other responder and no reporter receives it.
+        case handled
+        /// The error is not handled. The next responder outside receives it.
+        case notHandled
+    }
 }
 
 extension IssueReport {

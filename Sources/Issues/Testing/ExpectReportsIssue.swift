@@ -2,7 +2,7 @@ internal import Synchronization
 
 /// Runs an operation and expects that it reports at least one issue and that all its issues match.
 ///
-/// The issues are not sent to any other reporter. If the operation reports no issue, or an issue does not match, this
+/// Without a matcher, any issue is as expected. The issues are not sent to any other reporter. If the operation reports no issue, or an issue does not match, this
 /// function reports that as an issue of its own, which fails the running test.
 ///
 /// ```swift
@@ -25,7 +25,7 @@ internal import Synchronization
 public func expectReportsIssue(
     _ message: @autoclosure () -> String? = nil,
     fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column,
-    _ body: () throws -> Void, matching issueMatcher: (_ issue: ReportedIssue) -> Bool
+    _ body: () throws -> Void, matching issueMatcher: (_ issue: ReportedIssue) -> Bool = { _ in true }
 ) rethrows {
     let collector = IssueCollector()
     try withIssueReporters([collector], operation: body)
@@ -39,7 +39,7 @@ public func expectReportsIssue(
 public func expectReportsIssue(
     _ message: @autoclosure () -> String? = nil,
     fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column,
-    _ body: () async throws -> Void, matching issueMatcher: (_ issue: ReportedIssue) -> Bool
+    _ body: () async throws -> Void, matching issueMatcher: (_ issue: ReportedIssue) -> Bool = { _ in true }
 ) async rethrows {
     let collector = IssueCollector()
     try await withIssueReporters([collector], operation: body)

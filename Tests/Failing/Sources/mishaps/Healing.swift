@@ -16,21 +16,22 @@ enum Healing {
             switch kind {
             case "heal":
                 reportIssue(
-                    Problem(
+                    IssueProblem(
                         "Could not reach the server.", source: .externalSystemUnavailable,
                         message: "text of refusal",
                         recovery: .heal(
                             .retry { print("tried again") },
-                            HealingOption("Erase", style: .destructive) { print("erased") },
-                            HealingOption("Work offline") { print("went offline") })))
+                            IssueRecovery.Option("Erase", style: .destructive) { print("erased") },
+                            IssueRecovery.Option("Work offline") { print("went offline") })))
             case "escapes":
                 reportIssue(
-                    Problem(
+                    IssueProblem(
                         "Cannot read \u{1B}]0;title\u{7}the file\n\u{9B}2J\u{202E}of names", source: .invalidUserInput,
                         message: "text of \u{1B}[2Jrefusal",
-                        recovery: .heal(.retry {}, HealingOption("Skip \u{1B}[31mit\n  3) Pay") { print("skipped") })))
-            case "acknowledge": reportIssue(Problem("The name is empty.", source: .invalidUserInput))
-            case "terminate": reportIssue(Problem("The catalogue is lost.", recovery: .terminate))
+                        recovery: .heal(
+                            .retry {}, IssueRecovery.Option("Skip \u{1B}[31mit\n  3) Pay") { print("skipped") })))
+            case "acknowledge": reportIssue(IssueProblem("The name is empty.", source: .invalidUserInput))
+            case "terminate": reportIssue(IssueProblem("The catalogue is lost.", recovery: .terminate))
             default: reportIssue("text without a user message")
             }
         }

@@ -4,7 +4,7 @@ internal import Synchronization
 /// A handle to wait for the outcome of one reported issue.
 ///
 /// Discarding a receipt has no effect on the delivery of the issue.
-public struct Receipt: Sendable {
+public struct IssueReceipt: Sendable {
     let state: ReceiptState
 
     /// Waits until the daemon has stored the issue on disk.
@@ -12,10 +12,22 @@ public struct Receipt: Sendable {
     /// If the daemon is not running, this function waits until it is.
     ///
     /// - Returns: The id of the record.
-    /// - Throws: ``DeliveryError`` if the record was rejected, dropped or withheld, or `CancellationError` if the task
+    /// - Throws: ``IssueDeliveryError`` if the record was rejected, dropped or withheld, or `CancellationError` if the task
     ///   was cancelled.
     public func stored() async throws -> String {
         try await state.outcome().id
+    }
+
+    /// Waits until the daemon has stored the issue on disk, for a limited time.
+    ///
+    /// After the timeout, the issue is still delivered when that becomes possible.
+    ///
+    /// - Parameter timeout: The maximum time to wait.
+    /// - Returns: The id of the record.
+    /// - Throws: ``IssueDeliveryError`` with the code ``IssueDeliveryError/Code/timedOut`` if the issue was not stored in time, and
+    ///   otherwise like ``stored()``.
+    public func stored(timeout: Duration) async throws -> String {
+        try await stored(within: timeout).id
     }
 
     /// Waits until the issue is delivered, summarized or given up.
@@ -30,7 +42,7 @@ public struct Receipt: Sendable {
     ///   - destination: The name of a destination. Nil waits for all destinations.
     ///   - timeout: The maximum time to wait.
     /// - Returns: The fate of the issue for each destination. Empty if the daemon has no destination.
-    /// - Throws: ``DeliveryError`` if the issue was not stored in time, if the daemon refuses the query, cannot be
+    /// - Throws: ``IssueDeliveryError`` if the issue was not stored in time, if the daemon refuses the query, cannot be
     ///   reached before the timeout, or has no destination of that name. `CancellationError` if the task was cancelled.
     public func delivered(
         to destination: String? = nil, timeout: Duration = .seconds(30)
@@ -45,7 +57,7 @@ public struct Receipt: Sendable {
                 parameters, at: .init(found: stored.path), retries: true)
             return reply.fates
         } catch let error as CollectorConnectionError {
-            throw DeliveryError(error, destination: destination)
+            throw IssueDeliveryError(error, destination: destination)
         }
     }
 
@@ -56,7 +68,7 @@ public struct Receipt: Sendable {
             group.addTask { try await state.outcome() }
             group.addTask {
                 try await Task.sleep(for: timeout)
-                throw DeliveryError(.timedOut, "The issue was not stored within \(timeout).")
+                throw IssueDeliveryError(.timedOut, "The issue was not stored within \(timeout).")
             }
             defer { group.cancelAll() }
             guard let stored = try await group.next() else { throw CancellationError() }
@@ -65,7 +77,7 @@ public struct Receipt: Sendable {
     }
 }
 
-extension Receipt: CustomStringConvertible {
+extension IssueReceipt: CustomStringConvertible {
     /// The current state: waiting, the id of the stored record, or the reason why it was not stored.
     public var description: String {
         switch state.known {
@@ -85,7 +97,7 @@ final class ReceiptState: Sendable {
         var path: String
     }
 
-    typealias StoreResult = Result<Stored, DeliveryError>
+    typealias StoreResult = Result<Stored, IssueDeliveryError>
 
     private struct State {
         var outcome: StoreResult?
@@ -108,7 +120,7 @@ final class ReceiptState: Sendable {
         for result in waiting.values { result.finish(outcome.mapError { $0 }) }
     }
 
-    func fail(_ error: DeliveryError) {
+    func fail(_ error: IssueDeliveryError) {
         complete(.failure(error))
     }
 

@@ -2,7 +2,7 @@ package import IssueWire
 internal import UnixIO
 
 /// The properties of an application that each of its issues includes.
-public struct ApplicationInfo: Hashable, Sendable {
+public struct IssueApplication: Hashable, Sendable {
     /// The name under which issues are grouped.
     public var name: String
     /// The version that users see, for example `2.0.0`.
@@ -49,7 +49,7 @@ public struct ApplicationInfo: Hashable, Sendable {
     }
 }
 
-extension ApplicationInfo {
+extension IssueApplication {
     /// The environment in which an application runs. Any text is valid; there are constants for common values.
     public struct Environment: RawRepresentable, Hashable, Sendable, ExpressibleByStringLiteral {
         /// The name on the wire.
@@ -93,9 +93,9 @@ extension ApplicationInfo {
 
 /// The application's properties at a point in time, shared by all reports of that time.
 final class ApplicationSnapshot: Sendable {
-    let info: ApplicationInfo
+    let info: IssueApplication
 
-    init(_ info: ApplicationInfo) {
+    init(_ info: IssueApplication) {
         self.info = info
     }
 }

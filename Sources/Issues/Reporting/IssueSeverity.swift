@@ -1,0 +1,84 @@
+/// Conversions between the levels and the severities.
+extension IssueLevel {
+    /// Creates the level of a severity.
+    ///
+    /// - Parameter severity: The severity.
+    public init(_ severity: IssueSeverity) {
+        switch severity {
+        case .warning: self = .warning
+        case .error: self = .error
+        }
+    }
+
+    /// The nearest severity, for reporters that do not support levels.
+    public var severity: IssueSeverity {
+        switch self {
+        case .debug, .info, .warning: .warning
+        case .error, .critical: .error
+        }
+    }
+}
+
+/// The severity of an issue in the two steps of test frameworks, which reporters of swift-issue-reporting receive.
+///
+/// Everything that reports an issue takes the five steps of ``IssueLevel``.
+public enum IssueSeverity: String, Sendable, Hashable, Codable, CaseIterable, Comparable, _IssueSeverity {
+    /// A possible problem that does not fail a test.
+    case warning
+    /// A failure.
+    case error
+
+    public static func < (left: Self, right: Self) -> Bool {
+        left == .warning && right == .error
+    }
+
+    /// The same severity in the five steps of ``IssueLevel``.
+    public var level: IssueLevel { IssueLevel(self) }
+}
+
+/// The severities of reporters. The protocol lets `reportIssue` accept a variable of type ``IssueSeverity``, while
+/// `.warning` and `.error` mean an ``IssueLevel``.
+public protocol _IssueSeverity: Sendable {
+    var level: IssueLevel { get }
+}
+
+// The names of other libraries and of logs. Each has the name of the level that is meant in its error message.
+
+extension IssueLevel {
+    /// Use ``debug``.
+    @available(*, unavailable, renamed: "debug")
+    public static var trace: IssueLevel { .debug }
+    /// Use ``debug``.
+    @available(*, unavailable, renamed: "debug")
+    public static var verbose: IssueLevel { .debug }
+    /// Use ``info``.
+    @available(*, unavailable, renamed: "info")
+    public static var notice: IssueLevel { .info }
+    /// Use ``warning``.
+    @available(*, unavailable, renamed: "warning")
+    public static var warn: IssueLevel { .warning }
+    /// Use ``critical``.
+    @available(*, unavailable, renamed: "critical")
+    public static var fatal: IssueLevel { .critical }
+    /// Use ``critical``.
+    @available(*, unavailable, renamed: "critical")
+    public static var fault: IssueLevel { .critical }
+}
+
+extension IssueSeverity {
+    /// Use ``IssueLevel/debug``.
+    @available(*, unavailable, message: "IssueSeverity has two steps; use IssueLevel.debug")
+    public static var debug: IssueSeverity { .warning }
+    /// Use ``IssueLevel/info``.
+    @available(*, unavailable, message: "IssueSeverity has two steps; use IssueLevel.info")
+    public static var info: IssueSeverity { .warning }
+    /// Use ``IssueLevel/critical``.
+    @available(*, unavailable, message: "IssueSeverity has two steps; use IssueLevel.critical")
+    public static var critical: IssueSeverity { .error }
+}
+
+extension IssueReport {
+    /// Use ``level``.
+    @available(*, unavailable, renamed: "level")
+    public var severity: IssueLevel { level }
+}

@@ -1,0 +1,53 @@
+// Names that applications and other libraries use for types of their own.
+
+public struct ApplicationInfo {
+    public init() {}
+}
+
+public struct AssertionFailure {
+    public init() {}
+}
+
+public struct DeliveryError {
+    public init() {}
+}
+
+public struct ErrorHandling {
+    public init() {}
+}
+
+public struct ErrorSource {
+    public init() {}
+}
+
+public struct HealingOption {
+    public init() {}
+}
+
+public struct Presenter {
+    public init() {}
+}
+
+public struct PresenterTexts {
+    public init() {}
+}
+
+public struct Problem {
+    public init() {}
+}
+
+public struct Prompt {
+    public init() {}
+}
+
+public struct Receipt {
+    public init() {}
+}
+
+public struct Recovery {
+    public init() {}
+}
+
+public struct TerminalPresenter {
+    public init() {}
+}

@@ -1,0 +1,1 @@
+../IssuesTests/MetadataFormTests.swift
