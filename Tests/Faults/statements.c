@@ -25,7 +25,7 @@ static struct {
     {"BEGIN IMMEDIATE", "begin", NOTHING, {0, 0}},
     {"INSERT OR REPLACE INTO blocks ", "commit: records", STORING, {0, 0}},
     {"INSERT INTO series ", "commit: series", STORING, {0, 0}},
-    {"INSERT OR REPLACE INTO producers ", "commit: producers", STORING, {0, 0}},
+    {"UPDATE producers ", "commit: producers", STORING, {0, 0}},
     {"INSERT INTO ledger ", "ledger", NOTHING, {0, 0}},
     {"INSERT INTO postings ", "range: postings", CLOSING_RANGE, {0, 0}},
     {"INSERT INTO totals ", "range: totals", CLOSING_RANGE, {0, 0}},

@@ -12,27 +12,26 @@ extension TortureRun {
         case start
         case stop
         case freshStore
-        case idle
     }
 
     private func trigger(of point: String) -> Trigger {
         let name = point.drop { $0 != " " }.dropFirst()
         if name.hasPrefix("migration") { return .freshStore }
-        // Under load, retention often removes the records of a range and keeps its lists.
-        if name == "forget: postings" || name == "forget: ranges" { return .shrinkingStore }
+        // Under load, retention often removes the records of a range and keeps its lists, and uses free pages again.
+        if ["forget: postings", "forget: ranges", "shrink"].contains(name) { return .shrinkingStore }
         if name.hasPrefix("range") || name.hasPrefix("forget") { return .fillingRanges }
         if name == "open" || name == "commit of something else" { return .start }
         if name == "log: unlink" { return .stop }
         if name.hasPrefix("checkpoint") || name.hasPrefix("database") {
             return Bool.random(using: &generator) ? .stop : .fillingRanges
         }
-        return name == "shrink" ? .idle : .load
+        return .load
     }
 
     /// Kills the daemon at a point in its code, and starts it again.
     package func kill(at point: Int, _ name: String) throws {
         let trigger = trigger(of: name)
-        let fills = trigger == .fillingRanges || trigger == .idle || trigger == .shrinkingStore
+        let fills = trigger == .fillingRanges || trigger == .shrinkingStore
         let original = daemon.configuration
         try round("SIGKILL \(name)", fillingRanges: fills) {
             let isReached = try reach(point, trigger)
@@ -45,15 +44,9 @@ extension TortureRun {
     /// Arms a point and triggers it. The daemon has ended afterwards in any case.
     private func reach(_ point: Int, _ trigger: Trigger) throws -> Bool {
         var pass = 1
-        var timeout = Duration.seconds(30)
         switch trigger {
         case .load: pass = Int.random(in: 1...5, using: &generator)
-        case .fillingRanges: timeout = .seconds(30)
-        case .idle:
-            _ = try waitsForEnd(within: .seconds(3), inspects: true)
-            try pool.settle()
-            try inspection.inspect()
-            timeout = .seconds(5)
+        case .fillingRanges: break
         case .start:
             try daemon.terminate()
             pass = Int.random(in: 1...2, using: &generator)
@@ -80,9 +73,9 @@ extension TortureRun {
         switch trigger {
         case .start, .freshStore, .shrinkingStore: try daemon.launch()
         case .stop: daemon.process?.signal(SIGTERM)
-        case .load, .fillingRanges, .idle: break
+        case .load, .fillingRanges: break
         }
-        let hasEnded = try waitsForEnd(within: timeout, inspects: trigger != .start && trigger != .freshStore)
+        let hasEnded = try waitsForEnd(within: .seconds(30), inspects: trigger != .start && trigger != .freshStore)
         try control.disarm()
         if !hasEnded { daemon.process?.send(SIGKILL) }
         _ = try daemon.end()
