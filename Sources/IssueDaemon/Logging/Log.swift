@@ -61,17 +61,15 @@ package struct Log: Sendable {
 
     /// Writes a line, unless its level is below the log's. The fields are evaluated only if the line is written.
     ///
-    /// In the journal, an event with a message id is an entry with fields of its own. Elsewhere, and if the journal
-    /// does not take it, it is an ordinary line.
+    /// In the journal, an event is an entry with fields of its own. Elsewhere, and if the journal does not take it, it
+    /// is an ordinary line.
     package func log(
         _ level: LogLevel, _ event: LogEvent, _ fields: @autoclosure () -> KeyValuePairs<String, String> = [:]
     ) {
         assert(LogEvent.all.contains(event), "Add \(event.id) to LogEvent.all")
         guard isWritten(level) else { return }
         let fields = fields()
-        if let journal, let entry = JournalEntry(event, level, fields),
-            (try? Socket.sendDatagram(entry.bytes, to: journal)) != nil
-        {
+        if let journal, (try? Socket.sendDatagram(JournalEntry(event, level, fields).bytes, to: journal)) != nil {
             return
         }
         write(LogLine.text(level, event, fields, form: form))

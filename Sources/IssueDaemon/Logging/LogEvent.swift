@@ -11,15 +11,15 @@ package struct LogEvent: Hashable, Sendable {
     package let meaning: String
     /// The advice to the operator, in Markdown; nil if no action is needed.
     package let action: String?
-    /// The `MESSAGE_ID=` of the journal entry; nil if the event is an ordinary line there, too. Several events may
-    /// share one.
-    package let messageID: String?
+    /// The `MESSAGE_ID=` of the journal entry, under which the catalog explains it. Several events may share one. An
+    /// event without a chosen one gets one that is derived from its identifier.
+    package let messageID: String
 
     private init(
         _ id: String, _ message: String, _ meaning: String, _ action: String? = nil, messageID: String? = nil
     ) {
         (self.id, self.message, self.meaning, self.action) = (id, message, meaning, action)
-        self.messageID = messageID
+        self.messageID = messageID ?? MessageCatalog.messageID(of: id)
     }
 
     /// All messages, in the order of the page. Debug builds can't log a message that is missing here.

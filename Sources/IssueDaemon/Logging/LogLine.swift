@@ -102,13 +102,12 @@ package struct JournalEntry {
 
     package private(set) var bytes: [UInt8] = []
 
-    /// Creates the entry; returns nil if the event has no message id.
-    package init?(_ event: LogEvent, _ level: LogLevel, _ fields: KeyValuePairs<String, String>) {
-        guard let messageID = event.messageID else { return nil }
+    /// Creates the entry.
+    package init(_ event: LogEvent, _ level: LogLevel, _ fields: KeyValuePairs<String, String>) {
         add("MESSAGE", LogLine.text(level, event, fields, form: .bare))
         add("PRIORITY", "\(level.priority)")
         add("SYSLOG_IDENTIFIER", "issued")
-        add("MESSAGE_ID", messageID)
+        add("MESSAGE_ID", event.messageID)
         for (name, value) in fields { add("ISSUED_\(name.uppercased())", value) }
         add("ISSUED_ID", event.id)
     }

@@ -4,7 +4,7 @@ package import UnixIO
 /// The parsed command line of `issued`.
 package struct DaemonOptions: Hashable, Sendable {
     package enum Action: Hashable, Sendable {
-        case run, check, printConfiguration, listMessages, printVersion, printHelp
+        case run, check, printConfiguration, listMessages, listCatalog, printVersion, printHelp
     }
 
     package var action = Action.run
@@ -16,7 +16,8 @@ package struct DaemonOptions: Hashable, Sendable {
 
     /// The options that take no value.
     private static let plainActions: [String: Action] = [
-        "--print-config": .printConfiguration, "--list-messages": .listMessages, "--version": .printVersion,
+        "--print-config": .printConfiguration, "--list-messages": .listMessages,
+        "--list-catalog": .listCatalog, "--version": .printVersion,
         "--help": .printHelp,
     ]
     private static let names = ["--config", "--check", "--user", "--online"] + plainActions.keys.sorted()
@@ -97,6 +98,7 @@ package struct DaemonOptions: Hashable, Sendable {
           --online         also test each destination: name, TLS, credential, schema and clock; stores nothing
           --print-config   print the effective configuration, and where each value comes from
           --list-messages  print all messages of the log with their meaning, as Markdown
+          --list-catalog   print the same messages as a catalog of the journal
           --version        print the version
           --help           print this help
 
@@ -131,6 +133,8 @@ package enum DaemonStart: Sendable {
                 output("issued \(ProductVersion.text)\n")
             case .listMessages:
                 output(MessagePage.text)
+            case .listCatalog:
+                output(MessageCatalog.text)
             case .check:
                 let unit = surroundings.unit
                 let subject = try CheckSubject(option: options.user, callerID: surroundings.userID, unit: unit)

@@ -20,7 +20,7 @@ struct OriginTests {
     @Test("--print-config names file and line of each value, or that it is a default")
     func origins() throws {
         let folder = try ConfigurationFolder()
-        let token = try folder.write("token", to: "token")
+        let token = try folder.write("token", to: "token", mode: 0o600)
         let file = try folder.write(
             """
             [Store]

@@ -24,6 +24,7 @@ struct DaemonOptionsTests {
             (["--print-config"], .printConfiguration, .default),
             (["--print-config", "--config", "a"], .printConfiguration, .file("a")),
             (["--list-messages"], .listMessages, .default),
+            (["--list-catalog"], .listCatalog, .default),
             (["--version"], .printVersion, .default),
             (["-h"], .printHelp, .default),
             (["--version", "--help"], .printHelp, .default),

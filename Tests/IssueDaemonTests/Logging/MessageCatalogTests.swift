@@ -1,0 +1,75 @@
+import Foundation
+import Testing
+
+@testable import IssueDaemon
+
+@Suite("The journal's catalog")
+struct MessageCatalogTests {
+    @Test("config/journal/issued.catalog is what issued --list-catalog prints")
+    func file() throws {
+        #expect(
+            try ShippedFile.text(at: "config/journal/issued.catalog") == MessageCatalog.text,
+            "Write it again: issued --list-catalog >config/journal/issued.catalog")
+    }
+
+    @Test("Every message has an entry with its meaning, and every entry a subject")
+    func complete() {
+        let entries = MessageCatalog.text.components(separatedBy: "\n-- ").dropFirst()
+        #expect(entries.count == Set(LogEvent.all.map(\.messageID)).count)
+        for event in LogEvent.all {
+            let entry = entries.first { $0.hasPrefix("\(event.messageID)\n") } ?? ""
+            let words = entry.split { $0 == " " || $0 == "\n" }.joined(separator: " ")
+            #expect(words.contains(MessageCatalog.plain(event.meaning)), "\(event.id)")
+            #expect(entry.contains("\nSubject: ") && entry.contains("\nDefined-By: issued\n"))
+        }
+        #expect(!MessageCatalog.text.contains("`") && !MessageCatalog.text.contains("]("))
+    }
+
+    @Test("A message id follows from the identifier, and differs from all others")
+    func ids() {
+        #expect(MessageCatalog.messageID(of: "store.no-space") == LogEvent.storeNoSpace.messageID)
+        let alone = LogEvent.all.filter { !$0.id.hasPrefix("destination.") }
+        #expect(Set(alone.map(\.messageID)).count == alone.count)
+        // A change would break filters of operators.
+        #expect(LogEvent.storeNoSpace.messageID == "31a401a2a89bb48182f8640c63272aa9")
+    }
+
+    @Test("Links become their text, and other brackets stay")
+    func plain() {
+        #expect(MessageCatalog.plain("See `a=` in [B](C.md#d), and `[Socket]`.") == "See a= in B (C.md), and [Socket].")
+        #expect(MessageCatalog.plain("[RateLimits.md](RateLimits.md).") == "RateLimits.md.")
+    }
+
+    private static let journalctl = "/usr/bin/journalctl"
+
+    @Test(
+        "journalctl accepts the catalog and finds its entries",
+        .enabled(if: FileManager.default.isExecutableFile(atPath: journalctl), "journalctl is missing"))
+    func accepted() throws {
+        let root = FileManager.default.temporaryDirectory.appending(path: "issued-catalog-\(UUID())")
+        defer { try? FileManager.default.removeItem(at: root) }
+        let folder = root.appending(path: "usr/lib/systemd/catalog")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        try MessageCatalog.text.write(
+            to: folder.appending(path: "issued.catalog"), atomically: false, encoding: .utf8)
+        let update = try run(["--root=\(root.path)", "--update-catalog"])
+        #expect(update.code == 0, "\(update.output)")
+        for event in LogEvent.all.prefix(20) {
+            let dump = try run(["--root=\(root.path)", "--dump-catalog", event.messageID])
+            #expect(dump.code == 0 && dump.output.contains("Subject: \(event.message)"), "\(dump.output)")
+        }
+    }
+
+    private func run(_ arguments: [String]) throws -> (code: Int32, output: String) {
+        let process = Process()
+        process.executableURL = URL(filePath: Self.journalctl)
+        process.arguments = arguments
+        let pipe = Pipe()
+        process.standardOutput = pipe
+        process.standardError = pipe
+        try process.run()
+        let output = try pipe.fileHandleForReading.readToEnd() ?? Data()
+        process.waitUntilExit()
+        return (process.terminationStatus, String(decoding: output, as: UTF8.self))
+    }
+}
