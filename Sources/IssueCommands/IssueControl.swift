@@ -18,6 +18,12 @@ package struct IssueControl {
         PurgeCommand.self,
     ]
 
+    /// The commands for names that users try. The nearest name would be the opposite, or something else.
+    private static let otherNames = [
+        "unmute": "reopen", "unresolve": "reopen", "export": "dead-letters export", "check": "doctor",
+        "monitor": "health", "prometheus": "metrics", "tail": "follow", "search": "records", "delete": "purge",
+    ]
+
     // Without the common options, which `run` adds.
     private let context: CommandContext
 
@@ -126,7 +132,9 @@ package struct IssueControl {
 
     private func command(named name: String) throws(CommandFailure) -> any Command.Type {
         guard let command = Self.commands.first(where: { $0.specification.name == name }) else {
-            let nearest = NearestName.suggestion(for: name, among: Self.commands.map { $0.specification.name })
+            let nearest =
+                Self.otherNames[name].map { " (did you mean \($0)?)" }
+                ?? NearestName.suggestion(for: name, among: Self.commands.map { $0.specification.name })
             throw CommandFailure(.usage, "unknown command '\(name)'\(nearest). See issuectl --help")
         }
         return command
@@ -392,6 +400,8 @@ extension CommandFailure {
     /// Creates the failure for a failed call.
     init(_ failure: CollectorConnectionError) {
         switch failure {
+        case .unreachable(let path, .accessDenied):
+            self.init(.unavailable, "you may not connect to the daemon at \(path): see issuectl doctor")
         case .unreachable(let path, let reason):
             let hint = "is issued running? (systemctl status issued)"
             self.init(.unavailable, "cannot reach the daemon at \(path) (\(reason)): \(hint)")

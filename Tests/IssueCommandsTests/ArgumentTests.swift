@@ -94,6 +94,11 @@ struct ArgumentTests {
             ([], "issuectl: missing command. See issuectl --help\n"),
             (["--json"], "issuectl: missing command. See issuectl --help\n"),
             (["lst"], "issuectl: unknown command 'lst' (did you mean list?). See issuectl --help\n"),
+            (["unmute"], "issuectl: unknown command 'unmute' (did you mean reopen?). See issuectl --help\n"),
+            (
+                ["export"],
+                "issuectl: unknown command 'export' (did you mean dead-letters export?). See issuectl --help\n"
+            ),
             (
                 ["--sokcet", "x", "list"],
                 "issuectl: unknown option --sokcet (did you mean --socket?). See issuectl --help\n"

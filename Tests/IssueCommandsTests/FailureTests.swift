@@ -27,6 +27,10 @@ struct FailureTests {
             (.closed, .unavailable, "the daemon closed the connection: see journalctl -u issued"),
             (.timedOut, .tryAgain, "the daemon did not reply in time: try again"),
             (
+                .unreachable(path: "/s", .accessDenied), .unavailable,
+                "you may not connect to the daemon at /s: see issuectl doctor"
+            ),
+            (
                 .malformed("x"), .refused,
                 "the daemon's reply is invalid (x): are issuectl and issued the same version?"
             ),
