@@ -48,7 +48,7 @@ struct MetadataFormTests {
             reportIssue(error, metadata: ["order": order])
             reportIssue(error, "d \(name)", level: .info, metadata: ["order": order])
             reportIssue(error, name, metadata: ["order": order])
-            reportIssue("e", metadata: [IssueMetadata.Key.requestID: attempt, "order": order])
+            reportIssue("e", metadata: [.requestID: attempt, "order": order])
             reportIssue("f", metadata: ["order": order, "none": nil])
         }
         #expect(found.first?.metadata == expected)
@@ -69,11 +69,13 @@ struct MetadataFormTests {
             reportIssue("b \(name)", level: .warning, metadata: numbers)
             reportIssue(error, metadata: labels)
             reportIssue(error, "c \(name)", metadata: labels)
-            reportIssue(name, metadata: IssueMetadata(labels))
+            reportIssue(name, metadata: labels)
+            reportIssue(error, name, metadata: labels)
         }
         let expected: IssueMetadata = ["shop": "Rome", "till": "2"]
-        #expect(found.map(\.metadata) == [expected, ["a": 1], expected, expected, expected])
-        #expect(found.map(\.template) == ["a {}", "b {}", nil, "c {}", nil])
+        #expect(found.map(\.metadata) == [expected, ["a": 1], expected, expected, expected, expected])
+        #expect(found.map(\.template) == ["a {}", "b {}", nil, "c {}", nil, nil])
+        #expect(found.suffix(2).map(\.message) == ["ann", "ann: refused"])
     }
 
     @Test("Metadata takes literals with nested objects, lists, nil, initializers and keys as before")

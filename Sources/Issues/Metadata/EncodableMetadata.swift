@@ -11,17 +11,13 @@ extension IssueMetadata {
     public struct EncodableLiteral: ExpressibleByDictionaryLiteral {
         let metadata: IssueMetadata
 
-        // `AnyHashable` makes the compiler prefer `IssueMetadata` for a literal without variables.
         /// Creates metadata from a dictionary literal.
         ///
-        /// - Parameter elements: The keys, of type `String` or ``IssueMetadata/Key``, and the values. If a key occurs
-        ///   twice, the last value is used.
-        public init(dictionaryLiteral elements: (AnyHashable, (any Encodable)?)...) {
+        /// - Parameter elements: The keys and values. If a key occurs twice, the last value is used.
+        public init(dictionaryLiteral elements: (IssueMetadata.Key, (any Encodable)?)...) {
             var members: [(IssueMetadata.Key, IssueMetadata.Value)] = []
             members.reserveCapacity(elements.count)
-            for (key, value) in elements {
-                members.append((IssueMetadata.Key(any: key), IssueMetadata.Value(any: value)))
-            }
+            for (key, value) in elements { members.append((key, IssueMetadata.Value(any: value))) }
             metadata = IssueMetadata(members)
         }
     }
@@ -35,10 +31,11 @@ extension IssueMetadata {
 
     /// Creates metadata from a dictionary with values of any `Encodable` type, for example a `[String: String]`.
     ///
-    /// - Parameter values: The values by key.
+    /// - Parameter values: The values by key. A key that is neither a `String` nor a ``Key`` is replaced by its
+    ///   description.
     @_disfavoredOverload
-    public init(_ values: [String: any Encodable]) {
-        self.init(values.map { (Key($0.key), Value(any: $0.value)) })
+    public init(_ values: [AnyHashable: any Encodable]) {
+        self.init(values.map { (Key(any: $0.key), Value(any: $0.value)) })
     }
 }
 

@@ -1,29 +1,33 @@
-// The overloads for metadata that contains variables. A literal with variables is an `IssueMetadata.EncodableLiteral`. A
-// dictionary that is not a literal is passed as `[String: any Encodable]`; the overloads for it are disfavored, since a
-// literal of that type would trap if a key occurred twice. The literal is optional, so that the compiler prefers
-// `IssueMetadata` for `[:]`.
+// The overloads for metadata that contains variables. They are disfavored, so that the compiler uses `IssueMetadata` for
+// every literal that can be one.
+//
+// A literal with variables is an `IssueMetadata.EncodableLiteral`, and a dictionary that is not a literal is passed as
+// `[AnyHashable: any Encodable]`. A message that is not a literal is an `AnyHashable` here, because converting to that type
+// is what the compiler likes least: with `String`, it would prefer these overloads to those with an `IssueText` for
+// literals, too. A literal must not become a dictionary either, since that traps if a key occurs twice.
 
-/// Reports an issue whose metadata contains variables of any `Encodable` type.
-///
-/// Otherwise like the version with an ``IssueMetadata``.
-public func reportIssue(
-    _ message: @autoclosure () -> IssueText, severity: IssueLevel = .error, level: IssueLevel? = nil,
-    metadata: @autoclosure () -> IssueMetadata.EncodableLiteral?, fingerprint: @autoclosure () -> String? = nil,
-    fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column,
-    function: StaticString = #function
-) {
-    Reporting.report(
-        nil, message, level: level ?? severity, metadata: { metadata()?.metadata ?? [:] }, fingerprint: fingerprint,
-        at: IssueSite(fileID: fileID, filePath: filePath, line: line, column: column, function: function))
-}
-
-/// Reports an issue with metadata from a dictionary.
+/// Reports an issue. Its metadata is a literal with variables.
 ///
 /// Otherwise like the version with an ``IssueMetadata``.
 @_disfavoredOverload
 public func reportIssue(
     _ message: @autoclosure () -> IssueText, severity: IssueLevel = .error, level: IssueLevel? = nil,
-    metadata: @autoclosure () -> [String: any Encodable], fingerprint: @autoclosure () -> String? = nil,
+    metadata: @autoclosure () -> IssueMetadata.EncodableLiteral, fingerprint: @autoclosure () -> String? = nil,
+    fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column,
+    function: StaticString = #function
+) {
+    Reporting.report(
+        nil, message, level: level ?? severity, metadata: { metadata().metadata }, fingerprint: fingerprint,
+        at: IssueSite(fileID: fileID, filePath: filePath, line: line, column: column, function: function))
+}
+
+/// Reports an issue. Its metadata is a dictionary.
+///
+/// Otherwise like the version with an ``IssueMetadata``.
+@_disfavoredOverload
+public func reportIssue(
+    _ message: @autoclosure () -> IssueText, severity: IssueLevel = .error, level: IssueLevel? = nil,
+    metadata: @autoclosure () -> [AnyHashable: any Encodable], fingerprint: @autoclosure () -> String? = nil,
     fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column,
     function: StaticString = #function
 ) {
@@ -32,43 +36,60 @@ public func reportIssue(
         at: IssueSite(fileID: fileID, filePath: filePath, line: line, column: column, function: function))
 }
 
-/// Reports an issue with a message that is not a literal. Its metadata contains variables of any `Encodable` type.
+/// Reports an issue with a message that is not a literal. Its metadata is a literal with variables.
 ///
 /// Otherwise like the version with an ``IssueMetadata``.
 @_disfavoredOverload
 public func reportIssue(
-    _ message: @autoclosure () -> String? = nil, severity: IssueLevel = .error, level: IssueLevel? = nil,
-    metadata: @autoclosure () -> IssueMetadata.EncodableLiteral?, fingerprint: @autoclosure () -> String? = nil,
+    _ message: @autoclosure () -> AnyHashable?, severity: IssueLevel = .error, level: IssueLevel? = nil,
+    metadata: @autoclosure () -> IssueMetadata.EncodableLiteral, fingerprint: @autoclosure () -> String? = nil,
     fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column,
     function: StaticString = #function
 ) {
     Reporting.report(
-        nil, { IssueText.plain(message()) }, level: level ?? severity, metadata: { metadata()?.metadata ?? [:] },
+        nil, { IssueText.plain(message()) }, level: level ?? severity, metadata: { metadata().metadata },
         fingerprint: fingerprint,
         at: IssueSite(fileID: fileID, filePath: filePath, line: line, column: column, function: function))
 }
 
-/// Reports a caught error whose metadata contains variables of any `Encodable` type.
+/// Reports an issue with a message that is not a literal. Its metadata is a dictionary.
 ///
 /// Otherwise like the version with an ``IssueMetadata``.
+@_disfavoredOverload
 public func reportIssue(
-    _ error: any Error, severity: IssueLevel = .error, level: IssueLevel? = nil,
-    metadata: @autoclosure () -> IssueMetadata.EncodableLiteral?, fingerprint: @autoclosure () -> String? = nil,
+    _ message: @autoclosure () -> AnyHashable?, severity: IssueLevel = .error, level: IssueLevel? = nil,
+    metadata: @autoclosure () -> [AnyHashable: any Encodable], fingerprint: @autoclosure () -> String? = nil,
     fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column,
     function: StaticString = #function
 ) {
     Reporting.report(
-        error, { nil }, level: level ?? severity, metadata: { metadata()?.metadata ?? [:] }, fingerprint: fingerprint,
+        nil, { IssueText.plain(message()) }, level: level ?? severity, metadata: { IssueMetadata(metadata()) },
+        fingerprint: fingerprint,
         at: IssueSite(fileID: fileID, filePath: filePath, line: line, column: column, function: function))
 }
 
-/// Reports a caught error with metadata from a dictionary.
+/// Reports a caught error. Its metadata is a literal with variables.
 ///
 /// Otherwise like the version with an ``IssueMetadata``.
 @_disfavoredOverload
 public func reportIssue(
     _ error: any Error, severity: IssueLevel = .error, level: IssueLevel? = nil,
-    metadata: @autoclosure () -> [String: any Encodable], fingerprint: @autoclosure () -> String? = nil,
+    metadata: @autoclosure () -> IssueMetadata.EncodableLiteral, fingerprint: @autoclosure () -> String? = nil,
+    fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column,
+    function: StaticString = #function
+) {
+    Reporting.report(
+        error, { nil }, level: level ?? severity, metadata: { metadata().metadata }, fingerprint: fingerprint,
+        at: IssueSite(fileID: fileID, filePath: filePath, line: line, column: column, function: function))
+}
+
+/// Reports a caught error. Its metadata is a dictionary.
+///
+/// Otherwise like the version with an ``IssueMetadata``.
+@_disfavoredOverload
+public func reportIssue(
+    _ error: any Error, severity: IssueLevel = .error, level: IssueLevel? = nil,
+    metadata: @autoclosure () -> [AnyHashable: any Encodable], fingerprint: @autoclosure () -> String? = nil,
     fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column,
     function: StaticString = #function
 ) {
@@ -77,29 +98,30 @@ public func reportIssue(
         at: IssueSite(fileID: fileID, filePath: filePath, line: line, column: column, function: function))
 }
 
-/// Reports a caught error whose metadata contains variables of any `Encodable` type.
-///
-/// Otherwise like the version with an ``IssueMetadata``.
-public func reportIssue(
-    _ error: any Error, _ message: @autoclosure () -> IssueText, severity: IssueLevel = .error,
-    level: IssueLevel? = nil,
-    metadata: @autoclosure () -> IssueMetadata.EncodableLiteral?, fingerprint: @autoclosure () -> String? = nil,
-    fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column,
-    function: StaticString = #function
-) {
-    Reporting.report(
-        error, message, level: level ?? severity, metadata: { metadata()?.metadata ?? [:] }, fingerprint: fingerprint,
-        at: IssueSite(fileID: fileID, filePath: filePath, line: line, column: column, function: function))
-}
-
-/// Reports a caught error with metadata from a dictionary.
+/// Reports a caught error. Its metadata is a literal with variables.
 ///
 /// Otherwise like the version with an ``IssueMetadata``.
 @_disfavoredOverload
 public func reportIssue(
     _ error: any Error, _ message: @autoclosure () -> IssueText, severity: IssueLevel = .error,
     level: IssueLevel? = nil,
-    metadata: @autoclosure () -> [String: any Encodable], fingerprint: @autoclosure () -> String? = nil,
+    metadata: @autoclosure () -> IssueMetadata.EncodableLiteral, fingerprint: @autoclosure () -> String? = nil,
+    fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column,
+    function: StaticString = #function
+) {
+    Reporting.report(
+        error, message, level: level ?? severity, metadata: { metadata().metadata }, fingerprint: fingerprint,
+        at: IssueSite(fileID: fileID, filePath: filePath, line: line, column: column, function: function))
+}
+
+/// Reports a caught error. Its metadata is a dictionary.
+///
+/// Otherwise like the version with an ``IssueMetadata``.
+@_disfavoredOverload
+public func reportIssue(
+    _ error: any Error, _ message: @autoclosure () -> IssueText, severity: IssueLevel = .error,
+    level: IssueLevel? = nil,
+    metadata: @autoclosure () -> [AnyHashable: any Encodable], fingerprint: @autoclosure () -> String? = nil,
     fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column,
     function: StaticString = #function
 ) {
@@ -108,33 +130,62 @@ public func reportIssue(
         at: IssueSite(fileID: fileID, filePath: filePath, line: line, column: column, function: function))
 }
 
-/// Reports a caught error with a message that is not a literal. Its metadata contains variables of any `Encodable` type.
+/// Reports a caught error with a message that is not a literal. Its metadata is a literal with variables.
 ///
 /// Otherwise like the version with an ``IssueMetadata``.
 @_disfavoredOverload
 public func reportIssue(
-    _ error: any Error, _ message: @autoclosure () -> String?, severity: IssueLevel = .error, level: IssueLevel? = nil,
-    metadata: @autoclosure () -> IssueMetadata.EncodableLiteral?, fingerprint: @autoclosure () -> String? = nil,
+    _ error: any Error, _ message: @autoclosure () -> AnyHashable?, severity: IssueLevel = .error,
+    level: IssueLevel? = nil,
+    metadata: @autoclosure () -> IssueMetadata.EncodableLiteral, fingerprint: @autoclosure () -> String? = nil,
     fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column,
     function: StaticString = #function
 ) {
     Reporting.report(
-        error, { IssueText.plain(message()) }, level: level ?? severity, metadata: { metadata()?.metadata ?? [:] },
+        error, { IssueText.plain(message()) }, level: level ?? severity, metadata: { metadata().metadata },
         fingerprint: fingerprint,
         at: IssueSite(fileID: fileID, filePath: filePath, line: line, column: column, function: function))
 }
 
-/// Records an event whose metadata contains variables of any `Encodable` type.
-///
-/// Otherwise like the version with an ``IssueMetadata``.
-public func leaveBreadcrumb(_ message: IssueText, metadata: IssueMetadata.EncodableLiteral?) {
-    leaveBreadcrumb(message, metadata: metadata?.metadata ?? [:])
-}
-
-/// Records an event with a message that is not a literal. Its metadata contains variables of any `Encodable` type.
+/// Reports a caught error with a message that is not a literal. Its metadata is a dictionary.
 ///
 /// Otherwise like the version with an ``IssueMetadata``.
 @_disfavoredOverload
-public func leaveBreadcrumb(_ message: String, metadata: IssueMetadata.EncodableLiteral?) {
-    leaveBreadcrumb(message, metadata: metadata?.metadata ?? [:])
+public func reportIssue(
+    _ error: any Error, _ message: @autoclosure () -> AnyHashable?, severity: IssueLevel = .error,
+    level: IssueLevel? = nil,
+    metadata: @autoclosure () -> [AnyHashable: any Encodable], fingerprint: @autoclosure () -> String? = nil,
+    fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column,
+    function: StaticString = #function
+) {
+    Reporting.report(
+        error, { IssueText.plain(message()) }, level: level ?? severity, metadata: { IssueMetadata(metadata()) },
+        fingerprint: fingerprint,
+        at: IssueSite(fileID: fileID, filePath: filePath, line: line, column: column, function: function))
+}
+
+/// Records an event whose metadata is a literal with variables.
+///
+/// Otherwise like the version with an ``IssueMetadata``.
+@_disfavoredOverload
+public func leaveBreadcrumb(_ message: IssueText, metadata: IssueMetadata.EncodableLiteral) {
+    leaveBreadcrumb(message, metadata: metadata.metadata)
+}
+
+/// Records an event with a message that is not a literal, and with metadata that is a literal with variables.
+///
+/// Otherwise like the version with an ``IssueMetadata``.
+@_disfavoredOverload
+public func leaveBreadcrumb(_ message: AnyHashable, metadata: IssueMetadata.EncodableLiteral) {
+    leaveBreadcrumb(IssueText(any: message).text, metadata: metadata.metadata)
+}
+
+extension IssueText {
+    /// Creates a message from a variable.
+    fileprivate init(any message: AnyHashable) {
+        self.init(plain: message.base as? String ?? "\(message.base)")
+    }
+
+    /// Returns a message from a variable. Nil if it is nil.
+    fileprivate static func plain(_ message: AnyHashable?) -> IssueText? { message.map { IssueText(any: $0) } }
 }
