@@ -5,7 +5,10 @@ let package = Package(
     name: "examples",
     dependencies: [
         // In your own package, use the URL of the repository and a version.
-        .package(name: "issued", path: "..")
+        .package(name: "issued", path: ".."),
+        // Replaces the package of this name on which swift-stopwatch depends, so that it reports through Issues.
+        .package(path: "../Compatibility/xctest-dynamic-overlay"),
+        .package(path: "../Tests/Compatibility/swift-stopwatch"),
     ],
     targets: [
         .executableTarget(
@@ -34,6 +37,14 @@ let package = Package(
         .testTarget(
             name: "LogHandlingTests",
             dependencies: ["LogHandling", .product(name: "Issues", package: "issued")],
+            swiftSettings: [.treatAllWarnings(as: .error)]),
+        .testTarget(
+            name: "CompatibilityTests",
+            dependencies: [
+                .product(name: "Stopwatch", package: "swift-stopwatch"),
+                .product(name: "StopwatchTestSupport", package: "swift-stopwatch"),
+                .product(name: "Issues", package: "issued"),
+            ],
             swiftSettings: [.treatAllWarnings(as: .error)]),
     ],
     swiftLanguageModes: [.v6]

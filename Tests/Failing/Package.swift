@@ -7,7 +7,10 @@ let package = Package(
     name: "failing",
     dependencies: [
         // Nothing but the library itself: a test that reports needs no set-up.
-        .package(name: "issued", path: "../..")
+        .package(name: "issued", path: "../.."),
+        // Replaces the package of this name on which swift-turnstile depends.
+        .package(path: "../../Compatibility/swift-issue-reporting"),
+        .package(path: "../Compatibility/swift-turnstile"),
     ],
     targets: [
         .executableTarget(
@@ -15,6 +18,8 @@ let package = Package(
             dependencies: [
                 .product(name: "Issues", package: "issued"), .product(name: "IssuesPresenting", package: "issued"),
             ]),
+        .executableTarget(
+            name: "moved-over", dependencies: [.product(name: "Turnstile", package: "swift-turnstile")]),
         .executableTarget(name: "links-testing", dependencies: [.product(name: "Issues", package: "issued")]),
         .executableTarget(name: "links-xctest", dependencies: [.product(name: "Issues", package: "issued")]),
         .testTarget(name: "FailingSwiftTesting", dependencies: [.product(name: "Issues", package: "issued")]),

@@ -125,6 +125,13 @@ struct MishapTests {
         }
     }
 
+    @Test("A package that depends on swift-issue-reporting reports through Issues, unchanged")
+    func otherPackage() async throws {
+        let result = try await FailingPackage.start("moved-over", [], .debug)
+        #expect(result.text.contains("Turnstile/Turnstile.swift:7: error: Passing the turnstile: Locked()"))
+        #expect(result.end == .exit(0))
+    }
+
     @Test("Known issues work outside tests, and missing ones are reported")
     func known() async throws {
         let result = try await FailingPackage.start("mishaps", ["known"], .release)

@@ -1,0 +1,20 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// Stands in for the package of the same name: packages that depend on that one report through Issues.
+let package = Package(
+    name: "swift-issue-reporting",
+    products: [
+        .library(name: "IssueReporting", targets: ["IssueReporting"]),
+        .library(name: "IssueReportingTestSupport", targets: ["IssueReportingTestSupport"]),
+    ],
+    dependencies: [
+        // If you copy this folder into your own package, use the URL of the repository and a version.
+        .package(name: "issued", path: "../..")
+    ],
+    targets: [
+        .target(name: "IssueReporting", dependencies: [.product(name: "Issues", package: "issued")]),
+        .target(name: "IssueReportingTestSupport"),
+    ],
+    swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,6 @@
+import IssueReportingTestSupport
+import Stopwatch
+
+extension Stopwatch {
+    public static let stopped = Stopwatch { 0 }
+}
