@@ -29,6 +29,26 @@ let package = Package(
             name: "Basket",
             dependencies: [.product(name: "Issues", package: "issued")],
             swiftSettings: [.treatAllWarnings(as: .error)]),
+        .target(
+            name: "MetricsCounting",
+            dependencies: [.product(name: "Issues", package: "issued")],
+            swiftSettings: [.treatAllWarnings(as: .error)]),
+        .target(
+            name: "VaporReporting",
+            dependencies: [.product(name: "Issues", package: "issued")],
+            swiftSettings: [.treatAllWarnings(as: .error)]),
+        .target(
+            name: "HummingbirdReporting",
+            dependencies: [.product(name: "Issues", package: "issued")],
+            swiftSettings: [.treatAllWarnings(as: .error)]),
+        .target(
+            name: "ServiceReporting",
+            dependencies: [.product(name: "Issues", package: "issued")],
+            swiftSettings: [.treatAllWarnings(as: .error)]),
+        .target(
+            name: "LambdaReporting",
+            dependencies: [.product(name: "Issues", package: "issued")],
+            swiftSettings: [.treatAllWarnings(as: .error)]),
         // No extra product for tests: a report fails the running test automatically.
         .testTarget(
             name: "BasketTests",
@@ -37,6 +57,13 @@ let package = Package(
         .testTarget(
             name: "LogHandlingTests",
             dependencies: ["LogHandling", .product(name: "Issues", package: "issued")],
+            swiftSettings: [.treatAllWarnings(as: .error)]),
+        .testTarget(
+            name: "RecipeTests",
+            dependencies: [
+                "MetricsCounting", "VaporReporting", "HummingbirdReporting", "ServiceReporting", "LambdaReporting",
+                .product(name: "Issues", package: "issued"),
+            ],
             swiftSettings: [.treatAllWarnings(as: .error)]),
         .testTarget(
             name: "CompatibilityTests",

@@ -23,21 +23,24 @@ package struct IssueLogHandler: LogHandler {
         set { metadata[key] = newValue }
     }
 
-    package func log(
-        level: Logger.Level, message: Logger.Message, metadata: Logger.Metadata?, source: String, file: String,
-        function: String, line: UInt
-    ) {
-        var reportMetadata = IssueMetadata(self.metadata.merging(metadata ?? [:]) { _, call in call })
+    package func log(event: LogEvent) {
+        var reportMetadata = IssueMetadata(metadata.merging(event.metadata ?? [:]) { _, call in call })
         reportMetadata["logger"] = .init(label)
-        switch level {
+        switch event.level {
         case .error, .critical:
             // A logger passes its source location as strings, but a report needs
             // static strings from the compiler. So the location goes into the metadata.
-            reportMetadata["logged_at"] = "\(file):\(line)"
-            reportMetadata["logged_in"] = .init(function)
-            reportIssue(message.description, level: level == .critical ? .critical : .error, metadata: reportMetadata)
+            reportMetadata["logged_at"] = "\(event.file):\(event.line)"
+            reportMetadata["logged_in"] = .init(event.function)
+            let level: IssueLevel = event.level == .critical ? .critical : .error
+            if let error = event.error {
+                reportIssue(error, event.message.description, level: level, metadata: reportMetadata)
+            } else {
+                reportIssue(event.message.description, level: level, metadata: reportMetadata)
+            }
         case .trace, .debug, .info, .notice, .warning:
-            leaveBreadcrumb(message.description, metadata: reportMetadata)
+            if let error = event.error { reportMetadata["error"] = "\(error)" }
+            leaveBreadcrumb(event.message.description, metadata: reportMetadata)
         }
     }
 }

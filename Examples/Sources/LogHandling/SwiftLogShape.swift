@@ -1,5 +1,5 @@
 // The examples don't link swift-log, so that they build without a network. This file replaces it: it declares the parts
-// of its module `Logging` that a handler needs, as in version 1. In an application, delete this file and write
+// of its module `Logging` that a handler needs, as in version 1.12. In an application, delete this file and write
 // `import Logging` in IssueLogHandler.swift instead; nothing else changes.
 
 /// A backend that receives the messages of a logger.
@@ -7,9 +7,33 @@ package protocol LogHandler: Sendable {
     var logLevel: Logger.Level { get set }
     var metadata: Logger.Metadata { get set }
     subscript(metadataKey key: String) -> Logger.Metadata.Value? { get set }
-    func log(
-        level: Logger.Level, message: Logger.Message, metadata: Logger.Metadata?, source: String, file: String,
-        function: String, line: UInt)
+    func log(event: LogEvent)
+}
+
+/// Everything about one message.
+package struct LogEvent: Sendable {
+    package var level: Logger.Level
+    package var message: Logger.Message
+    package var error: (any Error)?
+    package var metadata: Logger.Metadata?
+    package var source: String
+    package var file: String
+    package var function: String
+    package var line: UInt
+
+    package init(
+        level: Logger.Level, message: Logger.Message, error: (any Error)?, metadata: Logger.Metadata?, source: String?,
+        file: String, function: String, line: UInt
+    ) {
+        self.level = level
+        self.message = message
+        self.error = error
+        self.metadata = metadata
+        self.source = source ?? ""
+        self.file = file
+        self.function = function
+        self.line = line
+    }
 }
 
 /// The types that swift-log nests in `Logger`.

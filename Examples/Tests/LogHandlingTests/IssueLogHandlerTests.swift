@@ -5,6 +5,8 @@ import Testing
 
 @Suite("A log handler for reports")
 struct IssueLogHandlerTests {
+    private struct Alarm: Error {}
+
     private final class CollectingSink: IssueSink {
         let reports = Mutex<[IssueReport]>([])
 
@@ -19,21 +21,26 @@ struct IssueLogHandlerTests {
         let sink = CollectingSink()
         var handler = IssueLogHandler(label: "shop")
         handler[metadataKey: "request"] = .string("r-7")
-        func log(_ level: Logger.Level, _ message: Logger.Message, _ metadata: Logger.Metadata? = nil) {
+        func log(
+            _ level: Logger.Level, _ message: Logger.Message, _ metadata: Logger.Metadata? = nil,
+            error: (any Error)? = nil
+        ) {
             handler.log(
-                level: level, message: message, metadata: metadata, source: "Shop", file: "Shop/Till.swift",
-                function: "open()", line: 12)
+                event: LogEvent(
+                    level: level, message: message, error: error, metadata: metadata, source: "Shop",
+                    file: "Shop/Till.swift", function: "open()", line: 12))
         }
         withIssueReporters([sink]) {
             withBreadcrumbs {
                 log(.info, "The till was opened")
                 log(.error, "The till is stuck", ["till": .stringConvertible(2), "drawers": .array([.string("left")])])
-                log(.critical, "The shop is on fire")
+                log(.critical, "The shop is on fire", error: Alarm())
             }
         }
         let reports = sink.reports.withLock { $0 }
-        #expect(reports.map(\.message) == ["The till is stuck", "The shop is on fire"])
+        #expect(reports.map(\.message) == ["The till is stuck", "The shop is on fire: Alarm()"])
         #expect(reports.map(\.level) == [.error, .critical])
+        #expect(reports.last?.error is Alarm)
         let first = try #require(reports.first)
         #expect(first.metadata["request"] == "r-7")
         #expect(first.metadata["till"] == "2")

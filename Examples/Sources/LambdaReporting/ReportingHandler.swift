@@ -1,0 +1,37 @@
+import Issues
+
+/// Reports the errors of a handler, and sends all reports before it returns.
+///
+/// Lambda freezes the process as soon as a handler has returned, so what the library has not sent by then arrives with
+/// the next event, or never.
+///
+/// ```swift
+/// let runtime = LambdaRuntime(lambdaHandler: ReportingHandler(OrderHandler()))
+/// ```
+package struct ReportingHandler<Base: LambdaHandler>: LambdaHandler {
+    private var base: Base
+    private let flush: @Sendable () -> Void
+
+    /// Creates a handler.
+    ///
+    /// - Parameters:
+    ///   - base: The handler whose errors are reported.
+    ///   - flush: Sends the reports. By default for at most 0.3 seconds.
+    package init(
+        _ base: Base, flush: @escaping @Sendable () -> Void = { flushIssues(timeout: .milliseconds(300)) }
+    ) {
+        self.base = base
+        self.flush = flush
+    }
+
+    package mutating func handle(_ event: Base.Event, context: LambdaContext) async throws -> Base.Output {
+        // Blocks a thread for a moment. That is harmless here: a process handles one event at a time.
+        defer { flush() }
+        do {
+            return try await base.handle(event, context: context)
+        } catch {
+            reportIssue(error, "Handling an event", metadata: ["request_id": context.requestID])
+            throw error
+        }
+    }
+}

@@ -1,0 +1,25 @@
+import Issues
+
+/// Counts issues by level, as `issues_reported_total`.
+///
+/// Use it together with the other reporters:
+///
+/// ```swift
+/// IssueReporters.current.append(CountingReporter())
+/// ```
+///
+/// The level is the only dimension: messages and locations would make a time series for each issue.
+package struct CountingReporter: IssueSink {
+    private let counters: [IssueLevel: Counter]
+
+    package init() {
+        counters = Dictionary(
+            uniqueKeysWithValues: IssueLevel.allCases.map { level in
+                (level, Counter(label: "issues_reported_total", dimensions: [("level", level.rawValue)]))
+            })
+    }
+
+    package func receive(_ report: IssueReport) {
+        counters[report.level]?.increment()
+    }
+}

@@ -1,0 +1,40 @@
+import Issues
+
+/// Reports the errors of request handlers, with the request as metadata.
+///
+/// Register it before other middleware, but after `ErrorMiddleware`, which turns the error into a response:
+///
+/// ```swift
+/// app.middleware.use(IssueMiddleware())
+/// ```
+///
+/// An error with a status below 500 is the client's, and is not reported. Issues that a handler reports
+/// itself have the request as metadata, too, and breadcrumbs of their own.
+package struct IssueMiddleware: AsyncMiddleware {
+    package init() {}
+
+    package func respond(to request: Request, chainingTo next: any AsyncResponder) async throws -> Response {
+        // The route, not the path: a path contains ids, and perhaps secrets.
+        let metadata: IssueMetadata = [
+            "request_id": .init(request.id), "method": .init(request.method.rawValue),
+            "route": .init(request.route?.description ?? "none"),
+        ]
+        return try await withIssueMetadata(metadata) {
+            try await withBreadcrumbs {
+                do {
+                    return try await next.respond(to: request)
+                } catch {
+                    report(error)
+                    throw error
+                }
+            }
+        }
+    }
+
+    private func report(_ error: any Error) {
+        guard !(error is CancellationError) else { return }
+        guard let abort = error as? any AbortError else { return reportIssue(error, "Handling a request") }
+        guard abort.status.code >= 500 else { return }
+        reportIssue(error, "Handling a request", metadata: ["status": abort.status.code])
+    }
+}
