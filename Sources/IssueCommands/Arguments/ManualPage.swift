@@ -12,7 +12,8 @@ enum ManualPage {
         let name = "issuectl-\(command.name)"
         var lines = [
             ".TH \(literal(name.uppercased())) 1 \(date) \"issued\" \"User Commands\"",
-            ".SH NAME", "\(literal(name)) \\- \(literal(lowercasedFirst(command.summary)))",
+            ".SH NAME",
+            sentences("\(name) \u{2013} \(lowercasedFirst(command.summary))").replacing("\u{2013}", with: "\\-"),
             ".SH SYNOPSIS", ".B issuectl \(literal(command.name))", ".RI [ OPTION \" ...]\"",
         ]
         if command.operands != .none { lines.append(literal(String(command.operands.usage.dropFirst()))) }

@@ -239,7 +239,7 @@ struct DeploymentTests {
                 var filter = IssueFilter(text: "ending")
                 filter.sinceDeployment = .gone
                 let frame = try HistogramFrame(
-                    bucket: .seconds(60), since: nil, until: nil, now: store.wall.advanced(by: .seconds(60)))
+                    bucket: .seconds(600), since: nil, until: nil, now: store.wall.advanced(by: .seconds(60)))
                 let counts = try store.reader().histogram(filter, frame, by: .total, viewer: .everything)
                 #expect(counts.map(\.sum) == [1])
             }
@@ -332,6 +332,12 @@ extension TemporaryStore {
     func downgrade() throws {
         try shell().execute(
             """
+            DROP TABLE corrections;
+            DROP TABLE moves;
+            DROP INDEX series_by_home;
+            ALTER TABLE series DROP COLUMN home;
+            DROP INDEX groups_by_target;
+            ALTER TABLE groups DROP COLUMN merged_by;
             DROP INDEX groups_by_fix;
             ALTER TABLE groups DROP COLUMN fixed_after;
             ALTER TABLE groups DROP COLUMN fixed_version;
