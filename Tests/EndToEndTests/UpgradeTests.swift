@@ -81,8 +81,7 @@ struct UpgradeTests {
             #expect(try repair.end(within: .seconds(60)) == .exit(0))
             #expect(repair.output.hasPrefix("30 records recovered"))
             try expectAll(client)
-            // States are found by fingerprints, which another rule has made.
-            withKnownIssue { try expectStates(client) }
+            try expectStates(client)
             #expect(try client.status().store.faults == [])
             try await eventually("everything is forwarded") { try client.destination().ledger.pending == 0 }
             #expect(try client.destination().ledger.balances)

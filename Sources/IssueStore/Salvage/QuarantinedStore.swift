@@ -146,7 +146,7 @@ package final class QuarantinedStore {
         above row: GroupID, fix columns: StaticString
     ) throws(SQLiteError) -> [(note: GroupNote, id: GroupID)] {
         let sql = """
-            SELECT uid, app, fingerprint, state, muted_until, muted_version, regressed, groups.id, \(columns)
+            SELECT uid, app, fingerprint, state, muted_until, muted_version, regressed, groups.id, \(columns), rule
             FROM groups JOIN accounts ON accounts.id = groups.account
             WHERE groups.id > ?1 AND (state <> 0 OR regressed <> 0)
                 AND length(app) <= 1024 AND length(fingerprint) <= 1024 AND length(coalesce(muted_version, '')) <= 1024
@@ -154,7 +154,7 @@ package final class QuarantinedStore {
             """
         let statement = try Statement(composedSQL: sql, on: reader.connection)
         statement.bind(row, at: 1)
-        return try statement.all { row in
+        let found = try statement.all { row in
             let note = GroupNote(
                 uid: UInt32(clamping: row.int64(0)), app: row.text(1), fingerprint: row.text(2),
                 standing: TriageState(
@@ -164,7 +164,18 @@ package final class QuarantinedStore {
                     fixedIn: row.optionalText(8).map { ApplicationVersion(text: String($0.prefix(1024))) },
                     fixAwaitedSince: row.optionalInt64(9).map { IssueTimestamp(millisecondsSince1970: $0) },
                     hasRegressed: row.int64(6) != 0))
-            return (note, row.id(7))
+            return (note: note, id: row.id(7, as: GroupID.self), rule: row.int64(10))
+        }
+        let groups = GroupTable(connection: reader.connection)
+        return found.map { note, id, rule in
+            var note = note
+            // The imported records have made the group by the newest rule.
+            if rule < Fingerprint.rule, let subject = try? groups.subject(of: id),
+                let fingerprint = Regrouping.fingerprint(of: subject)
+            {
+                note.fingerprint = fingerprint
+            }
+            return (note, id)
         }
     }
 
