@@ -313,13 +313,7 @@ extension IssueRecord {
                 reportable = said.reportable ?? true
             }
         }
-        let more = details["more"] ?? details
-        context = IssueContext(more)
-        guard more["causes"] != nil || more["backtrace"] != nil else { return }
-        if let said = IssueRecord(message: message, details: more) {
-            causes = said.causes
-            backtrace = said.backtrace
-        }
+        setDetails(details["more"] ?? details)
     }
 
     /// Creates a record from the members that were stored.

@@ -106,6 +106,15 @@ extension IssueRecord: JSONObjectCodable {
     }
 }
 
+extension IssueRecord {
+    /// Sets the members that few records have, from the JSON object in which the store keeps them.
+    package mutating func setDetails(_ details: JSONValue) {
+        context = IssueContext(details)
+        causes = details["causes"].flatMap { try? [IssueCause](json: $0.json) } ?? []
+        backtrace = details["backtrace"].flatMap { try? [BacktraceFrame](json: $0.json) } ?? []
+    }
+}
+
 extension JSONValue {
     /// Whether the value may be a part of a message.
     fileprivate var isScalar: Bool {

@@ -38,9 +38,7 @@ struct Decoding {
         record.firstOccurredAt = Self.time(decoded.firstOccurredAt)
         if !decoded.metadata.isEmpty { record.metadata = try? JSONValue(json: batch.string(decoded.metadata)) }
         if !decoded.details.isEmpty, let details = try? JSONValue(json: batch.string(decoded.details)) {
-            record.causes = details["causes"].flatMap { try? [IssueCause](json: $0) } ?? []
-            record.context = IssueContext(details)
-            record.backtrace = details["backtrace"].flatMap { try? [BacktraceFrame](json: $0) } ?? []
+            record.setDetails(details)
         }
         return record
     }
