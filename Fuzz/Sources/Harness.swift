@@ -3,6 +3,7 @@ enum Harness: String, CaseIterable {
     case framing
     case json
     case template
+    case redaction
     case search
     case record
     case report
@@ -36,6 +37,7 @@ enum Harness: String, CaseIterable {
         case .framing: FramingHarness.run(input)
         case .json: JSONHarness.run(input)
         case .template: TemplateHarness.run(input)
+        case .redaction: RedactionHarness.run(input)
         case .search: SearchHarness.run(input)
         case .record: RecordHarness.run(input)
         case .report: ReportHarness.run(input)

@@ -180,6 +180,30 @@ struct ShortWords: Sendable {
         "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec", "january", "february",
         "march", "april", "june", "july", "august", "october", "november", "december",
     ])
+    /// Values that mean that there is none, or that it was removed.
+    static let noValues = ShortWords([
+        "null", "nil", "none", "true", "false", "empty", "unset", "missing", "redacted", "filtered", "masked", "hidden",
+        "removed", "omitted", "yes", "no", "unknown", "undef",
+    ])
+    /// Words after a colon that continue a sentence, as in "password: must not be empty".
+    static let sentenceWords = ShortWords([
+        "a", "an", "the", "is", "was", "are", "were", "has", "had", "must", "not", "too", "can", "cannot", "should",
+        "may", "for", "of", "in", "on", "at", "to", "from", "with", "and", "or", "it", "your", "this", "that", "field",
+        "required", "invalid", "expired", "wrong", "denied", "failed", "rejected", "accepted", "changed", "updated",
+        "reset", "ok", "please", "optional", "expected", "minimum", "maximum", "length", "does", "did", "only",
+        "could", "no", "user", "users", "error", "mismatch", "contains", "rotated", "blocked", "revoked", "created",
+        "deleted", "stored", "loaded", "found", "set", "sent", "used", "valid", "weak", "strong", "ignored", "refresh",
+    ])
+    /// Endings after an at sign that are not those of mailbox addresses.
+    static let unitEndings = ShortWords([
+        "service", "socket", "timer", "mount", "target", "slice", "scope", "path", "device", "swap", "png", "jpg",
+        "jpeg",
+        "gif", "svg", "webp",
+    ])
+    /// The schemes of an authorization header.
+    static let authorizationSchemes = ShortWords([
+        "basic", "bearer", "digest", "token", "apikey", "key", "hmac", "ntlm", "oauth", "hawk", "splunk",
+    ])
     static let weekdays = ShortWords([
         "mon", "tue", "wed", "thu", "fri", "sat", "sun", "monday", "tuesday", "thursday", "friday", "saturday",
         "sunday",

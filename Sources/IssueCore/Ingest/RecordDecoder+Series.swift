@@ -138,6 +138,7 @@ extension RecordDecoder {
             guard let text = fields.text(at: index) else { continue }
             let start = key.count
             scanner.append(text, to: &key)
+            redactor.replace(in: &key, from: start, isCode: RecordMember.isCode(index))
             lengths[index] = UInt32(truncatingIfNeeded: key.count &- start)
         }
         key.append(template)

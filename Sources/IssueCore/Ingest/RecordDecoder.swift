@@ -22,17 +22,37 @@ package struct RecordDecoder: Sendable {
     var template = ByteBuffer()
     var parts = ByteBuffer()
     var sentTemplate = SentTemplate()
+    var redactor: Redactor
+    /// The message of the record with its secrets removed, if it has any.
+    private var redactedMessage = ByteBuffer()
+    private var isRedacted = false
+    /// Whether the numbers of series were made with other settings of the redactor.
+    private var hasNewRedactor = false
     /// Whether the batch of the last records lacks series that they name.
     var lacksSeries = false
 
     /// - Parameters:
     ///   - limits: The limits of a record.
     ///   - seed: A random number that is kept secret; the seed of the hash tables.
-    package init(limits: RecordLimits, seed: UInt64) {
+    ///   - redactor: Removes secrets from the records.
+    package init(limits: RecordLimits, seed: UInt64, redactor: Redactor = Redactor()) {
         self.limits = limits
+        self.redactor = redactor
         hash = WordHash(seed: seed)
         objectCache = ObjectCache(seed: seed)
     }
+
+    /// Sets what is removed from the records that follow.
+    package mutating func use(_ redactor: Redactor) {
+        self.redactor = redactor
+        hasNewRedactor = true
+    }
+
+    /// Returns a text of the sender's process without secrets.
+    package mutating func redacted(_ text: String) -> String { redactor.text(text) }
+
+    /// Returns the number of values that were removed since the last call; nil if there were none.
+    package mutating func takeRedactionCounts() -> RedactionCounts? { redactor.takeCounts() }
 
     /// Decodes the next record and adds it to a batch.
     ///
@@ -68,10 +88,11 @@ package struct RecordDecoder: Sendable {
         let first = scanner.position
         fields.forgetAll()
         objectCache.makeRoom()
-        if series.isFull {
+        if series.isFull || hasNewRedactor {
             // Complete the batch first. Afterwards, the numbers of its series are no longer known.
             complete(&batch)
             series.makeRoom()
+            hasNewRedactor = false
         }
         try readFields(&scanner)
         guard scanner.position - first <= limits.recordBytes else {
@@ -94,13 +115,14 @@ package struct RecordDecoder: Sendable {
         switch record.messageForm {
         case .template: break
         case .parts: batch.bytes.append(parts)
+        case .whole where isRedacted: batch.bytes.append(redactedMessage)
         case .whole: scanner.append(text, to: &batch.bytes)
         }
         record.message = ByteRange(from: messageStart, to: batch.bytes.count)
 
         if let range = fields.metadata {
             let metadataStart = batch.bytes.count
-            scanner.append(range, to: &batch.bytes)
+            redactor.append(json: scanner.bytes, range, to: &batch.bytes)
             record.metadata = ByteRange(from: metadataStart, to: batch.bytes.count)
         }
         record.details = appendDetails(scanner, to: &batch.bytes)
@@ -112,17 +134,37 @@ package struct RecordDecoder: Sendable {
         _ text: JSONText, _ scanner: borrowing JSONScanner
     ) -> DecodedRecord.MessageForm {
         template.truncate(to: 0)
-        if let form = readSentTemplate(of: text, scanner) { return form }
+        isRedacted = false
+        let sent = readSentTemplate(of: text, scanner)
         guard text.hasEscapes else {
-            return MessageTemplate.append(
-                messageIn: scanner.bytes, from: text.start, to: text.end, limit: limits.templateBytes,
-                template: &template, parts: &parts)
+            if redactor.find(in: scanner.bytes, from: text.start, to: text.end) {
+                return redact(scanner.bytes, from: text.start, to: text.end, isSent: sent != nil)
+            }
+            return sent
+                ?? MessageTemplate.append(
+                    messageIn: scanner.bytes, from: text.start, to: text.end, limit: limits.templateBytes,
+                    template: &template, parts: &parts)
         }
         var message = ByteBuffer()
         scanner.append(text, to: &message)
-        return MessageTemplate.append(
-            messageIn: message.span, from: 0, to: message.count, limit: limits.templateBytes, template: &template,
-            parts: &parts)
+        if redactor.find(in: message.span, from: 0, to: message.count) {
+            return redact(message.span, from: 0, to: message.count, isSent: sent != nil)
+        }
+        return sent
+            ?? MessageTemplate.append(
+                messageIn: message.span, from: 0, to: message.count, limit: limits.templateBytes,
+                template: &template, parts: &parts)
+    }
+
+    /// Splits a message in which the redactor has found secrets.
+    private mutating func redact(
+        _ bytes: Span<UInt8>, from start: Int, to end: Int, isSent: Bool
+    ) -> DecodedRecord.MessageForm {
+        template.truncate(to: 0)
+        isRedacted = true
+        return redactor.append(
+            messageIn: bytes, from: start, to: end, sent: isSent ? sentTemplate : nil, limit: limits.templateBytes,
+            template: &template, parts: &parts, message: &redactedMessage)
     }
 
     /// Appends the causes, the backtrace and the context, which few records have, as one JSON object.
@@ -131,12 +173,12 @@ package struct RecordDecoder: Sendable {
         let start = output.count
         if let causes = fields.causes {
             output.append(contentsOf: "{\"causes\":".utf8)
-            scanner.append(causes, to: &output)
+            redactor.append(json: scanner.bytes, causes, to: &output)
         }
         if let backtrace = fields.backtrace {
             output.append(contentsOf: (output.count == start ? "{" : ",").utf8)
             output.append(contentsOf: "\"backtrace\":".utf8)
-            scanner.append(backtrace, to: &output)
+            redactor.append(json: scanner.bytes, backtrace, isCode: true, to: &output)
         }
         if fields.hasContext { appendContext(scanner, from: start, to: &output) }
         guard output.count > start else { return .empty }

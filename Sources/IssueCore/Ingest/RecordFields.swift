@@ -183,6 +183,9 @@ enum RecordMember: UInt8, CaseIterable, Sendable {
 
     static let textCount = 16
 
+    /// Returns `true` if the text with an index in `RecordFields.texts` is a name in a program.
+    static func isCode(_ index: Int) -> Bool { (fileID.textIndex...module.textIndex).contains(index) }
+
     /// The index of the member's text in `RecordFields.texts`.
     @inline(__always)
     var textIndex: Int { Int(rawValue) }

@@ -114,9 +114,37 @@ package struct SentTemplate: Sendable {
     }
 }
 
+extension SentTemplate {
+    /// The sizes of the template's texts and values in the message, in order.
+    var pieces: [(isValue: Bool, count: Int)] {
+        var pieces: [(isValue: Bool, count: Int)] = []
+        var values = 0
+        var textCount = 0
+        var index = 0
+        while index < text.count {
+            let byte = text.span[index]
+            if byte == UInt8(ascii: "{") || byte == UInt8(ascii: "}") {
+                index += 1
+                if byte == UInt8(ascii: "{"), index < text.count, text.span[index] == UInt8(ascii: "}") {
+                    pieces.append((false, textCount))
+                    pieces.append((true, ends[values] - (values == 0 ? 0 : ends[values - 1])))
+                    values += 1
+                    textCount = 0
+                    index += 1
+                    continue
+                }
+            }
+            textCount += 1
+            index += 1
+        }
+        pieces.append((false, textCount))
+        return pieces
+    }
+}
+
 extension MessageTemplate {
     /// Returns `true` for control characters other than line breaks and tabs. A template cannot contain them.
-    fileprivate static func isControl(_ byte: UInt8) -> Bool {
+    static func isControl(_ byte: UInt8) -> Bool {
         byte < 0x20 && byte != 0x0A && byte != 0x09 && byte != 0x0D || byte == 0x7F
     }
 

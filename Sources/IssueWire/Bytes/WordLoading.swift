@@ -78,6 +78,51 @@ extension Span<UInt8> {
         return index
     }
 
+    /// Finds the first index that a mask selects by the bytes 0, 1, 2, 3, 10 and 13 bytes after it, and that a closer
+    /// look confirms.
+    ///
+    /// - Parameters:
+    ///   - start: The index of the first byte to test.
+    ///   - end: The index after the last byte to test.
+    ///   - mask: Selects indexes of six vectors: the bytes, and those at the distances.
+    ///   - confirm: Returns whether a selected index is one that is looked for.
+    /// - Returns: The index, which may be above `end`; otherwise the index of the remaining bytes that were not tested,
+    ///   as there are too few bytes after them.
+    @inlinable @inline(__always)
+    package func scanWindows(
+        from start: Int, to end: Int,
+        for mask: (
+            ByteMask.Vector, ByteMask.Vector, ByteMask.Vector, ByteMask.Vector, ByteMask.Vector, ByteMask.Vector
+        ) -> ByteMask.Found,
+        confirm: (Int) -> Bool
+    ) -> Int {
+        precondition(start >= 0 && end <= count, "The range must be within the bytes")
+        @inline(__always)
+        func vector(_ index: Int) -> ByteMask.Vector {
+            unsafe bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: index, as: ByteMask.Vector.self)
+        }
+        var index = start
+        while index < end, index &+ 16 &+ 13 <= count {
+            let found = mask(
+                vector(index), vector(index &+ 1), vector(index &+ 2), vector(index &+ 3), vector(index &+ 10),
+                vector(index &+ 13))
+            let words = unsafe unsafeBitCast(found, to: SIMD2<UInt64>.self)
+            if words[0] | words[1] != 0 {
+                for half in 0..<2 {
+                    // One bit for each selected byte.
+                    var bits = UInt64(littleEndian: words[half]) & 0x0101_0101_0101_0101
+                    while bits != 0 {
+                        let selected = index &+ 8 &* half &+ bits.trailingZeroBitCount >> 3
+                        if confirm(selected) { return selected }
+                        bits &= bits &- 1
+                    }
+                }
+            }
+            index &+= 16
+        }
+        return index
+    }
+
     /// Skips bytes that are not zero, 64 at a time, for long runs.
     ///
     /// - Parameters:

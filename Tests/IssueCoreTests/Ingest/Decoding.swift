@@ -5,20 +5,24 @@ import IssueProtocol
 struct Decoding {
     var batch = RecordBatch()
     var rejections: [RecordRejection?] = []
+    var redactions = RedactionCounts()
 
     /// Decodes a JSON array of records.
-    init(_ json: String, limits: RecordLimits = RecordLimits()) throws(JSONError) {
-        try self.init(bytes: Array(json.utf8), limits: limits)
+    init(_ json: String, limits: RecordLimits = RecordLimits(), redactor: Redactor = Redactor()) throws(JSONError) {
+        try self.init(bytes: Array(json.utf8), limits: limits, redactor: redactor)
     }
 
-    init(bytes: [UInt8], limits: RecordLimits = RecordLimits()) throws(JSONError) {
-        var decoder = RecordDecoder(limits: limits, seed: 1)
+    init(
+        bytes: [UInt8], limits: RecordLimits = RecordLimits(), redactor: Redactor = Redactor()
+    ) throws(JSONError) {
+        var decoder = RecordDecoder(limits: limits, seed: 1, redactor: redactor)
         var scanner = JSONScanner(bytes.span, maximumDepth: limits.depth, maximumKeys: limits.keys)
         try scanner.openArray()
         while try scanner.nextElement() {
             rejections.append(try decoder.decode(&scanner, into: &batch))
         }
         try scanner.end()
+        redactions = decoder.takeRedactionCounts() ?? RedactionCounts()
     }
 
     /// Returns the record at an index in the form in which the store returns it.

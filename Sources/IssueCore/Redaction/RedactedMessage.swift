@@ -1,0 +1,183 @@
+import IssueProtocol
+
+/// Copies runs of a text, with a mark instead of each value.
+///
+/// Runs are copied in the order of the text. If a run ends within a value, the mark is in the first run.
+private struct MarkedCopy {
+    /// The ranges of the values, in order.
+    let values: [Range<Int>]
+    private var next = 0
+    private var isWritten = false
+
+    init(_ values: [Range<Int>]) {
+        self.values = values
+    }
+
+    mutating func append(
+        _ bytes: Span<UInt8>, from start: Int, to end: Int, to output: inout ByteBuffer,
+        mark: (_ value: Int, inout ByteBuffer) -> Void, plain: (inout ByteBuffer, Int, Int) -> Void
+    ) {
+        var index = start
+        while next < values.count, values[next].lowerBound < end {
+            let value = values[next]
+            if !isWritten {
+                if value.lowerBound > index { plain(&output, index, value.lowerBound) }
+                mark(next, &output)
+                isWritten = true
+            }
+            guard value.upperBound <= end else { return }
+            index = max(index, value.upperBound)
+            next += 1
+            isWritten = false
+        }
+        if index < end { plain(&output, index, end) }
+    }
+}
+
+extension Redactor {
+    /// Splits a message whose values are in `matches` into its template and parts.
+    ///
+    /// The template is that of the message with a stand-in for each value, so it depends neither on the value nor on
+    /// what replaces it: a message that was redacted before has the same template.
+    ///
+    /// - Parameters:
+    ///   - bytes: The bytes that contain the message.
+    ///   - start: The index of the message's first byte.
+    ///   - end: The index after the message's last byte.
+    ///   - sent: The sender's template, if it describes the message.
+    ///   - limit: The maximum number of bytes of the message that go into the template.
+    ///   - template: The buffer the template is appended to.
+    ///   - parts: The buffer for the parts.
+    ///   - message: The buffer for the message with its values replaced.
+    /// - Returns: The form in which the message must be stored.
+    mutating func append(
+        messageIn bytes: Span<UInt8>, from start: Int, to end: Int, sent: SentTemplate?, limit: Int,
+        template: inout ByteBuffer, parts: inout ByteBuffer, message: inout ByteBuffer
+    ) -> DecodedRecord.MessageForm {
+        countMatches()
+        parts.truncate(to: 0)
+        message.truncate(to: 0)
+        appendReplaced(bytes, from: start, to: end, to: &message)
+        var builder = RedactedTemplate(limit: limit)
+        var rest = start
+        if let sent {
+            rest = append(sent, bytes, from: start, &builder, template: &template, parts: &parts)
+            guard rest < end else { return builder.form }
+        }
+        append(bytes, from: rest, to: end, &builder, template: &template, parts: &parts)
+        return builder.form
+    }
+
+    /// The state of a template that is being written.
+    private struct RedactedTemplate {
+        let limit: Int
+        var partCount = 0
+        var isWhole = false
+
+        var form: DecodedRecord.MessageForm { isWhole ? .whole : partCount == 0 ? .template : .parts }
+
+        mutating func startPart(
+            _ kind: MessageTemplate.Placeholder, _ template: inout ByteBuffer, _ parts: inout ByteBuffer
+        ) {
+            template.append(kind.rawValue)
+            if partCount > 0 { parts.append(MessageTemplate.separator) }
+            partCount += 1
+        }
+    }
+
+    /// Writes the part of a message that its sender's template describes. Returns the index after it.
+    private mutating func append(
+        _ sent: SentTemplate, _ bytes: Span<UInt8>, from start: Int, _ builder: inout RedactedTemplate,
+        template: inout ByteBuffer, parts: inout ByteBuffer
+    ) -> Int {
+        var copy = MarkedCopy(matches.map { $0.start..<$0.end })
+        var position = start
+        for piece in sent.pieces {
+            let next = position + piece.count
+            for index in position..<next where MessageTemplate.isControl(bytes[index]) { builder.isWhole = true }
+            if piece.isValue {
+                builder.startPart(.value, &template, &parts)
+                append(bytes, position, next, &copy, isTemplate: false, to: &parts)
+            } else {
+                append(bytes, position, next, &copy, isTemplate: true, to: &template)
+            }
+            position = next
+        }
+        // A value may continue in the rest of the message, where it must not start again.
+        matches.removeAll { $0.start < position && $0.end <= position }
+        if let first = matches.first, first.start < position {
+            matches.removeFirst()
+            return first.end
+        }
+        return position
+    }
+
+    private mutating func append(
+        _ bytes: Span<UInt8>, _ start: Int, _ end: Int, _ copy: inout MarkedCopy, isTemplate: Bool,
+        to output: inout ByteBuffer
+    ) {
+        var marks = ByteBuffer()
+        copy.append(bytes, from: start, to: end, to: &output) { value, output in
+            marks.truncate(to: 0)
+            append(matches[value], of: bytes, to: &marks)
+            output.append(marks)
+        } plain: { output, first, last in
+            for index in first..<last {
+                let isControl = isTemplate && MessageTemplate.isControl(bytes[index])
+                output.append(isControl ? UInt8(ascii: " ") : bytes[index])
+            }
+        }
+    }
+
+    /// Writes a message, or the rest of one, that has no sender's template.
+    private mutating func append(
+        _ bytes: Span<UInt8>, from start: Int, to end: Int, _ builder: inout RedactedTemplate,
+        template: inout ByteBuffer, parts: inout ByteBuffer
+    ) {
+        // The text with stand-ins, and the ranges of these.
+        var neutral = ByteBuffer()
+        var stands: [Range<Int>] = []
+        let values = matches
+        var index = start
+        for value in values {
+            neutral.append(bytes, from: index, to: value.start)
+            let first = neutral.count
+            neutral.append(contentsOf: value.rule.stand.description.utf8)
+            stands.append(first..<neutral.count)
+            index = value.end
+        }
+        neutral.append(bytes, from: index, to: end)
+        let limit = max(0, builder.limit - template.count)
+        var last = min(neutral.count, limit)
+        if last < neutral.count { builder.isWhole = true }
+        while last < neutral.count, last > 0, neutral.span[last] & 0xC0 == 0x80 { last -= 1 }
+
+        var copy = MarkedCopy(stands)
+        func emit(_ redactor: inout Redactor, from first: Int, to last: Int, _ output: inout ByteBuffer) {
+            var plainText = ByteBuffer()
+            copy.append(neutral.span, from: first, to: last, to: &plainText) { value, output in
+                redactor.append(values[value], of: bytes, to: &output)
+            } plain: { output, first, last in
+                output.append(neutral.span, from: first, to: last)
+            }
+            output.append(plainText)
+        }
+        var reader = TemplateReader(bytes: neutral.span, start: 0, end: last)
+        var plain = 0
+        while let token = reader.next() {
+            switch token {
+            case .control(let index):
+                emit(&self, from: plain, to: index, &template)
+                template.append(UInt8(ascii: " "))
+                builder.isWhole = true
+                plain = index + 1
+            case .part(let kind, let first, let end):
+                emit(&self, from: plain, to: first, &template)
+                builder.startPart(kind, &template, &parts)
+                emit(&self, from: first, to: end, &parts)
+                plain = end
+            }
+        }
+        emit(&self, from: plain, to: last, &template)
+    }
+}

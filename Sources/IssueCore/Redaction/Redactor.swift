@@ -1,0 +1,325 @@
+import IssueProtocol
+
+/// Removes secret and personal values from the texts of records, as the settings say.
+///
+/// A text without such values is neither copied nor changed. Reused for all records of a thread. All methods are
+/// `mutating`, so that calls do not copy the scratch memory.
+package struct Redactor: Sendable {
+    private let settings: RedactionSettings
+    private let key: RedactionKey
+    private let rules: RedactionRuleSet
+    /// The rules for texts of programs, such as names of functions: without those that look for names.
+    private let formRules: RedactionRuleSet
+    private let names: ConfiguredNames?
+    /// The values of the text that was searched last.
+    var matches: [RedactionMatch] = []
+    /// The counts since they were taken.
+    private var counts = RedactionCounts()
+    private var hasCounts = false
+
+    /// The maximum number of values of a text. If it has more, its rest is removed with the last one.
+    static let maxMatches = 4096
+
+    /// - Parameters:
+    ///   - settings: The rules and their actions.
+    ///   - key: The key of hashes.
+    package init(_ settings: RedactionSettings = .off, key: RedactionKey = RedactionKey(low: 0, high: 0)) {
+        self.settings = settings
+        self.key = key
+        rules = settings.rules
+        var forms = RedactionRuleSet()
+        for rule in RedactionRule.allCases where rule.index > RedactionRule.cookie.index && settings[rule] != .off {
+            forms.insert(rule)
+        }
+        formRules = forms
+        names = ConfiguredNames(settings)
+    }
+
+    /// `true` if a rule is used.
+    package var isActive: Bool { !rules.isEmpty }
+
+    /// Returns the number of removed values since the last call; nil if there were none.
+    package mutating func takeCounts() -> RedactionCounts? {
+        guard hasCounts else { return nil }
+        defer { (counts, hasCounts) = (RedactionCounts(), false) }
+        return counts
+    }
+
+    // MARK: Finding
+
+    /// Finds the values in a text and remembers them in `matches`.
+    ///
+    /// - Parameter isCode: The text is a name in a program, so that rules that look for names do not apply.
+    /// - Returns: `false` if there are none.
+    mutating func find(in bytes: Span<UInt8>, from start: Int, to end: Int, isCode: Bool = false) -> Bool {
+        let rules = isCode ? formRules : rules
+        guard !rules.isEmpty else { return false }
+        let names = isCode ? nil : names
+        let first = SecretReader.place(
+            in: bytes, from: start, to: end, more: SecretReader.examinesMore(rules, names))
+        guard first < end else { return false }
+        var reader = SecretReader(bytes, from: start, to: end, rules, names)
+        reader.position = first
+        matches.removeAll(keepingCapacity: true)
+        while let match = reader.next() {
+            matches.append(match)
+            if matches.count == Self.maxMatches {
+                matches[Self.maxMatches - 1].end = end
+                matches[Self.maxMatches - 1].isMark = false
+                break
+            }
+        }
+        return !matches.isEmpty
+    }
+
+    /// Returns whether JSON may contain such values. May return `true` for JSON without any.
+    mutating func mayFind(inJSON bytes: Span<UInt8>, _ range: Range<Int>, isCode: Bool = false) -> Bool {
+        let rules = isCode ? formRules : rules
+        guard !rules.isEmpty else { return false }
+        let names = isCode ? nil : names
+        let first = SecretReader.place(
+            in: bytes, from: range.lowerBound, to: range.upperBound,
+            more: SecretReader.examinesMore(rules, names))
+        guard first < range.upperBound else { return false }
+        var reader = SecretReader(bytes, from: range.lowerBound, to: range.upperBound, rules, names)
+        reader.position = first
+        return reader.mayFindInJSON()
+    }
+
+    /// Counts the values in `matches`.
+    mutating func countMatches() {
+        for match in matches where !match.isMark { count(match.rule) }
+    }
+
+    private mutating func count(_ rule: RedactionRule) {
+        counts[rule] += 1
+        hasCounts = true
+    }
+
+    // MARK: Replacing
+
+    /// Appends what replaces a value.
+    mutating func append(_ match: RedactionMatch, of bytes: Span<UInt8>, to output: inout ByteBuffer) {
+        if match.isMark { return output.append(bytes, from: match.start, to: match.end) }
+        append(match.rule, bytes, from: match.start, to: match.end, to: &output)
+    }
+
+    private mutating func append(
+        _ rule: RedactionRule, _ bytes: Span<UInt8>, from start: Int, to end: Int, to output: inout ByteBuffer
+    ) {
+        switch settings[rule] {
+        case .off, .mask: RedactionMark.append(rule, hash: nil, to: &output)
+        case .hash:
+            var hash = SipHash(key0: key.low, key1: key.high)
+            for index in start..<end { hash.append(bytes[index]) }
+            RedactionMark.append(rule, hash: hash.finish(), to: &output)
+        case .remove: break
+        }
+    }
+
+    /// Appends a text with its values in `matches` replaced.
+    mutating func appendReplaced(
+        _ bytes: Span<UInt8>, from start: Int, to end: Int, to output: inout ByteBuffer
+    ) {
+        var index = start
+        for match in matches {
+            output.append(bytes, from: index, to: match.start)
+            append(match, of: bytes, to: &output)
+            index = match.end
+        }
+        output.append(bytes, from: index, to: end)
+    }
+
+    /// Replaces the values in the last bytes of a buffer.
+    mutating func replace(in buffer: inout ByteBuffer, from start: Int, isCode: Bool = false) {
+        guard isActive else { return }
+        // Without the bytes before, which belong to another text.
+        let count = buffer.count - start
+        guard find(in: buffer.span.extracting(start..<buffer.count), from: 0, to: count, isCode: isCode) else { return }
+        countMatches()
+        var replaced = ByteBuffer()
+        appendReplaced(buffer.span.extracting(start..<buffer.count), from: 0, to: count, to: &replaced)
+        buffer.truncate(to: start)
+        buffer.append(replaced)
+    }
+
+    /// Returns a text with its values replaced.
+    package mutating func text(_ text: String) -> String {
+        var buffer = ByteBuffer(Array(text.utf8))
+        guard isActive, find(in: buffer.span, from: 0, to: buffer.count) else { return text }
+        replace(in: &buffer, from: 0)
+        return String(decoding: buffer[0..<buffer.count], as: UTF8.self)
+    }
+}
+
+/// The text that replaces a removed value.
+enum RedactionMark {
+    static let hashDigits = 16
+
+    /// Appends `[@rule]` or `[@rule:hash]`.
+    static func append(_ rule: RedactionRule, hash: UInt64?, to output: inout ByteBuffer) {
+        output.append(contentsOf: "[@\(rule.rawValue)".utf8)
+        if let hash { output.append(contentsOf: ":\(Fingerprint.hexadecimal(hash))".utf8) }
+        output.append(UInt8(ascii: "]"))
+    }
+}
+
+// MARK: - JSON
+
+extension Redactor {
+    /// The rule for all values in an object or array.
+    private struct Inherited {
+        var rule: RedactionRule
+        /// Only values that look like secrets count.
+        var isVague: Bool
+
+        /// The same rule for nested values. The tokens of a syntax tree are objects, too.
+        var inside: Inherited { Inherited(rule: rule, isVague: isVague || rule == .token || rule == .authorization) }
+    }
+
+    /// The part of the JSON that was copied.
+    private struct Copy {
+        var position: Int
+        let isCode: Bool
+    }
+
+    /// Appends valid JSON with its values replaced. Everything else stays as the sender wrote it.
+    ///
+    /// - Parameter isCode: The texts are names in a program, so that rules that look for names do not apply.
+    mutating func append(
+        json bytes: Span<UInt8>, _ range: Range<Int>, isCode: Bool = false, to output: inout ByteBuffer
+    ) {
+        guard mayFind(inJSON: bytes, range, isCode: isCode) else {
+            return output.append(bytes, from: range.lowerBound, to: range.upperBound)
+        }
+        var scanner = JSONScanner(bytes, from: range.lowerBound, maximumDepth: 1 << 16)
+        var copy = Copy(position: range.lowerBound, isCode: isCode)
+        do throws(JSONError) {
+            try rewrite(&scanner, nil, &copy, &output)
+        } catch {
+            preconditionFailure("JSON that was read before is invalid: \(error)")
+        }
+        output.append(bytes, from: copy.position, to: range.upperBound)
+    }
+
+    private mutating func rewrite(
+        _ scanner: inout JSONScanner, _ inherited: Inherited?, _ copy: inout Copy, _ output: inout ByteBuffer
+    ) throws(JSONError) {
+        switch try scanner.kind() {
+        case .object:
+            let inherited = inherited?.inside
+            try scanner.openObject()
+            while let key = try scanner.nextMember() {
+                let own = meaning(of: key, scanner, isCode: copy.isCode)
+                rewrite(text: key, scanner.bytes, &copy, &output)
+                switch own {
+                case .inherits: try rewrite(&scanner, inherited, &copy, &output)
+                case .plain: try rewrite(&scanner, nil, &copy, &output)
+                case .secret(let own): try rewrite(&scanner, own, &copy, &output)
+                }
+            }
+        case .array:
+            try scanner.openArray()
+            while try scanner.nextElement() { try rewrite(&scanner, inherited?.inside, &copy, &output) }
+        case .string:
+            let text = try scanner.text()
+            if let inherited, rewrite(secret: text, scanner.bytes, inherited, &copy, &output) { return }
+            rewrite(text: text, scanner.bytes, &copy, &output)
+        case .number:
+            let range = try scanner.skipValue()
+            rewrite(number: range, scanner.bytes, inherited, &copy, &output)
+        case .bool, .null: _ = try scanner.skipValue()
+        }
+    }
+
+    private enum KeyMeaning {
+        case inherits
+        /// The settings say that the values are not secret.
+        case plain
+        case secret(Inherited)
+    }
+
+    private func meaning(of key: JSONText, _ scanner: borrowing JSONScanner, isCode: Bool) -> KeyMeaning {
+        guard !isCode else { return .inherits }
+        guard key.hasEscapes else { return meaning(of: scanner.bytes, from: key.start, to: key.end) }
+        var resolved = ByteBuffer()
+        scanner.append(key, to: &resolved)
+        return meaning(of: resolved.span, from: 0, to: resolved.count)
+    }
+
+    private func meaning(of bytes: Span<UInt8>, from start: Int, to end: Int) -> KeyMeaning {
+        if names?.isSecret(bytes, from: start, to: end) == false { return .plain }
+        let reader = SecretReader(bytes, from: start, to: end, rules, names)
+        guard let name = reader.name(from: start, to: end), let rule = name.rule else { return .inherits }
+        return .secret(Inherited(rule: rule, isVague: name.isVague))
+    }
+
+    /// Replaces a text whose name says that it is a secret. Returns `false` if it does not look like one.
+    private mutating func rewrite(
+        secret text: JSONText, _ bytes: Span<UInt8>, _ inherited: Inherited, _ copy: inout Copy,
+        _ output: inout ByteBuffer
+    ) -> Bool {
+        let scanner = JSONScanner(bytes, from: text.start)
+        var value = ByteBuffer()
+        scanner.append(text, to: &value)
+        let reader = SecretReader(value.span, from: 0, to: value.count, rules, names)
+        guard reader.isSecretValue(rule: inherited.rule, isVague: inherited.isVague) else { return false }
+        count(inherited.rule)
+        output.append(bytes, from: copy.position, to: text.start - 1)
+        appendValue(inherited.rule, value.span, to: &output)
+        copy.position = text.end + 1
+        return true
+    }
+
+    private mutating func appendValue(_ rule: RedactionRule, _ bytes: Span<UInt8>, to output: inout ByteBuffer) {
+        guard settings[rule] != .remove else { return output.append(contentsOf: "null".utf8) }
+        output.append(UInt8(ascii: "\""))
+        append(rule, bytes, from: 0, to: bytes.count, to: &output)
+        output.append(UInt8(ascii: "\""))
+    }
+
+    /// Replaces the values in a text that is a part of JSON.
+    private mutating func rewrite(
+        text: JSONText, _ bytes: Span<UInt8>, _ copy: inout Copy, _ output: inout ByteBuffer
+    ) {
+        guard text.hasEscapes else {
+            guard find(in: bytes, from: text.start, to: text.end, isCode: copy.isCode) else { return }
+            countMatches()
+            output.append(bytes, from: copy.position, to: text.start)
+            // Marks and what is between the values need no escapes.
+            appendReplaced(bytes, from: text.start, to: text.end, to: &output)
+            copy.position = text.end
+            return
+        }
+        let scanner = JSONScanner(bytes, from: text.start)
+        var resolved = ByteBuffer()
+        scanner.append(text, to: &resolved)
+        guard find(in: resolved.span, from: 0, to: resolved.count, isCode: copy.isCode) else { return }
+        countMatches()
+        output.append(bytes, from: copy.position, to: text.start)
+        var replaced = ByteBuffer()
+        appendReplaced(resolved.span, from: 0, to: resolved.count, to: &replaced)
+        var escaped: [UInt8] = []
+        JSONWriter.append(escaped: replaced.span, to: &escaped)
+        output.append(contentsOf: escaped)
+        copy.position = text.end
+    }
+
+    /// Replaces a number that has the name of a secret, or that is the number of a card.
+    private mutating func rewrite(
+        number range: Range<Int>, _ bytes: Span<UInt8>, _ inherited: Inherited?, _ copy: inout Copy,
+        _ output: inout ByteBuffer
+    ) {
+        var rule: RedactionRule?
+        if let inherited, !inherited.isVague, inherited.rule != .token, inherited.rule != .authorization {
+            rule = inherited.rule
+        } else if find(in: bytes, from: range.lowerBound, to: range.upperBound, isCode: copy.isCode) {
+            rule = matches[0].rule
+        }
+        guard let rule else { return }
+        count(rule)
+        output.append(bytes, from: copy.position, to: range.lowerBound)
+        appendValue(rule, bytes.extracting(range), to: &output)
+        copy.position = range.upperBound
+    }
+}

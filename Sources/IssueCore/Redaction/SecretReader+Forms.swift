@@ -1,0 +1,284 @@
+import IssueProtocol
+
+/// Secrets that are recognised by their form.
+extension SecretReader {
+    // MARK: Marks
+
+    /// Returns the mark of a value that was removed before and whose at sign is at an index.
+    func mark(around sign: Int) -> RedactionMatch? {
+        guard sign > start, sign - 1 >= lowest, bytes[sign - 1] == UInt8(ascii: "[") else { return nil }
+        return mark(startingAt: sign - 1)
+    }
+
+    /// Returns the mark that starts at an index, as in `[@email]` and `[@email:0123456789abcdef]`.
+    func mark(startingAt first: Int) -> RedactionMatch? {
+        guard first + 2 < end, bytes[first] == UInt8(ascii: "["), bytes[first + 1] == UInt8(ascii: "@") else {
+            return nil
+        }
+        guard let rule = RedactionRule.allCases.first(where: { has($0.rawValue, at: first + 2) }) else { return nil }
+        var index = first + 2 + rule.rawValue.utf8.count
+        if index < end, bytes[index] == UInt8(ascii: ":") {
+            let digits = index + 1
+            index = digits
+            while index < end, index < digits + RedactionMark.hashDigits, ByteClass.isHexadecimal(bytes[index]) {
+                index += 1
+            }
+            guard index == digits + RedactionMark.hashDigits else { return nil }
+        }
+        guard index < end, bytes[index] == UInt8(ascii: "]") else { return nil }
+        return RedactionMatch(rule: rule, start: first, end: index + 1, isMark: true)
+    }
+
+    // MARK: Addresses
+
+    /// Returns the user and password of a URL whose at sign is at an index (RFC 3986, section 3.2.1).
+    func urlUser(before sign: Int) -> RedactionMatch? {
+        guard rules.contains(.urlauth) else { return nil }
+        var first = sign
+        let limit = max(lowest, signEnd)
+        var hasPassword = false
+        while first > limit, bytes[first - 1] != UInt8(ascii: "/") {
+            guard isAuthorityByte(bytes[first - 1]) else { return nil }
+            if bytes[first - 1] == UInt8(ascii: ":") { hasPassword = true }
+            first -= 1
+        }
+        guard first < sign, first >= start + 2, has("//", at: first - 2) else { return nil }
+        let isURL = first >= start + 3 && bytes[first - 3] == UInt8(ascii: ":")
+        guard isURL || first == start + 2 || bytes[first - 3] == UInt8(ascii: " ") else { return nil }
+        // A user without a password is a token, but only on the web.
+        guard hasPassword || has("http://", at: first - 7) || has("https://", at: first - 8) else { return nil }
+        var last = sign
+        var index = sign + 1
+        // A password may contain at signs that are not escaped.
+        while index < end, isAuthorityByte(bytes[index]), bytes[index] != UInt8(ascii: "/"),
+            bytes[index] != UInt8(ascii: "?"), bytes[index] != UInt8(ascii: "#")
+        {
+            if bytes[index] == UInt8(ascii: "@") { last = index }
+            index += 1
+        }
+        return mark(startingAt: first) ?? RedactionMatch(rule: .urlauth, start: first, end: last)
+    }
+
+    private func isAuthorityByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 0...UInt8(ascii: " "), 0x7F, UInt8(ascii: "\""), UInt8(ascii: "<"), UInt8(ascii: ">"), UInt8(ascii: "`"):
+            false
+        default: true
+        }
+    }
+
+    /// Returns the e-mail address around an at sign.
+    func mailbox(around sign: Int) -> RedactionMatch? {
+        guard rules.contains(.email) else { return nil }
+        var first = sign
+        while first > max(lowest, signEnd), isLocalByte(bytes[first - 1]) { first -= 1 }
+        while first < sign, !isWordByte(first) { first += 1 }
+        guard first < sign else { return nil }
+        var last = sign + 1
+        var lastDot: Int?
+        while last < end {
+            let byte = bytes[last]
+            if byte == UInt8(ascii: ".") {
+                guard last > sign + 1, last + 1 < end, isWordByte(last + 1) else { break }
+                lastDot = last
+            } else if !ByteClass.isLetter(byte), !ByteClass.isDigit(byte), byte != UInt8(ascii: "-") {
+                break
+            }
+            last += 1
+        }
+        guard let lastDot, last - lastDot > 2 else { return nil }
+        for index in (lastDot + 1)..<last where !ByteClass.isLetter(bytes[index]) { return nil }
+        let isRepository = last < end && bytes[last] == UInt8(ascii: ":") && first + 3 == sign && has("git", at: first)
+        guard !isRepository, !isUnitOrFile(from: lastDot + 1, to: last) else { return nil }
+        return RedactionMatch(rule: .email, start: first, end: last)
+    }
+
+    private func isLocalByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "%"), UInt8(ascii: "+"), UInt8(ascii: "-"): true
+        default: ByteClass.isLetter(byte) || ByteClass.isDigit(byte)
+        }
+    }
+
+    /// Returns `true` for the endings of systemd's instances, as in `getty@tty1.service`, and of images for screens of
+    /// high density.
+    private func isUnitOrFile(from first: Int, to last: Int) -> Bool {
+        guard last - first <= 8 else { return false }
+        var word: UInt64 = 0
+        for index in first..<last { word = word << 8 | UInt64(bytes[index] | 0x20) }
+        return ShortWords.unitEndings.contains(word)
+    }
+
+    /// Returns the IPv4 address whose first full stop is at an index. Addresses of this host and the empty one say
+    /// nothing about anybody.
+    func ipv4(around dot: Int) -> RedactionMatch? {
+        var first = dot
+        while first > lowest, dot - first < 3, ByteClass.isDigit(bytes[first - 1]) { first -= 1 }
+        guard first < dot, first == start || !isInside(bytes[first - 1]), let last = ipv4End(from: first) else {
+            return nil
+        }
+        if last < end, isWordByte(last) || bytes[last] == UInt8(ascii: "_") { return nil }
+        if last + 1 < end, bytes[last] == UInt8(ascii: "."), isWordByte(last + 1) { return nil }
+        guard !has("127.", at: first), !(last - first == 7 && has("0.0.0.0", at: first)) else { return nil }
+        return RedactionMatch(rule: .ip, start: first, end: last)
+    }
+
+    private func isInside(_ byte: UInt8) -> Bool {
+        ByteClass.inWord(byte) || byte == UInt8(ascii: ".") || byte == UInt8(ascii: ":")
+    }
+
+    private func ipv4End(from first: Int) -> Int? {
+        var index = first
+        for part in 0..<4 {
+            var number = 0
+            let digits = index
+            while index < end, index < digits + 3, ByteClass.isDigit(bytes[index]) {
+                number = number * 10 + Int(bytes[index] & 0xF)
+                index += 1
+            }
+            guard index > digits, number <= 255 else { return nil }
+            if index < end, ByteClass.isDigit(bytes[index]) { return nil }
+            if part < 3 {
+                guard index < end, bytes[index] == UInt8(ascii: ".") else { return nil }
+                index += 1
+            }
+        }
+        return index
+    }
+
+    /// Returns the IPv6 address whose first colon is at an index (RFC 4291, section 2.2).
+    func ipv6(around colon: Int) -> RedactionMatch? {
+        var first = colon
+        while first > lowest, colon - first < 5, ByteClass.isHexadecimal(bytes[first - 1]) { first -= 1 }
+        guard colon - first <= 4, first == start || !isInside(bytes[first - 1]) else { return nil }
+        var index = first
+        var groups = 0
+        var hasGap = false
+        var hasDigit = false
+        if first == colon {
+            guard has("::", at: first) else { return nil }
+            (hasGap, index) = (true, first + 2)
+        }
+        while index < end, ByteClass.isHexadecimal(bytes[index]) {
+            var next = index
+            while next < end, next <= index + 4, ByteClass.isHexadecimal(bytes[next]) {
+                hasDigit = hasDigit || ByteClass.isDigit(bytes[next])
+                next += 1
+            }
+            guard next <= index + 4 else { return nil }
+            if next < end, bytes[next] == UInt8(ascii: "."), groups > 0 || hasGap, let last = ipv4End(from: index) {
+                groups += 2
+                index = last
+                break
+            }
+            groups += 1
+            index = next
+            guard index + 1 < end, bytes[index] == UInt8(ascii: ":") else { break }
+            if bytes[index + 1] == UInt8(ascii: ":") {
+                guard !hasGap else { return nil }
+                hasGap = true
+                index += 2
+            } else if ByteClass.isHexadecimal(bytes[index + 1]) {
+                index += 1
+            } else {
+                break
+            }
+        }
+        guard hasGap ? groups >= 1 && groups <= 7 : groups == 8, hasDigit, index == end || !isWordByte(index) else {
+            return nil
+        }
+        // The address of this host.
+        guard !(index - first == 3 && has("::1", at: first)) else { return nil }
+        return RedactionMatch(rule: .ip, start: first, end: index)
+    }
+
+    // MARK: Tokens and keys
+
+    /// Returns the JSON Web Token whose second letter is at an index: at least two parts of base64url that begin as
+    /// JSON objects do, and a signature, which may be empty (RFC 7519).
+    func jsonToken(at index: Int) -> RedactionMatch? {
+        let first = index - 1
+        guard rules.contains(.jwt), first >= lowest, first >= start, bytes[first] == UInt8(ascii: "e"),
+            first == start || !isBase64(bytes[first - 1]) && bytes[first - 1] != UInt8(ascii: ".")
+        else { return nil }
+        var parts = 0
+        var position = first
+        while parts < 5 {
+            let part = position
+            while position < end, isBase64(bytes[position]) { position += 1 }
+            if parts < 2, position - part < (parts == 0 ? 10 : 2) { return nil }
+            parts += 1
+            guard position < end, bytes[position] == UInt8(ascii: ".") else { break }
+            if parts >= 2, position + 1 == end || !isBase64(bytes[position + 1]) {
+                // Either an empty signature or the end of a sentence.
+                parts += 1
+                break
+            }
+            position += 1
+        }
+        guard parts >= 3 else { return nil }
+        return RedactionMatch(rule: .jwt, start: first, end: position)
+    }
+
+    private func isBase64(_ byte: UInt8) -> Bool {
+        ByteClass.inWord(byte) || byte == UInt8(ascii: "-")
+    }
+
+    /// Returns the access key of AWS whose third letter is at an index: `AKIA` or `ASIA` and 16 characters
+    /// (https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_identifiers.html).
+    func accessKey(at index: Int) -> RedactionMatch? {
+        let first = index - 2
+        guard rules.contains(.awskey), first >= lowest, has("AKIA", at: first) || has("ASIA", at: first),
+            first + 20 <= end, isAlone(from: first, to: first + 20)
+        else { return nil }
+        for index in (first + 4)..<(first + 20) {
+            guard ByteClass.isDigit(bytes[index]) || bytes[index] &- UInt8(ascii: "A") < 26 else { return nil }
+        }
+        return RedactionMatch(rule: .awskey, start: first, end: first + 20)
+    }
+
+    /// Returns the shipping token after the name of Logz.io: 32 letters in both cases.
+    func logzToken(after index: Int) -> RedactionMatch? {
+        let limit = min(end, index + 96)
+        var first = index
+        while first < limit {
+            var last = first
+            while last < end, last - first <= 32, ByteClass.isLetter(bytes[last]) { last += 1 }
+            if last - first == 32, isAlone(from: first, to: last), caseChanges(from: first, to: last) >= 10 {
+                return RedactionMatch(rule: .logziotoken, start: first, end: last)
+            }
+            first = max(last, first + 1)
+        }
+        return nil
+    }
+
+    /// Returns `true` if the first line of a PEM block is at an index.
+    func isKeyStart(at index: Int) -> Bool {
+        rules.contains(.pemkey) && index >= lowest && has("-----BEGIN ", at: index)
+    }
+
+    /// Returns the content of a private key in PEM (RFC 7468) whose first line is at an index. Without a last line, the
+    /// rest of the text belongs to it.
+    func privateKey(at index: Int) -> RedactionMatch? {
+        guard isKeyStart(at: index) else { return nil }
+        var position = index + 11
+        var isPrivate = false
+        while position < end, position < index + 64, bytes[position] != UInt8(ascii: "-") {
+            if has("PRIVATE KEY", at: position) { isPrivate = true }
+            position += 1
+        }
+        guard isPrivate, has("-----", at: position) else { return nil }
+        let first = blockStart(after: position + 5)
+        var last = first
+        while last < end, !(bytes[last] == UInt8(ascii: "-") && has("-----END", at: last)) { last += 1 }
+        while last > first, bytes[last - 1] <= UInt8(ascii: " ") { last -= 1 }
+        guard last > first else { return nil }
+        return mark(startingAt: first) ?? RedactionMatch(rule: .pemkey, start: first, end: last)
+    }
+
+    private func blockStart(after index: Int) -> Int {
+        var first = index
+        while first < end, bytes[first] <= UInt8(ascii: " ") { first += 1 }
+        return first
+    }
+}

@@ -1,0 +1,281 @@
+import IssueProtocol
+
+/// Finds the values in a text that rules apply to.
+///
+/// A vector comparison finds the few places at which a value may start or be named, and the rest of the text is not
+/// looked at. The work is linear: each place looks back over a bounded number of bytes, or only to the last place.
+struct SecretReader: ~Escapable {
+    let bytes: Span<UInt8>
+    let start: Int
+    let end: Int
+    let rules: RedactionRuleSet
+    let names: ConfiguredNames?
+    /// `true` if the places of addresses and of all names are examined, too.
+    let examinesMore: Bool
+    /// The place to examine next.
+    var position: Int
+    /// The end of the last value. No value extends back across it.
+    var lowest: Int
+    /// The index after the last at sign. A URL's user does not extend back across it.
+    var signEnd: Int
+
+    @_lifetime(copy bytes)
+    init(_ bytes: Span<UInt8>, from start: Int, to end: Int, _ rules: RedactionRuleSet, _ names: ConfiguredNames?) {
+        self.bytes = bytes
+        self.start = start
+        self.end = end
+        self.rules = rules
+        self.names = names
+        examinesMore = Self.examinesMore(rules, names)
+        position = start
+        lowest = start
+        signEnd = start
+    }
+
+    /// Returns `true` if the usual places are not enough: for IP addresses and configured names.
+    static func examinesMore(_ rules: RedactionRuleSet, _ names: ConfiguredNames?) -> Bool {
+        rules.contains(.ip) || names?.hasSecretNames == true
+    }
+
+    /// Returns the next value, or nil if there are no more.
+    mutating func next() -> RedactionMatch? {
+        while true {
+            position = Self.place(in: bytes, from: position, to: end, more: examinesMore)
+            guard position < end else { return nil }
+            let index = position
+            position += 1
+            guard let match = match(at: index) else { continue }
+            position = max(match.end, index + 1)
+            lowest = match.end
+            return match
+        }
+    }
+
+    /// Returns whether values may be found in JSON, whose escapes are not resolved.
+    ///
+    /// May return `true` for JSON without such values.
+    mutating func mayFindInJSON() -> Bool {
+        while true {
+            position = Self.place(in: bytes, from: position, to: end, more: examinesMore)
+            guard position < end else { return false }
+            let index = position
+            position += 1
+            switch bytes[index] {
+            case UInt8(ascii: "\\"):
+                // Only an escaped ASCII character can be part of what is looked for.
+                if index + 3 < end, bytes[index + 2] == UInt8(ascii: "0"), bytes[index + 3] == UInt8(ascii: "0") {
+                    return true
+                }
+            case UInt8(ascii: "@"):
+                // An escaped slash may precede the user of a URL.
+                if rules.contains(.urlauth) || rules.contains(.email), mayBeAddress(around: index) { return true }
+            case UInt8(ascii: "="), UInt8(ascii: ":"):
+                if match(at: index) != nil || isNamed(before: index) { return true }
+            case let byte where ByteClass.isLetter(byte):
+                if let name = name(around: index), name.isSecret || name.isKeyword { return true }
+                if match(at: index) != nil { return true }
+            default: if match(at: index) != nil { return true }
+            }
+        }
+    }
+
+    private func mayBeAddress(around sign: Int) -> Bool {
+        guard sign > start, sign + 1 < end else { return false }
+        if rules.contains(.email), ByteClass.inMailbox(bytes[sign - 1]), isWordByte(sign + 1) { return true }
+        guard rules.contains(.urlauth) else { return false }
+        var index = sign
+        while index > max(signEnd, start) {
+            index -= 1
+            switch bytes[index] {
+            case UInt8(ascii: "/"): return true
+            case UInt8(ascii: " "), UInt8(ascii: "\""): return false
+            default: break
+            }
+        }
+        return false
+    }
+
+    // MARK: Places
+
+    /// Returns the first place at or after an index that must be examined, or an index not below `end`.
+    @inline(__always)
+    static func place(in bytes: Span<UInt8>, from first: Int, to end: Int, more: Bool) -> Int {
+        more ? anyPlace(in: bytes, from: first, to: end) : usualPlace(in: bytes, from: first, to: end)
+    }
+
+    @inline(__always)
+    private static func usualPlace(in bytes: Span<UInt8>, from first: Int, to end: Int) -> Int {
+        // Vectors extend beyond the end of the text as far as there are bytes. The last bytes are examined one by one.
+        var index = bytes.scanWindows(
+            from: first, to: end, for: { usual($0, $1, $2, $3, $4, $5) },
+            confirm: { isUsualPlace(bytes, $0) })
+        while index < end, !isUsualPlace(bytes, index) { index &+= 1 }
+        return index
+    }
+
+    private static func anyPlace(in bytes: Span<UInt8>, from first: Int, to end: Int) -> Int {
+        var index = bytes.scanWindows(
+            from: first, to: end,
+            for: {
+                usual($0, $1, $2, $3, $4, $5) .| ($0 .== ByteMask.of(".")) .| ($0 .== ByteMask.of(":"))
+                    .| ($0 .== ByteMask.of("="))
+            }, confirm: { isAnyPlace(bytes, $0) })
+        while index < end, !isAnyPlace(bytes, index) { index &+= 1 }
+        return index
+    }
+
+    private static func isAnyPlace(_ bytes: Span<UInt8>, _ index: Int) -> Bool {
+        switch bytes[index] {
+        case UInt8(ascii: "."), UInt8(ascii: ":"), UInt8(ascii: "="): true
+        default: isUsualPlace(bytes, index)
+        }
+    }
+
+    /// Selects what may be a place by the bytes 0, 1, 2, 3, 10 and 13 bytes after it.
+    ///
+    /// Names and words are found by letters in the middle of them: "pas" and "pwd", "cr" (secret, credentials), "k"
+    /// (token, cookie, key), "uth" (authorization), "bea" (bearer) and "z" (logz). The capital letters from H to K are
+    /// in `eyJ`, `AKIA` and `-----BEGIN`. The numbers of cards have digits at these distances, however they are
+    /// grouped. Each comparison here costs as much as a percent of decoding a record.
+    @inline(__always)
+    private static func usual(
+        _ b0: ByteMask.Vector, _ b1: ByteMask.Vector, _ b2: ByteMask.Vector, _ b3: ByteMask.Vector,
+        _ b10: ByteMask.Vector, _ b13: ByteMask.Vector
+    ) -> ByteMask.Found {
+        let small = ByteMask.of(" ")
+        let (l0, l2) = (b0 | small, b2 | small)
+        let pass = (l0 .== ByteMask.of("p")) .& ((l2 .== ByteMask.of("s")) .| (l2 .== ByteMask.of("d")))
+        let secret = (l0 .== ByteMask.of("c")) .& ((b1 | small) .== ByteMask.of("r"))
+        let auth = (l0 .== ByteMask.of("u")) .& (l2 .== ByteMask.of("h"))
+        let bearer = (l0 .== ByteMask.of("b")) .& (l2 .== ByteMask.of("a"))
+        let letters = (l0 .== ByteMask.of("k")) .| (l0 .== ByteMask.of("z"))
+        let signs = (b0 .== ByteMask.of("@")) .| (b0 .== ByteMask.of("\\"))
+        let capitals = (b0 & ByteMask.Vector(repeating: -4)) .== ByteMask.of("H")
+        // The high half of a digit is 3, and the three high bits of a capital letter are 010.
+        let (three, capital) = (ByteMask.of("0"), ByteMask.of("@"))
+        let card = ((b0 ^ three) | (b10 ^ three) | (b13 ^ three)) & ByteMask.Vector(repeating: -16)
+        let account = ((b0 ^ capital) | (b2 ^ three) | (b3 ^ three)) & ByteMask.Vector(repeating: -32)
+        let none = ByteMask.Vector(repeating: 0)
+        let words = pass .| secret .| auth .| bearer .| letters
+        return words .| signs .| capitals .| (card .== none) .| (account .== none)
+    }
+
+    /// Returns `true` for a place.
+    @inline(never)
+    private static func isUsualPlace(_ bytes: Span<UInt8>, _ index: Int) -> Bool {
+        @inline(__always)
+        func byte(_ distance: Int) -> UInt8 {
+            let index = index &+ distance
+            return index >= 0 && index < bytes.count ? bytes[index] : 0
+        }
+        @inline(__always)
+        func has(_ letter: Unicode.Scalar, _ distance: Int) -> Bool { byte(distance) | 0x20 == UInt8(ascii: letter) }
+        switch bytes[index] {
+        case UInt8(ascii: "@"): return true
+        case UInt8(ascii: "\\"): return byte(1) == UInt8(ascii: "u")
+        case UInt8(ascii: "0")...UInt8(ascii: "9"):
+            // The first digit of a group.
+            return ByteClass.isDigit(byte(1)) && ByteClass.isDigit(byte(3)) && ByteClass.isDigit(byte(10))
+                && ByteClass.isDigit(byte(13)) && !ByteClass.inWord(byte(-1))
+        case UInt8(ascii: "p"), UInt8(ascii: "P"):
+            if has("w", 1), has("d", 2) { return true }
+            if has("a", 1), has("s", 2), has("s", 3) {
+                return has("w", 4) || has("p", 4) || has("c", 4) || has("e", 4) && has("s", 5)
+                    || !ByteClass.isLetter(byte(4)) || isCapital(byte(4))
+            }
+        case UInt8(ascii: "c"), UInt8(ascii: "C"):
+            if has("r", 1), has("e", 2) {
+                if has("t", 3), has("e", -1), has("s", -2) { return true }
+                if has("d", 3), has("e", 4), has("n", 5) { return true }
+            }
+        case UInt8(ascii: "k"), UInt8(ascii: "K"):
+            if has("o", -1), has("e", 1) && has("n", 2) && has("t", -2) || has("i", 1) && has("o", -2) { return true }
+            if has("e", 1), has("y", 2), mayPrecedeKey(bytes, index) { return true }
+        case UInt8(ascii: "u"), UInt8(ascii: "U"):
+            if has("t", 1), has("h", 2), has("a", -1) {
+                return !has("e", 3) && !(has("o", 3) && has("r", 4) && !(has("i", 5) && has("z", 6) && has("a", 7)))
+            }
+        case UInt8(ascii: "b"), UInt8(ascii: "B"):
+            if has("e", 1), has("a", 2), has("r", 3), has("e", 4), has("r", 5) { return true }
+        case UInt8(ascii: "z"), UInt8(ascii: "Z"): if has("g", -1), has("o", -2), has("l", -3) { return true }
+        case UInt8(ascii: "J"): return byte(-1) == UInt8(ascii: "y") && byte(-2) == UInt8(ascii: "e")
+        case UInt8(ascii: "I"):
+            if byte(1) == UInt8(ascii: "A"), byte(-2) == UInt8(ascii: "A") { return true }
+            if byte(1) == UInt8(ascii: "N"), byte(-1) == UInt8(ascii: "G"), byte(-4) == UInt8(ascii: "-") {
+                return true
+            }
+        default: break
+        }
+        // The country and the check digits of an account.
+        return isCapital(bytes[index]) && isCapital(byte(1)) && ByteClass.isDigit(byte(2))
+            && ByteClass.isDigit(byte(3)) && !ByteClass.inWord(byte(-1))
+    }
+
+    @inline(__always)
+    private static func isCapital(_ byte: UInt8) -> Bool { byte &- UInt8(ascii: "A") < 26 }
+
+    /// Returns `true` if the word before "key" may be the first word of a secret's name, such as "api" and "access".
+    private static func mayPrecedeKey(_ bytes: Span<UInt8>, _ key: Int) -> Bool {
+        guard key >= 3 else { return false }
+        let last = ByteClass.isLetter(bytes[key - 1]) ? key - 1 : key - 2
+        guard last >= 1 else { return false }
+        let pair = UInt16(bytes[last - 1] | 0x20) << 8 | UInt16(bytes[last] | 0x20)
+        return keyPredecessors.contains(pair)
+    }
+
+    /// The last two letters of the words before "key", as in `SensitiveNames`.
+    private static let keyPredecessors: [UInt16] = [
+        "api", "access", "secret", "subscription", "auth", "account", "shared", "private", "signing", "master",
+    ].map { word in word.utf8.suffix(2).reduce(0) { $0 << 8 | UInt16($1) } }
+
+    // MARK: Matches
+
+    /// Returns the value at or after a place, or nil if there is none.
+    private mutating func match(at index: Int) -> RedactionMatch? {
+        switch bytes[index] {
+        case UInt8(ascii: "@"):
+            defer { signEnd = index + 1 }
+            return mark(around: index) ?? urlUser(before: index) ?? mailbox(around: index)
+        case UInt8(ascii: "."): return rules.contains(.ip) ? ipv4(around: index) : nil
+        case UInt8(ascii: ":"):
+            if rules.contains(.ip), let match = ipv6(around: index) { return match }
+            return namedValue(before: index)
+        case UInt8(ascii: "="): return namedValue(before: index)
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): return number(at: index)
+        case UInt8(ascii: "J") where index > start && bytes[index - 1] == UInt8(ascii: "y"):
+            return jsonToken(at: index - 1)
+        case UInt8(ascii: "I"):
+            // The third letter of an access key of AWS, or the fourth of "BEGIN" after five hyphens.
+            return accessKey(at: index) ?? privateKey(at: index - 8) ?? account(at: index)
+        case let byte where ByteClass.isLetter(byte):
+            if let match = account(at: index) { return match }
+            guard let name = name(around: index) else { return nil }
+            if let rule = name.rule { return value(of: name, rule) }
+            if name.isKeyword { return keywordValue(name) }
+            return nil
+        default: return nil
+        }
+    }
+
+    // MARK: Bytes
+
+    func isWordByte(_ index: Int) -> Bool {
+        ByteClass.isLetter(bytes[index]) || ByteClass.isDigit(bytes[index])
+    }
+
+    /// Returns `true` if neither a letter, a digit nor an underscore is next to a range.
+    func isAlone(from first: Int, to last: Int) -> Bool {
+        (first == start || !ByteClass.inWord(bytes[first - 1])) && (last == end || !ByteClass.inWord(bytes[last]))
+    }
+
+    /// Returns `true` if a text is at an index.
+    func has(_ text: String, at index: Int) -> Bool {
+        guard index >= start, index + text.utf8.count <= end else { return false }
+        var position = index
+        for byte in text.utf8 {
+            guard bytes[position] == byte else { return false }
+            position += 1
+        }
+        return true
+    }
+}

@@ -1,0 +1,156 @@
+/// Tells the names of secrets from other names, such as `db_password`, `X-Api-Key` and `clientSecret`.
+///
+/// A name is split into its words. It is the name of a secret if its last words are: `access_token` is one, but
+/// `token_count` is not. Words such as `hash` and `confirmation` are ignored at the end.
+package struct SensitiveNames: Sendable {
+    /// The meaning of a word at the end of a name.
+    package enum Meaning: Equatable, Sendable {
+        case secret(RedactionRule)
+        /// The name of a secret, or of something harmless: only values that look like secrets count.
+        case perhaps(RedactionRule)
+        /// The word is ignored.
+        case ignored
+    }
+
+    /// The meaning of each hash in `hashes`.
+    private var meanings: [Meaning] = []
+    private var hashes: [UInt64] = []
+    /// A bit for each hash, which rules out most other words.
+    private var filter = InlineArray<4, UInt64>(repeating: 0)
+    /// The words that need no boundary before them, as in `dbpassword`.
+    private var unbounded: Set<UInt64> = []
+
+    /// The maximum size of a name, in bytes. Of a longer one, the end counts.
+    static let maxBytes = 64
+
+    /// The names that need no configuration.
+    static let builtIn = SensitiveNames()
+
+    private init() {
+        let words: [(Meaning, String)] = [
+            (.secret(.password), "password passwd passphrase passcode passwort pwd"),
+            (.perhaps(.password), "pass passwords passphrases"),
+            (.secret(.secret), "secret credential privatekey signingkey encryptionkey masterkey clientsecret"),
+            (.perhaps(.secret), "secrets credentials"),
+            (.secret(.token), "token accesstoken authtoken refreshtoken apitoken"),
+            (.perhaps(.token), "tokens"),
+            (.secret(.apikey), "apikey apikeys accesskey secretkey subscriptionkey authkey accountkey sharedkey"),
+            (.secret(.authorization), "authorization"),
+            (.perhaps(.authorization), "auth"),
+            (.secret(.cookie), "cookie setcookie"),
+            (.perhaps(.cookie), "cookies"),
+            (
+                .ignored,
+                "hash value val plain plaintext text raw new old current confirm confirmation again repeat header "
+                    + "string encrypted encoded base"
+            ),
+        ]
+        for (meaning, list) in words {
+            for word in list.split(separator: " ") { add(Self.hash(word.utf8), meaning) }
+        }
+        for word in [
+            "password", "passwd", "passphrase", "authorization", "apikey", "secretkey", "privatekey", "clientsecret",
+            "accesstoken", "authtoken", "refreshtoken", "apitoken",
+        ] {
+            unbounded.insert(Self.hash(word.utf8))
+        }
+    }
+
+    private mutating func add(_ hash: UInt64, _ meaning: Meaning) {
+        hashes.append(hash)
+        meanings.append(meaning)
+        filter[Int(hash >> 6 & 3)] |= 1 << (hash & 63)
+    }
+
+    /// Returns the meaning of the name in a range of bytes, or nil if it is not the name of a secret.
+    func meaning(of bytes: Span<UInt8>, from start: Int, to end: Int) -> Meaning? {
+        let start = max(start, end - Self.maxBytes)
+        var hash = Self.seed
+        var letters = 0
+        var ignored = 0
+        var index = end
+        while index > start {
+            index -= 1
+            let byte = bytes[index]
+            guard ByteClass.isLetter(byte) else { continue }
+            hash = Self.continued(hash, byte | 0x20)
+            letters += 1
+            if letters > 24 { return nil }
+            if Self.beginsWord(bytes, at: index, from: start, to: end) {
+                switch find(hash) {
+                case nil: break
+                case .ignored?:
+                    if ignored < 2 {
+                        ignored += 1
+                        (hash, letters) = (Self.seed, 0)
+                    }
+                case let meaning?: return meaning
+                }
+            } else if letters >= 6, unbounded.contains(hash) {
+                return find(hash)
+            }
+        }
+        return nil
+    }
+
+    @inline(__always)
+    private func find(_ hash: UInt64) -> Meaning? {
+        guard filter[Int(hash >> 6 & 3)] >> (hash & 63) & 1 != 0 else { return nil }
+        return hashes.firstIndex(of: hash).map { meanings[$0] }
+    }
+
+    /// Returns `true` if a word starts at an index: after a character that is not a letter, or at a capital letter.
+    private static func beginsWord(_ bytes: Span<UInt8>, at index: Int, from start: Int, to end: Int) -> Bool {
+        guard index > start, ByteClass.isLetter(bytes[index - 1]) else { return true }
+        guard isCapital(bytes[index]) else { return false }
+        return !isCapital(bytes[index - 1]) || index + 1 < end && isSmall(bytes[index + 1])
+    }
+
+    private static func isCapital(_ byte: UInt8) -> Bool { byte &- UInt8(ascii: "A") < 26 }
+    private static func isSmall(_ byte: UInt8) -> Bool { byte &- UInt8(ascii: "a") < 26 }
+
+    private static let seed: UInt64 = 0xCBF2_9CE4_8422_2325
+
+    @inline(__always)
+    private static func continued(_ hash: UInt64, _ byte: UInt8) -> UInt64 {
+        (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 ^ hash >> 29
+    }
+
+    /// Returns the hash of a word, from its last letter to its first.
+    private static func hash(_ word: some BidirectionalCollection<UInt8>) -> UInt64 {
+        word.reversed().reduce(seed) { continued($0, $1) }
+    }
+}
+
+/// The names of `[Redaction] Keys=` and `PlainKeys=`.
+///
+/// Names are compared without case, and without anything but letters and digits.
+final class ConfiguredNames: Sendable {
+    private let secret: Set<[UInt8]>
+    private let plain: Set<[UInt8]>
+
+    /// Returns nil if no names are configured.
+    init?(_ settings: RedactionSettings) {
+        secret = Set(settings.keys.map { Self.folded(Array($0.utf8)) })
+        plain = Set(settings.plainKeys.map { Self.folded(Array($0.utf8)) })
+        if secret.isEmpty, plain.isEmpty { return nil }
+    }
+
+    /// `true` if there are more names of secrets than the usual ones.
+    var hasSecretNames: Bool { !secret.isEmpty }
+
+    /// Returns whether the values of a name are secret. Nil if the name is not configured.
+    func isSecret(_ bytes: Span<UInt8>, from start: Int, to end: Int) -> Bool? {
+        var name: [UInt8] = []
+        for index in max(start, end - SensitiveNames.maxBytes)..<end { name.append(bytes[index]) }
+        name = Self.folded(name)
+        if plain.contains(name) { return false }
+        return secret.contains(name) ? true : nil
+    }
+
+    private static func folded(_ name: [UInt8]) -> [UInt8] {
+        name.compactMap { byte in
+            ByteClass.isLetter(byte) ? byte | 0x20 : ByteClass.isDigit(byte) || byte >= 0x80 ? byte : nil
+        }
+    }
+}

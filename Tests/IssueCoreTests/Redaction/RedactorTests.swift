@@ -1,0 +1,236 @@
+import IssueCore
+import IssueProtocol
+import Testing
+
+@Suite("Redaction of records")
+struct RedactorTests {
+    private func settings(_ change: (inout RedactionSettings) -> Void = { _ in }) -> RedactionSettings {
+        var settings = RedactionSettings()
+        change(&settings)
+        return settings
+    }
+
+    @Test("applies to every text of a record")
+    func everyField() throws {
+        let decoding = try Decoding(
+            """
+            [{"message":"login with password=hunter2 failed","domain":"shop password=hunter2","code":4,
+            "fingerprint":"login password=hunter2",
+            "source":{"file_id":"Shop/https://a:hunter2@b/x","line":3,"function":"f(https://a:hunter2@b)","module":"M"},
+            "app":{"name":"shop password=hunter2","version":"secret=hunter2","environment":"token=hunter2222"},
+            "causes":[{"domain":"d","code":1,"message":"password=hunter2"}],
+            "backtrace":[{"image":"i","symbol":"g(https://a:hunter2@b)","file":"https://a:hunter2@b"}],
+            "metadata":{"a":{"b":["x",{"password":"hunter2"}]},"crumbs":[{"message":"api_key=hunter2"}]}}]
+            """, redactor: Redactor(settings()))
+        let record = try #require(decoding.record(0))
+        let json = String(decoding: record.json, as: UTF8.self)
+        #expect(!json.contains("hunter2"))
+        #expect(record.message == "login with password=[@password] failed")
+        #expect(record.domain == "shop password=[@password]")
+        #expect(record.app?.environment == "token=[@token]")
+        #expect(record.source?.function == "f(https://[@urlauth]@b)")
+        #expect(record.causes.first?.message == "password=[@password]")
+        #expect(record.backtrace.first?.symbol == "g(https://[@urlauth]@b)")
+        #expect(
+            record.metadata
+                == (try JSONValue(
+                    json: #"{"a":{"b":["x",{"password":"[@password]"}]},"crumbs":[{"message":"api_key=[@apikey]"}]}"#)))
+        #expect(decoding.redactions[.urlauth] == 4)
+    }
+
+    @Test("leaves the names of functions and types as they are")
+    func code() throws {
+        let decoding = try Decoding(
+            """
+            [{"message":"m","source":{"function":"login(password: String, token: Token1234567)"},
+            "backtrace":[{"symbol":"login(password: Swift.String, apiKey: Key)"}]}]
+            """, redactor: Redactor(settings()))
+        #expect(decoding.record(0)?.source?.function == "login(password: String, token: Token1234567)")
+        #expect(decoding.record(0)?.backtrace.first?.symbol == "login(password: Swift.String, apiKey: Key)")
+    }
+
+    @Test("keeps a record without secrets byte for byte")
+    func unchanged() throws {
+        let metadata = #"{ "path":"a\/b", "keys": [1, 2.50,"é\u00e9"] ,"author":"ann"}"#
+        let decoding = try Decoding("[{\"message\":\"m\",\"metadata\":\(metadata)}]", redactor: Redactor(settings()))
+        let record = decoding.batch.records[0]
+        #expect(decoding.batch.string(record.metadata) == metadata)
+        #expect(decoding.redactions.isEmpty)
+    }
+
+    @Test("changes nothing but the value in metadata")
+    func onlyTheValue() throws {
+        let decoding = try Decoding(
+            #"[{"message":"m","metadata":{ "a":1.50, "password" : "x" , "b":"\/é\u00e9" }}]"#,
+            redactor: Redactor(settings()))
+        let record = decoding.batch.records[0]
+        #expect(
+            decoding.batch.string(record.metadata) == #"{ "a":1.50, "password" : "[@password]" , "b":"\/é\u00e9" }"#)
+    }
+
+    @Test("resolves the escapes of a sender that hides a name or a value")
+    func escapes() throws {
+        let decoding = try Decoding(
+            #"[{"message":"p\u0061ssword=\u0068unter2","metadata":{"\u0070assword":"x","m":"\u0070wd=hunter2","u":"https:\/\/a:b@c"}}]"#,
+            redactor: Redactor(settings()))
+        let record = try #require(decoding.record(0))
+        #expect(record.message == "password=[@password]")
+        let expected = #"{"password":"[@password]","m":"pwd=[@password]","u":"https://[@urlauth]@c"}"#
+        #expect(record.metadata == (try JSONValue(json: expected)))
+    }
+
+    // MARK: Templates of the sender
+
+    @Test("keeps the template of a sender whose value is a secret")
+    func sentValue() throws {
+        func decode(_ value: String, _ redactor: Redactor) throws -> Decoding {
+            try Decoding(
+                """
+                [{"message":"login with password=\(value) on 7 failed","template":"login with password={} on {} failed",
+                "parts":["\(value)",7]}]
+                """, redactor: redactor)
+        }
+        let raw = try decode("hunter", Redactor())
+        let redacted = try decode("hunter", Redactor(settings()))
+        #expect(redacted.record(0)?.message == "login with password=[@password] on 7 failed")
+        #expect(redacted.series(0)?.template == raw.series(0)?.template)
+        let masked = try decode("[@password]", Redactor(settings()))
+        #expect(masked.series(0)?.template == raw.series(0)?.template)
+        #expect(masked.record(0)?.message == redacted.record(0)?.message)
+    }
+
+    @Test("removes a secret from the template of a sender, and one that spans texts and values")
+    func sentText() throws {
+        let decoding = try Decoding(
+            """
+            [{"message":"password=hunter2 for ann","template":"password=hunter2 for {}","parts":["ann"]},
+            {"message":"password=ab12cd for ann","template":"password=ab{}cd for {}","parts":[12,"ann"]},
+            {"message":"user ann password=ab12cd","template":"user {}","parts":["ann"]},
+            {"message":"key ab12cd34","template":"key {}cd","parts":["ab12"]}]
+            """, redactor: Redactor(settings()))
+        #expect(decoding.record(0)?.message == "password=[@password] for ann")
+        #expect(decoding.record(1)?.message == "password=[@password] for ann")
+        #expect(decoding.record(2)?.message == "user ann password=[@password]")
+        #expect(decoding.record(3)?.message == "key ab12cd34")
+        for index in 0..<3 {
+            let template = String(decoding: decoding.series(index)?.template ?? [], as: UTF8.self)
+            #expect(!template.contains("ab") && !template.contains("hunter"))
+        }
+    }
+
+    @Test("masks a message that must be stored whole")
+    func whole() throws {
+        let text = "a\\u0001b password=hunter2 " + String(repeating: "x", count: 2000) + " token=abc123def"
+        let decoding = try Decoding("[{\"message\":\"\(text)\"}]", redactor: Redactor(settings()))
+        let message = try #require(decoding.record(0)?.message)
+        #expect(message.hasPrefix("a\u{1}b password=[@password] xxx"))
+        #expect(message.hasSuffix(" token=[@token]"))
+        let template = String(decoding: decoding.series(0)?.template ?? [], as: UTF8.self)
+        #expect(!template.contains("hunter"))
+    }
+
+    // MARK: Actions and settings
+
+    @Test("hashes equal values equally, and differently with another key")
+    func hashes() throws {
+        func message(_ key: UInt64, _ text: String) throws -> String? {
+            let redactor = Redactor(settings { $0[.email] = .hash }, key: RedactionKey(low: key, high: 9))
+            return try Decoding("[{\"message\":\"\(text)\"}]", redactor: redactor).record(0)?.message
+        }
+        let one = try #require(try message(1, "mail ann@example.net"))
+        #expect(one.hasPrefix("mail [@email:"))
+        #expect(one.count == "mail [@email:0123456789abcdef]".count)
+        #expect(try message(1, "from ann@example.net to")?.contains(one.dropFirst(5)) == true)
+        #expect(try message(1, "mail bob@example.net") != one)
+        #expect(try message(2, "mail ann@example.net") != one)
+    }
+
+    @Test("removes values, and makes those with the name of a secret null")
+    func remove() throws {
+        let redactor = Redactor(settings { $0[.password] = .remove })
+        let decoding = try Decoding(
+            #"[{"message":"password=hunter2 x","metadata":{"password":"a","n":{"password":7},"t":"pwd=abc"}}]"#,
+            redactor: redactor)
+        #expect(decoding.record(0)?.message == "password= x")
+        #expect(
+            decoding.record(0)?.metadata
+                == (try JSONValue(json: #"{"password":null,"n":{"password":null},"t":"pwd="}"#)))
+        #expect(decoding.redactions[.password] == 4)
+    }
+
+    @Test("uses no rule that is off", arguments: RedactionRule.allCases)
+    func off(rule: RedactionRule) throws {
+        #expect(settings()[rule] == (rule == .email || rule == .ip ? .off : .mask))
+        let json = """
+            [{"message":"password=ab12cd secret=ab12cd token=ab12cd34 api_key=ab12cd","metadata":{"authorization":
+            "Basic ab12cd34","cookie":"ab12cd","a":"Bearer ab12cd34ef","b":"https://ab12cd:x@h","f":"ann@example.net",
+            "c":"eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhbm4ifQ.c2lnbmF0dXJl","g":"192.0.2.7","d":"AKIAIOSFODNN7EXAMPLE",
+            "e":"-----BEGIN PRIVATE KEY-----ab12cd-----END PRIVATE KEY-----","h":"4111 1111 1111 1111",
+            "i":"DE89 3704 0044 0532 0130 00","l":"logz.io kQwErTyUiOpAsDfGhJkLzXcVbNmQaZwS"}}]
+            """
+        var all = settings()
+        for rule in RedactionRule.allCases { all[rule] = .mask }
+        #expect(try Decoding(json, redactor: Redactor(all)).redactions[rule] == 1)
+        all[rule] = .off
+        #expect(try Decoding(json, redactor: Redactor(all)).redactions[rule] == 0)
+    }
+
+    @Test("knows configured names, and leaves those that are said to be plain")
+    func names() throws {
+        let redactor = Redactor(
+            settings {
+                $0.keys = ["X-Internal-Pin", "badge"]
+                $0.plainKeys = ["push_token"]
+            })
+        let decoding = try Decoding(
+            """
+            [{"message":"badge: 4711-22 and xInternalPin=9876 and push_token=abc123def4",
+            "metadata":{"x_internal_pin":12345,"Badge":"q","pushToken":"abc","other":"badge=4711"}}]
+            """, redactor: redactor)
+        #expect(decoding.record(0)?.message == "badge: [@secret] and xInternalPin=[@secret] and push_token=abc123def4")
+        let expected =
+            #"{"x_internal_pin":"[@secret]","Badge":"[@secret]","pushToken":"abc","other":"badge=[@secret]"}"#
+        #expect(decoding.record(0)?.metadata == (try JSONValue(json: expected)))
+    }
+
+    @Test("uses other settings for the records that follow, also those of a known series")
+    func change() throws {
+        let json = Array(#"{"message":"m","domain":"mail ann@example.net","app":{"name":"shop"}}"#.utf8)
+        var decoder = RecordDecoder(limits: RecordLimits(), seed: 1, redactor: Redactor(settings()))
+        var batch = RecordBatch()
+        func decode() throws {
+            var scanner = JSONScanner(json.span)
+            #expect(try decoder.decode(&scanner, into: &batch) == nil)
+        }
+        try decode()
+        try decode()
+        decoder.use(Redactor(settings { $0[.email] = .mask }))
+        try decode()
+        try decode()
+        let domains = batch.records.map { SeriesKey.decode(batch.seriesKey(of: $0))?.domain }
+        #expect(domains == ["mail ann@example.net", "mail ann@example.net", "mail [@email]", "mail [@email]"])
+    }
+
+    @Test("removes the rest of a text with more values than it remembers")
+    func many() throws {
+        let text = String(repeating: "pwd=ab ", count: 6000) + "plain"
+        let decoding = try Decoding("[{\"message\":\"\(text)\"}]", redactor: Redactor(settings()))
+        let message = try #require(decoding.record(0)?.message)
+        #expect(!message.contains("pwd=ab") && !message.contains("plain"))
+        #expect(message.hasSuffix("pwd=[@password]"))
+    }
+
+    @Test("of a process's texts")
+    func text() {
+        var redactor = Redactor(settings())
+        #expect(redactor.text("tool --password hunter2 --user ann") == "tool --password [@password] --user ann")
+        #expect(redactor.text("/usr/bin/tool") == "/usr/bin/tool")
+    }
+
+    @Test("keeps its key as bytes")
+    func key() {
+        let key = RedactionKey(low: 0x0102_0304_0506_0708, high: 0x1112_1314_1516_1718)
+        #expect(RedactionKey(key.bytes) == key)
+        #expect(RedactionKey([1, 2, 3]) == nil)
+    }
+}
