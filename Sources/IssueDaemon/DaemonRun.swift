@@ -46,7 +46,8 @@ final class DaemonRun {
         fixed = (configuration.socket, path)
         let board = StatusRegistry(path: path)
         let socket = try SocketService(
-            listener: listener, metricsListener: metricsListener, configuration, board: board, log: log)
+            listener: listener, metricsListener: metricsListener, configuration,
+            redactor: RedactionKeyFile(besides: path).redactor(configuration.redaction, log), board: board, log: log)
         let onDamagedBlock: @Sendable (DamagedBlock) -> Void = { block in
             guard board.isNew(block) else { return }
             log.error(.storeBlockDamaged, ["first": "\(block.rows.lowerBound)", "records": "\(block.records)"])
@@ -135,6 +136,8 @@ final class DaemonRun {
     /// Applies a new configuration, as far as that is possible with the same socket and store.
     func reload(_ configuration: Configuration) throws {
         socket.access.withLock { $0 = AccessPolicy(configuration.access) }
+        let redactor = RedactionKeyFile(besides: fixed.path).redactor(configuration.redaction, log)
+        socket.enqueue { $0.redactor = redactor }
         let (limits, retention) = (configuration.limits, configuration.store.retention)
         try writer.perform { $0.reload(limits, retention) }
         destinations.stop(timeout: .seconds(2))

@@ -28,6 +28,18 @@ struct StatusTests {
                 """)
     }
 
+    @Test("The values that were removed from records are counted by rule")
+    func redactions() {
+        let reply = """
+            {"version":"0.1.0","host":"web-1","started_at":"2026-11-18T12:00:00.000Z","received":3,"rejected":0,\
+            "duplicates":0,"connections":1,"store":{"id":"a","records":3,"groups":1,"faults":[]},\
+            "destinations":[],"suppressions":[],\
+            "redactions":[{"rule":"password","count":1200},{"rule":"jwt","count":1}]}
+            """
+        let output = issuectl(["status"], width: 80, .reply(reply)).output
+        #expect(output.contains("  Redacted     1,201 values since start: 1,200 password, 1 jwt\n"))
+    }
+
     @Test("With a fault of the store, the exit code is 1, so that monitoring can rely on it")
     func fault() {
         let unwell = Fixtures.status(Fixtures.logzio, faults: "\"the ledger of logzio does not balance\"")

@@ -40,6 +40,7 @@ struct StatusPage {
         page.fields([
             ("Up", "\(uptime), since \(PageTime.second(status.startedAt))"),
             ("Received", isStoreOpen ? received : nil),
+            ("Redacted", redacted),
             ("Connections", status.connections.map { Quantity.text($0) }),
             ("Store", isStoreOpen ? content(of: store) : "cannot be opened"),
             ("Size", size(store)),
@@ -75,6 +76,13 @@ struct StatusPage {
         if status.refused > 0 { others.append("\(Quantity.text(status.refused, "report")) refused") }
         let text = Quantity.text(status.received, "record")
         return others.isEmpty ? text : "\(text); since start: \(others.joined(separator: ", "))"
+    }
+
+    private var redacted: String? {
+        guard !status.redactions.isEmpty else { return nil }
+        let rules = status.redactions.map { "\(Quantity.text($0.count)) \(TerminalSanitizer.line($0.rule))" }
+        let count = status.redactions.reduce(0) { $0 + $1.count }
+        return "\(Quantity.text(count, "value")) since start: \(rules.joined(separator: ", "))"
     }
 
     private func size(_ store: StoreStatus) -> String? {

@@ -17,6 +17,7 @@ package struct Configuration: Hashable, Sendable {
     package var socket = SocketSettings()
     package var store = StoreSettings()
     package var access = AccessSettings()
+    package var redaction = RedactionSettings()
     package var limits = LimitSettings()
     package var forward = ForwardSettings()
     package var log = LogSettings()

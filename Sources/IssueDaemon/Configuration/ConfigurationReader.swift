@@ -339,7 +339,7 @@ struct ConfigurationBuilder {
         case .limits: checkLimits(configuration.limits, of: section)
         case .forward: checkForwarding(configuration.forward, of: section)
         case .store: if purpose == .looking { checkStore(section) }
-        case .access, .log, .destination: break
+        case .access, .redaction, .log, .destination: break
         }
     }
 

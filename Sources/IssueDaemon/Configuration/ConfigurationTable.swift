@@ -48,6 +48,35 @@ enum ConfigurationTable {
             "Whether the user ids 524288 to 1879048191 belong to containers, not to people."),
     ]
 
+    static let redaction: [ConfigurationKey<Configuration>] = [
+        rule("Password", .password, "Values named password, passwd, passphrase or pwd."),
+        rule("Secret", .secret, "Values named secret, credentials or private_key, and those of Keys=."),
+        rule("Token", .token, "Values named token, such as access_token."),
+        rule("APIKey", .apikey, "Values named api_key, access_key or secret_key."),
+        rule("Authorization", .authorization, "Values named authorization, without the scheme."),
+        rule("Cookie", .cookie, "Values named cookie or set-cookie."),
+        rule("Bearer", .bearer, "Tokens after the word Bearer."),
+        rule("URLAuth", .urlauth, "User and password in a URL."),
+        rule("JWT", .jwt, "JSON Web Tokens."),
+        rule("PEMKey", .pemkey, "Private keys in PEM."),
+        rule("AWSKey", .awskey, "Access key ids of AWS."),
+        rule("LogzIOToken", .logziotoken, "Shipping tokens after the name of Logz.io."),
+        rule("CreditCard", .creditcard, "Numbers of payment cards."),
+        rule("IBAN", .iban, "International bank account numbers."),
+        rule("Email", .email, "E-mail addresses."),
+        rule("IP", .ip, "IPv4 and IPv6 addresses, except those of this host."),
+        .init(list: "Keys", \.redaction.keys, .names, "More names of secret values."),
+        .init(list: "PlainKeys", \.redaction.plainKeys, .names, "Names whose values are not secret."),
+    ]
+
+    private static func rule(
+        _ name: String, _ rule: RedactionRule, _ help: String
+    ) -> ConfigurationKey<Configuration> {
+        let form = ValueForm<RedactionAction>.choice()
+        return ConfigurationKey(
+            name, \Configuration.redaction[rule], form, default: form.text(RedactionSettings()[rule]), help)
+    }
+
     static let forward: [ConfigurationKey<ForwardSettings>] = [
         .init("BatchRecords", \.batchRecords, .count(1...100_000), "The number of records at which a batch is sent."),
         .init("BatchBytes", \.batchBytes, .size(16 << 10...10 << 20), "The size at which a batch is sent."),
@@ -159,7 +188,7 @@ extension ConfigurationTable {
 
 /// A section of the configuration, and the keys it may contain.
 package enum ConfigurationSection: Hashable, Sendable {
-    case socket, store, access, limits, forward, log
+    case socket, store, access, redaction, limits, forward, log
     case destination(DestinationKind)
 
     /// The name in brackets.
@@ -168,6 +197,7 @@ package enum ConfigurationSection: Hashable, Sendable {
         case .socket: "Socket"
         case .store: "Store"
         case .access: "Access"
+        case .redaction: "Redaction"
         case .limits: "Limits"
         case .forward: "Forward"
         case .log: "Log"
@@ -176,13 +206,13 @@ package enum ConfigurationSection: Hashable, Sendable {
     }
 
     package static let all: [ConfigurationSection] =
-        [.socket, .store, .access, .limits, .forward, .log] + DestinationKind.all.map { .destination($0) }
+        [.socket, .store, .access, .redaction, .limits, .forward, .log] + DestinationKind.all.map { .destination($0) }
 
     /// Returns the section with this name; nil if there is none.
     package static func named(_ name: String) -> ConfigurationSection? { all.first { $0.name == name } }
 
     /// Sections that are planned but not supported by this version.
-    static let planned: Set<String> = ["Redaction", "Crashes"]
+    static let planned: Set<String> = ["Crashes"]
 
     /// `true` if the section may have a name of its own, as in `[Section NAME]`.
     package var allowsName: Bool { self == .limits || isDestination }
@@ -204,7 +234,7 @@ package enum ConfigurationSection: Hashable, Sendable {
         case .limits where named: ConfigurationTable.application.map(\.metadata)
         case .destination(let kind):
             (ConfigurationTable.destination(kind) + ConfigurationTable.overridable).map(\.metadata)
-        case .socket, .store, .access, .limits, .forward, .log: topLevelKeys.map(\.metadata)
+        case .socket, .store, .access, .redaction, .limits, .forward, .log: topLevelKeys.map(\.metadata)
         }
     }
 
@@ -214,6 +244,7 @@ package enum ConfigurationSection: Hashable, Sendable {
         case .socket: ConfigurationTable.socket
         case .store: ConfigurationTable.store
         case .access: ConfigurationTable.access
+        case .redaction: ConfigurationTable.redaction
         case .limits: ConfigurationTable.limits.map { $0.lifted(\.limits) }
         case .forward: ConfigurationTable.forward.map { $0.lifted(\.forward) }
         case .log: ConfigurationTable.log

@@ -139,6 +139,19 @@ extension ValueForm where Value == [HostGroup] {
     }
 }
 
+extension ValueForm where Value == [String] {
+    /// Names of values, separated by blanks.
+    static var names: Self {
+        ValueForm(
+            expected: "names of at most 64 letters, digits, “_”, “-” and “.”, separated by blanks",
+            parse: { text in
+                let names = text.split(whereSeparator: \.isBlank).map(String.init)
+                return names.allSatisfy { ValueForm<String>.name().parse($0) != nil && $0.contains(where: \.isLetter) }
+                    ? names : nil
+            }, text: { $0.joined(separator: " ") })
+    }
+}
+
 extension ValueForm where Value == String {
     private init(
         _ expected: String, isRepeated: Bool = true, where isValid: @escaping @Sendable (String) -> Bool

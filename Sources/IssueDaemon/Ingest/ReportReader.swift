@@ -8,9 +8,31 @@ struct ReportReader {
     private var parameters = ParameterTable()
     private var producers = ProducerReader()
     private var numberings = NumberingReader()
+    /// The numbers of values removed from reports since they were taken; nil if there are none.
+    private var redactions: RedactionCounts?
 
-    init(limits: RecordLimits, seed: UInt64) {
-        decoder = RecordDecoder(limits: limits, seed: seed)
+    init(limits: RecordLimits, seed: UInt64, redactor: Redactor = Redactor()) {
+        decoder = RecordDecoder(limits: limits, seed: seed, redactor: redactor)
+    }
+
+    /// Sets what is removed from the reports that follow.
+    mutating func use(_ redactor: Redactor) {
+        decoder.use(redactor)
+    }
+
+    /// Returns a text without its secrets.
+    mutating func redacted(_ text: String?) -> String? { text.map { decoder.redacted($0) } }
+
+    /// Returns the numbers of values removed since the last call; nil if there are none.
+    mutating func takeRedactions() -> RedactionCounts? {
+        defer { redactions = nil }
+        return redactions
+    }
+
+    private mutating func countRedactions() {
+        guard let counts = decoder.takeRedactionCounts() else { return }
+        redactions = redactions ?? RedactionCounts()
+        redactions?.add(counts)
     }
 
     /// A decoded report, and whether it wants no reply.
@@ -47,7 +69,7 @@ struct ReportReader {
             undo(&batch, before)
             throw error
         }
-        if report == nil { undo(&batch, before) }
+        if report == nil { undo(&batch, before) } else { countRedactions() }
         return report
     }
 
@@ -78,14 +100,18 @@ struct ReportReader {
             // The limit is for the depth of a record, so the depth of the surrounding arrays and objects is added.
             var scanner = JSONScanner(
                 parameters, maximumDepth: decoder.limits.depth + 2, maximumKeys: decoder.limits.keys)
-            return try readCall(&scanner, token, &batch)
+            let call = try readCall(&scanner, token, &batch)
+            countRedactions()
+            return call
         } catch {
             undo(&batch, before)
             throw error
         }
     }
 
-    private func undo(_ batch: inout RecordBatch, _ before: (records: Int, bytes: Int)) {
+    private mutating func undo(_ batch: inout RecordBatch, _ before: (records: Int, bytes: Int)) {
+        // The report is read again, or refused.
+        _ = decoder.takeRedactionCounts()
         batch.truncate(records: before.records, bytes: before.bytes)
     }
 

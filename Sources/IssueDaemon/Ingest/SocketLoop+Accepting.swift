@@ -110,8 +110,8 @@ extension SocketLoop {
             process: ReportingProcess(
                 connection: id,
                 sender: Sender(
-                    uid: peer.uid, gid: peer.gid, pid: peer.pid, command: metadata?.command,
-                    executable: metadata?.executable, unit: metadata?.unit),
+                    uid: peer.uid, gid: peer.gid, pid: peer.pid, command: reader.redacted(metadata?.command),
+                    executable: reader.redacted(metadata?.executable), unit: reader.redacted(metadata?.unit)),
                 startTime: Int64(clamping: metadata?.startTime ?? 0), accountableUser: owner),
             groups: groups, standing: standing, user: user, messageBytes: service.limits.messageBytes,
             round: schedule.round)

@@ -63,6 +63,7 @@ extension SocketLoop {
         let stop = connection.intake.readCalls(
             with: &reader, upTo: room, maxQueryBytes: limits.queryMessageBytes, &counts)
         service.board.counted(rejected: counts.rejectedRecords, duplicates: 0)
+        if let redactions = reader.takeRedactions() { service.board.counted(redactions) }
         if counts.reports > 0 { changed(inFlight: counts.bytes, of: connection) }
         if counts.refusedReports > 0 {
             for _ in 0..<counts.refusedReports {

@@ -56,7 +56,7 @@ final class SocketLoop {
         acceptor = Acceptor(listener: service.listener, limits: service.limits.ofConnections)
         memory = service.limits.ofMemory
         poller = try Poller()
-        reader = ReportReader(limits: service.recordLimits, seed: Randomness.uint64())
+        reader = ReportReader(limits: service.recordLimits, seed: Randomness.uint64(), redactor: service.redactor)
         try poller.add(acceptor.listener.descriptor, token: Self.listenerToken, for: [.read])
         if let metrics = service.metricsListener {
             try poller.add(metrics.descriptor, token: Self.metricsListenerToken, for: [.read])
@@ -165,6 +165,7 @@ final class SocketLoop {
         _ = service.wakeUp.take()
         let inbox = service.inbox.withLock { $0.take() }
         for pulse in inbox.pulses { pulse.beat(.socket) }
+        if let redactor = inbox.redactor { reader.use(redactor) }
         handle(inbox.outcomes)
         for refusal in inbox.refusals { handle(refusal) }
         for answer in inbox.answers { handle(answer) }

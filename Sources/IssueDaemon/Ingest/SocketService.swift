@@ -30,20 +30,23 @@ final class SocketService: Sendable {
     let metricsListener: ListeningSocket?
     let limits: SocketLimits
     let recordLimits: RecordLimits
+    /// What is removed from records at the start. Later changes come through the inbox.
+    let redactor: Redactor
     let access: Mutex<AccessPolicy>
     let board: StatusRegistry
     let log: Log
 
     init(
         listener: ListeningSocket, metricsListener: ListeningSocket? = nil, limits: SocketLimits,
-        recordLimits: RecordLimits, access: AccessPolicy,
-        board: StatusRegistry, log: Log
+        recordLimits: RecordLimits, redactor: Redactor = Redactor(),
+        access: AccessPolicy, board: StatusRegistry, log: Log
     ) throws(Errno) {
         wakeUp = try EventCounter()
         self.listener = listener
         self.metricsListener = metricsListener
         self.limits = limits
         self.recordLimits = recordLimits
+        self.redactor = redactor
         self.access = Mutex(access)
         self.board = board
         self.log = log
@@ -51,12 +54,12 @@ final class SocketService: Sendable {
 
     convenience init(
         listener: ListeningSocket, metricsListener: ListeningSocket?, _ configuration: Configuration,
-        board: StatusRegistry, log: Log
+        redactor: Redactor = Redactor(), board: StatusRegistry, log: Log
     ) throws(Errno) {
         try self.init(
             listener: listener, metricsListener: metricsListener, limits: SocketLimits(configuration.socket),
-            recordLimits: RecordLimits(configuration.socket), access: AccessPolicy(configuration.access), board: board,
-            log: log)
+            recordLimits: RecordLimits(configuration.socket), redactor: redactor,
+            access: AccessPolicy(configuration.access), board: board, log: log)
     }
 
     /// Adds to the inbox of the socket thread, and wakes it.
@@ -126,6 +129,8 @@ struct SocketInbox: Sendable {
     var flushed: [FlushCompletion] = []
     /// Heartbeat requests.
     var pulses: [Pulse] = []
+    /// What is removed from the records that follow, if that has changed.
+    var redactor: Redactor?
     /// The listening socket to continue with.
     var listener: ListeningSocket?
     /// Whether queries wait because unread replies take all memory.

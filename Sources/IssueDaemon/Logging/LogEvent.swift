@@ -25,7 +25,7 @@ package struct LogEvent: Hashable, Sendable {
     /// All messages, in the order of the page. Debug builds can't log a message that is missing here.
     package static let all: [LogEvent] = [
         configError, configDegraded, configWarning, configApplyFailed, configCopyFailed, configNeedsRestart,
-        configReloaded,
+        configReloaded, redactionKeyUnusable,
         daemonReady, daemonStopping, daemonStopped, daemonFailed, daemonTemporaryFolderTaken, daemonSendersNotReading,
         daemonReadersLeft,
         storeOpenFailed, storeOpened, storeNoSpace, storeWriteFailed, storeWritable, storeMaintenanceFailed,
@@ -77,6 +77,13 @@ package struct LogEvent: Hashable, Sendable {
     package static let configReloaded = LogEvent(
         "config.reloaded", "Configuration reloaded",
         "The configuration files were read again.")
+
+    package static let redactionKeyUnusable = LogEvent(
+        "config.redaction-key-unusable", "Could not use the key for redacted values; masking them instead of hashing",
+        "A rule of `[Redaction]` has the action `hash`, but the file with the key can't be read or created. Its values "
+            + "are replaced by marks without a hash until the next start or reload.",
+        "Read `error=`. A damaged key can be removed: the daemon creates another one, and hashes from before can no "
+            + "longer be compared with new ones.")
 
     // MARK: Start and stop
 

@@ -36,6 +36,7 @@ final class StatusRegistry: Sendable {
         var refused = 0
         var refusedAt: IssueTimestamp?
         var connections = 0
+        var redactions = RedactionCounts()
         var forwarders: [Forwarder] = []
         /// The reason for which reports are refused, and the time since which they are.
         var obstacle: (failure: StoreFailure, since: IssueTimestamp)?
@@ -77,6 +78,11 @@ final class StatusRegistry: Sendable {
     /// Counts a damaged block. Returns `false` if it was counted before.
     func isNew(_ block: DamagedBlock) -> Bool {
         state.withLock { $0.damagedBlocks.updateValue(block.records, forKey: block.rows.lowerBound) == nil }
+    }
+
+    /// Counts values that were removed from records.
+    func counted(_ redactions: RedactionCounts) {
+        state.withLock { $0.redactions.add(redactions) }
     }
 
     func counted(connections: Int) {
@@ -153,7 +159,13 @@ final class StatusRegistry: Sendable {
             refused: isAll ? state.refused : 0, connections: isAll ? state.connections : nil, store: store,
             destinations: figures.ledgers.map { destination($0, state, isAll: isAll) },
             suppressions: figures.suppressions, otherSuppressions: figures.otherSuppressions,
-            refusedAt: isAll ? state.refusedAt : nil)
+            refusedAt: isAll ? state.refusedAt : nil,
+            redactions: isAll ? Self.redactions(state.redactions) : [])
+    }
+
+    /// Returns the rules that have removed values, with their counts.
+    private static func redactions(_ counts: RedactionCounts) -> [RedactionCount] {
+        RedactionRule.allCases.filter { counts[$0] > 0 }.map { RedactionCount(rule: $0.rawValue, count: counts[$0]) }
     }
 
     /// Returns the status while the store can't be opened.

@@ -137,6 +137,9 @@ package enum CollectorInterface {
           sqlite_version: ?string
         )
 
+        # How many values a rule of the configuration has removed from records since the start.
+        type Redaction (rule: string, count: int)
+
         type Dimension (total, severity, app, group)
 
         type Series (key: string, counts: []int)
@@ -199,7 +202,7 @@ package enum CollectorInterface {
         method Status() -> (
           version: string, host: string, started_at: string, received: int, rejected: int, duplicates: int, refused: ?int,
           refused_at: ?string, connections: ?int, store: StoreStatus, destinations: []Destination, suppressions: []Suppression,
-          other_suppressions: ?int
+          other_suppressions: ?int, redactions: ?[]Redaction
         )
 
         # Forwards now. Replies when everything that was pending at the time of the call has a fate, or after the

@@ -31,11 +31,15 @@ public struct DaemonStatus: Equatable, Sendable {
     public var suppressions: [Suppression]
     /// The number of suppressions that are not in ``suppressions``.
     public var otherSuppressions: Int
+    /// The numbers of values that were removed from records since the start, by rule. Empty if the caller may not see
+    /// all records.
+    public var redactions: [RedactionCount]
 
     package init(
         version: String, host: String, startedAt: IssueTimestamp, received: Int, rejected: Int, duplicates: Int,
         refused: Int, connections: Int?, store: StoreStatus, destinations: [DestinationStatus],
-        suppressions: [Suppression], otherSuppressions: Int = 0, refusedAt: IssueTimestamp? = nil
+        suppressions: [Suppression], otherSuppressions: Int = 0, refusedAt: IssueTimestamp? = nil,
+        redactions: [RedactionCount] = []
     ) {
         self.version = version
         self.host = host
@@ -50,6 +54,7 @@ public struct DaemonStatus: Equatable, Sendable {
         self.destinations = destinations
         self.suppressions = suppressions
         self.otherSuppressions = otherSuppressions
+        self.redactions = redactions
     }
 }
 
@@ -90,6 +95,29 @@ extension DaemonStatus: JSONObjectCodable {
         try members.defaulted("destinations", &destinations, [])
         try members.defaulted("suppressions", &suppressions, [])
         try members.defaulted("other_suppressions", &otherSuppressions, 0)
+        try members.defaulted("redactions", &redactions, [])
+    }
+}
+
+/// The number of values that a rule of `[Redaction]` has removed from records.
+public struct RedactionCount: Equatable, Sendable {
+    /// The name of the rule, such as `password`.
+    public var rule: String
+    /// The number of values.
+    public var count: Int
+
+    package init(rule: String, count: Int) {
+        self.rule = rule
+        self.count = count
+    }
+}
+
+extension RedactionCount: JSONObjectCodable {
+    package static let initial = RedactionCount(rule: "", count: 0)
+
+    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.required("rule", &rule)
+        try members.required("count", &count)
     }
 }
 

@@ -65,7 +65,7 @@ struct ConfigurationReadingTests {
                 MaxSize=1G
                 nonsense
                 [Store Big]
-                [Redaction]
+                [Crashes]
                 Keys=a
                 [Limits]
                 GroupRefill=5
@@ -89,7 +89,7 @@ struct ConfigurationReadingTests {
         #expect(problems[2] == "issued.conf:5: Invalid Mode=rw; expected permissions in octal, such as 0666.")
         #expect(problems[3] == "issued.conf:6: [Socket] has no key MaxSize=; expected it in [Store].")
         #expect(problems[5].contains("[Store] takes no name"))
-        #expect(problems[6].contains("This version does not support [Redaction] yet"))
+        #expect(problems[6].contains("This version does not support [Crashes] yet"))
         #expect(problems[7].contains("expected a rate such as 60/min"))
         #expect(problems[8].contains("GroupRefill= is set twice"))
         #expect(problems[9].contains("has no shipping token"))
@@ -117,7 +117,7 @@ struct ConfigurationReadingTests {
 
     @Test(
         "Planned sections are rejected with a message of their own",
-        arguments: ["Redaction", "Crashes"])
+        arguments: ["Crashes"])
     func planned(section: String) throws {
         let folder = try ConfigurationFolder()
         let problems = folder.problems(of: "[\(section)]\nURL=http://a\n")
