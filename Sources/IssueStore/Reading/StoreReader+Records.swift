@@ -91,7 +91,8 @@ extension StoreReader {
 
     /// Returns the newest row. If no record is left, returns the last one that was stored in a closed range.
     func newestRow() throws -> RowID {
-        try connection.withStatement("SELECT max(last_id) FROM blocks") {
+        // Blocks do not overlap. The last ids have no index, so their maximum would be searched in all blocks.
+        try connection.withStatement("SELECT last_id FROM blocks ORDER BY first_id DESC LIMIT 1") {
             try $0.first { $0.optionalID(0, as: RowID.self) } ?? nil
         }
             ?? lastClosedID()
