@@ -36,8 +36,10 @@ final class FilterHarness {
         let viewer = [Viewer.everything, .user(1000), .user(1001), .nothing][Int(how & 3)]
         let matching = self.matching(filter, viewer)
         askRecords(filter, viewer, isAscending: how & 4 == 0, matching)
-        askGroups(filter, viewer, ResultOrder.allCases[Int(how >> 3 & 3)], matching)
-        askHistogram(filter, viewer, matching)
+        // No deployment is declared, so nothing has happened with one.
+        let matchingGroups = filter.sinceDeployment == nil ? matching : []
+        askGroups(filter, viewer, ResultOrder.allCases[Int(how >> 3 & 3)], matchingGroups)
+        askHistogram(filter, viewer, matchingGroups)
     }
 
     // MARK: Queries
@@ -47,6 +49,7 @@ final class FilterHarness {
     ) {
         var refusals = self.refusals(filter)
         if let name = filter.destination, name != "a" { refusals.insert("destination") }
+        if filter.sinceDeployment != nil { refusals.insert("since_deploy") }
         guard
             let ids = answer(
                 refusals,

@@ -48,16 +48,19 @@ extension IssueBrowser {
     ///   - end: The time at which muting ends. Nil mutes it until it is reopened.
     ///   - isUntilNewerVersion: Whether muting ends with a record from a version of the application newer than all
     ///     versions so far.
+    ///   - count: The number of further occurrences with which muting ends. Nil if it does not end by their number.
     /// - Returns: The group after the change.
     /// - Throws: `IssueDeliveryError` with the code `.notFound` if no such group exists or the caller may not see it,
     ///   `.denied` if the caller may not change it, or another code if the daemon cannot be reached.
     @discardableResult
     public func mute(
-        _ group: String, until end: IssueTimestamp? = nil, untilNewerVersion isUntilNewerVersion: Bool = false
+        _ group: String, until end: IssueTimestamp? = nil, untilNewerVersion isUntilNewerVersion: Bool = false,
+        untilCount count: Int? = nil
     ) async throws -> IssueGroup {
         try await setState(
             SetStateParameters(
-                group: group, state: .muted, until: end, untilNewerVersion: isUntilNewerVersion ? true : nil))
+                group: group, state: .muted, until: end, untilNewerVersion: isUntilNewerVersion ? true : nil,
+                untilCount: count.map { Int64($0) }))
     }
 
     /// Reopens a resolved or muted issue.

@@ -48,6 +48,7 @@ struct StateHelpTests {
                 Duration:
                       --for SPAN             For this time span
                   -U, --until TIME           Until this time
+                      --until-count NUMBER   Until NUMBER further occurrences
                       --until-newer-version  Until a version newer than all seen so far reports
                                              it
 

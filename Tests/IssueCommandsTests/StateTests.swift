@@ -64,6 +64,29 @@ struct StateTests {
         }
     }
 
+    @Test("mute --until-count sends a number, prints how many are left, and warns if an old daemon ignores it")
+    func counts() {
+        func muted(_ members: String) -> ScriptedLink.Reply {
+            guard case .reply(let json) = reply("muted") else { return reply("muted") }
+            return .reply(json.replacing(#""regressed":false"#, with: #""regressed":false\#(members)"#))
+        }
+        let counted = issuectl(["mute", "g7", "--until-count", "100"], muted(#","muted_until_count":100"#))
+        #expect(counted.calls == [#"SetState {"group":"g7","state":"muted","until_count":100}"#])
+        #expect(counted.output == lines("g7 is muted until 100 further occurrences: Decoding failed"))
+        #expect(counted.errors.isEmpty)
+        let both = issuectl(
+            ["mute", "g7", "--until-count", "1", "--until-newer-version"], muted(#","muted_until_count":1"#))
+        #expect(
+            both.output
+                == lines("g7 is muted until 1 further occurrence, or until a newer version reports it: Decoding failed")
+        )
+        let old = issuectl(["mute", "g7", "--until-count", "100"], muted(""))
+        #expect(old.errors.contains("older than issuectl"))
+        for wrong in ["0", "-1", "many", "1000000001"] {
+            #expect(issuectl(["mute", "g7", "--until-count", wrong]).code == .usage)
+        }
+    }
+
     @Test("A mute ends after a time span or at a future time")
     func times() {
         let json = #"SetState {"group":"g7","state":"muted","until":"2026-11-21T14:00:00.000Z"}"#

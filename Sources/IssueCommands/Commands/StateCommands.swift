@@ -40,11 +40,12 @@ struct ResolveCommand: StateCommand {
 struct MuteCommand: StateCommand {
     static let duration = OptionSpecification("for", value: "SPAN", "For this time span")
     static let until = OptionSpecification("until", short: "U", value: "TIME", "Until this time")
+    static let untilCount = OptionSpecification("until-count", value: "NUMBER", "Until NUMBER further occurrences")
 
     static let specification = CommandSpecification(
         name: "mute", summary: "Stop forwarding an issue, but store and count it", operands: .one("GROUP"),
         operandSources: [.groups],
-        sections: [("Duration", [duration, until, untilNewerVersion])],
+        sections: [("Duration", [duration, until, untilCount, untilNewerVersion])],
         notes: [
             "New records of the issue are withheld from all destinations, even if it is reopened later. Without an option, it "
                 + "stays muted until it is reopened. SPAN is \(DurationExpression.forms), TIME is RFC 3339 or a date. Days "
@@ -57,7 +58,8 @@ struct MuteCommand: StateCommand {
     init(_ arguments: ParsedArguments, at now: IssueTimestamp) throws(UsageError) {
         parameters = SetStateParameters(
             group: arguments.operands.first ?? "", state: .muted, until: try Self.end(arguments, at: now),
-            untilNewerVersion: arguments.has(untilNewerVersion) ? true : nil)
+            untilNewerVersion: arguments.has(untilNewerVersion) ? true : nil,
+            untilCount: try arguments.integer(Self.untilCount, in: 1...1_000_000_000))
     }
 
     private static func end(_ arguments: ParsedArguments, at now: IssueTimestamp) throws(UsageError) -> IssueTimestamp?
@@ -108,6 +110,9 @@ extension StateCommand {
             context.warn(
                 "the daemon is older than issuectl: it ignored the version, and the next record reopens the issue")
         }
+        if parameters.untilCount != nil, group.mutedUntilCount == nil {
+            context.warn("the daemon is older than issuectl: it ignored --until-count, so the mute does not end by it")
+        }
         return .success
     }
 
@@ -117,10 +122,10 @@ extension StateCommand {
         if let version = group.resolvedIn { text += " in \(version)" }
         if group.isResolvedInNext { text += " in the next deployment" }
         if let until = group.mutedUntil { text += " until \(PageTime.full(until, now: now))" }
-        if parameters.untilNewerVersion == true {
-            text +=
-                group.mutedUntil == nil ? " until a newer version reports it" : ", or until a newer version reports it"
-        }
+        var ends: [String] = []
+        if let count = group.mutedUntilCount { ends.append("until \(Quantity.text(count, "further occurrence"))") }
+        if parameters.untilNewerVersion == true { ends.append("until a newer version reports it") }
+        for end in ends { text += text.contains(" until ") ? ", or \(end)" : " \(end)" }
         return TerminalSanitizer.line("\(text): \(group.title)")
     }
 }

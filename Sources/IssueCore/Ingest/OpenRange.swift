@@ -61,6 +61,12 @@ package struct OpenRange: Sendable {
         }
     }
 
+    /// Returns `false` if the series has no record in the range. Rarely returns `true` for one that has none either.
+    package func mayContain(_ series: SeriesID) -> Bool {
+        let bit = Int(truncatingIfNeeded: series.rawValue) & 0xFFFF
+        return seriesBits[bit >> 6] & (1 << UInt64(bit & 63)) != 0
+    }
+
     /// Skips an id that has no record.
     package mutating func skip() {
         entries.append(Entry(series: 0, receivedAt: entries.last?.receivedAt ?? 0, count: 0, bytes: 0))

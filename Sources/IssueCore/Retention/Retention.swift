@@ -86,10 +86,14 @@ package struct RetentionSettings: Hashable, Sendable {
     package var maxAge: Duration
     /// The space that must stay free on the file system, in bytes.
     package var keepFree: Int64
+    /// The time after which an issue that has not occurred is resolved; zero for never.
+    package var resolveAfter: Duration
 
     package init(
-        maxSize: Int64 = 1 << 30, maxAge: Duration = .seconds(30 * 86_400), keepFree: Int64 = 256 << 20
+        maxSize: Int64 = 1 << 30, maxAge: Duration = .seconds(30 * 86_400), keepFree: Int64 = 256 << 20,
+        resolveAfter: Duration = .zero
     ) {
+        self.resolveAfter = resolveAfter
         self.maxSize = maxSize
         self.maxAge = maxAge
         self.keepFree = keepFree

@@ -23,12 +23,16 @@ package struct TriageState: Equatable, Sendable {
     /// The time at which the issue was resolved in the next deployment; nil unless that deployment is awaited. Until
     /// then, no record reopens the group.
     package private(set) var fixAwaitedSince: IssueTimestamp?
+    /// The number of further occurrences with which a mute ends; nil if it does not end by their number.
+    package private(set) var occurrencesLeft: Int64?
     package private(set) var hasRegressed: Bool
 
     package init(
         _ state: GroupState = .open, mutedUntil: IssueTimestamp? = nil, knownVersion: ApplicationVersion? = nil,
-        fixedIn: ApplicationVersion? = nil, fixAwaitedSince: IssueTimestamp? = nil, hasRegressed: Bool = false
+        fixedIn: ApplicationVersion? = nil, fixAwaitedSince: IssueTimestamp? = nil, occurrencesLeft: Int64? = nil,
+        hasRegressed: Bool = false
     ) {
+        self.occurrencesLeft = occurrencesLeft
         self.state = state
         self.mutedUntil = mutedUntil
         self.knownVersion = knownVersion
@@ -48,7 +52,7 @@ package struct TriageState: Equatable, Sendable {
             parameters.state, mutedUntil: parameters.until,
             knownVersion: parameters.untilNewerVersion == true ? knownVersion : nil,
             fixedIn: parameters.resolvedIn.map { ApplicationVersion(text: $0) },
-            fixAwaitedSince: parameters.isResolvedInNext == true ? now : nil)
+            fixAwaitedSince: parameters.isResolvedInNext == true ? now : nil, occurrencesLeft: parameters.untilCount)
     }
 
     /// `true` if the effect of a record depends on its version.
@@ -60,8 +64,10 @@ package struct TriageState: Equatable, Sendable {
     ///   - version: The version of the application that reported it.
     ///   - now: The wall time.
     ///   - history: The deployments of the application.
+    ///   - count: The number of its occurrences.
     package mutating func reported(
-        by version: ApplicationVersion, at now: IssueTimestamp, in history: DeploymentHistory = DeploymentHistory()
+        by version: ApplicationVersion, at now: IssueTimestamp, in history: DeploymentHistory = DeploymentHistory(),
+        count: Int64 = 1
     ) -> Effect {
         switch state {
         case .open:
@@ -74,7 +80,11 @@ package struct TriageState: Equatable, Sendable {
             return .regression
         case .muted:
             if timePassed(to: now) { return .expiry }
-            guard let knownVersion, history.isNewer(version, than: knownVersion) else { return .silence }
+            let left = occurrencesLeft.map { max(0, $0.clampedSum(-count)) }
+            guard left == 0 || knownVersion.map({ history.isNewer(version, than: $0) }) ?? false else {
+                occurrencesLeft = left
+                return .silence
+            }
             self = TriageState(hasRegressed: true)
             return .regression
         }
@@ -93,6 +103,9 @@ extension SetStateParameters {
     package func invalidParameter(at now: IssueTimestamp) -> String? {
         if let until {
             guard state == .muted, until > now else { return "until" }
+        }
+        if let untilCount {
+            guard state == .muted, (1...1_000_000_000).contains(untilCount) else { return "until_count" }
         }
         if let resolvedIn {
             guard state == .resolved, untilNewerVersion != true,

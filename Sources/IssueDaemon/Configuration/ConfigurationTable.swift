@@ -36,6 +36,10 @@ enum ConfigurationTable {
             "The maximum age of a record."),
         .init(
             "KeepFree", \.store.retention.keepFree, .size(0...1 << 50), "The free space to leave on the file system."),
+        .init(
+            "ResolveAfter", \.store.retention.resolveAfter,
+            .duration(.seconds(60)...(.seconds(36_525 * 86_400)), zero: "never"),
+            "When to resolve an issue that has not occurred."),
     ]
 
     static let access: [ConfigurationKey<Configuration>] = [

@@ -91,12 +91,14 @@ extension ValueForm where Value == UInt32 {
 }
 
 extension ValueForm where Value == Duration {
-    static func duration(_ bounds: ClosedRange<Duration>) -> Self {
+    static func duration(_ bounds: ClosedRange<Duration>, zero: String? = nil) -> Self {
         let from = DurationText.text(bounds.lowerBound)
         let to = DurationText.text(bounds.upperBound)
         return ValueForm(
-            expected: "a time from \(from) to \(to), such as 5s or 2min 30s",
-            parse: { text in DurationText.parse(text).flatMap { bounds ~= $0 ? $0 : nil } },
+            expected: "a time from \(from) to \(to), such as 5s or 2min 30s\(zero.map { ", or 0: \($0)" } ?? "")",
+            parse: { text in
+                DurationText.parse(text).flatMap { bounds ~= $0 || $0 == .zero && zero != nil ? $0 : nil }
+            },
             text: { DurationText.text($0) })
     }
 }

@@ -29,8 +29,8 @@ package struct LogEvent: Hashable, Sendable {
         daemonReady, daemonStopping, daemonStopped, daemonFailed, daemonTemporaryFolderTaken, daemonSendersNotReading,
         daemonReadersLeft,
         storeOpenFailed, storeOpened, storeNoSpace, storeWriteFailed, storeWritable, storeMaintenanceFailed,
-        storeRecordsExpired, storeRecordsThinned, storeRegrouped, storeDamaged, storeUnusable, storeForeign,
-        storeReopened,
+        storeRecordsExpired, storeRecordsThinned, storeRegrouped, storeQuietResolved, storeDamaged, storeUnusable,
+        storeForeign, storeReopened,
         storeReplaced, storeBlockDamaged, storeWALOrphaned, storeWALMissing, storeKeptDatabase, storeKeptWAL,
         storeMoveFailed,
         storeCheckpointFailed, storeWALQueriesInterrupted, storeWALBlocked,
@@ -153,6 +153,9 @@ package struct LogEvent: Hashable, Sendable {
         "store.regrouped", "Moved issues to the new fingerprint rule",
         "After an upgrade, `changed=` issues got a new fingerprint, and `merged=` were merged into others. Their ids, "
             + "counts and states remain.")
+    package static let storeQuietResolved = LogEvent(
+        "store.quiet-resolved", "Resolved issues that have not occurred for a while",
+        "`issues=` open issues had no record for `ResolveAfter=`. The next record of one of them is a regression.")
     package static let storeDamaged = LogEvent(
         "store.damaged", "Database is damaged; moving it aside and starting a new one",
         "The database file is corrupt. It is kept under another name, which `store.kept-database` logs.",
@@ -236,7 +239,7 @@ package struct LogEvent: Hashable, Sendable {
         messageID: "028cbaba609d444e9eacaff93d7fc324")
     package static let issueRegressed = LogEvent(
         "issue.regressed", "Issue regressed",
-        "An issue that was resolved, or muted until a newer version, was reported again.",
+        "An issue that was resolved, or muted until a newer version or a number of occurrences, was reported again.",
         "Look at the issue: `issuectl show` with `group=`.",
         messageID: "89cf0acd27954fb2a29f217da22b5afe")
     package static let issueNew = LogEvent(

@@ -40,6 +40,10 @@ struct StoreMaintenance {
     /// `true` if records were removed since unreferenced rows, such as series without records, were last removed.
     private var hasUnreferencedRows = false
     private var nextCollection: MonotonicInstant
+    /// The last group that the current pass over quiet issues has examined; nil if none is under way.
+    private var quietGroup: GroupID?
+    private var quietCount = 0
+    private var nextQuietPass: MonotonicInstant
     private var lastFailure: StoreFailure?
     /// The state at the last check. A change of any of it triggers a new check.
     private var seen: (ranges: Int64, settings: RetentionSettings)?
@@ -56,13 +60,15 @@ struct StoreMaintenance {
 
     init(folder: String, at now: MonotonicInstant, removed: @escaping () -> Void, log: Log) {
         (self.folder, self.removed, self.log) = (folder, removed, log)
-        (nextCollection, nextCheck, nextMarkCheck, nextMuteCheck) = (now, now, now, now)
+        (nextCollection, nextCheck, nextMarkCheck, nextMuteCheck, nextQuietPass) = (now, now, now, now, now)
         nextRegrouping = now
     }
 
     /// Returns when the next step is due, if there is no other work until then.
     func deadline(_ writer: StoreWriter) -> MonotonicInstant {
-        if forgetting != nil || hasOldMarks || isShrinking { return MonotonicInstant(sinceBoot: .zero) }
+        if forgetting != nil || hasOldMarks || isShrinking || quietGroup != nil {
+            return MonotonicInstant(sinceBoot: .zero)
+        }
         let nextCheck = writer.mustRegroup ? min(nextCheck, nextRegrouping) : nextCheck
         guard let end = writer.nextMuteEnd else { return nextCheck }
         let wall = Clock.wall
@@ -86,6 +92,8 @@ struct StoreMaintenance {
         } else if hasOldMarks {
             let oldest = writer.logTime(wall: Clock.wall, monotonic: now).advanced(by: .zero - Self.markAge)
             hasOldMarks = try writer.deleteProducerMarks(before: oldest)
+        } else if let group = quietGroup {
+            try resolveQuiet(writer, above: group, at: now)
         } else if isShrinking, isIdle {
             isShrinking = try writer.shrink(pages: Self.pagesPerStep) > 0
             // The file shrinks when the WAL is copied into it.
@@ -97,7 +105,7 @@ struct StoreMaintenance {
     ///
     /// - Returns: Whether to log the failure. Of several equal failures in a row, only the first is logged.
     mutating func failed(by failure: StoreFailure, at now: MonotonicInstant) -> Bool {
-        (forgetting, hasOldMarks, isShrinking) = (nil, false, false)
+        (forgetting, hasOldMarks, isShrinking, quietGroup) = (nil, false, false, nil)
         // If the disk was full, the step may succeed as soon as the WAL has been reset.
         nextCheck = now.advanced(by: failure == .noSpace ? Self.shortPause : Self.pause)
         nextMuteCheck = nextCheck
@@ -139,6 +147,10 @@ struct StoreMaintenance {
             hasOldMarks = true
             nextMarkCheck = now.advanced(by: Self.markInterval)
         }
+        if let interval = QuietPeriod(writer.retention.resolveAfter).interval, now >= nextQuietPass {
+            (quietGroup, quietCount) = (0, 0)
+            nextQuietPass = now.advanced(by: interval)
+        }
         switch Retention(settings: writer.retention).next(facts) {
         case .forget(let range, let reason): forgetting = ExpiryRun(part: .range(range), reason: reason)
         case .thin(let holding, let reason):
@@ -148,6 +160,16 @@ struct StoreMaintenance {
         case .closeRange: try writer.closeOpenRange()
         case .wait(let wait): nextCheck = now.advanced(by: wait)
         }
+    }
+
+    /// Continues the pass over quiet issues.
+    private mutating func resolveQuiet(
+        _ writer: StoreWriter, above group: GroupID, at now: MonotonicInstant
+    ) throws(StoreFailure) {
+        let step = try writer.resolveQuiet(above: group, wall: Clock.wall, monotonic: now)
+        quietCount += step.resolved
+        quietGroup = step.isDone ? nil : step.last
+        if step.isDone, quietCount > 0 { log.notice(.storeQuietResolved, ["issues": "\(quietCount)"]) }
     }
 
     private mutating func forget(_ writer: StoreWriter, at now: MonotonicInstant) throws(StoreFailure) {

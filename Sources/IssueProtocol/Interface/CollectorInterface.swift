@@ -78,8 +78,8 @@ package enum CollectorInterface {
         )
 
         type Group (
-          id: string, title: string, severity: Severity, state: State, muted_until: ?string, regressed: bool,
-          resolved_in: ?string, resolved_in_next: ?bool,
+          id: string, title: string, severity: Severity, state: State, muted_until: ?string, muted_until_count: ?int,
+          regressed: bool, resolved_in: ?string, resolved_in_next: ?bool,
           app: ?string, uid: int, fingerprint: string, fingerprint_rule: ?int, domain: ?string, code: ?int,
           source: ?Source, records: int, occurrences: int, first_seen: string, last_seen: string,
           first_version: ?string, last_version: ?string,
@@ -178,13 +178,13 @@ package enum CollectorInterface {
         # that time, earliest first.
         method Histogram(filter: ?Filter, bucket: int, by: ?Dimension) -> (start: string, series: []Series, deploys: ?[]Deployment)
 
-        # until ends a mute and must be in the future. With until_newer_version, the state ends when a record arrives
-        # from a version of the application that is newer than all seen so far. resolved_in: only this version and later
-        # ones reopen the group; resolved_in_next: only the next declared deployment and later ones do. Without any of
-        # these, the next record of a resolved group reopens the group.
+        # until ends a mute and must be in the future; until_count ends it with this many further occurrences. With
+        # until_newer_version, the state ends when a record arrives from a version of the application that is newer than all
+        # seen so far. resolved_in: only this version and later ones reopen the group; resolved_in_next: only the next
+        # declared deployment and later ones do. Without any of these, the next record of a resolved group reopens the group.
         method SetState(
           group: string, state: State, until: ?string, until_newer_version: ?bool, resolved_in: ?string,
-          resolved_in_next: ?bool
+          resolved_in_next: ?bool, until_count: ?int
         ) -> (group: Group)
 
         # Declares that a version of an application was deployed, now or at a time in the past. user: whose application it

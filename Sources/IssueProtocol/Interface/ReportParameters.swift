@@ -35,11 +35,14 @@ package struct SetStateParameters: Equatable, JSONObjectCodable, Sendable {
     package var resolvedIn: String?
     /// `true` if the next declared deployment has the fix.
     package var isResolvedInNext: Bool?
+    /// The number of occurrences after which a mute ends; nil if it does not end by their number.
+    package var untilCount: Int64?
 
     package init(
         group: String, state: GroupState, until: IssueTimestamp? = nil, untilNewerVersion: Bool? = nil,
-        resolvedIn: String? = nil, isResolvedInNext: Bool? = nil
+        resolvedIn: String? = nil, isResolvedInNext: Bool? = nil, untilCount: Int64? = nil
     ) {
+        self.untilCount = untilCount
         self.resolvedIn = resolvedIn
         self.isResolvedInNext = isResolvedInNext
         self.group = group
@@ -57,6 +60,7 @@ package struct SetStateParameters: Equatable, JSONObjectCodable, Sendable {
         try members.optional("until_newer_version", &untilNewerVersion)
         try members.optional("resolved_in", &resolvedIn)
         try members.optional("resolved_in_next", &isResolvedInNext)
+        try members.optional("until_count", &untilCount)
     }
 }
 

@@ -12,6 +12,8 @@ public struct IssueGroup: Equatable, Sendable {
     public var state: GroupState
     /// The time at which muting ends. Nil if it does not end at a time.
     public var mutedUntil: IssueTimestamp?
+    /// The number of further occurrences after which muting ends. Nil if it does not end by their number.
+    public var mutedUntilCount: Int?
     /// Whether the issue was resolved and has occurred again.
     public var hasRegressed: Bool
     /// The version of the application that has the fix of a resolved issue. Records of earlier versions do not reopen
@@ -119,6 +121,7 @@ extension IssueGroup: JSONObjectCodable {
         try members.required("severity", &level)
         try members.required("state", &state)
         try members.optional("muted_until", &mutedUntil)
+        try members.optional("muted_until_count", &mutedUntilCount)
         try members.required("regressed", &hasRegressed)
         try members.optional("resolved_in", &resolvedIn)
         var isNext = isResolvedInNext ? true : nil

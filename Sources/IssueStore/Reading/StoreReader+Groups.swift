@@ -142,7 +142,7 @@ extension StoreReader {
             """
             SELECT groups.key, title, severity, state, muted_until, regressed, accounts.app, accounts.uid, fingerprint,
                    domain, code, file, line, function, module, first_version, last_version, groups.first_at,
-                   rule, fixed_version, fixed_after IS NOT NULL
+                   rule, fixed_version, fixed_after IS NOT NULL, muted_left
             FROM groups JOIN accounts ON accounts.id = groups.account WHERE groups.id = ?1
             """
         ) { statement in
@@ -164,6 +164,7 @@ extension StoreReader {
                 group.fingerprintRule = Int(clamping: row.int64(18))
                 group.resolvedIn = row.optionalText(19)
                 group.isResolvedInNext = row.int64(20) != 0
+                group.mutedUntilCount = row.optionalInt64(21).map { Int(clamping: $0) }
                 return group
             }
         }

@@ -134,16 +134,18 @@ package final class QuarantinedStore {
     package func notes(above row: GroupID = 0) -> (notes: [GroupNote], last: GroupID)? {
         reader.connection.setDeadline(.after(Self.stepTimeout))
         defer { reader.connection.setDeadline(nil) }
-        // Files of the versions before have no fixes.
+        // Files of the versions before lack the newer columns.
         let notes =
-            (try? notes(above: row, fix: "fixed_version, fixed_after")) ?? (try? notes(above: row, fix: "NULL, NULL"))
+            (try? notes(above: row, newer: "fixed_version, fixed_after, muted_left"))
+            ?? (try? notes(above: row, newer: "NULL, NULL, NULL"))
         guard let notes, let last = notes.last?.id, last > row else { return nil }
         return (notes.map(\.note), last)
     }
 
-    /// - Parameter columns: The columns or constants for the version with the fix and the time since which it is awaited.
+    /// - Parameter columns: The columns of the version with the fix, the time since which it is awaited and the number of
+    ///   occurrences until the end of a mute, or constants.
     private func notes(
-        above row: GroupID, fix columns: StaticString
+        above row: GroupID, newer columns: StaticString
     ) throws(SQLiteError) -> [(note: GroupNote, id: GroupID)] {
         let sql = """
             SELECT uid, app, fingerprint, state, muted_until, muted_version, regressed, groups.id, \(columns), rule
@@ -163,6 +165,7 @@ package final class QuarantinedStore {
                     knownVersion: row.optionalText(5).map { ApplicationVersion(text: $0) },
                     fixedIn: row.optionalText(8).map { ApplicationVersion(text: String($0.prefix(1024))) },
                     fixAwaitedSince: row.optionalInt64(9).map { IssueTimestamp(millisecondsSince1970: $0) },
+                    occurrencesLeft: row.optionalInt64(10),
                     hasRegressed: row.int64(6) != 0))
             return (note: note, id: row.id(7, as: GroupID.self), rule: row.int64(10))
         }

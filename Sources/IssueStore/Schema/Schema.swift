@@ -20,6 +20,7 @@ package enum Schema {
         Migration(deployments),
         Migration(fixes),
         Migration(grouping),
+        Migration(countdowns),
     ]
 
     /// Rejects a file of another program or a newer version before anything in it is changed.
@@ -503,6 +504,14 @@ extension Schema {
         ) STRICT;
         CREATE INDEX corrections_by_source ON corrections (source);
         CREATE INDEX corrections_by_account ON corrections (account);
+        """
+}
+
+extension Schema {
+    /// Mutes that end after a number of occurrences.
+    static let countdowns: StaticString = """
+        -- The number of further occurrences with which a mute ends, if it ends by their number.
+        ALTER TABLE groups ADD COLUMN muted_left INTEGER;
         """
 }
 

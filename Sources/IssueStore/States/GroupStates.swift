@@ -29,6 +29,11 @@ struct TriageCache {
         return found
     }
 
+    /// Stores the state of a group, which is also in the database.
+    mutating func insert(_ standing: TriageState, ofGroup id: GroupID) {
+        states.insert(standing, for: id)
+    }
+
     /// Removes a group whose state has changed.
     mutating func forget(_ group: GroupID) {
         states.remove(group)
@@ -169,25 +174,56 @@ extension StoreWriter {
 
 extension RecordCommit {
     /// Returns how a record that is about to be stored affects the triage state of its group. Stores the new state.
-    func effect(of location: SeriesLocation, _ memory: inout WriterMemory) throws(SQLiteError) -> TriageState.Effect {
+    ///
+    /// The numbers of occurrences after which mutes end are collected in `countdowns`, and written once per commit.
+    ///
+    /// - Parameters:
+    ///   - location: The series of the record.
+    ///   - count: The number of its occurrences.
+    ///   - memory: The writer's memory.
+    mutating func effect(
+        of location: SeriesLocation, count: Int64, _ memory: inout WriterMemory
+    ) throws(SQLiteError) -> TriageState.Effect {
         let triage = TriageTable(connection: connection)
         guard let found = try memory.caches.triage.subject(ofSeries: location.series, in: triage) else { return .none }
         // An overflow series has no version of its own.
         let version = location.original.map { ApplicationVersion(name: $0.app.version, build: $0.app.build) }
-        var standing = try memory.caches.triage.standing(ofGroup: found.group, in: triage)
+        let before =
+            if let counted = countdowns[found.group] {
+                counted
+            } else {
+                try memory.caches.triage.standing(ofGroup: found.group, in: triage)
+            }
+        var standing = before
         let history =
             standing.dependsOnVersion ? try deployments(of: location.account, &memory) : DeploymentHistory()
         let row = rows.nextID
-        let effect = standing.reported(by: version ?? found.version, at: time.wall, in: history)
+        let effect = standing.reported(by: version ?? found.version, at: time.wall, in: history, count: count)
         switch effect {
-        case .none, .silence: break
+        case .none, .silence: if standing != before { countdowns[found.group] = standing }
         case .regression, .expiry:
+            countdowns[found.group] = nil
             _ = try triage.write(standing, of: found.group, from: row)
             if effect == .regression { try triage.note(regression: row, of: found.group) }
             memory.caches.triage.forget(found.group)
             memory.caches.series.watch(try triage.series(ofGroup: found.group), false)
         }
         return effect
+    }
+}
+
+extension RecordCommit {
+    /// Writes the numbers of occurrences that are left of mutes.
+    func writeCountdowns(_ memory: inout WriterMemory) throws(SQLiteError) {
+        for (group, standing) in countdowns {
+            try connection.withStatement("UPDATE groups SET muted_left = ?2 WHERE id = ?1") {
+                statement throws(SQLiteError) in
+                statement.bind(group, at: 1)
+                statement.bind(standing.occurrencesLeft, at: 2)
+                try statement.run()
+            }
+            memory.caches.triage.insert(standing, ofGroup: group)
+        }
     }
 }
 
@@ -199,7 +235,8 @@ struct TriageTable {
     func standing(ofGroup id: GroupID) throws(SQLiteError) -> TriageState {
         try connection.withStatement(
             """
-            SELECT state, muted_until, muted_version, regressed, fixed_version, fixed_after FROM groups WHERE id = ?1
+            SELECT state, muted_until, muted_version, regressed, fixed_version, fixed_after, muted_left
+            FROM groups WHERE id = ?1
             """
         ) { statement throws(SQLiteError) in
             statement.bind(id, at: 1)
@@ -210,6 +247,7 @@ struct TriageTable {
                     knownVersion: row.optionalText(2).map { ApplicationVersion(text: $0) },
                     fixedIn: row.optionalText(4).map { ApplicationVersion(text: $0) },
                     fixAwaitedSince: row.optionalInt64(5).map { IssueTimestamp(millisecondsSince1970: $0) },
+                    occurrencesLeft: row.optionalInt64(6),
                     hasRegressed: row.int64(3) != 0)
             }
         } ?? TriageState()
@@ -220,7 +258,7 @@ struct TriageTable {
         try connection.withStatement(
             """
             UPDATE groups SET state = ?2, muted_until = ?3, muted_version = ?4, regressed = ?5, fixed_version = ?6,
-                fixed_after = ?7
+                fixed_after = ?7, muted_left = ?8
             WHERE id = ?1
             """
         ) { statement throws(SQLiteError) in
@@ -231,6 +269,7 @@ struct TriageTable {
             statement.bind(standing.hasRegressed ? Int64(1) : 0, at: 5)
             statement.bind(standing.fixedIn?.text, at: 6)
             statement.bind(standing.fixAwaitedSince?.millisecondsSince1970, at: 7)
+            statement.bind(standing.occurrencesLeft, at: 8)
             try statement.run()
         }
         guard connection.changes > 0 else { return false }

@@ -44,6 +44,7 @@ extension StoreWriter {
             onCardinalityOverflow: onCardinalityOverflow)
         try commit.restoreGuard(&memory)
         let outcomes = try commit.take(submissions, &memory)
+        try commit.writeCountdowns(&memory)
         if commit.rows.isEmpty {
             // The clock continues from the last row, so a commit without rows does not advance it.
             memory.values.clock = clockBefore
@@ -102,6 +103,8 @@ struct RecordCommit {
     private(set) var priority: [PriorityRecord] = []
     /// `true` if the record that is being stored is the first one of its group.
     var isGroupNew = false
+    /// The states of muted groups whose number of occurrences until their end has changed.
+    var countdowns: [GroupID: TriageState] = [:]
     /// The accounts of the records. Indices match `sums`.
     private var accounts = IDInterner<AccountID>()
     /// The records and occurrences that each account has received, at its index in `accounts`.
@@ -219,7 +222,7 @@ struct RecordCommit {
         var reason: PriorityReason? =
             record.severity == .critical ? .critical : isGroupNew ? .firstOfGroup : nil
         if location.isWatched, !isImport {
-            switch try effect(of: location, &memory) {
+            switch try effect(of: location, count: record.count, &memory) {
             case .none, .expiry: break
             case .silence: reason = nil
             case .regression: reason = .regression

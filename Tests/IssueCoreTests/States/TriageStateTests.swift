@@ -81,6 +81,30 @@ struct GroupStandingTests {
         #expect(new == .regression)
     }
 
+    @Test("A mute until a number of occurrences ends as a regression with the occurrence that reaches it")
+    func mutedForCount() {
+        var state = TriageState(.muted, occurrencesLeft: 5)
+        for (count, effect, left) in [(1, .silence, 4), (3, .silence, 1), (1, .regression, nil), (1, .none, nil)]
+            as [(Int64, TriageState.Effect, Int64?)]
+        {
+            let found = state.reported(by: ApplicationVersion(), at: noon, count: count)
+            #expect(found == effect)
+            #expect(state.occurrencesLeft == left)
+        }
+        #expect(state == TriageState(hasRegressed: true))
+        // One record can have more occurrences than are left, and either condition ends the mute.
+        for (count, version, effect) in [
+            (1_000_000_000, "1", .regression), (.max, "1", .regression), (1, "1", .silence), (1, "2", .regression),
+        ] as [(Int64, String, TriageState.Effect)] {
+            state = TriageState(.muted, knownVersion: ApplicationVersion(text: "1"), occurrencesLeft: 5)
+            let found = state.reported(by: ApplicationVersion(text: version), at: noon, count: count)
+            #expect(found == effect)
+        }
+        state = TriageState(.muted, mutedUntil: noon, occurrencesLeft: 1)
+        let later = state.reported(by: ApplicationVersion(), at: noon)
+        #expect(later == .expiry)
+    }
+
     @Test("A requested state has the parts that its parameters name")
     func requested() {
         let known = ApplicationVersion(text: "1")
@@ -91,6 +115,7 @@ struct GroupStandingTests {
         #expect(
             state(.init(group: "g", state: .muted, until: noon, untilNewerVersion: true))
                 == TriageState(.muted, mutedUntil: noon, knownVersion: known))
+        #expect(state(.init(group: "g", state: .muted, untilCount: 7)) == TriageState(.muted, occurrencesLeft: 7))
         #expect(
             state(.init(group: "g", state: .resolved, resolvedIn: "2 (7)"))
                 == TriageState(.resolved, fixedIn: ApplicationVersion(name: "2", build: 7)))
@@ -146,6 +171,14 @@ struct GroupStandingTests {
         #expect(invalid(.resolved, until: later) == "until")
         #expect(invalid(.open, until: later) == "until")
         #expect(invalid(.open, version: true) == "until_newer_version")
+        func invalid(_ state: GroupState, count: Int64) -> String? {
+            SetStateParameters(group: "g1", state: state, untilCount: count).invalidParameter(at: noon)
+        }
+        #expect(invalid(.muted, count: 1) == nil)
+        #expect(invalid(.muted, count: 1_000_000_000) == nil)
+        #expect(invalid(.muted, count: 0) == "until_count")
+        #expect(invalid(.muted, count: 1_000_000_001) == "until_count")
+        #expect(invalid(.resolved, count: 1) == "until_count")
         func invalid(_ state: GroupState, in version: String?, next: Bool? = nil, newer: Bool? = nil) -> String? {
             SetStateParameters(
                 group: "g1", state: state, untilNewerVersion: newer, resolvedIn: version, isResolvedInNext: next

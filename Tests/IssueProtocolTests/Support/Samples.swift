@@ -22,6 +22,7 @@ enum Samples {
             records: 2, occurrences: 3, firstSeen: moment, lastSeen: moment, firstVersion: "1", lastVersion: "2",
             newestRecord: "r-1", sparkline: [0, 1, 2])
         group.fingerprintRule = 2
+        group.mutedUntilCount = 5
         group.resolvedIn = "2.4"
         group.isResolvedInNext = true
         return group

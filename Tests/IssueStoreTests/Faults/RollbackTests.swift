@@ -11,7 +11,7 @@ struct RollbackTests {
     enum Kind: CaseIterable {
         case commit, numberedCommit, imported, closeRange, forget, thin, erase, finishErasing, eraseOwners
         case collectSeries, collectProcesses, collectOwners, collectMarks, setState, endMutes, importStates
-        case declare, importDeployments
+        case declare, importDeployments, resolveQuiet, countdown
         case storeBatch, settle, requeue, configure
     }
 
@@ -200,6 +200,22 @@ private final class RollbackFixture {
                 uid: UInt32(found[0] ?? "") ?? 0, app: found[1] ?? "", fingerprint: found[2] ?? "",
                 standing: TriageState(.muted, mutedUntil: store.wall))
             return { () throws(StoreFailure) in try writer.importSalvaged([note]) }
+        case .resolveQuiet:
+            writer.reload(LimitSettings(), RetentionSettings(resolveAfter: .seconds(1)))
+            try writer.closeOpenRange()
+            writer.memory.caches = WriterMemory.Caches()
+            store.pass(.seconds(100))
+            let (wall, monotonic) = (store.wall, store.monotonic)
+            return { () throws(StoreFailure) in
+                _ = try writer.resolveQuiet(above: 0, wall: wall, monotonic: monotonic)
+            }
+        case .countdown:
+            _ = try writer.set(TriageState(.muted, occurrencesLeft: 100), ofGroup: group.group)
+            writer.memory.caches = WriterMemory.Caches()
+            let again = try Submission(of: [IssueRecord(message: "m")])
+            return { () throws(StoreFailure) in
+                _ = try writer.commit([again], wall: wall, monotonic: monotonic)
+            }
         case .declare:
             let parameters = DeployParameters(app: "shop", version: "9")
             return { () throws(StoreFailure) in

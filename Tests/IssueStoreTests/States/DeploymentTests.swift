@@ -239,7 +239,7 @@ struct DeploymentTests {
                 var filter = IssueFilter(text: "ending")
                 filter.sinceDeployment = .gone
                 let frame = try HistogramFrame(
-                    bucket: .seconds(600), since: nil, until: nil, now: store.wall.advanced(by: .seconds(60)))
+                    bucket: .seconds(3600), since: nil, until: nil, now: store.wall.advanced(by: .seconds(60)))
                 let counts = try store.reader().histogram(filter, frame, by: .total, viewer: .everything)
                 #expect(counts.map(\.sum) == [1])
             }
@@ -338,6 +338,7 @@ extension TemporaryStore {
             ALTER TABLE series DROP COLUMN home;
             DROP INDEX groups_by_target;
             ALTER TABLE groups DROP COLUMN merged_by;
+            ALTER TABLE groups DROP COLUMN muted_left;
             DROP INDEX groups_by_fix;
             ALTER TABLE groups DROP COLUMN fixed_after;
             ALTER TABLE groups DROP COLUMN fixed_version;

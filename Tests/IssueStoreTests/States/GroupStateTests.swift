@@ -195,6 +195,40 @@ struct GroupStateTests {
         }
     }
 
+    @Test("A mute until a number of occurrences counts across commits and restarts, and ends with a priority record")
+    func mutedForCount() throws {
+        func counted(_ count: Int64) -> IssueRecord {
+            IssueRecord(message: "Broken", count: count, app: Application(name: "shop", version: "1.0"))
+        }
+        try TemporaryStore.with { store in
+            do {
+                let writer = try store.writer()
+                _ = try writer.configure([.init(name: "d", kind: "k", takesBacklog: false)], at: store.wall)
+                try store.store([record()], to: writer)
+                try say(TriageState(.muted, occurrencesLeft: 10), store, writer)
+                #expect(try only(store).mutedUntilCount == 10)
+                try store.store([counted(2), counted(3)], to: writer)
+                #expect(try only(store).mutedUntilCount == 5)
+                try writer.connection.execute(
+                    "CREATE TEMP TRIGGER fails BEFORE INSERT ON blocks BEGIN SELECT RAISE(ABORT, 'no'); END")
+                #expect(throws: StoreFailure.self) { try store.store([counted(3)], to: writer) }
+                try writer.connection.execute("DROP TRIGGER fails")
+                #expect(try only(store).mutedUntilCount == 5)
+            }
+            let writer = try store.writer()
+            try store.store([counted(1)], to: writer)
+            try store.store([counted(3), record("Something else"), counted(1), counted(1)], to: writer)
+            let group = try only(store, filter(text: "Broken"))
+            #expect(group.state == .open)
+            #expect(group.hasRegressed)
+            #expect(group.mutedUntilCount == nil)
+            // Rows 2 to 5 are muted; 7 reaches the number, 6 is the first of another group.
+            #expect(try priority(store) == [["1", "2"], ["6", "2"], ["7", "3"]])
+            #expect(try muted(store) == [2, 3, 4, 5])
+            try expectSound(store)
+        }
+    }
+
     private func filter(text: String? = nil, states: [GroupState]? = nil) -> IssueFilter {
         var filter = IssueFilter()
         filter.text = text
