@@ -118,7 +118,7 @@ struct LimitTests {
             let cases = [
                 ("org.issued.Collector.Nothing", "{}", "org.varlink.service.MethodNotFound"),
                 ("org.elsewhere.Thing.Do", "{}", "org.varlink.service.InterfaceNotFound"),
-                ("org.issued.Collector.SplitGroup", "{}", "org.varlink.service.MethodNotImplemented"),
+                ("org.issued.Collector.SplitGroup", "{}", "org.varlink.service.InvalidParameter"),
                 ("org.issued.Collector.Report", "{}", "org.varlink.service.InvalidParameter"),
                 ("org.issued.Collector.Report", #"{"records":7}"#, "org.varlink.service.InvalidParameter"),
                 ("org.issued.Collector.Report", #"{"records":[]}"#, "org.issued.Collector.InvalidRecord"),

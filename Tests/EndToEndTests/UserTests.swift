@@ -95,6 +95,39 @@ struct UserTests {
         }
     }
 
+    @Test("The owner and operators can correct the grouping; to others the issues do not exist")
+    func corrections() async throws {
+        try await DaemonFixture.with { daemon in
+            let first = try OtherUser.client(Self.first, of: daemon)
+            let second = try OtherUser.client(Self.second, of: daemon)
+            let root = try RawClient(path: daemon.socket)
+            _ = try first.report("User ann is gone")
+            _ = try first.report("User bob is gone")
+            let groups = try first.groups().map(\.id)
+            let merge = MergeGroupsParameters(into: groups[0], groups: [groups[1]])
+            #expect(try second.refusal(of: .mergeGroups, merge) == .notFound(id: groups[0]))
+            #expect(try first.call(.mergeGroups, merge, returning: MergeGroupsReply.self).count == 1)
+            #expect(try first.groups().map(\.records) == [2])
+            let listed = try root.call(.corrections, CorrectionsParameters(), returning: CorrectionsReply.self)
+            let correction = try #require(listed.corrections.first)
+            #expect(correction.author == Self.first)
+            let undo = UndoCorrectionParameters(id: correction.id)
+            #expect(try second.refusal(of: .undoCorrection, undo) == .notFound(id: "\(correction.id)"))
+            #expect(try root.call(.undoCorrection, undo, returning: SplitGroupReply.self).groups.count == 2)
+            // Groups of different users are not merged, not even by operators.
+            _ = try root.report("User carl is gone")
+            let own = try #require(try root.groups().first { $0.user != Self.first }).id
+            let mixed = MergeGroupsParameters(into: own, groups: [groups[0]])
+            guard case .invalidFilter? = try root.refusal(of: .mergeGroups, mixed) else {
+                Issue.record("groups of two users were merged")
+                return
+            }
+            let explained = try first.call(.explain, ShowParameters(id: groups[0]), returning: GroupExplanation.self)
+            #expect(explained.group.id == groups[0])
+            #expect(try second.refusal(of: .explain, ShowParameters(id: groups[0])) == .notFound(id: groups[0]))
+        }
+    }
+
     @Test("A reader sees other users' issues but can set the state only of their own")
     func readers() async throws {
         // In Debian's group of that name, which has the same id as the user.

@@ -54,7 +54,7 @@ with client.open("org.issued.Collector") as collector:
         (lambda: collector.Show(id="nonsense"), "org.issued.Collector.NotFound"),
         (lambda: collector.List(filter={"since": "yesterday"}), "org.issued.Collector.InvalidFilter"),
         (lambda: collector.Report(records=[]), "org.issued.Collector.InvalidRecord"),
-        (lambda: collector.SplitGroup(group="g0"), "org.varlink.service.MethodNotImplemented"),
+        (lambda: collector.SplitGroup(group="g0"), "org.issued.Collector.NotFound"),
     ]:
         try:
             call()

@@ -68,6 +68,26 @@ struct CodecTests {
         try check(DeployReply(deployment: Samples.deployment, isKnown: true))
         try check(DeploymentsParameters(app: "shop", limit: 1, after: "c"))
         try check(DeploymentsReply(deployments: [Samples.deployment, .initial], next: "c"))
+        try check(MergeGroupsParameters(into: "g1", groups: ["g2"], reason: "r"))
+        try check(MergeGroupsReply(group: Samples.group, count: 3))
+        try check(SplitGroupParameters(group: "g1", template: "a*", reason: "r"))
+        try check(SplitGroupReply(groups: [Samples.group]))
+        try check(AddGroupRuleParameters(group: "g1", template: "a*", reason: "r", isDryRun: true))
+        let correction = GroupCorrection(
+            id: 7, kind: .split, group: "g1", other: "g2", app: "shop", uid: 1000, template: "a*", author: 1001,
+            at: Samples.group.lastSeen, reason: "r", hits: 3)
+        try check(CorrectionsParameters(group: "g1"))
+        try check(CorrectionsReply(corrections: [correction, GroupCorrection(id: 8, kind: .rule, group: "g1")]))
+        try check(UndoCorrectionParameters(id: 7))
+        try check(
+            GroupExplanation(
+                group: Samples.group, fingerprint: "f", isChosen: true, rule: 2, template: "t", ids: ["g1"],
+                corrections: [correction]))
+        try check(SuggestMergesParameters(app: "shop", limit: 7))
+        try check(
+            SuggestMergesReply(suggestions: [
+                MergeSuggestion(groups: ["g1", "g2"], titles: ["a", "b"], words: ["a", "b"], app: "shop")
+            ]))
         try check(FlushParameters(destination: "logz", timeout: .milliseconds(1500)))
         try check(FlushParameters())
         try check(FlushReply(destinations: [Samples.destination]))

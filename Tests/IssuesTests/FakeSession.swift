@@ -55,7 +55,8 @@ final class FakeSession: Sendable {
             return true
         case .records?, .list?, .status?, .histogram?, .setState?, .deploy?, .deployments?, .deadLetters?,
             .requeue?, .mergeGroups?,
-            .splitGroup?, .purge?, .backup?, .repair?, nil:
+            .splitGroup?, .addGroupRule?, .corrections?, .undoCorrection?, .explain?, .suggestMerges?, .purge?,
+            .backup?, .repair?, nil:
             return send(CollectorError.methodNotImplemented(call.method).reply.message)
         }
     }

@@ -77,9 +77,20 @@ extension SocketLoop {
         case .deploy: job(.deploy(try read(parameters), isOperator: isOperator(connection)), connection)
         case .deployments: job(.deployments(try read(parameters)), connection)
         case .histogram: job(.histogram(try read(parameters)), connection)
-        case .mergeGroups, .splitGroup:
-            throw .methodNotImplemented(name)
+        case .mergeGroups: grouping(.merge(try read(parameters)), connection)
+        case .splitGroup: grouping(.split(try read(parameters)), connection)
+        case .addGroupRule: grouping(.addRule(try read(parameters)), connection)
+        case .corrections: grouping(.corrections(try read(parameters)), connection)
+        case .undoCorrection: grouping(.undo(try read(parameters)), connection)
+        case .explain:
+            let query: ShowParameters = try read(parameters)
+            grouping(.explain(query.id), connection)
+        case .suggestMerges: grouping(.suggest(try read(parameters)), connection)
         }
+    }
+
+    private func grouping(_ work: GroupingQueries.Work, _ connection: ClientConnection) {
+        job(.grouping(work, isOperator: isOperator(connection)), connection)
     }
 
     private func check(_ filter: IssueFilter) throws(CollectorError) {

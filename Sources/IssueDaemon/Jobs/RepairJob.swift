@@ -56,6 +56,18 @@ struct RepairJob {
             try run.writer.perform { try $0.importSalvaged(deployments) }
             try run.checkCancellation()
         }
+        var lastGroup: GroupID = 0
+        while let (notes, next) = store.ids(above: lastGroup) {
+            lastGroup = next
+            try run.writer.perform { try $0.importSalvaged(notes) }
+            try run.checkCancellation()
+        }
+        var lastCorrection: Int64 = 0
+        while let (notes, next) = store.corrections(above: lastCorrection) {
+            lastCorrection = next
+            try run.writer.perform { try $0.importSalvaged(notes) }
+            try run.checkCancellation()
+        }
         let (records, unreadable) = (
             "\(reply.recovered - before.recovered)", "\(reply.unreadable - before.unreadable)"
         )

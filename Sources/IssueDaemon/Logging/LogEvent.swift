@@ -42,7 +42,7 @@ package struct LogEvent: Hashable, Sendable {
         socketTooManyConnections, socketConnectionsClosed, socketMemoryLimit, socketAcceptFailed, socketAccepting,
         socketRecreated, socketRecreateFailed, socketUnitRestartNeeded, socketListenFailed, socketFailed,
         queryThreadsFailed, queryTimeout, queryFailed, queryStatusFailed,
-        auditStateChanged, auditStatesOmitted, auditDeployed, auditRequestStarted, auditRequestFinished,
+        auditStateChanged, auditGroupingChanged, auditStatesOmitted, auditDeployed, auditRequestStarted, auditRequestFinished,
         jobFailed, jobNoSpace, jobBackupFinished, jobBackupLeftOver, jobPurged, jobRequeued,
         repairFinished, repairSchemaReplaced, repairNoRecords, repairUnreadable, repairNotAFile,
     ]
@@ -376,6 +376,10 @@ package struct LogEvent: Hashable, Sendable {
         "audit.state-changed", "Issue state changed",
         "An issue was resolved, muted or reopened by `uid=`, `pid=` and `command=`. For ordinary users, 10 changes a "
             + "minute each and 60 a minute in total are logged.")
+    package static let auditGroupingChanged = LogEvent(
+        "audit.grouping-changed", "Issue grouping changed",
+        "Issues were merged or split, or that was undone, by `uid=`, `pid=` and `command=`. `issuectl group rule` lists "
+            + "what applies. The limits of `audit.state-changed` include these lines.")
     package static let auditStatesOmitted = LogEvent(
         "audit.states-omitted", "Users changed more issue states than are logged",
         "`left_out=` state changes and deployments of ordinary users were not logged.",

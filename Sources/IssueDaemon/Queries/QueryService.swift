@@ -41,7 +41,7 @@ final class QueryService: Sendable {
         switch job.work {
         case .status, .metrics, .destinations: status.submit(job)
         case .list, .records, .newest, .news, .show, .histogram, .fates, .deadLetters, .setState,
-            .deploy, .deployments:
+            .deploy, .deployments, .grouping:
             inbox.withLock { $0.enqueue(job) }
             inbox.broadcast()
         }
@@ -166,6 +166,14 @@ final class QueryService: Sendable {
             let page = try reader.deployments(
                 app: parameters.app, limit: limit, after: parameters.after, viewer: job.viewer)
             return .reply(Self.reply(DeploymentsReply(deployments: page.deployments, next: page.next)))
+        case .grouping(let work, let isOperator):
+            let grouping = GroupingQueries(
+                reader: reader, writer: writer, viewer: job.viewer, requester: job.process.sender,
+                isOperator: isOperator
+            ) { [watch] in guard watch.protect(thread) else { throw StoreFailure.tooSlow } }
+            let (reply, change) = try grouping.answer(work)
+            if let change { note(change, .auditGroupingChanged, by: job.process.sender, isOperator: isOperator) }
+            return .reply(reply)
         case .status, .metrics, .destinations: preconditionFailure("Status is asked of its own service")
         }
     }
@@ -241,18 +249,20 @@ final class QueryService: Sendable {
         guard try writer.perform({ try $0.set(standing, ofGroup: subject.group) }) else {
             throw QueryFailure.notFound(id: parameters.group)
         }
-        noteChange(parameters, by: job.process.sender, isOperator: isOperator)
+        let change = GroupChange(
+            request: "set_state", group: parameters.group, detail: (name: "state", value: parameters.state.name))
+        note(change, .auditStateChanged, by: job.process.sender, isOperator: isOperator)
         return SetStateReply(group: try reader.show(parameters.group, viewer: job.viewer).group)
     }
 
-    /// Logs a state change. Changes by ordinary users are rate-limited, so that none of them can fill the log.
-    private func noteChange(_ parameters: SetStateParameters, by requester: Sender, isOperator: Bool) {
+    /// Logs a change of a group. Changes by ordinary users are rate-limited, so that none of them can fill the log.
+    private func note(_ change: GroupChange, _ event: LogEvent, by requester: Sender, isOperator: Bool) {
         guard isOperator || mayLog(changeBy: requester.uid) else { return }
         log.notice(
-            .auditStateChanged,
+            event,
             [
-                "request": "set_state", "uid": "\(requester.uid)", "pid": "\(requester.pid)",
-                "command": requester.command ?? "", "group": parameters.group, "state": parameters.state.name,
+                "request": change.request, "uid": "\(requester.uid)", "pid": "\(requester.pid)",
+                "command": requester.command ?? "", "group": change.group, change.detail.name: change.detail.value,
             ])
     }
 
@@ -464,6 +474,8 @@ struct QueryJob: Sendable {
         /// Stores a deployment.
         case deploy(DeployParameters, isOperator: Bool)
         case deployments(DeploymentsParameters)
+        /// Changes the grouping, or asks about it.
+        case grouping(GroupingQueries.Work, isOperator: Bool)
         /// Returns the state of the destinations after a flush.
         case destinations(String?)
     }

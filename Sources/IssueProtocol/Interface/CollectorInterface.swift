@@ -157,6 +157,19 @@ package enum CollectorInterface {
           record: string, destination: string, reason: string, answer: ?string, attempts: int, at: string, line: ?string
         )
 
+        # merge: other was merged into group. split: the records of other whose title matches template belong to group. rule:
+        # new groups whose title matches template are merged into group.
+        type CorrectionKind (merge, split, rule)
+
+        # A change of the grouping that a user (author) has made. hits: how many kinds of records it has moved since.
+        type Correction (
+          id: int, kind: CorrectionKind, group: string, other: ?string, app: string, uid: int, template: ?string,
+          author: int, at: string, reason: ?string, hits: int
+        )
+
+        # Two groups whose titles differ in one word.
+        type MergeSuggestion (groups: []string, titles: []string, words: []string, app: string)
+
         # Stores 1 to 1,000 records durably, then replies with one receipt per record, in order. An invalid record does
         # not affect the others. With a producer, the records are numbered from sequence on, and records that this
         # producer has sent before are not stored again.
@@ -219,9 +232,33 @@ package enum CollectorInterface {
         # Waits until the record has a fate other than pending, or until the timeout.
         method Await(id: string, destination: ?string, timeout: ?int) -> (fates: []DestinationFate)
 
-        # Merges groups permanently, including their future records; SplitGroup undoes it.
-        method MergeGroups(into: string, groups: []string) -> (group: Group)
-        method SplitGroup(group: string) -> (groups: []Group)
+        # Merges groups of one application permanently, including their future records; SplitGroup undoes it. The ids of the
+        # groups remain valid.
+        method MergeGroups(into: string, groups: []string, reason: ?string) -> (group: Group, count: ?int)
+
+        # Undoes the merges into a group. With template, the records whose title matches get a group of their own instead,
+        # including future records; * stands for any text.
+        method SplitGroup(group: string, template: ?string, reason: ?string) -> (groups: []Group)
+
+        # Merges the application's groups whose title matches into a group, including groups that don't exist yet.
+        # dry_run only counts them.
+        method AddGroupRule(group: string, template: string, reason: ?string, dry_run: ?bool) -> (group: Group, count: ?int)
+
+        # Lists what MergeGroups, SplitGroup and AddGroupRule have changed, newest first; at most 1,000.
+        method Corrections(group: ?string) -> (corrections: []Correction)
+
+        # Undoes a correction, also for records that arrived since.
+        method UndoCorrection(id: int) -> (groups: []Group)
+
+        # Says why a record, or the records of a group, are in their group. rule: the version of the rule that computed the
+        # fingerprint. ids: the ids that lead to the group.
+        method Explain(id: string) -> (
+          group: Group, fingerprint: string, chosen: bool, rule: ?int, template: ?string, ids: []string,
+          corrections: []Correction
+        )
+
+        # Finds groups of one application that may be the same issue. Merges nothing.
+        method SuggestMerges(app: ?string, limit: ?int) -> (suggestions: []MergeSuggestion)
 
         # Permanently erases the matching records; dry_run only counts them. unreachable: where copies remain. With
         # more, replies report progress.

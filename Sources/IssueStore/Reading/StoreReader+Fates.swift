@@ -1,4 +1,4 @@
-import IssueCore
+package import IssueCore
 package import IssueProtocol
 import SQLiteKit
 
@@ -116,6 +116,23 @@ extension StoreReader {
     /// Returns the group with a key, or the group that it is merged into. Nil if it does not exist or the viewer must not
     /// see it.
     func group(key: Int64, viewer: Viewer) throws -> GroupID? {
+        try named(key: key, viewer: viewer).map { try root(of: $0) }
+    }
+
+    /// Returns the group with an id, even if it is merged into another one.
+    ///
+    /// - Throws: `QueryFailure.notFound` if it does not exist or the viewer must not see it; otherwise the error of the
+    ///   query.
+    package func named(_ id: String, viewer: Viewer) throws -> GroupID {
+        try snapshot {
+            guard let key = GroupKey.key(id), let group = try named(key: key, viewer: viewer) else {
+                throw QueryFailure.notFound(id: id)
+            }
+            return group
+        }
+    }
+
+    private func named(key: Int64, viewer: Viewer) throws -> GroupID? {
         let statement = try Statement(
             composedSQL: """
                 SELECT groups.id FROM groups JOIN accounts ON accounts.id = groups.account
@@ -123,13 +140,13 @@ extension StoreReader {
                 """, on: connection)
         statement.bind(key, at: 1)
         viewer.bind(to: statement, at: 2)
-        return try statement.first { $0.id(0, as: GroupID.self) }.map { try root(of: $0) }
+        return try statement.first { $0.id(0, as: GroupID.self) }
     }
 
     /// Returns the group that a group is merged into, or the group itself.
     func root(of group: GroupID) throws -> GroupID { try GroupTable(connection: connection).root(of: group) }
 
-    private func sum(of group: GroupID) throws -> GroupSum? {
+    func sum(of group: GroupID) throws -> GroupSum? {
         try connection.withStatement(
             """
             SELECT sum(records), sum(occurrences), min(first_at), max(last_at) FROM series_totals WHERE "group" = ?1

@@ -127,6 +127,16 @@ package final class QuarantinedStore {
         hasGivenUp = true
     }
 
+    /// The connection to the quarantined database.
+    var connection: DatabaseConnection { reader.connection }
+
+    /// Runs queries with the time limit of a step. Returns nil if they fail.
+    func bounded<Value>(_ body: () throws(SQLiteError) -> Value?) -> Value? {
+        connection.setDeadline(.after(Self.stepTimeout))
+        defer { connection.setDeadline(nil) }
+        do throws(SQLiteError) { return try body() } catch { return nil }
+    }
+
     /// Reads the triage states that users have set, from group rows above `row`.
     ///
     /// - Returns: Some notes in the order of their rows, and the last row; nil if there are none or they cannot be

@@ -55,10 +55,10 @@ extension StoreReader {
     package struct Subject: Equatable, Sendable {
         package var group: GroupID
         package var uid: UInt32
-        var account: AccountID
+        package var account: AccountID
     }
 
-    /// Returns a group by its id.
+    /// Returns a group by its id, or the group that it is merged into.
     ///
     /// - Throws: `QueryFailure.notFound` if the group does not exist or if the viewer must not see it; otherwise the
     ///   error of the query.

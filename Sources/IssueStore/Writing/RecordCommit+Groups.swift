@@ -125,11 +125,11 @@ extension RecordCommit {
         return id
     }
 
-    /// Returns the group of a fingerprint, or the group that it is merged into. Nil if there is none.
+    /// Returns the group that a new series belongs to, after all corrections. Nil if it is a new one.
     ///
     /// A group of an older rule whose fingerprint this will be gets it now.
     func knownGroup(
-        account: AccountID, fingerprint: String, _ memory: inout WriterMemory
+        account: AccountID, fingerprint: String, of series: SeriesDescription, _ memory: inout WriterMemory
     ) throws(SQLiteError) -> KnownGroup? {
         let table = GroupTable(connection: connection)
         var home = try table.group(account: account, fingerprint: fingerprint)
@@ -137,52 +137,52 @@ extension RecordCommit {
             home = try memory.caches.olderGroups.group(account: account, fingerprint: fingerprint, in: table)
             if let home { try table.finish(home, fingerprint: fingerprint) }
         }
-        guard let home else { return nil }
-        var known = KnownGroup(id: home, home: home, isWatched: false)
+        var known: KnownGroup
+        if let home {
+            known = KnownGroup(id: home, home: home, isWatched: false)
+        } else if let rule = try table.rule(account: account, title: Self.title(of: series)) {
+            known = KnownGroup(id: rule.target, home: nil, isWatched: false, corrections: [rule.id])
+        } else {
+            return nil
+        }
+        // A group is merged or split by one correction at most, and none leads back.
         while true {
-            let row = try connection.withStatement("SELECT merged_into, state <> 0 FROM groups WHERE id = ?1") {
-                statement throws(SQLiteError) in
+            let row = try connection.withStatement(
+                """
+                SELECT merged_into, state <> 0, merged_by,
+                       EXISTS (SELECT 1 FROM corrections WHERE source = ?1 AND kind = 2)
+                FROM groups WHERE id = ?1
+                """
+            ) { statement throws(SQLiteError) in
                 statement.bind(known.id, at: 1)
-                return try statement.first { ($0.optionalID(0, as: GroupID.self), $0.int64(1) != 0) }
+                return try statement.first {
+                    ($0.optionalID(0, as: GroupID.self), $0.int64(1) != 0, $0.optionalInt64(2), $0.int64(3) != 0)
+                }
             }
             known.isWatched = row?.1 ?? false
-            guard let target = row?.0 else { return known }
-            known.id = target
+            if let target = row?.0 {
+                known.id = target
+                if let correction = row?.2 { known.corrections.append(correction) }
+            } else if row?.3 == true,
+                let split = try table.split(of: known.id, title: Self.title(of: series)),
+                !known.corrections.contains(split.id)
+            {
+                known.id = split.target
+                known.corrections.append(split.id)
+            } else {
+                return known
+            }
         }
     }
 
+    /// Inserts a group for a new fingerprint.
     func insertGroup(
         _ series: SeriesDescription, _ account: Account, _ fingerprint: String
     ) throws(SQLiteError) -> GroupID {
         // Uses the account's name, not the claimed one: records that share an account's group share its key.
-        let (time, first) = (time.wall.millisecondsSince1970, rows.nextID)
-        let title = Self.title(of: series)
-        let key = Fingerprint.groupKey(uid: account.name.uid, app: account.name.app, fingerprint: fingerprint)
-        try connection.withStatement(
-            """
-            INSERT INTO groups (account, fingerprint, rule, key, title, severity, domain, code, file, line, function,
-                module, first_at, first_version, last_version, first_record)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?14, ?15)
-            """
-        ) { statement throws(SQLiteError) in
-            statement.bind(account.id, at: 1)
-            statement.bind(fingerprint, at: 2)
-            statement.bind(Fingerprint.rule, at: 3)
-            statement.bind(Int64(bitPattern: key), at: 4)
-            statement.bind(title, at: 5)
-            statement.bind(Int64(series.severity.rank), at: 6)
-            statement.bind(series.domain, at: 7)
-            statement.bind(series.code, at: 8)
-            statement.bind(series.source.fileID, at: 9)
-            statement.bind(series.source.line, at: 10)
-            statement.bind(series.source.function, at: 11)
-            statement.bind(series.source.module, at: 12)
-            statement.bind(time, at: 13)
-            statement.bind(series.app.version, at: 14)
-            statement.bind(first, at: 15)
-            try statement.run()
-        }
-        return GroupID(rawValue: connection.lastInsertedRowID)
+        try GroupTable(connection: connection).insert(
+            series, account: account.id, uid: account.name.uid, app: account.name.app, fingerprint,
+            firstRecord: rows.nextID, at: time.wall.millisecondsSince1970)
     }
 
     /// Raises the group's severity to that of the series if it is higher, and sets its last version.

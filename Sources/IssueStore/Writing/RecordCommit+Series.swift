@@ -5,10 +5,13 @@ import SQLiteKit
 extension RecordCommit {
     struct KnownGroup {
         var id: GroupID
-        /// The group that has the fingerprint, which may be merged into the other one.
-        var home: GroupID
+        /// The group that has the fingerprint, if its records belong to the other one. Nil if it does not exist yet: a
+        /// rule merges it into the other one.
+        var home: GroupID?
         /// `true` unless the state of the group is open.
         var isWatched: Bool
+        /// The corrections that lead from the fingerprint to the group.
+        var corrections: [Int64] = []
     }
 
     struct Account {
@@ -59,7 +62,7 @@ extension RecordCommit {
         let account = try account(of: description, submission.process, &memory)
         let name = description.app.name ?? sender.command ?? ""
         let fingerprint = Fingerprint.of(description, app: name)
-        let group = try knownGroup(account: account.id, fingerprint: fingerprint, &memory)
+        let group = try knownGroup(account: account.id, fingerprint: fingerprint, of: description, &memory)
         let verdict =
             isImport
             ? .allow
@@ -130,7 +133,7 @@ extension RecordCommit {
                     if let group {
                         group
                     } else {
-                        try knownGroup(account: account.id, fingerprint: fingerprint, &memory)
+                        try knownGroup(account: account.id, fingerprint: fingerprint, of: description, &memory)
                     }
                 location = try insert(description, key, account, known, fingerprint, process)
             }
@@ -184,11 +187,22 @@ extension RecordCommit {
         _ fingerprint: String, _ process: WriterMemory.ProcessEntry
     ) throws(SQLiteError) -> SeriesLocation {
         let groupID: GroupID
+        let home: GroupID
         if let group {
             groupID = group.id
+            if let known = group.home {
+                home = known
+            } else {
+                home = try insertGroup(description, account, fingerprint)
+                if let rule = group.corrections.first {
+                    try GroupTable(connection: connection).redirectNew(home, to: group.id, by: rule)
+                }
+            }
+            try GroupTable(connection: connection).count(hitsOf: group.corrections)
             try widen(group.id, by: description)
         } else {
             groupID = try insertGroup(description, account, fingerprint)
+            home = groupID
             isGroupNew = true
         }
         try connection.withStatement(
@@ -224,7 +238,7 @@ extension RecordCommit {
             statement.bind(description.fingerprint, at: 22)
             statement.bind(text: description.template, at: 23)
             statement.bind(time.wall.millisecondsSince1970, at: 24)
-            statement.bind(group?.home ?? groupID, at: 25)
+            statement.bind(home, at: 25)
             try statement.run()
         }
         return SeriesLocation(

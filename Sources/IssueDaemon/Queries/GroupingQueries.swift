@@ -1,0 +1,200 @@
+import IssueCore
+import IssueProtocol
+import IssueStore
+import UnixIO
+
+/// A change of a group that a user has made, for the log.
+struct GroupChange {
+    var request: String
+    var group: String
+    /// A further field of the log line.
+    var detail: (name: String, value: String)
+}
+
+/// Queries and changes of the grouping: merging, splitting, rules, explanations and suggestions.
+///
+/// Users may correct their own groups, and operators all groups, as with states.
+struct GroupingQueries {
+    /// A query or a change.
+    enum Work: Sendable {
+        case merge(MergeGroupsParameters)
+        case split(SplitGroupParameters)
+        case addRule(AddGroupRuleParameters)
+        case corrections(CorrectionsParameters)
+        case undo(UndoCorrectionParameters)
+        case explain(String)
+        case suggest(SuggestMergesParameters)
+    }
+
+    let reader: StoreReader
+    let writer: WriterService
+    let viewer: Viewer
+    let requester: Sender
+    let isOperator: Bool
+    /// Called before the writer makes a change. From then on, the reply must report the change.
+    let protect: () throws -> Void
+
+    /// The maximum number of groups that a rule merges when it is added.
+    private static let maxMerged = 1000
+    private static let maxReasonBytes = 1024
+    private static let defaultSuggestions = 20
+    private static let maxSuggestions = 200
+
+    /// Returns the reply, and the change for the log; nil for a query.
+    func answer(_ work: Work) throws -> (reply: [UInt8], change: GroupChange?) {
+        switch work {
+        case .merge(let parameters): try merge(parameters)
+        case .split(let parameters): try split(parameters)
+        case .addRule(let parameters): try addRule(parameters)
+        case .corrections(let parameters):
+            (
+                QueryService.reply(
+                    CorrectionsReply(corrections: try reader.corrections(of: parameters.group, viewer: viewer))), nil
+            )
+        case .undo(let parameters): try undo(parameters)
+        case .explain(let id): (QueryService.reply(try reader.explain(id, viewer: viewer)), nil)
+        case .suggest(let parameters): try suggest(parameters)
+        }
+    }
+
+    private func merge(_ parameters: MergeGroupsParameters) throws -> ([UInt8], GroupChange?) {
+        try QueryLimits.check("groups", count: parameters.groups.count)
+        guard !parameters.groups.isEmpty else { throw QueryFailure.invalidParameter("groups") }
+        let author = try author(parameters.reason)
+        let target = try own(parameters.into)
+        let groups = try parameters.groups.map { id in
+            let group = try own(id)
+            guard group.account == target.account else {
+                throw QueryFailure.invalidFilter(
+                    field: "groups", reason: "\(id) and \(parameters.into) belong to different applications or users")
+            }
+            return group.group
+        }
+        try protect()
+        guard let count = try writer.perform({ try $0.merge(groups, into: target.group, by: author) }) else {
+            throw tooMany
+        }
+        return (
+            QueryService.reply(
+                MergeGroupsReply(group: try reader.show(parameters.into, viewer: viewer).group, count: Int64(count))),
+            GroupChange(request: "merge_groups", group: parameters.into, detail: (name: "merged", value: "\(count)"))
+        )
+    }
+
+    private func split(_ parameters: SplitGroupParameters) throws -> ([UInt8], GroupChange?) {
+        let author = try author(parameters.reason)
+        let groups: [GroupID]
+        if let template = parameters.template {
+            let pattern = try pattern(template)
+            let source = try own(parameters.group)
+            try protect()
+            switch try writer.perform({ try $0.split(source.group, by: pattern, author) }) {
+            case .done(let group): groups = [group, source.group]
+            case .noMatch: throw QueryFailure.invalidFilter(field: "template", reason: "no record of the group matches")
+            case .allMatch:
+                throw QueryFailure.invalidFilter(field: "template", reason: "all records of the group match")
+            case .tooMany: throw tooMany
+            }
+        } else {
+            // The group that the id names, even if it was merged into another one.
+            let group = try reader.named(parameters.group, viewer: viewer)
+            _ = try own(parameters.group)
+            try protect()
+            groups = try writer.perform { try $0.undoMerges(of: group) }
+            guard !groups.isEmpty else {
+                throw QueryFailure.invalidFilter(field: "group", reason: "no user has merged this group")
+            }
+        }
+        return (
+            QueryService.reply(SplitGroupReply(groups: try reader.groups(groups))),
+            GroupChange(
+                request: "split_group", group: parameters.group, detail: (name: "groups", value: "\(groups.count)"))
+        )
+    }
+
+    private func addRule(_ parameters: AddGroupRuleParameters) throws -> ([UInt8], GroupChange?) {
+        let author = try author(parameters.reason)
+        let pattern = try pattern(parameters.template)
+        let target = try own(parameters.group)
+        let groups = try reader.groups(of: target, matching: pattern, limit: Self.maxMerged + 1)
+        guard groups.count <= Self.maxMerged else {
+            throw QueryFailure.invalidFilter(
+                field: "template", reason: "more than \(Self.maxMerged) groups match; use a longer pattern")
+        }
+        let isDryRun = parameters.isDryRun ?? false
+        if !isDryRun {
+            try protect()
+            guard try writer.perform({ try $0.addRule(pattern, merging: groups, into: target.group, by: author) })
+            else {
+                throw tooMany
+            }
+        }
+        return (
+            QueryService.reply(
+                MergeGroupsReply(
+                    group: try reader.show(parameters.group, viewer: viewer).group, count: Int64(groups.count))),
+            isDryRun
+                ? nil
+                : GroupChange(
+                    request: "add_group_rule", group: parameters.group,
+                    detail: (name: "merged", value: "\(groups.count)"))
+        )
+    }
+
+    private func undo(_ parameters: UndoCorrectionParameters) throws -> ([UInt8], GroupChange?) {
+        let id = parameters.id
+        guard let owner = try reader.owner(ofCorrection: id, viewer: viewer) else {
+            throw QueryFailure.notFound(id: "\(id)")
+        }
+        guard isOperator || owner == requester.uid else { throw CollectorError.denied }
+        try protect()
+        guard let groups = try writer.perform({ try $0.undo(correction: id) }) else {
+            throw QueryFailure.notFound(id: "\(id)")
+        }
+        let changed = try reader.groups(groups)
+        return (
+            QueryService.reply(SplitGroupReply(groups: changed)),
+            GroupChange(
+                request: "undo_correction", group: changed.first?.id ?? "", detail: (name: "correction", value: "\(id)")
+            )
+        )
+    }
+
+    private func suggest(_ parameters: SuggestMergesParameters) throws -> ([UInt8], GroupChange?) {
+        let limit = parameters.limit ?? Self.defaultSuggestions
+        guard limit > 0 else { throw QueryFailure.invalidParameter("limit") }
+        let found = try reader.suggestions(app: parameters.app, limit: min(limit, Self.maxSuggestions), viewer: viewer)
+        return (QueryService.reply(SuggestMergesReply(suggestions: found)), nil)
+    }
+
+    /// Returns a group that the requester may change.
+    private func own(_ id: String) throws -> StoreReader.Subject {
+        let subject = try reader.subject(id, viewer: viewer)
+        guard isOperator || subject.uid == requester.uid else { throw CollectorError.denied }
+        return subject
+    }
+
+    private func pattern(_ text: String) throws -> TitlePattern {
+        guard let pattern = TitlePattern(text) else {
+            throw QueryFailure.invalidFilter(
+                field: "template",
+                reason: "a pattern has at most \(TitlePattern.maxBytes) bytes, and something besides *")
+        }
+        return pattern
+    }
+
+    private func author(_ reason: String?) throws -> StoreWriter.CorrectionAuthor {
+        guard reason.map({ $0.utf8.count <= Self.maxReasonBytes }) ?? true else {
+            throw QueryFailure.invalidParameter("reason")
+        }
+        return StoreWriter.CorrectionAuthor(uid: requester.uid, at: Clock.wall, reason: reason)
+    }
+
+    private var tooMany: QueryFailure {
+        QueryFailure.invalidFilter(
+            field: "group",
+            reason:
+                "an application has at most \(StoreWriter.maxCorrections) corrections and \(StoreWriter.maxRules) rules"
+        )
+    }
+}

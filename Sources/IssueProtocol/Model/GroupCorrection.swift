@@ -1,0 +1,325 @@
+package import IssueWire
+
+/// A change of the grouping that a user has made. It also applies to future records.
+package struct GroupCorrection: Equatable, JSONObjectCodable, Sendable {
+    package enum Kind: String, CaseIterable, JSONStringEnum, Sendable {
+        /// `other` was merged into `group`.
+        case merge
+        /// The records of `other` whose title matches `template` belong to `group`.
+        case split
+        /// New groups whose title matches `template` are merged into `group`.
+        case rule
+    }
+
+    /// The number of the correction, with which it can be undone.
+    package var id: Int64
+    package var kind: Kind
+    /// The id of the group that gets the records.
+    package var group: String
+    /// The id of the group that the records would belong to otherwise; nil for a rule.
+    package var other: String?
+    package var app: String
+    /// The user whose groups these are.
+    package var uid: UInt32
+    /// The pattern for titles; nil for a merge.
+    package var template: String?
+    /// The user who made the correction.
+    package var author: UInt32
+    package var at: IssueTimestamp
+    package var reason: String?
+    /// The number of kinds of records (series) that it has moved since.
+    package var hits: Int64
+
+    package init(
+        id: Int64, kind: Kind, group: String, other: String? = nil, app: String = "", uid: UInt32 = 0,
+        template: String? = nil, author: UInt32 = 0, at: IssueTimestamp = .epoch, reason: String? = nil, hits: Int64 = 0
+    ) {
+        self.id = id
+        self.kind = kind
+        self.group = group
+        self.other = other
+        self.app = app
+        self.uid = uid
+        self.template = template
+        self.author = author
+        self.at = at
+        self.reason = reason
+        self.hits = hits
+    }
+
+    package static var initial: Self { Self(id: 0, kind: .merge, group: "") }
+
+    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.required("id", &id)
+        try members.required("kind", &kind)
+        try members.required("group", &group)
+        try members.optional("other", &other)
+        try members.required("app", &app)
+        try members.required("uid", &uid)
+        try members.optional("template", &template)
+        try members.required("author", &author)
+        try members.required("at", &at)
+        try members.optional("reason", &reason)
+        try members.required("hits", &hits)
+    }
+}
+
+/// The parameters of `MergeGroups`.
+package struct MergeGroupsParameters: Equatable, JSONObjectCodable, Sendable {
+    /// The id of the group that stays.
+    package var into: String
+    /// The ids of the groups that are merged into it.
+    package var groups: [String]
+    package var reason: String?
+
+    package init(into: String, groups: [String], reason: String? = nil) {
+        self.into = into
+        self.groups = groups
+        self.reason = reason
+    }
+
+    package static var initial: Self { Self(into: "", groups: []) }
+
+    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.required("into", &into)
+        try members.required("groups", &groups)
+        try members.optional("reason", &reason)
+    }
+}
+
+/// The parameters of `SplitGroup`.
+package struct SplitGroupParameters: Equatable, JSONObjectCodable, Sendable {
+    package var group: String
+    /// The pattern of the titles that get a group of their own; nil to undo the merges into the group.
+    package var template: String?
+    package var reason: String?
+
+    package init(group: String, template: String? = nil, reason: String? = nil) {
+        self.group = group
+        self.template = template
+        self.reason = reason
+    }
+
+    package static var initial: Self { Self(group: "") }
+
+    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.required("group", &group)
+        try members.optional("template", &template)
+        try members.optional("reason", &reason)
+    }
+}
+
+/// The parameters of `AddGroupRule`.
+package struct AddGroupRuleParameters: Equatable, JSONObjectCodable, Sendable {
+    /// The id of the group that gets the records.
+    package var group: String
+    /// The pattern of the titles.
+    package var template: String
+    package var reason: String?
+    /// `true` to only count the groups that would be merged.
+    package var isDryRun: Bool?
+
+    package init(group: String, template: String, reason: String? = nil, isDryRun: Bool? = nil) {
+        self.group = group
+        self.template = template
+        self.reason = reason
+        self.isDryRun = isDryRun
+    }
+
+    package static var initial: Self { Self(group: "", template: "") }
+
+    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.required("group", &group)
+        try members.required("template", &template)
+        try members.optional("reason", &reason)
+        try members.optional("dry_run", &isDryRun)
+    }
+}
+
+/// The reply of `MergeGroups` and `AddGroupRule`.
+package struct MergeGroupsReply: Equatable, JSONObjectCodable, Sendable {
+    /// The group that the others were merged into.
+    package var group: IssueGroup
+    /// The number of groups that were merged, or that would be.
+    package var count: Int64
+
+    package init(group: IssueGroup, count: Int64) {
+        self.group = group
+        self.count = count
+    }
+
+    package static var initial: Self { Self(group: .initial, count: 0) }
+
+    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.required("group", &group)
+        try members.defaulted("count", &count, 0)
+    }
+}
+
+/// The reply of `SplitGroup` and `UndoCorrection`: the groups that have records of their own again.
+package struct SplitGroupReply: Equatable, JSONObjectCodable, Sendable {
+    package var groups: [IssueGroup]
+
+    package init(groups: [IssueGroup]) {
+        self.groups = groups
+    }
+
+    package static var initial: Self { Self(groups: []) }
+
+    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.required("groups", &groups)
+    }
+}
+
+/// The parameters of `Corrections`.
+package struct CorrectionsParameters: Equatable, JSONObjectCodable, Sendable {
+    /// Only corrections of this group; nil for all.
+    package var group: String?
+
+    package init(group: String? = nil) {
+        self.group = group
+    }
+
+    package static var initial: Self { Self() }
+
+    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.optional("group", &group)
+    }
+}
+
+/// The reply of `Corrections`.
+package struct CorrectionsReply: Equatable, JSONObjectCodable, Sendable {
+    package var corrections: [GroupCorrection]
+
+    package init(corrections: [GroupCorrection]) {
+        self.corrections = corrections
+    }
+
+    package static var initial: Self { Self(corrections: []) }
+
+    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.required("corrections", &corrections)
+    }
+}
+
+/// The parameters of `UndoCorrection`.
+package struct UndoCorrectionParameters: Equatable, JSONObjectCodable, Sendable {
+    package var id: Int64
+
+    package init(id: Int64) {
+        self.id = id
+    }
+
+    package static var initial: Self { Self(id: 0) }
+
+    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.required("id", &id)
+    }
+}
+
+/// The reply of `Explain`: why a record is in its group.
+package struct GroupExplanation: Equatable, JSONObjectCodable, Sendable {
+    /// The group, after all corrections.
+    package var group: IssueGroup
+    /// The fingerprint by which the group was found.
+    package var fingerprint: String
+    /// `true` if the sender chose the fingerprint.
+    package var isChosen: Bool
+    /// The version of the rule that computed it; nil if it was chosen.
+    package var rule: Int?
+    /// The message without its variable parts, as in titles; nil if no record is stored.
+    package var template: String?
+    /// The ids that lead to the group: its own one first, then the ids of merged groups.
+    package var ids: [String]
+    /// The corrections that put the record, or records of the group, there.
+    package var corrections: [GroupCorrection]
+
+    package init(
+        group: IssueGroup, fingerprint: String, isChosen: Bool, rule: Int?, template: String?, ids: [String],
+        corrections: [GroupCorrection]
+    ) {
+        self.group = group
+        self.fingerprint = fingerprint
+        self.isChosen = isChosen
+        self.rule = rule
+        self.template = template
+        self.ids = ids
+        self.corrections = corrections
+    }
+
+    package static var initial: Self {
+        Self(group: .initial, fingerprint: "", isChosen: false, rule: nil, template: nil, ids: [], corrections: [])
+    }
+
+    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.required("group", &group)
+        try members.required("fingerprint", &fingerprint)
+        try members.required("chosen", &isChosen)
+        try members.optional("rule", &rule)
+        try members.optional("template", &template)
+        try members.required("ids", &ids)
+        try members.required("corrections", &corrections)
+    }
+}
+
+/// The parameters of `SuggestMerges`.
+package struct SuggestMergesParameters: Equatable, JSONObjectCodable, Sendable {
+    /// The application; nil for all.
+    package var app: String?
+    /// The maximum number of suggestions; nil for the daemon's default.
+    package var limit: Int?
+
+    package init(app: String? = nil, limit: Int? = nil) {
+        self.app = app
+        self.limit = limit
+    }
+
+    package static var initial: Self { Self() }
+
+    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.optional("app", &app)
+        try members.optional("limit", &limit)
+    }
+}
+
+/// Two groups that may be the same issue.
+package struct MergeSuggestion: Equatable, JSONObjectCodable, Sendable {
+    /// The ids of the groups.
+    package var groups: [String]
+    /// Their titles.
+    package var titles: [String]
+    /// The word of each title that the other one does not have.
+    package var words: [String]
+    package var app: String
+
+    package init(groups: [String], titles: [String], words: [String], app: String) {
+        self.groups = groups
+        self.titles = titles
+        self.words = words
+        self.app = app
+    }
+
+    package static var initial: Self { Self(groups: [], titles: [], words: [], app: "") }
+
+    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.required("groups", &groups)
+        try members.required("titles", &titles)
+        try members.required("words", &words)
+        try members.required("app", &app)
+    }
+}
+
+/// The reply of `SuggestMerges`.
+package struct SuggestMergesReply: Equatable, JSONObjectCodable, Sendable {
+    package var suggestions: [MergeSuggestion]
+
+    package init(suggestions: [MergeSuggestion]) {
+        self.suggestions = suggestions
+    }
+
+    package static var initial: Self { Self(suggestions: []) }
+
+    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.required("suggestions", &suggestions)
+    }
+}

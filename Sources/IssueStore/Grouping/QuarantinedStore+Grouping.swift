@@ -1,0 +1,253 @@
+package import IssueCore
+package import IssueProtocol
+import SQLiteKit
+
+/// A group of a quarantined database, by the names that it has in every database.
+package struct SalvagedGroup: Equatable, Sendable {
+    package var uid: UInt32
+    package var app: String
+    package var fingerprint: String
+    package var title: String
+}
+
+/// A part of the grouping of a quarantined database that its records do not tell.
+package enum GroupingNote: Equatable, Sendable {
+    /// A group whose id is not the one of its fingerprint, because it had another fingerprint before.
+    case id(Int64, of: SalvagedGroup)
+    /// A group that a change of the fingerprint rule has merged into another one, and its id.
+    case redirect(SalvagedGroup, id: Int64, to: SalvagedGroup)
+    case correction(
+        GroupCorrection.Kind, SalvagedGroup, to: SalvagedGroup, pattern: String?, author: UInt32,
+        at: IssueTimestamp, reason: String, hits: Int64)
+}
+
+extension QuarantinedStore {
+    private static let groupsPerStep = 256
+    private static let columns =
+        "accounts.uid, accounts.app, own.fingerprint, own.title, other.fingerprint, other.title"
+
+    private static func groups(_ row: borrowing Row) -> (own: SalvagedGroup, other: SalvagedGroup) {
+        let (uid, app) = (UInt32(clamping: row.int64(0)), row.text(1))
+        return (
+            SalvagedGroup(uid: uid, app: app, fingerprint: row.text(2), title: row.text(3)),
+            SalvagedGroup(uid: uid, app: app, fingerprint: row.text(4), title: row.text(5))
+        )
+    }
+
+    /// Reads ids and redirects of groups above a row.
+    ///
+    /// - Returns: Some notes, and the last row; nil if there are none left or they cannot be read.
+    package func ids(above row: GroupID) -> (notes: [GroupingNote], last: GroupID)? {
+        bounded { () throws(SQLiteError) in
+            let found = try Statement(
+                composedSQL: """
+                    SELECT \(Self.columns), own.id, own.key, own.merged_into IS NOT NULL, own.merged_by IS NOT NULL
+                    FROM groups AS own JOIN accounts ON accounts.id = own.account
+                    JOIN groups AS other ON other.id = coalesce(own.merged_into, own.id) AND other.account = own.account
+                    WHERE own.id > ?1 AND length(app) <= 1024 AND length(own.fingerprint) <= 1024
+                        AND length(other.fingerprint) <= 1024
+                    ORDER BY own.id LIMIT \(Self.groupsPerStep)
+                    """, on: connection)
+            found.bind(row, at: 1)
+            var last = row
+            var notes: [GroupingNote] = []
+            try found.forEach { row in
+                let (own, other) = Self.groups(row)
+                last = max(last, row.id(6))
+                let key = row.int64(7)
+                let usual = Fingerprint.groupKey(uid: own.uid, app: own.app, fingerprint: own.fingerprint)
+                if row.int64(8) == 0 {
+                    if key != Int64(bitPattern: usual), key != 0 { notes.append(.id(key, of: own)) }
+                } else if row.int64(9) == 0 {
+                    notes.append(.redirect(own, id: key, to: other))
+                }
+            }
+            return last > row ? (notes, last) : nil
+        }
+    }
+
+    /// Reads the corrections above a number, in the order in which they were made.
+    ///
+    /// - Returns: Some notes, and the last number; nil if there are none left or they cannot be read.
+    package func corrections(above number: Int64) -> (notes: [GroupingNote], last: Int64)? {
+        bounded { () throws(SQLiteError) in
+            let found = try Statement(
+                composedSQL: """
+                    SELECT \(Self.columns), corrections.id, kind, pattern, author, at, reason, hits
+                    FROM corrections JOIN accounts ON accounts.id = corrections.account
+                    JOIN groups AS own ON own.id = corrections.source AND own.account = corrections.account
+                    JOIN groups AS other ON other.id = corrections.target AND other.account = corrections.account
+                    WHERE corrections.id > ?1 AND length(app) <= 1024 AND length(own.fingerprint) <= 1024
+                        AND length(other.fingerprint) <= 1024 AND length(coalesce(pattern, '')) <= 1024
+                        AND length(reason) <= 1024
+                    ORDER BY corrections.id LIMIT \(Self.groupsPerStep)
+                    """, on: connection)
+            found.bind(number, at: 1)
+            var last = number
+            var notes: [GroupingNote] = []
+            try found.forEach { row in
+                let (own, other) = Self.groups(row)
+                last = max(last, row.int64(6))
+                guard let kind = GroupCorrection.Kind(databaseValue: row.int64(7)) else { return }
+                notes.append(
+                    .correction(
+                        kind, own, to: other, pattern: row.optionalText(8), author: UInt32(clamping: row.int64(9)),
+                        at: IssueTimestamp(millisecondsSince1970: row.int64(10)), reason: row.text(11),
+                        hits: max(0, row.int64(12))))
+            }
+            return last > number ? (notes, last) : nil
+        }
+    }
+}
+
+extension StoreWriter {
+    /// Imports what a quarantined database knows about the grouping. Notes that contradict this store are left out.
+    package func importSalvaged(_ notes: [GroupingNote]) throws(StoreFailure) {
+        for note in notes {
+            switch note {
+            case .id(let id, let group):
+                try transaction { () throws(SQLiteError) in try importID(id, of: group) }
+            case .redirect(let group, let id, let other):
+                try transaction { () throws(SQLiteError) in
+                    let (source, target) = (try ensure(group), try ensure(other))
+                    try importID(id, of: group)
+                    try join(source, target, by: nil)
+                }
+            case .correction(let kind, let group, let other, let pattern, let uid, let at, let reason, let hits):
+                try transaction { () throws(SQLiteError) in
+                    try importCorrection(
+                        kind, group, other, pattern.flatMap { TitlePattern($0) },
+                        CorrectionAuthor(uid: uid, at: at, reason: reason), hits: hits)
+                }
+            }
+        }
+    }
+
+    private var table: GroupTable { GroupTable(connection: connection) }
+
+    /// Returns the group with the same user, application and fingerprint. Inserts it without series if it is missing.
+    private func ensure(_ group: SalvagedGroup) throws(SQLiteError) -> GroupID {
+        let found = try connection.withStatement("SELECT id FROM accounts WHERE uid = ?1 AND app = ?2") {
+            statement throws(SQLiteError) in
+            statement.bind(Int64(group.uid), at: 1)
+            statement.bind(group.app, at: 2)
+            return try statement.first { $0.id(0, as: AccountID.self) }
+        }
+        let account: AccountID
+        if let found {
+            account = found
+        } else {
+            try connection.withStatement("INSERT INTO accounts (uid, app, first_at) VALUES (?1, ?2, 0)") {
+                statement throws(SQLiteError) in
+                statement.bind(Int64(group.uid), at: 1)
+                statement.bind(group.app, at: 2)
+                try statement.run()
+            }
+            account = AccountID(rawValue: connection.lastInsertedRowID)
+        }
+        if let known = try table.group(account: account, fingerprint: group.fingerprint) { return known }
+        var series = SeriesDescription()
+        series.template = Array(group.title.prefix(200).utf8)
+        return try table.insert(
+            series, account: account, uid: group.uid, app: group.app, group.fingerprint, firstRecord: 0, at: 0)
+    }
+
+    /// Gives a group an id that it had, if it still has the one of its fingerprint and no other group has that id.
+    private func importID(_ id: Int64, of group: SalvagedGroup) throws(SQLiteError) {
+        let usual = Fingerprint.groupKey(uid: group.uid, app: group.app, fingerprint: group.fingerprint)
+        try connection.withStatement(
+            """
+            UPDATE groups SET key = ?1 WHERE key = ?2 AND fingerprint = ?3
+                AND NOT EXISTS (SELECT 1 FROM groups AS other WHERE other.key = ?1)
+            """
+        ) { statement throws(SQLiteError) in
+            statement.bind(id, at: 1)
+            statement.bind(Int64(bitPattern: usual), at: 2)
+            statement.bind(group.fingerprint, at: 3)
+            try statement.run()
+        }
+    }
+
+    /// Merges two groups unless the first one is merged already.
+    private func join(_ source: GroupID, _ target: GroupID, by correction: Int64?) throws(SQLiteError) {
+        let (root, target) = (try table.root(of: source), try table.root(of: target))
+        guard root == source, root != target else { return }
+        try redirect(source, to: target, by: correction)
+        if try !moveSeries(of: source, to: target, limit: 4096) { memory.values.regroupedThrough = 0 }
+    }
+
+    private func importCorrection(
+        _ kind: GroupCorrection.Kind, _ group: SalvagedGroup, _ other: SalvagedGroup, _ pattern: TitlePattern?,
+        _ author: CorrectionAuthor, hits: Int64
+    ) throws(SQLiteError) {
+        let (source, target) = (try ensure(group), try ensure(other))
+        guard try table.correctionCount(ofAccountOf: target) < Self.maxCorrections,
+            try !table.hasCorrection(kind, from: source, to: target, pattern)
+        else { return }
+        switch kind {
+        case .merge:
+            guard try table.root(of: source) == source, try table.root(of: target) != source else { return }
+            let id = try table.insertCorrection(kind, from: source, to: target, pattern: nil, author)
+            try table.set(hits: hits, of: id)
+            try join(source, target, by: id)
+        case .split:
+            guard let pattern, source != target, try table.root(of: source) != table.root(of: target) else { return }
+            let id = try table.insertCorrection(kind, from: source, to: target, pattern: pattern, author)
+            try table.set(hits: hits, of: id)
+            let root = try table.root(of: source)
+            let matching = try table.series(of: root).filter {
+                pattern.matches(RecordCommit.title(of: $0.description))
+            }
+            try table.move(matching.map(\.id), from: root, to: try table.root(of: target), from: memory.open.nextID)
+            try table.describe(target)
+            memory.caches.triage.removeAll()
+        case .rule:
+            guard let pattern, try table.correctionCount(ofAccountOf: target, kind: .rule) < Self.maxRules else {
+                return
+            }
+            let id = try table.insertCorrection(kind, from: source, to: target, pattern: pattern, author)
+            try table.set(hits: hits, of: id)
+            for other in try table.groups(ofAccountOf: target, matching: pattern) { try join(other, target, by: id) }
+        }
+    }
+}
+
+extension GroupTable {
+    fileprivate func hasCorrection(
+        _ kind: GroupCorrection.Kind, from source: GroupID, to target: GroupID, _ pattern: TitlePattern?
+    ) throws(SQLiteError) -> Bool {
+        try connection.withStatement(
+            "SELECT 1 FROM corrections WHERE kind = ?1 AND source = ?2 AND target = ?3 AND pattern IS ?4"
+        ) { statement throws(SQLiteError) in
+            statement.bind(kind.databaseValue, at: 1)
+            statement.bind(source, at: 2)
+            statement.bind(target, at: 3)
+            statement.bind(pattern?.text, at: 4)
+            return try statement.first { _ in true } ?? false
+        }
+    }
+
+    fileprivate func set(hits: Int64, of correction: Int64) throws(SQLiteError) {
+        try connection.withStatement("UPDATE corrections SET hits = ?2 WHERE id = ?1") {
+            statement throws(SQLiteError) in
+            statement.bind(correction, at: 1)
+            statement.bind(hits, at: 2)
+            try statement.run()
+        }
+    }
+
+    /// Returns the groups of a group's account whose title matches a pattern.
+    fileprivate func groups(
+        ofAccountOf group: GroupID, matching pattern: TitlePattern
+    ) throws(SQLiteError) -> [GroupID] {
+        try connection.withStatement(
+            """
+            SELECT id, title FROM groups WHERE account = (SELECT account FROM groups WHERE id = ?1)
+                AND merged_into IS NULL AND fingerprint <> 'overflow'
+            """
+        ) { statement throws(SQLiteError) in
+            statement.bind(group, at: 1)
+            return try statement.all { ($0.id(0, as: GroupID.self), $0.text(1)) }
+        }.filter { pattern.matches($0.1) }.map(\.0)
+    }
+}

@@ -1,0 +1,208 @@
+package import IssueCore
+package import IssueProtocol
+import SQLiteKit
+
+extension StoreReader {
+    /// The maximum number of corrections in one reply.
+    private static let maxCorrections = 1000
+    /// The maximum number of groups that are compared for suggestions; the newest ones.
+    private static let maxCompared = 4096
+
+    private static let correctionSQL = """
+        SELECT corrections.id, corrections.kind, target.key, source.key, accounts.app, accounts.uid,
+               corrections.pattern, corrections.author, corrections.at, corrections.reason, corrections.hits
+        FROM corrections
+        JOIN accounts ON accounts.id = corrections.account
+        JOIN groups AS target ON target.id = corrections.target
+        JOIN groups AS source ON source.id = corrections.source
+        """
+
+    private static func correction(_ row: borrowing Row) -> GroupCorrection {
+        let kind = GroupCorrection.Kind(databaseValue: row.int64(1)) ?? .merge
+        let reason = row.text(9)
+        return GroupCorrection(
+            id: row.int64(0), kind: kind, group: GroupKey.text(key: row.int64(2)),
+            other: kind == .rule ? nil : GroupKey.text(key: row.int64(3)), app: row.text(4),
+            uid: UInt32(clamping: row.int64(5)), template: row.optionalText(6), author: UInt32(clamping: row.int64(7)),
+            at: IssueTimestamp(millisecondsSince1970: row.int64(8)), reason: reason.isEmpty ? nil : reason,
+            hits: row.int64(10))
+    }
+
+    /// Returns the corrections of the grouping, newest first; at most 1,000.
+    ///
+    /// - Parameter id: The id of a group; only its corrections are returned. Nil for all.
+    /// - Throws: `QueryFailure.notFound` if the group does not exist or the viewer must not see it; otherwise the error
+    ///   of the query.
+    package func corrections(of id: String? = nil, viewer: Viewer) throws -> [GroupCorrection] {
+        try snapshot {
+            var group: GroupID?
+            if let id {
+                guard let key = GroupKey.key(id), let found = try self.group(key: key, viewer: viewer) else {
+                    throw QueryFailure.notFound(id: id)
+                }
+                group = found
+            }
+            let statement = try Statement(
+                composedSQL: """
+                    WITH RECURSIVE below (id) AS (
+                        SELECT ?2 UNION SELECT groups.id FROM below JOIN groups ON groups.merged_into = below.id
+                    )
+                    \(Self.correctionSQL)
+                    WHERE \(Viewer.condition(parameter: 1)) AND (?2 IS NULL OR corrections.target IN (SELECT id FROM below)
+                        OR corrections.source IN (SELECT id FROM below))
+                    ORDER BY corrections.id DESC LIMIT ?3
+                    """, on: connection)
+            viewer.bind(to: statement, at: 1)
+            statement.bind(group, at: 2)
+            statement.bind(Self.maxCorrections, at: 3)
+            return try statement.all { Self.correction($0) }
+        }
+    }
+
+    /// Returns the user whose groups a correction concerns; nil if it does not exist or the viewer must not see it.
+    package func owner(ofCorrection id: Int64, viewer: Viewer) throws -> UInt32? {
+        try snapshot {
+            let statement = try Statement(
+                composedSQL: """
+                    SELECT uid FROM corrections JOIN accounts ON accounts.id = corrections.account
+                    WHERE corrections.id = ?1 AND \(Viewer.condition(parameter: 2))
+                    """, on: connection)
+            statement.bind(id, at: 1)
+            viewer.bind(to: statement, at: 2)
+            return try statement.first { UInt32(clamping: $0.int64(0)) }
+        }
+    }
+
+    /// Returns the groups of a group's account whose title matches a pattern, apart from the group itself.
+    ///
+    /// - Parameter limit: The maximum number of groups.
+    package func groups(of subject: Subject, matching pattern: TitlePattern, limit: Int) throws -> [GroupID] {
+        try snapshot {
+            var found: [GroupID] = []
+            try connection.withStatement(
+                """
+                SELECT id, title FROM groups WHERE account = ?1 AND merged_into IS NULL AND id <> ?2
+                    AND fingerprint <> 'overflow'
+                """
+            ) { statement in
+                statement.bind(subject.account, at: 1)
+                statement.bind(subject.group, at: 2)
+                try statement.forEach { row in
+                    if found.count < limit, pattern.matches(row.text(1)) { found.append(row.id(0)) }
+                }
+            }
+            return found
+        }
+    }
+
+    /// Returns the groups with their counts. Leaves out those without series.
+    package func groups(_ ids: [GroupID]) throws -> [IssueGroup] {
+        try snapshot { try ids.compactMap { id in try sum(of: id).map { try group($0) } } }
+    }
+
+    /// Returns why a record, or the newest record of a group, is in its group.
+    ///
+    /// - Throws: `QueryFailure.notFound` if it does not exist or the viewer must not see it; otherwise the error of the
+    ///   query.
+    package func explain(_ id: String, viewer: Viewer) throws -> GroupExplanation {
+        try snapshot {
+            let shown = try show(id, viewer: viewer)
+            let group = try subject(shown.group.id, viewer: viewer).group
+            let row = shown.record.flatMap { RecordID($0.id)?.row }
+            var explanation = GroupExplanation(
+                group: shown.group, fingerprint: shown.group.fingerprint, isChosen: false,
+                rule: shown.group.fingerprintRule, template: nil, ids: try ids(leadingTo: group), corrections: [])
+            var home = group
+            if let row {
+                try connection.withStatement(
+                    """
+                    SELECT home.id, home.fingerprint, home.rule, series.fingerprint, series.key
+                    FROM records JOIN series ON series.id = records.series
+                    JOIN groups AS home ON home.id = coalesce(series.home, series."group") WHERE records.id = ?1
+                    """
+                ) { statement in
+                    statement.bind(row, at: 1)
+                    try statement.forEach { row in
+                        home = row.id(0)
+                        explanation.fingerprint = row.text(1)
+                        explanation.isChosen = !(row.optionalText(3) ?? "").isEmpty
+                        explanation.rule = explanation.isChosen ? nil : Int(clamping: row.int64(2))
+                        if let series = SeriesKey.decode(row.bytes(4)) {
+                            explanation.template = MessageTemplate.title(of: series.template[...])
+                        }
+                    }
+                }
+            }
+            let statement = try Statement(
+                composedSQL: """
+                    WITH RECURSIVE up (id, target, correction) AS (
+                        SELECT id, merged_into, merged_by FROM groups WHERE id = ?1
+                        UNION
+                        SELECT groups.id, groups.merged_into, groups.merged_by
+                        FROM up JOIN groups ON groups.id = up.target
+                    )
+                    \(Self.correctionSQL)
+                    WHERE corrections.id IN (SELECT correction FROM up) OR corrections.kind = 2 AND corrections.target = ?2
+                    ORDER BY corrections.id
+                    """, on: connection)
+            statement.bind(home, at: 1)
+            statement.bind(group, at: 2)
+            explanation.corrections = try statement.all { Self.correction($0) }
+            return explanation
+        }
+    }
+
+    /// Returns the ids of a group and of the groups that are merged into it.
+    private func ids(leadingTo group: GroupID) throws -> [String] {
+        try connection.withStatement(
+            """
+            WITH RECURSIVE below (id) AS (
+                SELECT ?1 UNION SELECT groups.id FROM below JOIN groups ON groups.merged_into = below.id
+            )
+            SELECT key FROM groups WHERE id IN (SELECT id FROM below) ORDER BY id = ?1 DESC, id LIMIT 1000
+            """
+        ) { statement in
+            statement.bind(group, at: 1)
+            return try statement.all { GroupKey.text(key: $0.int64(0)) }
+        }
+    }
+
+    /// Returns pairs of groups of one application whose titles differ in one word. Compares the newest 4,096 groups.
+    ///
+    /// - Parameters:
+    ///   - app: The name of an application; nil for all.
+    ///   - limit: The maximum number of pairs.
+    package func suggestions(app: String?, limit: Int, viewer: Viewer) throws -> [MergeSuggestion] {
+        try snapshot {
+            struct Facts {
+                var id: String
+                var title: String
+                var app: String
+            }
+            var facts: [GroupID: Facts] = [:]
+            let statement = try Statement(
+                composedSQL: """
+                    SELECT groups.id, groups.key, title, app, account, domain, code, file, function, module
+                    FROM groups JOIN accounts ON accounts.id = groups.account
+                    WHERE \(Viewer.condition(parameter: 1)) AND (?2 IS NULL OR accounts.app = ?2)
+                        AND merged_into IS NULL AND fingerprint <> 'overflow'
+                        AND EXISTS (SELECT 1 FROM series WHERE series."group" = groups.id)
+                    ORDER BY groups.id DESC LIMIT ?3
+                    """, on: connection)
+            viewer.bind(to: statement, at: 1)
+            statement.bind(app, at: 2)
+            statement.bind(Self.maxCompared, at: 3)
+            let candidates = try statement.all { row in
+                let id = row.id(0, as: GroupID.self)
+                facts[id] = Facts(id: GroupKey.text(key: row.int64(1)), title: row.text(2), app: row.text(3))
+                let context = (4...9).map { row.optionalText($0) ?? "" }.joined(separator: "\u{1F}")
+                return MergeSuggestions.Candidate(group: id, title: row.text(2), context: context)
+            }
+            return MergeSuggestions.pairs(among: candidates.reversed(), limit: limit).map { pair in
+                let both = pair.groups.compactMap { facts[$0] }
+                return MergeSuggestion(
+                    groups: both.map(\.id), titles: both.map(\.title), words: pair.words, app: both.first?.app ?? "")
+            }
+        }
+    }
+}

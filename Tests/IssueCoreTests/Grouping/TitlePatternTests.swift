@@ -1,0 +1,62 @@
+import Testing
+
+@testable import IssueCore
+
+@Suite("Patterns for titles, and suggestions")
+struct TitlePatternTests {
+    @Test(
+        "A star stands for any text",
+        arguments: [
+            ("Invalid user * from <address>", "Invalid user ann from <address>", true),
+            ("Invalid user * from <address>", "Invalid user  from <address>", true),
+            ("Invalid user * from <address>", "Invalid user ann from", false),
+            ("Invalid*", "Invalid user", true), ("Invalid*", "An invalid user", false),
+            ("*user*", "user", true), ("a*b*c", "a b b c c", true), ("a*b*c", "a b b c d", false),
+            ("exact", "exact", true), ("exact", "exactly", false), ("*ä*", "wäre", true),
+        ])
+    func matches(pattern: String, title: String, isMatch: Bool) throws {
+        #expect(try #require(TitlePattern(pattern)).matches(title) == isMatch)
+    }
+
+    @Test("A pattern that matches everything or is too long is refused")
+    func refused() {
+        for text in ["", "*", "***", String(repeating: "a", count: 201)] { #expect(TitlePattern(text) == nil) }
+        #expect(TitlePattern(String(repeating: "a", count: 200)) != nil)
+    }
+
+    @Test("Matching takes no exponential time")
+    func hostile() throws {
+        let pattern = try #require(TitlePattern(String(repeating: "a*", count: 99) + "b"))
+        #expect(!pattern.matches(String(repeating: "a", count: 200)))
+    }
+
+    @Test("The group that is split off has the same fingerprint on every host, and another one for another pattern")
+    func fingerprints() throws {
+        let (first, second) = (try #require(TitlePattern("a*")), try #require(TitlePattern("b*")))
+        #expect(first.fingerprint(splitting: "f") == first.fingerprint(splitting: "f"))
+        #expect(first.fingerprint(splitting: "f") != second.fingerprint(splitting: "f"))
+        #expect(first.fingerprint(splitting: "f") != first.fingerprint(splitting: "g"))
+    }
+
+    private func pairs(_ titles: [String], contexts: [String] = [], limit: Int = 10) -> [MergeSuggestions.Pair] {
+        MergeSuggestions.pairs(
+            among: titles.enumerated().map { index, title in
+                .init(
+                    group: GroupID(rawValue: Int64(index)), title: title,
+                    context: contexts.isEmpty ? "" : contexts[index])
+            }, limit: limit)
+    }
+
+    @Test("Groups whose titles differ in one word are suggested, each with the first such group")
+    func suggestions() {
+        #expect(
+            pairs(["user ann is gone", "user bob is gone", "disk is full", "user carl is gone"]) == [
+                .init(groups: [0, 1], words: ["ann", "bob"]), .init(groups: [0, 3], words: ["ann", "carl"]),
+            ])
+        #expect(pairs(["user ann is gone", "user bob is here"]) == [])
+        #expect(pairs(["user ann is gone", "user ann is gone again"]) == [])
+        #expect(pairs(["a b", "a c"]) == [])
+        #expect(pairs(["user ann is gone", "user bob is gone"], contexts: ["x", "y"]) == [])
+        #expect(pairs((0..<100).map { "user u\($0) is gone" }, limit: 7).count == 7)
+    }
+}
