@@ -57,6 +57,43 @@ package struct BrowserSession<Failure: Error> {
         try call(.deployments, parameters.json)
     }
 
+    /// Merges groups into another one.
+    package func mergeGroups(_ parameters: MergeGroupsParameters) throws(Failure) -> BrowserReply<MergeGroupsReply> {
+        try call(.mergeGroups, parameters.json)
+    }
+
+    /// Takes records out of a group, or undoes the merges into it.
+    package func splitGroup(_ parameters: SplitGroupParameters) throws(Failure) -> BrowserReply<SplitGroupReply> {
+        try call(.splitGroup, parameters.json)
+    }
+
+    /// Merges all groups that match a pattern into one, and those that will be made.
+    package func addGroupRule(_ parameters: AddGroupRuleParameters) throws(Failure) -> BrowserReply<MergeGroupsReply> {
+        try call(.addGroupRule, parameters.json)
+    }
+
+    /// Returns the corrections of the grouping.
+    package func corrections(_ parameters: CorrectionsParameters) throws(Failure) -> BrowserReply<CorrectionsReply> {
+        try call(.corrections, parameters.json)
+    }
+
+    /// Undoes a correction of the grouping.
+    package func undoCorrection(_ id: Int64) throws(Failure) -> BrowserReply<SplitGroupReply> {
+        try call(.undoCorrection, UndoCorrectionParameters(id: id).json)
+    }
+
+    /// Returns why a record is in its group.
+    package func explain(_ id: String) throws(Failure) -> BrowserReply<GroupExplanation> {
+        try call(.explain, ShowParameters(id: id).json)
+    }
+
+    /// Returns groups that may be the same issue.
+    package func suggestMerges(
+        _ parameters: SuggestMergesParameters
+    ) throws(Failure) -> BrowserReply<SuggestMergesReply> {
+        try call(.suggestMerges, parameters.json)
+    }
+
     /// Returns a page of dead letters.
     package func deadLetters(_ parameters: DeadLettersParameters) throws(Failure) -> BrowserReply<DeadLettersReply> {
         try call(.deadLetters, parameters.json)

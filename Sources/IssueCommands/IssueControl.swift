@@ -10,10 +10,9 @@ package struct IssueControl {
     private static let commands: [any Command.Type] = [
         ReportCommand.self, ListCommand.self, RecordsCommand.self, ShowCommand.self, FollowCommand.self,
         HistogramCommand.self,
-        ResolveCommand.self, MuteCommand.self, ReopenCommand.self, DeployCommand.self, DeploysCommand.self,
-        StatusCommand.self, HealthCommand.self,
-        MetricsCommand.self, DoctorCommand.self,
-        FlushCommand.self,
+        ResolveCommand.self, MuteCommand.self, ReopenCommand.self, GroupCommand.self, ExplainCommand.self,
+        DeployCommand.self, DeploysCommand.self, StatusCommand.self, HealthCommand.self, MetricsCommand.self,
+        DoctorCommand.self, FlushCommand.self,
         DeadLettersCommand.self, SQLCommand.self, BackupCommand.self, RepairCommand.self,
         PurgeCommand.self,
     ]

@@ -1,0 +1,154 @@
+import IssueCommands
+import IssueProtocol
+import Issues
+import Testing
+import UnixIO
+
+@Suite("issuectl group and explain")
+struct GroupTests {
+    private static func group(_ id: String = "g7", _ title: String = "Decoding failed") -> String {
+        """
+        {"id":"\(id)","title":"\(title)","severity":"error","state":"open","regressed":false,"app":"shop","uid":1000,\
+        "fingerprint":"f00d","records":8,"occurrences":8,"first_seen":"2026-11-18T12:00:00.000Z",\
+        "last_seen":"2026-11-21T11:57:00.000Z"}
+        """
+    }
+
+    private static let merge = """
+        {"id":7,"kind":"merge","group":"g1","other":"g2","app":"shop","uid":1000,"author":0,\
+        "at":"2026-11-21T11:57:00.000Z","reason":"same \\u001bcause","hits":2}
+        """
+
+    private func merged(_ count: Int) -> ScriptedLink.Reply {
+        .reply(#"{"group":\#(Self.group()),"count":\#(count)}"#)
+    }
+
+    @Test("Merges the named issues with a reason")
+    func merge() {
+        let outcome = issuectl(["group", "merge", "g7", "g8", "g9", "--reason", "same cause"], merged(2))
+        #expect(outcome.calls == [#"MergeGroups {"into":"g7","groups":["g8","g9"],"reason":"same cause"}"#])
+        #expect(outcome.output == lines("Merged 2 issues into g7 (8 records): Decoding failed"))
+    }
+
+    private func list(_ count: Int) -> ScriptedLink.Reply {
+        let groups = (0..<count).map { Self.group("g\(100 + $0)") } + [Self.group()]
+        return .reply(#"{"groups":[\#(groups.joined(separator: ","))]}"#)
+    }
+
+    private var shown: ScriptedLink.Reply { .reply(#"{"group":\#(Self.group()),"fates":[]}"#) }
+
+    @Test("A merge by filter prints the number first, and leaves out the target")
+    func filter() {
+        let outcome = issuectl(["group", "merge", "g7", "--app", "shop"], shown, list(2), merged(2))
+        #expect(
+            outcome.output
+                == lines("2 issues match.\nMerged 2 issues into g7 (8 records): Decoding failed"))
+        #expect(outcome.calls.last == #"MergeGroups {"into":"g7","groups":["g100","g101"]}"#)
+        let dry = issuectl(["group", "merge", "g7", "--app", "shop", "--dry-run"], shown, list(2))
+        #expect(dry.output == lines("2 issues match."))
+        #expect(dry.calls.count == 2)
+        #expect(issuectl(["group", "merge", "g7", "--app", "shop"], shown, list(0)).output == lines("0 issues match."))
+    }
+
+    @Test("A filter does not merge more than 50 issues without --yes")
+    func tooMany() {
+        #expect(issuectl(["group", "merge", "g7", "--app", "shop"], shown, list(50), merged(50)).code == .success)
+        let refused = issuectl(["group", "merge", "g7", "--app", "shop"], shown, list(51))
+        #expect(refused.code == .refused)
+        #expect(refused.errors == lines("issuectl: 51 issues match: use --yes to merge more than 50"))
+        #expect(refused.calls.count == 2)
+        let sure = issuectl(["group", "merge", "g7", "--app", "shop", "--yes"], shown, list(51), merged(51))
+        #expect(sure.code == .success)
+        #expect(sure.calls.count == 3)
+    }
+
+    @Test("Splits by a pattern, and without one undoes merges")
+    func split() {
+        let reply = ScriptedLink.Reply.reply(#"{"groups":[\#(Self.group()),\#(Self.group("g8", "Other"))]}"#)
+        let split = issuectl(["group", "split", "g7", "--template", "Write *"], reply)
+        #expect(split.calls == [#"SplitGroup {"group":"g7","template":"Write *"}"#])
+        #expect(split.output == lines("g7 has 8 records: Decoding failed\ng8 has 8 records: Other"))
+        #expect(issuectl(["group", "split", "g7"], reply).calls == [#"SplitGroup {"group":"g7"}"#])
+    }
+
+    @Test("Lists, adds and removes rules")
+    func rules() {
+        let listed = issuectl(["group", "rule"], .reply(#"{"corrections":[\#(Self.merge)]}"#))
+        #expect(listed.calls == ["Corrections {}"])
+        #expect(listed.output.hasPrefix("7  merged g2 into g1 in shop, by user 0 "))
+        #expect(listed.output.contains("2 hits: same"))
+        #expect(!listed.output.contains("\u{1B}"))
+        #expect(
+            issuectl(["group", "rule", "list", "g7"], .reply(#"{"corrections":[]}"#)).output == lines("No corrections.")
+        )
+        let added = issuectl(["group", "rule", "add", "g7", "--template", "a*"], merged(1), merged(1))
+        #expect(
+            added.calls == [
+                #"AddGroupRule {"group":"g7","template":"a*","dry_run":true}"#,
+                #"AddGroupRule {"group":"g7","template":"a*"}"#,
+            ])
+        #expect(issuectl(["group", "rule", "add", "g7", "--template", "a*"], merged(51)).code == .refused)
+        for words in [["undo", "7"], ["rule", "remove", "7"]] {
+            let undone = issuectl(["group"] + words, .reply(#"{"groups":[\#(Self.group())]}"#))
+            #expect(undone.calls == [#"UndoCorrection {"id":7}"#])
+            #expect(undone.output == lines("g7 has 8 records: Decoding failed"))
+        }
+        let absent = issuectl(["group", "undo", "7"], .failure(.refused(.notFound(id: "7"))))
+        #expect(absent.errors == lines("issuectl: no correction 7: see issuectl group rule"))
+    }
+
+    @Test("Suggestions are commands to run")
+    func suggest() {
+        let reply = """
+            {"suggestions":[{"groups":["g1","g2"],"titles":["User ann is gone","User bob is gone"],\
+            "words":["ann","bob"],"app":"shop"}]}
+            """
+        let outcome = issuectl(["group", "suggest", "--app", "shop", "--limit", "5"], .reply(reply))
+        #expect(outcome.calls == [#"SuggestMerges {"app":"shop","limit":5}"#])
+        #expect(
+            outcome.output
+                == lines(
+                    """
+                    issuectl group merge g1 g2
+                      App        shop
+                      g1         User ann is gone
+                      g2         User bob is gone
+                      Differ in  ann / bob
+                    """))
+        #expect(issuectl(["group", "suggest"], .reply(#"{"suggestions":[]}"#)).output == lines("No suggestions."))
+    }
+
+    @Test("Explains where the fingerprint comes from, and lists other ids and corrections")
+    func explain() {
+        let outcome = issuectl(
+            ["explain", "g1"],
+            .reply(
+                """
+                {"group":\(Self.group()),"fingerprint":"f00d","chosen":false,"rule":2,"template":"Decoding failed",\
+                "ids":["g7","g8"],"corrections":[\(Self.merge)]}
+                """))
+        #expect(outcome.calls == [#"Explain {"id":"g1"}"#])
+        #expect(outcome.output.contains("computed by rule 2 from application"))
+        #expect(outcome.output.contains("  Other ids    g8\n"))
+        #expect(outcome.output.contains("  7  merged g2 into g1"))
+        let chosen = issuectl(
+            ["explain", "g1"],
+            .reply(#"{"group":\#(Self.group()),"fingerprint":"x","chosen":true,"ids":["g7"],"corrections":[]}"#))
+        #expect(chosen.output.contains("chosen by the sender"))
+        #expect(!chosen.output.contains("Other ids"))
+    }
+
+    @Test(
+        "Wrong arguments are usage errors, and nothing is sent",
+        arguments: [
+            [], ["join"], ["merge"], ["merge", "g1"], ["merge", "g1", "g2", "--app", "a"], ["split"],
+            ["split", "g1", "g2"], ["undo"], ["undo", "x"], ["rule", "drop"], ["rule", "add", "g1"],
+            ["rule", "remove", "x"], ["suggest", "g1"], ["merge", "g1", "g2", "--template", "a"],
+            ["split", "g1", "--dry-run"], ["undo", "7", "--app", "a"], ["suggest", "--text", "a"],
+        ])
+    func usage(words: [String]) {
+        let outcome = issuectl(["group"] + words)
+        #expect(outcome.code == .usage)
+        #expect(outcome.calls.isEmpty)
+    }
+}
