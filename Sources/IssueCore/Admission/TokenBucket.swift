@@ -110,6 +110,15 @@ package struct BucketLimit: Hashable, Sendable {
     package var refill: Rate
     package var share = Percentage.whole
 
+    /// - Parameters:
+    ///   - burst: The capacity, in tokens. Zero means unlimited.
+    ///   - refill: The rate at which it refills.
+    package init(burst: Int64, refill: Rate, share: Percentage = .whole) {
+        self.burst = burst
+        self.refill = refill
+        self.share = share
+    }
+
     package static let unlimited = BucketLimit(burst: 0, refill: .unlimited)
 
     /// `true` if the burst or the rate is zero.

@@ -100,11 +100,14 @@ package struct PriorityRecord: Equatable, Sendable {
     package var reason: PriorityReason
     /// The user accountable for the sender.
     package var uid: UInt32
+    /// How the record changes its group. Empty for a further critical record of a critical group.
+    package var change: NotificationKinds
 
-    package init(row: RowID, reason: PriorityReason, uid: UInt32) {
+    package init(row: RowID, reason: PriorityReason, uid: UInt32, change: NotificationKinds = []) {
         self.row = row
         self.reason = reason
         self.uid = uid
+        self.change = change
     }
 }
 

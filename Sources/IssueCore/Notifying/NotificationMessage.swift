@@ -1,0 +1,196 @@
+package import IssueProtocol
+
+/// A message of a notifier, with everything that its formats show.
+package struct NotificationMessage: Equatable, Sendable {
+    /// An issue that the message lists.
+    package struct Item: Equatable, Sendable {
+        package var kinds: NotificationKinds
+        /// The id of the record and of its group.
+        package var record: String
+        package var group: String
+        package var title: String
+        package var app: String
+        package var version: String?
+        package var environment: String?
+        package var severity: IssueLevel
+        package var unit: String?
+        package var uid: UInt32
+        package var at: IssueTimestamp
+
+        package init(
+            kinds: NotificationKinds, record: String, group: String, title: String, app: String, version: String?,
+            environment: String?, severity: IssueLevel, unit: String?, uid: UInt32, at: IssueTimestamp
+        ) {
+            self.kinds = kinds
+            self.record = record
+            self.group = group
+            self.title = NotificationText.line(title, maxCharacters: NotificationText.maxTitle)
+            self.app = NotificationText.line(app, maxCharacters: NotificationText.maxName)
+            self.version = version.map { NotificationText.line($0, maxCharacters: NotificationText.maxName) }
+            self.environment = environment.map { NotificationText.line($0, maxCharacters: NotificationText.maxName) }
+            self.severity = severity
+            self.unit = unit.map { NotificationText.line($0, maxCharacters: NotificationText.maxName) }
+            self.uid = uid
+            self.at = at
+        }
+    }
+
+    /// An event of the daemon itself.
+    package struct OwnEvent: Equatable, Sendable {
+        package var kinds: NotificationKinds
+        package var text: String
+        package var at: IssueTimestamp
+
+        package init(kinds: NotificationKinds, text: String, at: IssueTimestamp) {
+            self.kinds = kinds
+            self.text = NotificationText.line(text, maxCharacters: 300)
+            self.at = at
+        }
+    }
+
+    /// The same in all attempts, so that a receiver can detect a repetition.
+    package var id: String
+    package var notifier: String
+    package var host: String
+    package var at: IssueTimestamp
+    /// Counted from 1.
+    package var attempt: Int
+    /// `true` if an earlier attempt may have reached the receiver.
+    package var mayBeRepetition: Bool
+    package var isTest = false
+    package var items: [Item] = []
+    package var ownEvents: [OwnEvent] = []
+    package var counts: [(kind: NotificationKinds, count: Int64)] = []
+    package var others: [NotificationDigest.Others] = []
+
+    package init(
+        id: String, notifier: String, host: String, at: IssueTimestamp, attempt: Int, mayBeRepetition: Bool
+    ) {
+        self.id = id
+        self.notifier = notifier
+        self.host = host
+        self.at = at
+        self.attempt = attempt
+        self.mayBeRepetition = mayBeRepetition
+    }
+
+    package static func == (left: Self, right: Self) -> Bool {
+        left.id == right.id && left.notifier == right.notifier && left.host == right.host && left.at == right.at
+            && left.attempt == right.attempt && left.mayBeRepetition == right.mayBeRepetition
+            && left.isTest == right.isTest && left.items == right.items && left.ownEvents == right.ownEvents
+            && left.counts.elementsEqual(right.counts) { $0 == $1 } && left.others == right.others
+    }
+
+    /// The number of events.
+    package var total: Int64 { counts.reduce(0) { $0.clampedSum($1.count) } }
+
+    /// The most urgent kind in the message.
+    package var kinds: NotificationKinds {
+        counts.reduce(into: []) { $0.formUnion($1.kind) }
+    }
+}
+
+extension NotificationMessage {
+    /// A line such as `New issue in shop 2.4.0 on web1: Order failed` or `1 regressed, 3 new issues on web1`.
+    package var title: String {
+        let line: String
+        if isTest {
+            line = "Test of notifier \(notifier) on \(host)"
+        } else if total == 1, let item = items.first {
+            line = "\(item.heading) on \(host): \(item.title)"
+        } else if total == 1, let event = ownEvents.first {
+            line = "\(event.heading) on \(host): \(event.text)"
+        } else {
+            line = "\(Self.list(counts)) on \(host)"
+        }
+        return mayBeRepetition ? "(possible repetition) \(line)" : line
+    }
+
+    /// The title, and a line for each event if there are several.
+    package var text: String { ([title] + lines).joined(separator: "\n") }
+
+    /// The lines below the title.
+    package var lines: [String] {
+        if isTest { return ["If you can read this, notifications arrive."] }
+        if total == 1, items.count == 1 { return ["issuectl show \(items[0].group)"] }
+        var lines: [String] = []
+        if total != 1 {
+            lines += ownEvents.map { "\($0.heading): \($0.text)" }
+            lines += items.map { "\($0.heading): \($0.title) (\($0.group))" }
+        }
+        for other in others {
+            lines.append(
+                other.uid.map { "and \(other.count) more of user \($0)" } ?? "and \(other.count) more of other users")
+        }
+        return lines
+    }
+
+    /// Returns a text such as `1 store fault and 1 regressed, 3 new issues`.
+    private static func list(_ counts: [(kind: NotificationKinds, count: Int64)]) -> String {
+        var issues: [String] = []
+        var issueCount: Int64 = 0
+        var parts: [String] = []
+        for (kind, count) in counts {
+            switch kind {
+            case .storeFault: parts.append(count == 1 ? "1 store fault" : "\(count) store faults")
+            case .destinationPaused: parts.append(count == 1 ? "1 destination paused" : "\(count) destinations paused")
+            case .limitReached: parts.append(count == 1 ? "1 limit reached" : "\(count) limits reached")
+            case _:
+                issues.append("\(count) \(kind.names.first ?? "")")
+                issueCount += count
+            }
+        }
+        if !issues.isEmpty { parts.append(issues.joined(separator: ", ") + (issueCount == 1 ? " issue" : " issues")) }
+        return parts.isEmpty ? "No issues" : join(parts)
+    }
+
+    private static func join(_ parts: [String]) -> String {
+        guard parts.count > 1, let last = parts.last else { return parts.first ?? "" }
+        return parts.dropLast().joined(separator: ", ") + " and " + last
+    }
+}
+
+extension NotificationMessage.Item {
+    /// Such as `New critical issue in shop 2.4.0`.
+    package var heading: String {
+        let application = version.map { "\(app) \($0)" } ?? app
+        let critical = severity == .critical ? "critical " : ""
+        if kinds.contains(.regressed) {
+            return "\(critical.isEmpty ? "Issue" : "Critical issue") regressed in \(application)"
+        }
+        if kinds.contains(.new) { return "New \(critical)issue in \(application)" }
+        return "Issue became critical in \(application)"
+    }
+}
+
+extension NotificationMessage.OwnEvent {
+    package var heading: String {
+        switch kinds {
+        case .storeFault: "Store fault"
+        case .destinationPaused: "Destination paused"
+        case .limitReached: "Limit reached"
+        case _: "Event"
+        }
+    }
+}
+
+/// The text of applications as notifications show it.
+package enum NotificationText {
+    package static let maxTitle = 200
+    package static let maxName = 80
+
+    /// Returns a text as one line of limited length, without control and formatting characters.
+    ///
+    /// An application chooses this text, and a line break or a bidirectional override would let it forge lines.
+    package static func line(_ text: String, maxCharacters: Int) -> String {
+        var scalars = String.UnicodeScalarView()
+        for scalar in text.unicodeScalars.prefix(maxCharacters * 4) {
+            switch scalar.properties.generalCategory {
+            case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .surrogate: scalars.append(" ")
+            case _: scalars.append(scalar)
+            }
+        }
+        let line = String(scalars)
+        return line.count > maxCharacters ? line.prefix(maxCharacters - 1) + "…" : line
+    }
+}

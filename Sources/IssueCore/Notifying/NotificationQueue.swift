@@ -1,0 +1,218 @@
+package import IssueProtocol
+
+/// An event that a notifier is to report, or several events of one user that are only counted.
+package struct Notice: Equatable, Sendable {
+    package var id: Int64
+    package var kinds: NotificationKinds
+    /// The record that caused the event; nil for events of the daemon itself and for counted events.
+    package var record: RowID?
+    /// The user accountable for the record; nil for events of the daemon itself.
+    package var uid: UInt32?
+    /// The number of events; 1 unless they are only counted.
+    package var count: Int64
+    /// The description of an event of the daemon itself.
+    package var text: String?
+    package var at: IssueTimestamp
+
+    package init(
+        id: Int64 = 0, kinds: NotificationKinds, record: RowID? = nil, uid: UInt32? = nil, count: Int64 = 1,
+        text: String? = nil, at: IssueTimestamp
+    ) {
+        self.id = id
+        self.kinds = kinds
+        self.record = record
+        self.uid = uid
+        self.count = count
+        self.text = text
+        self.at = at
+    }
+
+    /// `true` if it stands for events that have no entry of their own.
+    package var isOnlyCounted: Bool { record == nil && text == nil }
+}
+
+/// Bounds the events that wait for a notifier's next message.
+///
+/// Each user has a limited number of entries. Above it, their events are only counted, so the flood of one user takes
+/// no place from others. A user without entries always gets one.
+package struct NoticeQueue: Equatable, Sendable {
+    package static let maxEntriesOfUser = 20
+    package static let maxEntries = 1000
+
+    private var entries: [UInt32?: Int] = [:]
+    private var total = 0
+
+    /// - Parameter waiting: The events that wait already.
+    package init(_ waiting: [Notice] = []) {
+        for notice in waiting where !notice.isOnlyCounted {
+            entries[notice.uid, default: 0] += 1
+            total += 1
+        }
+    }
+
+    /// Returns `true` if an event gets an entry of its own. Otherwise it is only counted.
+    ///
+    /// - Parameter user: The accountable user; nil for an event of the daemon itself.
+    package mutating func add(_ user: UInt32?) -> Bool {
+        let own = entries[user, default: 0]
+        guard own == 0 || own < Self.maxEntriesOfUser && total < Self.maxEntries else { return false }
+        entries[user] = own + 1
+        total += 1
+        return true
+    }
+}
+
+/// Decides when the next message of a notifier may be sent.
+///
+/// A message contains everything that waits. It is charged to one of the users in it, so a user who has used up their
+/// share delays only their own events: those of others still cause a message at once.
+package struct NotificationPacer: Sendable {
+    /// The least burst that leaves tokens for quiet users.
+    package static let leastBurst: Int64 = 5
+
+    private var bucket: FairBucket
+    /// How long events are gathered before they are sent together.
+    private let delay: Duration
+
+    /// - Parameters:
+    ///   - limit: The limit for messages. Without one, a message is sent as soon as the events were gathered.
+    ///   - delay: How long events are gathered.
+    ///   - now: The current time.
+    package init(_ limit: BucketLimit, delay: Duration, at now: RecordLogInstant) {
+        bucket = FairBucket(limit, at: now)
+        self.delay = delay
+    }
+
+    /// Returns when the next message may be sent; nil if nothing waits.
+    ///
+    /// - Parameters:
+    ///   - waiting: The waiting events.
+    ///   - since: When the first of them arrived.
+    ///   - now: The current time.
+    package func whenNext(
+        _ waiting: [Notice], since: RecordLogInstant, at now: RecordLogInstant
+    ) -> RecordLogInstant? {
+        let gathered = max(now, since.advanced(by: delay))
+        return Set(waiting.map(\.uid)).map { bucket.whenNext(for: $0, after: gathered) }.min()
+    }
+
+    /// Charges a message to one of its users. `whenNext` must have returned a time up to now.
+    ///
+    /// It is the user with the most events who has a token.
+    package mutating func take(_ message: [Notice], at now: RecordLogInstant) {
+        var counts: [UInt32?: Int64] = [:]
+        for notice in message { counts[notice.uid, default: 0] += notice.count }
+        let users = counts.sorted { ($1.value, $0.key ?? 0) < ($0.value, $1.key ?? 0) }.map(\.key)
+        guard let payer = users.first(where: { bucket.has(for: $0, at: now) }) else { return }
+        bucket.take(for: payer, at: now)
+    }
+}
+
+/// What a message lists one by one, and what it only counts.
+package struct NotificationDigest: Equatable, Sendable {
+    /// Events of one user that the message does not list.
+    package struct Others: Equatable, Sendable {
+        /// Nil for users who are not listed one by one.
+        package var uid: UInt32?
+        package var count: Int64
+
+        package init(uid: UInt32?, count: Int64) {
+            self.uid = uid
+            self.count = count
+        }
+    }
+
+    package static let maxListed = 10
+    package static let maxUsers = 5
+
+    /// The listed events, the most urgent first. Each user has about the same number.
+    package private(set) var listed: [Notice] = []
+    /// The users with the most other events, and at the end the sum of all remaining users.
+    package private(set) var others: [Others] = []
+    /// The number of all events, by kind. An event of two kinds counts for the more urgent one.
+    package private(set) var counts: [(kind: NotificationKinds, count: Int64)] = []
+
+    /// The number of all events.
+    package var total: Int64 { counts.reduce(0) { $0.clampedSum($1.count) } }
+
+    /// - Parameter notices: All events of the message.
+    package init(_ notices: [Notice]) {
+        for (kind, _) in NotificationKinds.named {
+            let count = notices.reduce(Int64(0)) { sum, notice in
+                notice.kinds.urgency == kind.urgency ? sum.clampedSum(notice.count) : sum
+            }
+            if count > 0 { counts.append((kind, count)) }
+        }
+        let order = { (left: Notice, right: Notice) in (left.kinds.urgency, left.id) < (right.kinds.urgency, right.id) }
+        var queues = Dictionary(grouping: notices.filter { !$0.isOnlyCounted }, by: \.uid).values
+            .map { $0.sorted(by: order)[...] }
+            .sorted { order($0[$0.startIndex], $1[$1.startIndex]) }
+        var chosen: [Notice] = []
+        while chosen.count < Self.maxListed, !queues.isEmpty {
+            for index in queues.indices where chosen.count < Self.maxListed {
+                if let next = queues[index].popFirst() { chosen.append(next) }
+            }
+            queues.removeAll(where: \.isEmpty)
+        }
+        listed = chosen.sorted(by: order)
+        let ids = Set(listed.map(\.id))
+        var rest: [UInt32: Int64] = [:]
+        for notice in notices where notice.isOnlyCounted || !ids.contains(notice.id) {
+            guard let uid = notice.uid else { continue }
+            rest[uid] = rest[uid, default: 0].clampedSum(notice.count)
+        }
+        let sorted = rest.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
+        others = sorted.prefix(Self.maxUsers).map { Others(uid: $0.key, count: $0.value) }
+        let remaining = sorted.dropFirst(Self.maxUsers).reduce(Int64(0)) { $0.clampedSum($1.value) }
+        if remaining > 0 { others.append(Others(uid: nil, count: remaining)) }
+    }
+
+    package static func == (left: Self, right: Self) -> Bool {
+        left.listed == right.listed && left.others == right.others
+            && left.counts.elementsEqual(right.counts) { $0 == $1 }
+    }
+}
+
+/// What follows from the answer to an attempt to send a message.
+package enum NotificationOutcome: Equatable, Sendable {
+    case delivered
+    /// Send again after a delay. `mayHaveArrived`: the receiver may have acted on this attempt.
+    case retry(after: Duration, mayHaveArrived: Bool)
+    /// The receiver will never take it, or it was retried for too long. `mayHaveArrived` as for `retry`.
+    case givenUp
+
+    private static let firstDelay: Duration = .seconds(1)
+    private static let maxDelay: Duration = .seconds(300)
+    private static let maxRetryAfter: Duration = .seconds(3600)
+
+    /// Decides what follows from an answer.
+    ///
+    /// - Parameters:
+    ///   - verdict: The meaning of the answer.
+    ///   - attempts: The number of attempts so far.
+    ///   - age: The time since the message was made.
+    ///   - retryFor: How long a message is retried.
+    package init(_ verdict: DeliveryVerdict, attempts: Int, age: Duration, retryFor: Duration) {
+        var delay = Self.firstDelay * (1 << min(max(attempts - 1, 0), 10))
+        delay = min(delay, Self.maxDelay)
+        let mayHaveArrived: Bool
+        switch verdict {
+        case .accepted, .unconfirmed:
+            self = .delivered
+            return
+        case .partial, .tooLarge:
+            self = .givenUp
+            return
+        case .paused: mayHaveArrived = false
+        case .ambiguous: mayHaveArrived = true
+        case .again(let failure, let retryAfter):
+            if let retryAfter { delay = max(delay, min(retryAfter, Self.maxRetryAfter)) }
+            switch failure {
+            // A server that fails may have acted on the request before.
+            case .serverError, .overloaded, .requestTimeout, .noAnswer: mayHaveArrived = true
+            case .tooEarly, .tooManyRequests, .refused, .reset, .timeout, .unreachable, .tls: mayHaveArrived = false
+            }
+        }
+        self = age + delay > retryFor ? .givenUp : .retry(after: delay, mayHaveArrived: mayHaveArrived)
+    }
+}

@@ -1,0 +1,128 @@
+package import IssueProtocol
+
+/// The kinds of events that notifiers report. The raw values are stored in the database.
+package struct NotificationKinds: OptionSet, Hashable, Sendable {
+    package let rawValue: Int64
+
+    package init(rawValue: Int64) {
+        self.rawValue = rawValue
+    }
+
+    /// The first record of a group.
+    package static let new = NotificationKinds(rawValue: 1)
+    /// A resolved group was reported again, or a muted one by a newer version.
+    package static let regressed = NotificationKinds(rawValue: 2)
+    /// A group has its first critical record, or a critical group has regressed.
+    package static let critical = NotificationKinds(rawValue: 4)
+    /// A destination does not accept records until an operator acts.
+    package static let destinationPaused = NotificationKinds(rawValue: 8)
+    /// The store does not accept reports, or was damaged.
+    package static let storeFault = NotificationKinds(rawValue: 16)
+    /// A user has reached a limit for the number of different names.
+    package static let limitReached = NotificationKinds(rawValue: 32)
+
+    /// All kinds with their names in the configuration and in messages, the most urgent first.
+    package static let named: [(kind: NotificationKinds, name: String)] = [
+        (.storeFault, "store-fault"), (.destinationPaused, "destination-paused"), (.critical, "critical"),
+        (.regressed, "regressed"), (.limitReached, "limit-reached"), (.new, "new"),
+    ]
+
+    package static let all = NotificationKinds(named.map(\.kind))
+
+    /// Returns the kind with a name; nil if there is none.
+    package init?(name: String) {
+        guard let found = Self.named.first(where: { $0.name == name }) else { return nil }
+        self = found.kind
+    }
+
+    /// The names of the kinds, the most urgent first.
+    package var names: [String] { Self.named.filter { contains($0.kind) }.map(\.name) }
+
+    /// The position of the most urgent kind: 0 is the most urgent.
+    package var urgency: Int {
+        Self.named.firstIndex { contains($0.kind) } ?? Self.named.count
+    }
+}
+
+/// The attributes of an issue's record that filters and silences examine.
+package struct NotificationSubject: Equatable, Sendable {
+    package var kinds: NotificationKinds
+    /// The name of the account: the claimed application, or else the command.
+    package var app: String
+    package var environment: String?
+    package var severity: IssueLevel
+    /// The systemd unit of the sender.
+    package var unit: String?
+    /// The id of the group, as clients see it.
+    package var group: String
+
+    package init(
+        kinds: NotificationKinds, app: String, environment: String?, severity: IssueLevel, unit: String?, group: String
+    ) {
+        self.kinds = kinds
+        self.app = app
+        self.environment = environment
+        self.severity = severity
+        self.unit = unit
+        self.group = group
+    }
+}
+
+/// The events that a notifier reports.
+package struct NotificationFilter: Hashable, Sendable {
+    package var kinds: NotificationKinds = [.new, .regressed, .critical, .destinationPaused, .storeFault]
+    /// Names of applications, environments and units. An empty list admits all. A name may end with `*`.
+    package var apps: [String] = []
+    package var environments: [String] = []
+    package var units: [String] = []
+    /// The lowest severity.
+    package var severity: IssueLevel = .debug
+
+    package init() {}
+
+    /// Returns `true` if the notifier reports an event of an issue.
+    package func admits(_ subject: NotificationSubject) -> Bool {
+        !kinds.isDisjoint(with: subject.kinds) && subject.severity >= severity
+            && NamePattern.matches(apps, subject.app) && NamePattern.matches(environments, subject.environment)
+            && NamePattern.matches(units, subject.unit)
+    }
+
+    /// Returns `true` if the notifier reports an event of the daemon itself. Only the kind matters.
+    package func admits(_ kind: NotificationKinds) -> Bool { !kinds.isDisjoint(with: kind) }
+}
+
+/// A list of names, each of which may end with `*` for any ending.
+enum NamePattern {
+    /// Returns `true` if the list is empty or one of its names matches.
+    static func matches(_ patterns: [String], _ name: String?) -> Bool {
+        patterns.isEmpty
+            || patterns.contains { pattern in
+                pattern.last == "*" ? (name ?? "").hasPrefix(pattern.dropLast()) : pattern == name
+            }
+    }
+}
+
+extension IssueSilence {
+    /// The maximum number of silences that are stored.
+    package static let maxCount = 256
+    /// The maximum length of the reason, in characters.
+    package static let maxReason = 500
+
+    /// Returns `true` if no notifier reports an event because of this silence.
+    ///
+    /// Events of the daemon itself are never silenced, because a silence is about applications.
+    package func covers(_ subject: NotificationSubject, at now: IssueTimestamp) -> Bool {
+        now < until && NamePattern.matches(apps, subject.app)
+            && NamePattern.matches(environments, subject.environment) && NamePattern.matches(units, subject.unit)
+            && (groups.isEmpty || groups.contains(subject.group))
+    }
+
+    /// Returns the name of an invalid parameter; nil if there is none.
+    package func invalidParameter(at now: IssueTimestamp) -> String? {
+        if until <= now { return "until" }
+        if reason.isEmpty || reason.count > Self.maxReason { return "reason" }
+        let lists = [("apps", apps), ("environments", environments), ("units", units), ("groups", groups)]
+        if lists.allSatisfy(\.1.isEmpty) { return "apps" }
+        return lists.first { $0.1.count > 50 || $0.1.contains { $0.isEmpty || $0.utf8.count > 256 } }?.0
+    }
+}
