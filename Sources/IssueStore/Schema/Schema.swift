@@ -21,6 +21,7 @@ package enum Schema {
         Migration(fixes),
         Migration(grouping),
         Migration(countdowns),
+        Migration(notifying),
     ]
 
     /// Rejects a file of another program or a newer version before anything in it is changed.

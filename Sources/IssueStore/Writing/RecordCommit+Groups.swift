@@ -150,16 +150,20 @@ extension RecordCommit {
             let row = try connection.withStatement(
                 """
                 SELECT merged_into, state <> 0, merged_by,
-                       EXISTS (SELECT 1 FROM corrections WHERE source = ?1 AND kind = 2)
+                       EXISTS (SELECT 1 FROM corrections WHERE source = ?1 AND kind = 2), severity
                 FROM groups WHERE id = ?1
                 """
             ) { statement throws(SQLiteError) in
                 statement.bind(known.id, at: 1)
                 return try statement.first {
-                    ($0.optionalID(0, as: GroupID.self), $0.int64(1) != 0, $0.optionalInt64(2), $0.int64(3) != 0)
+                    (
+                        $0.optionalID(0, as: GroupID.self), $0.int64(1) != 0, $0.optionalInt64(2), $0.int64(3) != 0,
+                        $0.int64(4) >= Int64(IssueLevel.critical.rank)
+                    )
                 }
             }
             known.isWatched = row?.1 ?? false
+            known.isCritical = row?.4 ?? false
             if let target = row?.0 {
                 known.id = target
                 if let correction = row?.2 { known.corrections.append(correction) }

@@ -12,6 +12,8 @@ extension RecordCommit {
         var isWatched: Bool
         /// The corrections that lead from the fingerprint to the group.
         var corrections: [Int64] = []
+        /// `true` if a critical record was reported.
+        var isCritical = false
     }
 
     struct Account {
@@ -199,11 +201,13 @@ extension RecordCommit {
                 }
             }
             try GroupTable(connection: connection).count(hitsOf: group.corrections)
+            isGroupNewlyCritical = description.severity == .critical && !group.isCritical
             try widen(group.id, by: description)
         } else {
             groupID = try insertGroup(description, account, fingerprint)
             home = groupID
             isGroupNew = true
+            isGroupNewlyCritical = description.severity == .critical
         }
         try connection.withStatement(
             """

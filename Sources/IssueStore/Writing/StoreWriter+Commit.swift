@@ -60,7 +60,10 @@ extension StoreWriter {
             ledger.received(sum, account: account, destinations: memory.values.destinations)
         }
         try ledger.write(on: connection)
-        if !isImport { onPriorityRecords?(commit.priority) }
+        if !isImport {
+            onPriorityRecords?(commit.priority)
+            try insertAlerts(commit.priority)
+        }
         try insertPriority(commit.priority)
         if isRangeFull { try closeRange() }
         giveBack(&commit.rows, keeping: extensible)
@@ -105,6 +108,10 @@ struct RecordCommit {
     var isGroupNew = false
     /// The states of muted groups whose number of occurrences until their end has changed.
     var countdowns: [GroupID: TriageState] = [:]
+    /// `true` if the record that is being stored is the first critical one of its group.
+    var isGroupNewlyCritical = false
+    /// How the record that is being stored changes its group.
+    private var change: NotificationKinds = []
     /// The accounts of the records. Indices match `sums`.
     private var accounts = IDInterner<AccountID>()
     /// The records and occurrences that each account has received, at its index in `accounts`.
@@ -209,6 +216,8 @@ struct RecordCommit {
         _ memory: inout WriterMemory
     ) throws(SQLiteError) {
         isGroupNew = false
+        isGroupNewlyCritical = false
+        defer { change = [] }
         let location: SeriesLocation
         if let known = memory.caches.series.find(record.series, sender: process.sender) {
             location = self.location(of: record, submission, known)
@@ -221,11 +230,15 @@ struct RecordCommit {
         }
         var reason: PriorityReason? =
             record.severity == .critical ? .critical : isGroupNew ? .firstOfGroup : nil
+        if isGroupNew { change.insert(.new) }
+        if isGroupNewlyCritical { change.insert(.critical) }
         if location.isWatched, !isImport {
             switch try effect(of: location, count: record.count, &memory) {
             case .none, .expiry: break
             case .silence: reason = nil
-            case .regression: reason = .regression
+            case .regression:
+                reason = .regression
+                change.insert(record.severity == .critical ? [.regressed, .critical] : .regressed)
             }
         }
         append(row, record, account: location.account, reason, submission.process.accountableUser, &memory)
@@ -251,7 +264,7 @@ struct RecordCommit {
         _ uid: UInt32,
         _ memory: inout WriterMemory
     ) {
-        if let reason { priority.append(PriorityRecord(row: rows.nextID, reason: reason, uid: uid)) }
+        if let reason { priority.append(PriorityRecord(row: rows.nextID, reason: reason, uid: uid, change: change)) }
         memory.open.append(
             series: row.series, receivedAt: rows.receivedAt, count: row.count,
             bytes: row.byteCount + StoreWriter.rowOverhead)

@@ -82,6 +82,7 @@ package final class StoreWriter {
                     storeIDs: try Self.storeIDs(connection),
                     // New records are queued for all active destinations, even for one that is not configured now.
                     destinations: try Self.activeDestinations(connection),
+                    hasNotifiers: try Self.hasActiveNotifiers(connection),
                     nextMuteEnd: try Self.nextMuteEnd(connection),
                     guardian: CardinalityGuard(settings: settings.limits)),
                 open: open)
@@ -392,6 +393,7 @@ extension StoreWriter {
                 try statement.run()
             }
             try connection.withStatement("DELETE FROM copies") { statement throws(SQLiteError) in try statement.run() }
+            try NotificationTable(connection: connection).dropPending()
         }
     }
 }

@@ -28,6 +28,8 @@ struct WriterMemory {
         var storeIDs: [StoreID]
         /// The ids of the active destinations. All new records are queued for them.
         var destinations: [Int64]
+        /// `true` if changes of groups are stored for notifiers.
+        var hasNotifiers: Bool
         /// When the next mute with a time limit ends, or nil if there is none.
         var nextMuteEnd: IssueTimestamp?
         /// Its tables are copied by the first new series, sender or application of a commit.

@@ -1,0 +1,492 @@
+package import IssueCore
+package import IssueProtocol
+import SQLiteKit
+
+/// The stored state of a notifier.
+package struct NotifierRow: Equatable, Sendable {
+    package var id: Int64
+    package var name: String
+    /// The last record whose change was examined.
+    package var cursor: RowID
+    /// The number of events that the notifier was to report. It equals the delivered, given up and pending ones.
+    package var received: Int64
+    package var delivered: Int64
+    package var givenUp: Int64
+    package var pending: Int64
+    /// The number of events that a silence covered. They are not among the received ones.
+    package var silenced: Int64
+    /// The number of delivered messages, and of those that may have arrived more than once.
+    package var messages: Int64
+    package var repeated: Int64
+    package var lastAnswer: String?
+    package var lastSuccess: IssueTimestamp?
+    /// The events that wait for a message.
+    package var waiting: [Notice]
+    /// The message that has no fate yet.
+    package var message: StoredMessage?
+}
+
+/// A message of a notifier without a fate, and its events.
+package struct StoredMessage: Equatable, Sendable {
+    package var id: Int64
+    package var at: IssueTimestamp
+    /// The number of attempts, including the one that is being made.
+    package var attempts: Int64
+    /// `true` if an attempt may have reached the receiver although its result is unknown.
+    package var maybeSent: Bool
+    package var notices: [Notice]
+}
+
+/// The fate of a message after an attempt.
+package enum MessageFate: Equatable, Sendable {
+    /// It stays pending. `maybeSent`: an attempt so far may have reached the receiver.
+    case retry(maybeSent: Bool)
+    case delivered
+    case givenUp
+}
+
+extension StoreWriter {
+    /// Registers the configured notifiers. Changes of groups committed from now on are stored for them.
+    ///
+    /// A new notifier, or one that was not configured before, starts with the changes that follow. The pending events
+    /// of a notifier that is no longer configured are given up.
+    ///
+    /// - Parameters:
+    ///   - names: The names of the notifiers that run.
+    ///   - kept: The names of notifiers with an error in their section. They do not run, and keep their events.
+    /// - Returns: The rows, in the order of `names`.
+    package func configureNotifiers(_ names: [String], keeping kept: [String] = []) throws(StoreFailure)
+        -> [NotifierRow]
+    {
+        try transaction { () throws(SQLiteError) in
+            let table = NotificationTable(connection: connection)
+            try table.deactivate(allBut: names, keeping: kept)
+            for name in names { try table.activate(name, cursor: memory.open.lastID) }
+            memory.values.hasNotifiers = !names.isEmpty
+            try table.removeExaminedAlerts()
+            var rows: [NotifierRow] = []
+            for name in names {
+                if let row = try table.row(named: name) { rows.append(row) }
+            }
+            return rows
+        }
+    }
+
+    /// Stores the events that a notifier reports, and that it has examined all changes up to `cursor`.
+    ///
+    /// - Parameters:
+    ///   - notices: The events. Those that are only counted are added to the count of their user and kinds.
+    ///   - silences: The number of events that each silence covered, by its id.
+    /// - Returns: The new state.
+    package func add(
+        _ notices: [Notice], silenced silences: [Int64: Int64] = [:], cursor: RowID?, notifier id: Int64
+    ) throws(StoreFailure) -> NotifierRow? {
+        try transaction { () throws(SQLiteError) in
+            let table = NotificationTable(connection: connection)
+            for notice in notices { try table.insert(notice, notifier: id) }
+            let received = notices.reduce(Int64(0)) { $0 + $1.count }
+            let silenced = silences.reduce(Int64(0)) { $0 + $1.value }
+            for (silence, count) in silences { try table.count(count, silence: silence) }
+            try table.advance(id, to: cursor, received: received, silenced: silenced)
+            if cursor != nil { try table.removeExaminedAlerts() }
+            return try table.row(id)
+        }
+    }
+
+    /// Makes a message of everything that waits, with its first attempt, which may be made once this has returned.
+    ///
+    /// - Returns: The new state; nil if the notifier does not exist.
+    package func beginMessage(notifier id: Int64, at now: IssueTimestamp) throws(StoreFailure) -> NotifierRow? {
+        try transaction { () throws(SQLiteError) in
+            let table = NotificationTable(connection: connection)
+            try table.beginMessage(notifier: id, at: now)
+            return try table.row(id)
+        }
+    }
+
+    /// Counts another attempt of a message, which may be made once this has returned.
+    package func beginAttempt(message id: Int64) throws(StoreFailure) {
+        try transaction { () throws(SQLiteError) in
+            try connection.withStatement(
+                "UPDATE messages SET attempts = attempts + 1, maybe_sent = 1 WHERE id = ?1 AND state = 0"
+            ) { statement throws(SQLiteError) in
+                statement.bind(id, at: 1)
+                try statement.run()
+            }
+        }
+    }
+
+    /// Stores the result of an attempt.
+    ///
+    /// - Parameters:
+    ///   - isRepeated: `true` if the message may have arrived more than once.
+    ///   - answer: The summary of the answer.
+    /// - Returns: The new state; nil if the notifier does not exist.
+    package func settle(
+        message: Int64, notifier id: Int64, as fate: MessageFate, isRepeated: Bool, answer: String,
+        at now: IssueTimestamp
+    ) throws(StoreFailure) -> NotifierRow? {
+        try transaction { () throws(SQLiteError) in
+            let table = NotificationTable(connection: connection)
+            try table.settle(message: message, notifier: id, as: fate, isRepeated: isRepeated, answer: answer, at: now)
+            return try table.row(id)
+        }
+    }
+
+    static func hasActiveNotifiers(_ connection: DatabaseConnection) throws(SQLiteError) -> Bool {
+        try connection.withStatement("SELECT 1 FROM notifiers WHERE active = 1 LIMIT 1") {
+            statement throws(SQLiteError) in
+            try statement.first { _ in true } ?? false
+        }
+    }
+
+    /// Stores the changes of groups in a commit for the notifiers.
+    func insertAlerts(_ records: [PriorityRecord]) throws(SQLiteError) {
+        guard memory.values.hasNotifiers else { return }
+        for record in records where !record.change.isEmpty {
+            try connection.withStatement("INSERT INTO alerts (record, uid, kinds) VALUES (?1, ?2, ?3)") {
+                statement throws(SQLiteError) in
+                statement.bind(record.row, at: 1)
+                statement.bind(Int64(record.uid), at: 2)
+                statement.bind(record.change.rawValue, at: 3)
+                try statement.run()
+            }
+        }
+    }
+}
+
+/// A change of a group that a notifier has not examined yet.
+package struct StoredAlert: Equatable, Sendable {
+    package var record: RowID
+    /// The user accountable for the sender.
+    package var uid: UInt32
+    package var kinds: NotificationKinds
+}
+
+extension StoreReader {
+    /// Returns the oldest changes after a record.
+    package func alerts(after record: RowID, limit: Int) throws -> [StoredAlert] {
+        try snapshot {
+            try connection.withStatement(
+                "SELECT record, uid, kinds FROM alerts WHERE record > ?1 ORDER BY record LIMIT ?2"
+            ) { statement in
+                statement.bind(record, at: 1)
+                statement.bind(limit, at: 2)
+                return try statement.all {
+                    StoredAlert(
+                        record: $0.id(0), uid: UInt32(clamping: $0.int64(1)),
+                        kinds: NotificationKinds(rawValue: $0.int64(2)))
+                }
+            }
+        }
+    }
+
+    /// Returns the state of a notifier; nil if it does not exist.
+    package func notifier(_ id: Int64) throws -> NotifierRow? {
+        try snapshot { try NotificationTable(connection: connection).row(id) }
+    }
+}
+
+/// The tables of notifiers, their events and their messages.
+struct NotificationTable {
+    let connection: DatabaseConnection
+
+    /// The number of settled messages kept per notifier.
+    private static let keptMessages = 100
+
+    func row(named name: String) throws(SQLiteError) -> NotifierRow? {
+        let id = try connection.withStatement("SELECT id FROM notifiers WHERE name = ?1") {
+            statement throws(SQLiteError) in
+            statement.bind(name, at: 1)
+            return try statement.first { $0.int64(0) }
+        }
+        guard let id else { return nil }
+        return try row(id)
+    }
+
+    func row(_ id: Int64) throws(SQLiteError) -> NotifierRow? {
+        let found = try connection.withStatement(
+            """
+            SELECT name, cursor, received, delivered, given_up, silenced, messages, repeated, last_answer, last_success,
+                (SELECT coalesce(sum(count), 0) FROM notices WHERE notifier = ?1)
+            FROM notifiers WHERE id = ?1
+            """
+        ) { statement throws(SQLiteError) in
+            statement.bind(id, at: 1)
+            return try statement.first {
+                NotifierRow(
+                    id: id, name: $0.text(0), cursor: $0.id(1), received: $0.int64(2), delivered: $0.int64(3),
+                    givenUp: $0.int64(4), pending: $0.int64(10), silenced: $0.int64(5), messages: $0.int64(6),
+                    repeated: $0.int64(7), lastAnswer: $0.optionalText(8),
+                    lastSuccess: $0.optionalInt64(9).map { IssueTimestamp(millisecondsSince1970: $0) }, waiting: [])
+            }
+        }
+        guard var row = found else { return nil }
+        row.waiting = try notices(of: id, message: 0)
+        row.message = try connection.withStatement(
+            "SELECT id, at, attempts, maybe_sent FROM messages WHERE notifier = ?1 AND state = 0 ORDER BY id LIMIT 1"
+        ) { statement throws(SQLiteError) in
+            statement.bind(id, at: 1)
+            return try statement.first {
+                StoredMessage(
+                    id: $0.int64(0), at: IssueTimestamp(millisecondsSince1970: $0.int64(1)), attempts: $0.int64(2),
+                    maybeSent: $0.int64(3) != 0, notices: [])
+            }
+        }
+        if let message = row.message { row.message?.notices = try notices(of: id, message: message.id) }
+        return row
+    }
+
+    private func notices(of notifier: Int64, message: Int64) throws(SQLiteError) -> [Notice] {
+        try connection.withStatement(
+            """
+            SELECT id, kinds, record, uid, count, text, at FROM notices WHERE notifier = ?1 AND message = ?2 ORDER BY id
+            """
+        ) { statement throws(SQLiteError) in
+            statement.bind(notifier, at: 1)
+            statement.bind(message, at: 2)
+            return try statement.all {
+                Notice(
+                    id: $0.int64(0), kinds: NotificationKinds(rawValue: $0.int64(1)),
+                    record: $0.optionalInt64(2).map { RowID(rawValue: $0) },
+                    uid: $0.optionalInt64(3).map { UInt32(clamping: $0) }, count: $0.int64(4),
+                    text: $0.optionalText(5), at: IssueTimestamp(millisecondsSince1970: $0.int64(6)))
+            }
+        }
+    }
+
+    // MARK: Configuration
+
+    func deactivate(allBut names: [String], keeping kept: [String]) throws(SQLiteError) {
+        let known = try connection.withStatement("SELECT id, name, active FROM notifiers") {
+            statement throws(SQLiteError) in
+            try statement.all { (id: $0.int64(0), name: $0.text(1), isActive: $0.int64(2) != 0) }
+        }
+        for notifier in known where !names.contains(notifier.name) {
+            if !kept.contains(notifier.name) { try dropPending(of: notifier.id) }
+            if notifier.isActive { try run("UPDATE notifiers SET active = 0 WHERE id = ?1", notifier.id) }
+        }
+    }
+
+    func activate(_ name: String, cursor: RowID) throws(SQLiteError) {
+        let isActive = try connection.withStatement("SELECT active FROM notifiers WHERE name = ?1") {
+            statement throws(SQLiteError) in
+            statement.bind(name, at: 1)
+            return try statement.first { $0.int64(0) != 0 }
+        }
+        // An unchanged row is not written, because startup must not need free disk space.
+        guard isActive != true else { return }
+        try connection.withStatement(
+            """
+            INSERT INTO notifiers (name, cursor) VALUES (?1, ?2)
+            ON CONFLICT (name) DO UPDATE SET active = 1, cursor = excluded.cursor
+            """
+        ) { statement throws(SQLiteError) in
+            statement.bind(name, at: 1)
+            statement.bind(cursor, at: 2)
+            try statement.run()
+        }
+    }
+
+    /// Removes the changes that all notifiers have examined.
+    func removeExaminedAlerts() throws(SQLiteError) {
+        try connection.withStatement(
+            """
+            DELETE FROM alerts WHERE record <= coalesce(
+                (SELECT min(cursor) FROM notifiers WHERE active = 1), (SELECT max(record) FROM alerts))
+            """
+        ) { statement throws(SQLiteError) in try statement.run() }
+    }
+
+    /// Gives up all pending events, because this file is a copy. The original store reports them.
+    func dropPending() throws(SQLiteError) {
+        let notifiers = try connection.withStatement("SELECT id FROM notifiers") { statement throws(SQLiteError) in
+            try statement.all { $0.int64(0) }
+        }
+        for id in notifiers { try dropPending(of: id) }
+        try connection.withStatement("DELETE FROM alerts") { statement throws(SQLiteError) in try statement.run() }
+    }
+
+    private func dropPending(of id: Int64) throws(SQLiteError) {
+        let isPending = try connection.withStatement(
+            "SELECT 1 FROM notices WHERE notifier = ?1 UNION ALL SELECT 1 FROM messages WHERE notifier = ?1 AND state = 0"
+        ) { statement throws(SQLiteError) in
+            statement.bind(id, at: 1)
+            return try statement.first { _ in true } ?? false
+        }
+        guard isPending else { return }
+        try run(
+            """
+            UPDATE notifiers SET given_up = given_up
+                + (SELECT coalesce(sum(count), 0) FROM notices WHERE notifier = ?1) WHERE id = ?1
+            """, id)
+        try run("DELETE FROM notices WHERE notifier = ?1", id)
+        try run("UPDATE messages SET state = 2 WHERE notifier = ?1 AND state = 0", id)
+    }
+
+    // MARK: Events
+
+    func insert(_ notice: Notice, notifier: Int64) throws(SQLiteError) {
+        if notice.isOnlyCounted {
+            try connection.withStatement(
+                """
+                UPDATE notices SET count = count + ?4 WHERE notifier = ?1 AND message = 0 AND uid IS ?2 AND kinds = ?3
+                    AND record IS NULL AND text IS NULL
+                """
+            ) { statement throws(SQLiteError) in
+                statement.bind(notifier, at: 1)
+                statement.bind(notice.uid.map { Int64($0) }, at: 2)
+                statement.bind(notice.kinds.rawValue, at: 3)
+                statement.bind(notice.count, at: 4)
+                try statement.run()
+            }
+            if connection.changes > 0 { return }
+        }
+        try connection.withStatement(
+            """
+            INSERT INTO notices (notifier, kinds, record, uid, count, text, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+            """
+        ) { statement throws(SQLiteError) in
+            statement.bind(notifier, at: 1)
+            statement.bind(notice.kinds.rawValue, at: 2)
+            statement.bind(notice.record, at: 3)
+            statement.bind(notice.uid.map { Int64($0) }, at: 4)
+            statement.bind(notice.count, at: 5)
+            statement.bind(notice.text, at: 6)
+            statement.bind(notice.at.millisecondsSince1970, at: 7)
+            try statement.run()
+        }
+    }
+
+    func advance(_ id: Int64, to cursor: RowID?, received: Int64, silenced: Int64) throws(SQLiteError) {
+        try connection.withStatement(
+            """
+            UPDATE notifiers SET cursor = max(cursor, coalesce(?2, cursor)), received = received + ?3,
+                silenced = silenced + ?4 WHERE id = ?1
+            """
+        ) { statement throws(SQLiteError) in
+            statement.bind(id, at: 1)
+            statement.bind(cursor, at: 2)
+            statement.bind(received, at: 3)
+            statement.bind(silenced, at: 4)
+            try statement.run()
+        }
+    }
+
+    // MARK: Messages
+
+    func beginMessage(notifier id: Int64, at now: IssueTimestamp) throws(SQLiteError) {
+        try connection.withStatement(
+            """
+            INSERT INTO messages (notifier, at, events) SELECT ?1, ?2, events
+            FROM (SELECT sum(count) AS events FROM notices WHERE notifier = ?1 AND message = 0) WHERE events > 0
+            """
+        ) { statement throws(SQLiteError) in
+            statement.bind(id, at: 1)
+            statement.bind(now.millisecondsSince1970, at: 2)
+            try statement.run()
+        }
+        guard connection.changes > 0 else { return }
+        let message = connection.lastInsertedRowID
+        try connection.withStatement("UPDATE notices SET message = ?2 WHERE notifier = ?1 AND message = 0") {
+            statement throws(SQLiteError) in
+            statement.bind(id, at: 1)
+            statement.bind(message, at: 2)
+            try statement.run()
+        }
+    }
+
+    func settle(
+        message: Int64, notifier id: Int64, as fate: MessageFate, isRepeated: Bool, answer: String,
+        at now: IssueTimestamp
+    ) throws(SQLiteError) {
+        let state: Int64
+        switch fate {
+        case .retry(let maybeSent):
+            try connection.withStatement("UPDATE messages SET maybe_sent = ?2 WHERE id = ?1 AND state = 0") {
+                statement throws(SQLiteError) in
+                statement.bind(message, at: 1)
+                statement.bind(maybeSent ? Int64(1) : 0, at: 2)
+                try statement.run()
+            }
+            return try note(answer, notifier: id)
+        case .delivered: state = 1
+        case .givenUp: state = 2
+        }
+        try connection.withStatement("UPDATE messages SET state = ?2, settled_at = ?3 WHERE id = ?1 AND state = 0") {
+            statement throws(SQLiteError) in
+            statement.bind(message, at: 1)
+            statement.bind(state, at: 2)
+            statement.bind(now.millisecondsSince1970, at: 3)
+            try statement.run()
+        }
+        guard connection.changes > 0 else { return }
+        let events = try connection.withStatement(
+            "SELECT coalesce(sum(count), 0) FROM notices WHERE notifier = ?1 AND message = ?2"
+        ) { statement throws(SQLiteError) in
+            statement.bind(id, at: 1)
+            statement.bind(message, at: 2)
+            return try statement.first { $0.int64(0) } ?? 0
+        }
+        try connection.withStatement(
+            """
+            UPDATE notifiers SET delivered = delivered + ?2, given_up = given_up + ?3, messages = messages + ?4,
+                repeated = repeated + ?5, last_success = coalesce(?6, last_success)
+            WHERE id = ?1
+            """
+        ) { statement throws(SQLiteError) in
+            let isDelivered = fate == .delivered
+            statement.bind(id, at: 1)
+            statement.bind(isDelivered ? events : 0, at: 2)
+            statement.bind(isDelivered ? 0 : events, at: 3)
+            statement.bind(isDelivered ? Int64(1) : 0, at: 4)
+            statement.bind(isDelivered && isRepeated ? Int64(1) : 0, at: 5)
+            statement.bind(isDelivered ? now.millisecondsSince1970 : nil, at: 6)
+            try statement.run()
+        }
+        try note(answer, notifier: id)
+        try connection.withStatement("DELETE FROM notices WHERE notifier = ?1 AND message = ?2") {
+            statement throws(SQLiteError) in
+            statement.bind(id, at: 1)
+            statement.bind(message, at: 2)
+            try statement.run()
+        }
+        try connection.withStatement(
+            """
+            DELETE FROM messages WHERE notifier = ?1 AND state <> 0 AND id <= (
+                SELECT id FROM messages WHERE notifier = ?1 AND state <> 0 ORDER BY id DESC LIMIT 1 OFFSET ?2)
+            """
+        ) { statement throws(SQLiteError) in
+            statement.bind(id, at: 1)
+            statement.bind(Self.keptMessages, at: 2)
+            try statement.run()
+        }
+    }
+
+    private func note(_ answer: String, notifier id: Int64) throws(SQLiteError) {
+        try connection.withStatement("UPDATE notifiers SET last_answer = ?2 WHERE id = ?1") {
+            statement throws(SQLiteError) in
+            statement.bind(id, at: 1)
+            statement.bind(answer, at: 2)
+            try statement.run()
+        }
+    }
+
+    // MARK: Silences
+
+    func count(_ count: Int64, silence id: Int64) throws(SQLiteError) {
+        try connection.withStatement("UPDATE silences SET count = count + ?2 WHERE id = ?1") {
+            statement throws(SQLiteError) in
+            statement.bind(id, at: 1)
+            statement.bind(count, at: 2)
+            try statement.run()
+        }
+    }
+
+    private func run(_ sql: StaticString, _ id: Int64) throws(SQLiteError) {
+        try connection.withStatement(sql) { statement throws(SQLiteError) in
+            statement.bind(id, at: 1)
+            try statement.run()
+        }
+    }
+}
