@@ -1,0 +1,280 @@
+package import IssueCore
+package import IssueProtocol
+
+/// The format of the messages that a webhook receives.
+package enum WebhookFormat: String, CaseIterable, Hashable, Sendable {
+    /// One JSON object with everything.
+    case json
+    /// An incoming webhook of Slack, Mattermost or Discord.
+    case slack
+    case mattermost
+    case discord
+    /// A topic of ntfy.
+    case ntfy
+    /// The alerts API of Alertmanager.
+    case alertmanager
+
+    /// Returns the body and the headers of a message.
+    package func content(of message: NotificationMessage) -> WebhookContent {
+        switch self {
+        case .json: WebhookContent(json: Self.json(message))
+        case .slack:
+            Self.object { object in
+                let lines = message.lines.map { Self.slackEscaped($0) }
+                let title = "*\(Self.slackEscaped(message.title).replacing("*", with: "∗"))*"
+                object.member("text", ([title] + lines).joined(separator: "\n"))
+                object.member("unfurl_links", false)
+                object.member("unfurl_media", false)
+            }
+        case .mattermost: Self.object { $0.member("text", Self.markdown(message)) }
+        case .discord:
+            Self.object { object in
+                object.member("content", String(Self.markdown(message).prefix(Self.maxDiscordCharacters)))
+                object.key("allowed_mentions")
+                object.object { mentions in
+                    mentions.key("parse")
+                    mentions.array { _ in }
+                }
+            }
+        case .ntfy:
+            WebhookContent(
+                bytes: Array(message.text.utf8), type: "text/plain; charset=utf-8",
+                headers: [
+                    ("Title", "issued: \(message.kinds.names.joined(separator: ", "))"),
+                    ("Priority", message.isUrgent ? "high" : "default"),
+                    ("Tags", message.isUrgent ? "rotating_light" : "warning"),
+                ])
+        case .alertmanager: WebhookContent(json: Self.alerts(message))
+        }
+    }
+
+    /// Discord rejects longer messages.
+    private static let maxDiscordCharacters = 1900
+
+    private static func object(_ body: (inout JSONWriter) -> Void) -> WebhookContent {
+        var writer = JSONWriter()
+        writer.object { body(&$0) }
+        return WebhookContent(json: writer.bytes)
+    }
+
+    /// Escapes the characters with which an application could mention a channel or make a link in Slack.
+    private static func slackEscaped(_ text: String) -> String {
+        text.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;")
+    }
+
+    /// Returns the message as Markdown. The text of applications can neither format nor link nor mention anyone.
+    private static func markdown(_ message: NotificationMessage) -> String {
+        func escaped(_ line: String) -> String {
+            var text = ""
+            for character in line {
+                if "\\`*_~[]()#|<>".contains(character) { text.append("\\") }
+                text.append(character)
+                // A zero-width space, so that it is no mention.
+                if character == "@" { text.append("\u{200B}") }
+            }
+            // Neither is it a link that shows a preview.
+            return text.replacing("://", with: ":\u{200B}//")
+        }
+        return (["**\(escaped(message.title))**"] + message.lines.map(escaped)).joined(separator: "\n")
+    }
+
+    // MARK: JSON
+
+    private static func json(_ message: NotificationMessage) -> [UInt8] {
+        var writer = JSONWriter()
+        writer.object { object in
+            object.member("version", Int64(1))
+            object.member("id", message.id)
+            object.member("notifier", message.notifier)
+            object.member("host", message.host)
+            object.member("at", message.at.description)
+            object.member("attempt", Int64(message.attempt))
+            object.member("possible_repetition", message.mayBeRepetition)
+            object.member("test", message.isTest)
+            object.member("title", message.title)
+            object.member("text", message.text)
+            object.key("kinds")
+            object.array { for name in message.kinds.names { $0.string(name) } }
+            object.member("total", message.total)
+            object.key("counts")
+            object.object { counts in
+                for (kind, count) in message.counts { counts.member(kind.names.first ?? "", count) }
+            }
+            object.key("issues")
+            object.array { list in for item in message.items { write(item, to: &list) } }
+            object.key("events")
+            object.array { list in
+                for event in message.ownEvents {
+                    list.object { object in
+                        object.member("kind", event.kinds.names.first ?? "")
+                        object.member("text", event.text)
+                        object.member("at", event.at.description)
+                    }
+                }
+            }
+            object.key("others")
+            object.array { list in
+                for other in message.others {
+                    list.object { object in
+                        object.member("uid", ifPresent: other.uid.map { Int64($0) })
+                        object.member("count", other.count)
+                    }
+                }
+            }
+        }
+        return writer.bytes
+    }
+
+    private static func write(_ item: NotificationMessage.Item, to list: inout JSONWriter) {
+        list.object { object in
+            object.key("kinds")
+            object.array { for name in item.kinds.names { $0.string(name) } }
+            object.member("group", item.group)
+            object.member("record", item.record)
+            object.member("title", item.title)
+            object.member("app", item.app)
+            object.member("version", ifPresent: item.version)
+            object.member("environment", ifPresent: item.environment)
+            object.member("severity", item.severity.name)
+            object.member("unit", ifPresent: item.unit)
+            object.member("uid", Int64(item.uid))
+            object.member("at", item.at.description)
+        }
+    }
+
+    // MARK: Alertmanager
+
+    private static func alerts(_ message: NotificationMessage) -> [UInt8] {
+        var writer = JSONWriter()
+        writer.array { list in
+            for item in message.items {
+                alert("Issue", item.kinds, message, at: item.at, "\(item.heading): \(item.title)", to: &list) {
+                    labels in
+                    labels.member("app", item.app)
+                    labels.member("group", item.group)
+                    labels.member("severity", item.severity.name)
+                    labels.member("environment", ifPresent: item.environment)
+                }
+            }
+            for event in message.ownEvents {
+                alert("Issued", event.kinds, message, at: event.at, "\(event.heading): \(event.text)", to: &list) {
+                    $0.member("severity", event.kinds.contains(.storeFault) ? "critical" : "error")
+                }
+            }
+            if message.items.isEmpty && message.ownEvents.isEmpty || !message.others.isEmpty {
+                alert("Issues", message.kinds, message, at: message.at, message.title, to: &list) { _ in }
+            }
+        }
+        return writer.bytes
+    }
+
+    private static func alert(
+        _ name: String, _ kinds: NotificationKinds, _ message: NotificationMessage, at: IssueTimestamp,
+        _ summary: String, to list: inout JSONWriter, _ labels: (inout JSONWriter) -> Void
+    ) {
+        list.object { alert in
+            alert.key("labels")
+            alert.object { object in
+                object.member("alertname", name)
+                object.member("kind", kinds.names.first ?? "test")
+                object.member("host", message.host)
+                labels(&object)
+            }
+            alert.key("annotations")
+            alert.object { object in
+                object.member("summary", summary)
+                object.member("message", message.id)
+                object.member("possible_repetition", message.mayBeRepetition ? "true" : "false")
+            }
+            alert.member("startsAt", at.description)
+        }
+    }
+}
+
+/// The body of a webhook's request, and its headers.
+package struct WebhookContent: Sendable {
+    package var bytes: [UInt8]
+    package var type: String
+    package var headers: [(name: String, value: String)] = []
+
+    init(json: [UInt8]) {
+        (bytes, type) = (json, "application/json")
+    }
+
+    init(bytes: [UInt8], type: String, headers: [(name: String, value: String)]) {
+        (self.bytes, self.type, self.headers) = (bytes, type, headers)
+    }
+}
+
+/// A JSON text with placeholders such as `{title}`, each within a JSON string.
+package struct WebhookTemplate: Hashable, Sendable {
+    package let text: String
+
+    /// The names of the placeholders.
+    package static let placeholders = [
+        "title", "text", "host", "notifier", "kinds", "severity", "count", "id", "attempt", "at",
+    ]
+
+    /// Returns nil unless the text is valid JSON once the placeholders are filled in.
+    package init?(_ text: String) {
+        self.text = text
+        let sample = NotificationMessage(
+            id: "m1", notifier: "n", host: "h", at: .epoch, attempt: 1, mayBeRepetition: false)
+        guard text.utf8.count <= 8192, (try? JSONValue(json: String(decoding: body(of: sample), as: UTF8.self))) != nil
+        else { return nil }
+    }
+
+    /// Returns the text with the values of a message.
+    package func body(of message: NotificationMessage) -> [UInt8] {
+        var body = ""
+        var rest = text[...]
+        while let open = rest.firstIndex(of: "{") {
+            body += rest[..<open]
+            rest = rest[open...]
+            let name = rest.dropFirst().prefix { $0.isLetter }
+            let end = rest.index(open, offsetBy: name.count + 1)
+            if end < rest.endIndex, rest[end] == "}", let value = Self.value(of: String(name), message) {
+                body += Self.escaped(value)
+                rest = rest[rest.index(after: end)...]
+            } else {
+                body.append("{")
+                rest = rest.dropFirst()
+            }
+        }
+        return Array((body + rest).utf8)
+    }
+
+    private static func value(of name: String, _ message: NotificationMessage) -> String? {
+        switch name {
+        case "title": message.title
+        case "text": message.text
+        case "host": message.host
+        case "notifier": message.notifier
+        case "kinds": message.kinds.names.joined(separator: " ")
+        case "severity": message.severity.name
+        case "count": "\(message.total)"
+        case "id": message.id
+        case "attempt": "\(message.attempt)"
+        case "at": message.at.description
+        case _: nil
+        }
+    }
+
+    /// Returns a text as the inside of a JSON string.
+    private static func escaped(_ text: String) -> String {
+        var writer = JSONWriter()
+        writer.string(text)
+        return String(writer.text.dropFirst().dropLast())
+    }
+}
+
+extension NotificationMessage {
+    /// The highest severity of the listed issues. An event of the daemon itself is an error, a store fault critical.
+    package var severity: IssueLevel {
+        if kinds.contains(.storeFault) || kinds.contains(.critical) { return .critical }
+        return items.map(\.severity).max() ?? .error
+    }
+
+    /// `true` if somebody should look at once.
+    var isUrgent: Bool { !kinds.isDisjoint(with: [.storeFault, .destinationPaused, .critical]) }
+}

@@ -1,0 +1,122 @@
+import Destinations
+import IssueCore
+import IssueProtocol
+import Testing
+
+@Suite("Messages to webhooks")
+struct WebhookTests {
+    private let at = IssueTimestamp(millisecondsSince1970: 1_790_000_000_000)
+
+    private func message(_ titles: String..., kinds: NotificationKinds = .new) -> NotificationMessage {
+        var message = NotificationMessage(
+            id: "oncall-1", notifier: "oncall", host: "web1", at: at, attempt: 2, mayBeRepetition: true)
+        message.items = titles.map {
+            NotificationMessage.Item(
+                kinds: kinds, record: "r1", group: "g1", title: $0, app: "shop", version: "2.4.0",
+                environment: "production", severity: .error, unit: "shop.service", uid: 1000, at: at)
+        }
+        message.counts = [(kinds, Int64(titles.count) + 7)]
+        message.others = [.init(uid: 1000, count: 7)]
+        return message
+    }
+
+    private func json(_ format: WebhookFormat, _ message: NotificationMessage) throws -> JSONValue {
+        try JSONValue(json: String(decoding: format.content(of: message).bytes, as: UTF8.self))
+    }
+
+    @Test("The generic format has everything, and marks a possible repetition")
+    func generic() throws {
+        let found = try json(.json, message("Order \"1\" failed"))
+        #expect(found["version"] == .integer(1))
+        #expect(found["id"] == .string("oncall-1"))
+        #expect(found["attempt"] == .integer(2))
+        #expect(found["possible_repetition"] == .bool(true))
+        #expect(found["total"] == .integer(8))
+        #expect(found["counts"]?["new"] == .integer(8))
+        let issue = found["issues"]?.asArray?.first
+        #expect(issue?["title"] == .string("Order \"1\" failed"))
+        #expect(issue?["unit"] == .string("shop.service"))
+        #expect(issue?["environment"] == .string("production"))
+        #expect(found["others"]?.asArray?.first?["count"] == .integer(7))
+    }
+
+    @Test("Text of an application can't mention anyone or make a link in a chat")
+    func hostileText() throws {
+        let hostile = message("<!channel> @all @everyone [x](https://example.com) `a` *b*")
+        let slack = try json(.slack, hostile)["text"]?.asString ?? ""
+        #expect(!slack.contains("<!") && slack.contains("&lt;!channel&gt;"))
+        for format in [WebhookFormat.mattermost, .discord] {
+            let found = try json(format, hostile)
+            let text = (found["text"] ?? found["content"])?.asString ?? ""
+            #expect(!text.contains("@all") && !text.contains("@everyone") && !text.contains("https://"))
+            #expect(text.contains("\\[x\\]\\("))
+        }
+        #expect(try json(.discord, hostile)["allowed_mentions"]?["parse"] == .array([]))
+    }
+
+    @Test("A message for Discord stays within its limit")
+    func lengths() throws {
+        var long = message()
+        long.items = (0..<10).flatMap { _ in message(String(repeating: "*", count: 200)).items }
+        #expect((try json(.discord, long)["content"]?.asString ?? "").count <= 2000)
+    }
+
+    @Test("ntfy gets text with ASCII headers, and urgent messages have a high priority")
+    func ntfy() {
+        let content = WebhookFormat.ntfy.content(of: message("Ünïcode", kinds: .critical))
+        #expect(content.type.hasPrefix("text/plain"))
+        #expect(String(decoding: content.bytes, as: UTF8.self).contains("Ünïcode"))
+        #expect(content.headers.allSatisfy { $0.value.utf8.allSatisfy { $0 < 0x80 } })
+        #expect(content.headers.contains { $0.name == "Priority" && $0.value == "high" })
+    }
+
+    @Test("Alertmanager gets an alert per issue, and one for the others")
+    func alertmanager() throws {
+        let alerts = try json(.alertmanager, message("One", "Two")).asArray ?? []
+        #expect(alerts.compactMap { $0["labels"]?["alertname"]?.asString } == ["Issue", "Issue", "Issues"])
+        #expect(alerts[0]["labels"]?["app"] == .string("shop"))
+        #expect(alerts[0]["annotations"]?["possible_repetition"] == .string("true"))
+        #expect(alerts[0]["startsAt"] == .string(at.description))
+    }
+
+    @Test("A template is JSON once its placeholders are filled in, whatever the text contains")
+    func template() throws {
+        let template = try #require(WebhookTemplate(#"{"msg":"{title}","n":{count},"other":"{unknown} {"}"#))
+        let body = String(decoding: template.body(of: message("a\"b\\c{text}")), as: UTF8.self)
+        let found = try JSONValue(json: body)
+        #expect(found["msg"]?.asString?.contains("8 new issues on web1") == true)
+        #expect(found["n"] == .integer(8))
+        #expect(found["other"] == .string("{unknown} {"))
+        #expect(WebhookTemplate(#"{"msg":{title}}"#) == nil)
+        #expect(WebhookTemplate("{title}") == nil)
+        // A value is not searched for placeholders.
+        var one = message("{host}\"")
+        (one.counts, one.others) = ([(.new, 1)], [])
+        let single = try #require(WebhookTemplate(#"{"msg":"{title}"}"#))
+        let text = try JSONValue(json: String(decoding: single.body(of: one), as: UTF8.self))["msg"]?.asString
+        #expect(text?.hasSuffix("{host}\"") == true)
+    }
+
+    @Test("Every format makes a test message")
+    func tests() throws {
+        var test = NotificationMessage(
+            id: "t", notifier: "oncall", host: "web1", at: at, attempt: 1, mayBeRepetition: false)
+        test.isTest = true
+        for format in WebhookFormat.allCases {
+            let text = String(decoding: format.content(of: test).bytes, as: UTF8.self)
+            #expect(text.contains("Test of notifier oncall"), "\(format)")
+        }
+    }
+
+    @Test("The URL of a webhook is shown as host and port only")
+    func urls() {
+        let url = WebhookURL("https://hooks.example.com/services/T0/SECRET?key=SECRET")
+        #expect(url?.origin == "hooks.example.com:443")
+        var dump = ""
+        Swift.dump(url, to: &dump)
+        for text in ["\(String(describing: url))", String(reflecting: url), dump] { #expect(!text.contains("SECRET")) }
+        for wrong in ["", "ftp://a/", "https://user@a/", "https://a/ b", "https://a/#x", "hooks.example.com"] {
+            #expect(WebhookURL(wrong) == nil, "\(wrong)")
+        }
+    }
+}
