@@ -111,6 +111,28 @@ package struct BrowserSession<Failure: Error> {
         try call(.flush, parameters.json, timeout: parameters.replyTimeout)
     }
 
+    /// Sends a test message to a notifier.
+    package func testNotifier(
+        _ parameters: TestNotifierParameters
+    ) throws(Failure) -> BrowserReply<TestNotifierReply> {
+        try call(.testNotifier, parameters.json)
+    }
+
+    /// Returns the silences in effect.
+    package func silences() throws(Failure) -> BrowserReply<SilencesReply> {
+        try call(.listSilences, Array("{}".utf8))
+    }
+
+    /// Adds a silence and returns it.
+    package func add(_ silence: IssueSilence) throws(Failure) -> BrowserReply<AddSilenceMessage> {
+        try call(.addSilence, AddSilenceMessage(silence: silence).json)
+    }
+
+    /// Ends a silence and returns the others.
+    package func endSilence(_ id: String) throws(Failure) -> BrowserReply<SilencesReply> {
+        try call(.endSilence, EndSilenceParameters(id: id).json)
+    }
+
     /// Passes new records to `receive` until it throws or the daemon ends.
     package func follow(
         _ parameters: RecordsParameters, receive: (BrowserReply<RecordsReply>) throws(Failure) -> Void

@@ -13,6 +13,7 @@ package struct IssueControl {
         ResolveCommand.self, MuteCommand.self, ReopenCommand.self, GroupCommand.self, ExplainCommand.self,
         DeployCommand.self, DeploysCommand.self, StatusCommand.self, HealthCommand.self, MetricsCommand.self,
         DoctorCommand.self, FlushCommand.self,
+        NotifyCommand.self, SilenceCommand.self,
         DeadLettersCommand.self, SQLCommand.self, BackupCommand.self, RepairCommand.self,
         PurgeCommand.self,
     ]

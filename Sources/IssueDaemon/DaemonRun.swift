@@ -16,6 +16,7 @@ final class DaemonRun {
     private let jobs: JobService
     private let alertLogger: AlertLogger
     private let destinations = Destinations()
+    private let notifiers = Notifiers()
     private let pulse = Pulse()
     private let writerThread: JoinableThread
     private var socketThread: JoinableThread?
@@ -58,9 +59,11 @@ final class DaemonRun {
                 corruptionCheck: corruptionCheck, lock: storeLock), log: log,
             onDamagedBlock: onDamagedBlock)
         let destinations = destinations
+        let notifiers = notifiers
         let queries = QueryService(
             path: path, writer: writer, board: board, socket: socket, replies: socket.limits.replyBudget, log: log)
-        let jobs = JobService(path: path, writer: writer, socket: socket, destinations: destinations, log: log)
+        let jobs = JobService(
+            path: path, writer: writer, socket: socket, destinations: destinations, notifiers: notifiers, log: log)
         let alertLogger = AlertLogger(path: path, snapshots: writer.snapshots, log: log)
         (self.board, self.writer, self.queries, self.jobs) = (board, writer, queries, jobs)
         (self.alertLogger, self.socket) = (alertLogger, socket)
@@ -72,9 +75,14 @@ final class DaemonRun {
                     stored: { outcomes in
                         socket.stored(outcomes)
                         alertLogger.committed()
+                        notifiers.committed()
                         destinations.recordsArrived()
                     },
-                    refused: { socket.refused($0) }, changed: { board.update($0) }, damaged: damaged,
+                    refused: { socket.refused($0) },
+                    changed: { failure in
+                        board.update(failure)
+                        if let failure { notifiers.report(.storeFault, "reports are refused: \(failure)") }
+                    }, damaged: damaged,
                     removed: { jobs.collect() })
             ) { result in
                 started.withLock { $0 = result.map { _ in } }
@@ -85,16 +93,25 @@ final class DaemonRun {
         let overflowWarnings = Mutex(OverflowWarningLimiter())
         try writer.perform { writer in
             writer.onDamagedBlock = onDamagedBlock
-            writer.onPriorityRecords = { alertLogger.came($0) }
+            writer.onPriorityRecords = { records in
+                alertLogger.came(records)
+                notifiers.came(records)
+            }
             writer.onCardinalityOverflow = { overflow in
                 guard overflowWarnings.withLock({ $0.came(overflow, at: Clock.monotonic) }) else { return }
                 log.warning(.limitsTooManyNames, ["uid": "\(overflow.uid)", "names": overflow.kind.rawValue])
+                notifiers.report(
+                    .limitReached, uid: overflow.uid,
+                    "user \(overflow.uid) reports too many different \(overflow.kind.rawValue)")
             }
         }
         readers = [
             try JoinableThread(name: "announcer") { alertLogger.run() },
             try JoinableThread(name: "jobs") { jobs.run() },
         ]
+        if let file = corruptionCheck.takeSetAside() {
+            notifiers.report(.storeFault, "the database was unusable and moved aside: \(file)")
+        }
         startForwardingAgain(configuration)
         socketThread = try JoinableThread(name: "socket") {
             socket.run(
@@ -120,7 +137,13 @@ final class DaemonRun {
     func startForwardingAgain(_ configuration: Configuration) {
         let socket = socket
         do {
-            try destinations.start(configuration, path: fixed.path, writer: writer, board: board, log: log) {
+            // First, so that they learn of destinations that are paused at once.
+            try notifiers.start(configuration, path: fixed.path, writer: writer, board: board, log: log)
+            let notifiers = notifiers
+            try destinations.start(
+                configuration, path: fixed.path, writer: writer, board: board, log: log,
+                paused: { notifiers.report(.destinationPaused, $0) }
+            ) {
                 socket.fatesMoved()
             }
             if lacksForwarding { log.notice(.forwardingStarted) }
@@ -141,7 +164,9 @@ final class DaemonRun {
         let (limits, retention) = (configuration.limits, configuration.store.retention)
         try writer.perform { $0.reload(limits, retention) }
         destinations.stop(timeout: .seconds(2))
+        notifiers.stop(timeout: .seconds(2))
         board.forgetForwarders()
+        board.forgetNotifiers()
         startForwardingAgain(configuration)
         if configuration.socket != fixed.socket || configuration.store.path != fixed.path {
             log.notice(.configNeedsRestart)
@@ -164,6 +189,7 @@ final class DaemonRun {
         socket.stop()
         drain(timeout: drainTimeout)
         destinations.stop(timeout: flushTimeout)
+        notifiers.stop(timeout: flushTimeout)
         close()
     }
 

@@ -11,10 +11,12 @@ final class Destinations: Sendable {
 
     /// Starts a forwarding service for each destination that has none.
     ///
-    /// - Parameter path: The path of the database. A new one in the configuration takes effect after a restart.
+    /// - Parameters:
+    ///   - path: The path of the database. A new one in the configuration takes effect after a restart.
+    ///   - paused: Called with the name and the reason when a destination is paused.
     func start(
         _ configuration: Configuration, path: String, writer: WriterService, board: StatusRegistry, log: Log,
-        fatesMoved: @escaping @Sendable () -> Void
+        paused: @escaping @Sendable (String) -> Void, fatesMoved: @escaping @Sendable () -> Void
     ) throws {
         // Records are kept for misconfigured destinations like for any other.
         let configured =
@@ -33,7 +35,7 @@ final class Destinations: Sendable {
                 destination: row,
                 settings: ForwardingService.Settings(
                     forward: destination.settings.forward, limits: destination.settings.limits, users: users,
-                    host: Host.name),
+                    host: Host.name, paused: paused),
                 path: path, writer: writer, board: board, log: log)
             let thread = try JoinableThread(name: "forward-\(destination.name)") {
                 destination.run(service, fatesMoved: fatesMoved)

@@ -65,6 +65,8 @@ struct InterfaceConformanceTests {
         check("Series", HistogramSeries.self)
         check("Deployment", IssueDeployment.self)
         check("DeadLetter", DeadLetter.self)
+        check("Notifier", NotifierStatus.self)
+        check("Silence", IssueSilence.self)
         check(.report, ReportParameters.self, ReportReply.self)
         check(.list, ListParameters.self, ListReply.self)
         check(.records, RecordsParameters.self, RecordsReply.self)
@@ -89,6 +91,9 @@ struct InterfaceConformanceTests {
         check(.purge, PurgeParameters.self, PurgeReply.self)
         check(.backup, BackupParameters.self, BackupReply.self)
         check(.repair, RepairParameters.self, RepairReply.self)
+        check(.testNotifier, TestNotifierParameters.self, TestNotifierReply.self)
+        check(.addSilence, AddSilenceMessage.self, AddSilenceMessage.self)
+        check(.endSilence, EndSilenceParameters.self, SilencesReply.self)
         check(DaemonStatus.self, words(between: "method Status() -> (", in: CollectorInterface.description))
     }
 

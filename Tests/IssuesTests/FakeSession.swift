@@ -56,7 +56,7 @@ final class FakeSession: Sendable {
         case .records?, .list?, .status?, .histogram?, .setState?, .deploy?, .deployments?, .deadLetters?,
             .requeue?, .mergeGroups?,
             .splitGroup?, .addGroupRule?, .corrections?, .undoCorrection?, .explain?, .suggestMerges?, .purge?,
-            .backup?, .repair?, nil:
+            .backup?, .repair?, .testNotifier?, .addSilence?, .listSilences?, .endSilence?, nil:
             return send(CollectorError.methodNotImplemented(call.method).reply.message)
         }
     }

@@ -54,6 +54,7 @@ struct StatusPage {
         for destination in status.destinations { show(destination, into: &page) }
         page.add(LedgerTable(destinations: status.destinations, width: width, painter: painter).lines, indent: 0)
         suppressions(into: &page)
+        for notifier in status.notifiers { NotifierText(notifier: notifier, now: now).show(in: &page) }
         return page.lines
     }
 

@@ -25,6 +25,10 @@ package struct Configuration: Hashable, Sendable {
     package var destinations: [DestinationConfiguration] = []
     /// Destinations whose section has an error. Their records are kept until it is fixed.
     package var misconfigured: [MisconfiguredDestination] = []
+    /// The notifiers, in the order of the files.
+    package var notifiers: [NotifierConfiguration] = []
+    /// The names of notifiers whose section has an error. Their pending events are kept until it is fixed.
+    package var misconfiguredNotifiers: [String] = []
 
     /// The configuration without any file.
     package static let `default` = Configuration()
@@ -93,7 +97,7 @@ extension Configuration {
     package func text(origins: ConfigurationOrigins?) -> String {
         var origins = origins
         var sections: [String] = []
-        for section in ConfigurationSection.all where !section.isDestination {
+        for section in ConfigurationSection.all where !section.isTarget {
             sections.append(Self.text("[\(section.name)]", of: self, by: section.topLevelKeys, &origins))
         }
         for override in limits.overrides {
@@ -110,6 +114,10 @@ extension Configuration {
                 Self.text(
                     "[\(kind.section)\(name)]", of: destination.settings,
                     by: ConfigurationTable.destination(kind) + own, &origins))
+        }
+        for notifier in notifiers {
+            sections.append(
+                Self.text("[Notify \(notifier.name)]", of: notifier.settings, by: ConfigurationTable.notifier))
         }
         return (origins?.header ?? "") + sections.joined(separator: "\n")
     }
@@ -143,6 +151,13 @@ extension Configuration {
                     "Destination \(destination.name): Index=\(index) has capital letters, which only an alias "
                         + "may have, not an index.")
             }
+        }
+        for notifier in notifiers where notifier.settings.credential != nil {
+            guard let address = notifier.settings.url.flatMap({ HTTPAddress(url: $0.text) }), address.isUnencrypted
+            else { continue }
+            warnings.append(
+                "Notifier \(notifier.name): its token is sent to \(address.origin) unencrypted, so others can read "
+                    + "it; expected https.")
         }
         return warnings
     }

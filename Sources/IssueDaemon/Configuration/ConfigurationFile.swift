@@ -183,12 +183,14 @@ package struct ConfigurationProblem: Hashable, Sendable, CustomStringConvertible
         case destination(String)
         /// The credential of one destination. The destination's section is valid.
         case credential(String)
+        /// One notifier, by its name.
+        case notifier(String)
 
-        /// `true` unless the error is about one destination only.
+        /// `true` unless the error is about one destination or notifier only.
         var isGeneral: Bool {
             switch self {
             case .everything, .section: true
-            case .destination, .credential: false
+            case .destination, .credential, .notifier: false
             }
         }
 

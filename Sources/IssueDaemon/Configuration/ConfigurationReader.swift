@@ -100,13 +100,17 @@ struct ConfigurationMerger {
 
         /// The scope of an error in this section.
         var scope: ConfigurationProblem.Scope {
-            destinationName.map { .destination($0) } ?? .section(kind)
+            kind == .notify
+                ? .notifier(targetName) : destinationName.map { .destination($0) } ?? .section(kind)
         }
 
         /// The name of the destination that the section configures, if any.
         var destinationName: String? {
             kind.destination.map { name ?? $0.name }
         }
+
+        /// The name of the destination or notifier that the section configures.
+        var targetName: String { destinationName ?? name ?? "webhook" }
 
         func location(of key: String) -> ConfigurationLocation? { values[key]?.last?.location }
     }
@@ -137,9 +141,11 @@ struct ConfigurationMerger {
             let user = kind == .limits ? section.assignments.last { $0.key == "User" && !$0.value.isEmpty }?.value : nil
             let index = index(of: kind, name: section.name, user: user, at: location)
             indices.append(index)
-            if kind.isDestination, !assignedKeys.insert(AssignedKey(section: index)).inserted {
+            if kind.isTarget, !assignedKeys.insert(AssignedKey(section: index)).inserted {
                 complain(
-                    location, "Destination \(section.title) is defined twice; give this one another name.",
+                    location,
+                    "\(kind.isDestination ? "Destination" : "Notifier") \(section.title) is defined twice; "
+                        + "give this one another name.",
                     scope: sections[index].scope)
             }
             for assignment in section.assignments {
@@ -208,10 +214,10 @@ struct ConfigurationMerger {
             complain(location, "Section [\(kind.name)] takes no name; expected [\(kind.name)].")
             return nil
         }
-        if kind.isDestination, ValueForm.name().parse(name) == nil {
+        if kind.isTarget, ValueForm.name().parse(name) == nil {
             complain(
                 location,
-                "Invalid destination name “\(name.truncatedForLog)”; "
+                "Invalid \(kind.isDestination ? "destination" : "notifier") name “\(name.truncatedForLog)”; "
                     + "expected at most 64 letters, digits, “_”, “-” and “.”.")
             return nil
         }
@@ -285,6 +291,21 @@ struct ConfigurationBuilder {
         for section in sections {
             if let kind = section.kind.destination { buildDestination(kind, section) }
         }
+        for section in sections where section.kind == .notify { buildNotifier(section) }
+    }
+
+    private mutating func buildNotifier(_ section: Section) {
+        var settings = NotifierSettings()
+        Self.assign(section, to: &settings, by: ConfigurationTable.notifier)
+        var resolver = NotifierResolver(section: section, surroundings: surroundings, purpose: purpose)
+        let notifier = resolver.resolve(settings)
+        problems += resolver.problems
+        faulty.formUnion(resolver.problems.map(\.scope))
+        if let notifier, !faulty.contains(section.scope) {
+            configuration.notifiers.append(notifier)
+        } else {
+            configuration.misconfiguredNotifiers.append(section.targetName)
+        }
     }
 
     private static func assign<Root>(_ section: Section, to root: inout Root, by keys: [ConfigurationKey<Root>]) {
@@ -339,7 +360,7 @@ struct ConfigurationBuilder {
         case .limits: checkLimits(configuration.limits, of: section)
         case .forward: checkForwarding(configuration.forward, of: section)
         case .store: if purpose == .looking { checkStore(section) }
-        case .access, .redaction, .log, .destination: break
+        case .access, .redaction, .log, .destination, .notify: break
         }
     }
 

@@ -115,7 +115,7 @@ extension EffectiveConfiguration {
     /// How the daemon runs while the files have errors, for the log and `status`.
     package var explanation: String {
         switch basis {
-        case .files: "the affected destinations are paused"
+        case .files: "the affected destinations and notifiers are paused"
         case .lastValid: "using the last valid configuration"
         case .validLines where suspendsRetention:
             "using the lines without errors; no records are removed by age or size until this is fixed"
@@ -144,7 +144,7 @@ extension EffectiveConfiguration {
             switch problem.scope {
             case .destination(let name), .credential(let name):
                 if advice[name] == nil { advice[name] = "\(problem)" }
-            case .everything, .section: break
+            case .everything, .section, .notifier: break
             }
         }
         return advice

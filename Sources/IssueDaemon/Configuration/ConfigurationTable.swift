@@ -192,7 +192,7 @@ extension ConfigurationTable {
 
 /// A section of the configuration, and the keys it may contain.
 package enum ConfigurationSection: Hashable, Sendable {
-    case socket, store, access, redaction, limits, forward, log
+    case socket, store, access, redaction, limits, forward, log, notify
     case destination(DestinationKind)
 
     /// The name in brackets.
@@ -205,12 +205,13 @@ package enum ConfigurationSection: Hashable, Sendable {
         case .limits: "Limits"
         case .forward: "Forward"
         case .log: "Log"
+        case .notify: "Notify"
         case .destination(let kind): kind.section
         }
     }
 
     package static let all: [ConfigurationSection] =
-        [.socket, .store, .access, .redaction, .limits, .forward, .log] + DestinationKind.all.map { .destination($0) }
+        [.socket, .store, .access, .redaction, .limits, .forward, .log] + DestinationKind.all.map { .destination($0) } + [.notify]
 
     /// Returns the section with this name; nil if there is none.
     package static func named(_ name: String) -> ConfigurationSection? { all.first { $0.name == name } }
@@ -219,7 +220,7 @@ package enum ConfigurationSection: Hashable, Sendable {
     static let planned: Set<String> = ["Crashes"]
 
     /// `true` if the section may have a name of its own, as in `[Section NAME]`.
-    package var allowsName: Bool { self == .limits || isDestination }
+    package var allowsName: Bool { self == .limits || isTarget }
 
     /// The kind of destination that the section configures; nil for any other section.
     package var destination: DestinationKind? {
@@ -230,6 +231,9 @@ package enum ConfigurationSection: Hashable, Sendable {
     /// `true` if the section configures a destination.
     package var isDestination: Bool { destination != nil }
 
+    /// `true` if the section configures a destination or a notifier, so that there may be several.
+    package var isTarget: Bool { isDestination || self == .notify }
+
     /// Returns the keys that the section may contain.
     ///
     /// - Parameter named: Whether the section has a name of its own. Only `[Limits NAME]` then has other keys.
@@ -238,6 +242,7 @@ package enum ConfigurationSection: Hashable, Sendable {
         case .limits where named: ConfigurationTable.application.map(\.metadata)
         case .destination(let kind):
             (ConfigurationTable.destination(kind) + ConfigurationTable.overridable).map(\.metadata)
+        case .notify: ConfigurationTable.notifier.map(\.metadata)
         case .socket, .store, .access, .redaction, .limits, .forward, .log: topLevelKeys.map(\.metadata)
         }
     }
@@ -252,7 +257,7 @@ package enum ConfigurationSection: Hashable, Sendable {
         case .limits: ConfigurationTable.limits.map { $0.lifted(\.limits) }
         case .forward: ConfigurationTable.forward.map { $0.lifted(\.forward) }
         case .log: ConfigurationTable.log
-        case .destination: []
+        case .destination, .notify: []
         }
     }
 }

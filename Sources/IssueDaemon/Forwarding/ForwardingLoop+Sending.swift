@@ -246,6 +246,7 @@ extension ForwardingLoop where Destination: ~Copyable {
                     "destination": name, "reason": view.reason ?? "", "answer": view.lastAnswer ?? "",
                     "advice": view.advice ?? "",
                 ])
+            service.settings.paused("\(name): \(view.reason ?? "unknown reason")")
         case .waiting:
             // The reason may change with each attempt. Only the fact that the destination is unavailable matters.
             guard state.lastLoggedState != "away" else { return }

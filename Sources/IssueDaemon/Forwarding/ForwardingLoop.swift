@@ -226,6 +226,8 @@ final class ForwardingService: Sendable {
         var limits: LimitSettings
         var users = AccountableUsers()
         var host: String
+        /// Called with the name and the reason when the destination is paused.
+        var paused: @Sendable (String) -> Void = { _ in }
     }
 
     let destination: DestinationRow

@@ -77,6 +77,21 @@ extension SocketLoop {
         case .deploy: job(.deploy(try read(parameters), isOperator: isOperator(connection)), connection)
         case .deployments: job(.deployments(try read(parameters)), connection)
         case .histogram: job(.histogram(try read(parameters)), connection)
+        case .testNotifier:
+            try allowOperators(connection)
+            let test: TestNotifierParameters = try read(parameters)
+            try order(.testNotifier(test.notifier), more: more, connection)
+        case .addSilence:
+            try allowOperators(connection)
+            let message: AddSilenceMessage = try read(parameters)
+            job(.addSilence(message.silence), connection)
+        case .endSilence:
+            try allowOperators(connection)
+            let end: EndSilenceParameters = try read(parameters)
+            job(.endSilence(end.id), connection)
+        case .listSilences:
+            guard viewer(of: connection) == .everything else { throw .denied }
+            job(.silences, connection)
         case .mergeGroups: grouping(.merge(try read(parameters)), connection)
         case .splitGroup: grouping(.split(try read(parameters)), connection)
         case .addGroupRule: grouping(.addRule(try read(parameters)), connection)

@@ -21,13 +21,18 @@ final class JobService: Sendable {
     fileprivate let writer: WriterService
     fileprivate let socket: SocketService
     private let destinations: Destinations
+    private let notifiers: Notifiers
     fileprivate let log: Log
 
     /// The maximum number of waiting jobs.
     private static let maxWaiting = 8
 
-    init(path: String, writer: WriterService, socket: SocketService, destinations: Destinations, log: Log) {
+    init(
+        path: String, writer: WriterService, socket: SocketService, destinations: Destinations, notifiers: Notifiers,
+        log: Log
+    ) {
         (self.path, self.writer, self.socket, self.destinations, self.log) = (path, writer, socket, destinations, log)
+        self.notifiers = notifiers
     }
 
     /// Enqueues a job. Returns `false` if too many are waiting or the service is stopping.
@@ -108,6 +113,9 @@ final class JobService: Sendable {
         case .requeue(let parameters):
             defer { recordsArrived() }
             return .reply(QueryService.reply(try RequeueJob(parameters).run(&run)))
+        case .testNotifier(let name):
+            guard let reply = notifiers.test(name) else { throw CollectorError.notFound(id: name) }
+            return .reply(QueryService.reply(reply))
         case .collect:
             try Collection().run(run)
             return nil
@@ -134,6 +142,8 @@ struct Job: Sendable {
         case purge(PurgeParameters)
         case repair(RepairParameters)
         case requeue(RequeueParameters)
+        /// Sends a test message of the notifier with this name.
+        case testNotifier(String)
         /// Removes unreferenced rows. No client has requested it.
         case collect
     }
@@ -161,7 +171,7 @@ extension Job.Work {
         switch self {
         case .backup, .repair: true
         case .purge(let parameters): parameters.isDryRun == true
-        case .requeue, .collect: false
+        case .requeue, .collect, .testNotifier: false
         }
     }
 
@@ -181,6 +191,7 @@ extension Job.Work {
         case .repair(let parameters):
             return parameters.isDryRun == true ? nil : ("repair", Self.text(parameters))
         case .requeue(let parameters): return ("requeue", Self.text(parameters))
+        case .testNotifier(let name): return ("test_notifier", name)
         case .collect: return nil
         }
     }

@@ -39,6 +39,7 @@ package struct LogEvent: Hashable, Sendable {
         forwardingStartFailed, forwardingStarted, forwardingFailed,
         destinationPaused, destinationUnreachable, destinationUnavailable, destinationAvailable,
         destinationCredentialFound, destinationBatchFinished, destinationDeadLetters, destinationPartiallyRejected,
+        notifierUnavailable, notifierAvailable, notifierGaveUp, notifierUnstored, notifierFailed,
         socketTooManyConnections, socketConnectionsClosed, socketMemoryLimit, socketAcceptFailed, socketAccepting,
         socketRecreated, socketRecreateFailed, socketUnitRestartNeeded, socketListenFailed, socketFailed,
         queryThreadsFailed, queryTimeout, queryFailed, queryStatusFailed,
@@ -305,6 +306,29 @@ package struct LogEvent: Hashable, Sendable {
         "destination.partially-rejected", "Destination rejected unnamed records; the whole request is unconfirmed",
         "An OTLP receiver rejected `count=` of `of=` records without saying which.",
         "Read `answer=` and the log of the receiver.")
+
+    // MARK: Notifiers
+
+    package static let notifierUnavailable = LogEvent(
+        "notifier.unavailable", "Could not send a notification; retrying",
+        "A webhook did not accept a message. It is retried for `RetryFor=`. Logged once per outage.",
+        "Read `answer=`; check the URL, the credential and the network, then run `issuectl notify test`.")
+    package static let notifierAvailable = LogEvent(
+        "notifier.available", "Notifications are accepted again",
+        "A webhook has accepted a message after a failure.")
+    package static let notifierGaveUp = LogEvent(
+        "notifier.gave-up", "Could not deliver a notification; it is given up",
+        "A webhook refused a message permanently, or did not accept it within `RetryFor=`. `events=` is the number of "
+            + "events in it.",
+        "Read `answer=`, look at the new issues with `issuectl list`, and fix the webhook.")
+    package static let notifierUnstored = LogEvent(
+        "notifier.unstored", "Sent a notification that could not be stored",
+        "The store could not take an event, so its message was sent without being stored. `answer=` is the result.",
+        "Fix the store; see the messages before this one.")
+    package static let notifierFailed = LogEvent(
+        "notifier.failed", "Notifier failed; retrying",
+        "The store returned an error to the thread of a notifier, which continues from the stored state.",
+        "Read `error=`.")
 
     // MARK: Connections
 

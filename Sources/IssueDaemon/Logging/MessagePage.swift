@@ -9,7 +9,7 @@ package enum MessagePage {
     private static let areas = [
         ("config", "Configuration"), ("daemon", "Start and stop"), ("store", "Database"),
         ("limits", "Limits for users"), ("issue", "Issues"), ("forwarding", "Forwarding"),
-        ("destination", "Destinations"), ("socket", "Connections"), ("query", "Queries"),
+        ("destination", "Destinations"), ("notifier", "Notifiers"), ("socket", "Connections"), ("query", "Queries"),
         ("audit", "Audit trail"), ("job", "Backup, purge and requeue"), ("repair", "Repair"),
     ]
 

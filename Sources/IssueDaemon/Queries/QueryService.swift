@@ -41,7 +41,7 @@ final class QueryService: Sendable {
         switch job.work {
         case .status, .metrics, .destinations: status.submit(job)
         case .list, .records, .newest, .news, .show, .histogram, .fates, .deadLetters, .setState,
-            .deploy, .deployments, .grouping:
+            .deploy, .deployments, .grouping, .silences, .addSilence, .endSilence:
             inbox.withLock { $0.enqueue(job) }
             inbox.broadcast()
         }
@@ -174,6 +174,10 @@ final class QueryService: Sendable {
             let (reply, change) = try grouping.answer(work)
             if let change { note(change, .auditGroupingChanged, by: job.process.sender, isOperator: isOperator) }
             return .reply(reply)
+        case .silences:
+            return .reply(Self.reply(SilencesReply(silences: try reader.silences(at: Clock.wall).map(\.silence))))
+        case .addSilence(let silence): return .reply(Self.reply(try add(silence, job, thread)))
+        case .endSilence(let id): return .reply(Self.reply(try endSilence(id, job, reader, thread)))
         case .status, .metrics, .destinations: preconditionFailure("Status is asked of its own service")
         }
     }
@@ -253,6 +257,31 @@ final class QueryService: Sendable {
             request: "set_state", group: parameters.group, detail: (name: "state", value: parameters.state.name))
         note(change, .auditStateChanged, by: job.process.sender, isOperator: isOperator)
         return SetStateReply(group: try reader.show(parameters.group, viewer: job.viewer).group)
+    }
+
+    private func add(_ silence: IssueSilence, _ job: QueryJob, _ thread: Int) throws -> AddSilenceMessage {
+        let now = Clock.wall
+        if let name = silence.invalidParameter(at: now) { throw QueryFailure.invalidParameter(name) }
+        guard watch.protect(thread) else { throw StoreFailure.tooSlow }
+        var own = silence
+        own.uid = Int64(job.process.sender.uid)
+        let added = own
+        guard let stored = try writer.perform({ try $0.add(added, at: now) }) else {
+            throw QueryFailure.invalidFilter(field: "silence", reason: "too many silences are in effect")
+        }
+        log.began("add_silence", by: job.process.sender, String(decoding: stored.json, as: UTF8.self))
+        return AddSilenceMessage(silence: stored)
+    }
+
+    private func endSilence(_ id: String, _ job: QueryJob, _ reader: StoreReader, _ thread: Int) throws -> SilencesReply
+    {
+        guard watch.protect(thread) else { throw StoreFailure.tooSlow }
+        let (now, uid) = (Clock.wall, job.process.sender.uid)
+        guard try writer.perform({ try $0.endSilence(id, by: uid, at: now) }) else {
+            throw QueryFailure.notFound(id: id)
+        }
+        log.began("end_silence", by: job.process.sender, id)
+        return SilencesReply(silences: try reader.silences(at: now).map(\.silence))
     }
 
     /// Logs a change of a group. Changes by ordinary users are rate-limited, so that none of them can fill the log.
@@ -476,6 +505,9 @@ struct QueryJob: Sendable {
         case deployments(DeploymentsParameters)
         /// Changes the grouping, or asks about it.
         case grouping(GroupingQueries.Work, isOperator: Bool)
+        case silences
+        case addSilence(IssueSilence)
+        case endSilence(String)
         /// Returns the state of the destinations after a flush.
         case destinations(String?)
     }

@@ -38,6 +38,7 @@ final class StatusRegistry: Sendable {
         var connections = 0
         var redactions = RedactionCounts()
         var forwarders: [Forwarder] = []
+        var notifiers: [NotifierStatus] = []
         /// The reason for which reports are refused, and the time since which they are.
         var obstacle: (failure: StoreFailure, since: IssueTimestamp)?
         var configurationFaults: [String] = []
@@ -112,6 +113,20 @@ final class StatusRegistry: Sendable {
         }
     }
 
+    func update(_ notifier: NotifierStatus) {
+        state.withLock { state in
+            if let index = state.notifiers.firstIndex(where: { $0.name == notifier.name }) {
+                state.notifiers[index] = notifier
+            } else {
+                state.notifiers.append(notifier)
+            }
+        }
+    }
+
+    func forgetNotifiers() {
+        state.withLock { $0.notifiers = [] }
+    }
+
     /// Returns whether the configuration has a destination of that name, even one whose section has an error.
     func hasDestination(named name: String) -> Bool {
         state.withLock { state in state.forwarders.contains { $0.name == name } }
@@ -160,7 +175,8 @@ final class StatusRegistry: Sendable {
             destinations: figures.ledgers.map { destination($0, state, isAll: isAll) },
             suppressions: figures.suppressions, otherSuppressions: figures.otherSuppressions,
             refusedAt: isAll ? state.refusedAt : nil,
-            redactions: isAll ? Self.redactions(state.redactions) : [])
+            redactions: isAll ? Self.redactions(state.redactions) : [],
+            notifiers: isAll ? state.notifiers : [])
     }
 
     /// Returns the rules that have removed values, with their counts.

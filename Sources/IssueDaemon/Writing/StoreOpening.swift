@@ -104,6 +104,7 @@ struct StoreOpening: Sendable {
         }
         for ending in ["-shm", "-journal"] { move(ending, to: name, log) }
         let isLogAlone = isLogKept && (try? FileSystem.status(of: name)) == nil
+        corruptionCheck.noteSetAside(name)
         log.notice(isLogAlone ? .storeKeptWAL : .storeKeptDatabase, ["file": isLogAlone ? name + "-wal" : name])
     }
 
@@ -192,12 +193,26 @@ final class CorruptionCheck: Sendable {
 
     /// The period in which damage is ignored only once.
     private static let memory: Duration = .seconds(600)
+    /// The last file that was moved aside and not reported yet.
+    private let setAside = Mutex<String?>(nil)
     private static let attempts = 3
     /// The time before another attempt, because a disk error may be temporary.
     static let pause: Duration = .milliseconds(300)
 
     init(timeout: Duration = .seconds(3)) {
         self.timeout = timeout
+    }
+
+    func noteSetAside(_ file: String) {
+        setAside.withLock { $0 = file }
+    }
+
+    /// Returns the last file that was moved aside; nil if none was since the last call.
+    func takeSetAside() -> String? {
+        setAside.withLock { file in
+            defer { file = nil }
+            return file
+        }
     }
 
     func verdict(on damage: StoreFailure, at path: String) -> CheckResult {

@@ -132,6 +132,22 @@ package enum CollectorInterface {
           destination: string, app: ?string, group: ?string, reason: string, count: int, since: string, groups: ?int
         )
 
+        # A destination of notifications. format: json, slack and so on. Counts of events since it was added:
+        # received = pending + delivered + given_up. silenced: events that a silence covered. messages: accepted ones;
+        # repeated: those of them that may have arrived more than once.
+        type Notifier (
+          name: string, format: string, state: DestinationState, reason: ?string,
+          received: int, pending: int, delivered: int, given_up: int, silenced: int, messages: int, repeated: int,
+          oldest_pending: ?string, next_attempt: ?string, last_answer: ?string, last_success: ?string
+        )
+
+        # A period in which notifiers report no events of the issues that match all given lists. A name may end with *.
+        # The daemon sets id, uid (the author), at and count (the events covered so far).
+        type Silence (
+          id: ?string, apps: ?[]string, environments: ?[]string, units: ?[]string, groups: ?[]string,
+          until: string, reason: string, uid: ?int, at: ?string, count: ?int
+        )
+
         type StoreStatus (
           id: string, records: int, groups: int, bytes: ?int, oldest: ?string, free_bytes: ?int, faults: []string,
           sqlite_version: ?string
@@ -215,7 +231,7 @@ package enum CollectorInterface {
         method Status() -> (
           version: string, host: string, started_at: string, received: int, rejected: int, duplicates: int, refused: ?int,
           refused_at: ?string, connections: ?int, store: StoreStatus, destinations: []Destination, suppressions: []Suppression,
-          other_suppressions: ?int, redactions: ?[]Redaction
+          other_suppressions: ?int, redactions: ?[]Redaction, notifiers: ?[]Notifier
         )
 
         # Forwards now. Replies when everything that was pending at the time of the call has a fate, or after the
@@ -275,6 +291,15 @@ package enum CollectorInterface {
         method Repair(file: ?string, dry_run: ?bool) -> (
           recovered: int, unreadable: int, done: bool, files: []string, hopeless: ?[]string
         )
+
+        # Sends a test message to a notifier, once. answer: the result in words.
+        method TestNotifier(notifier: string) -> (delivered: bool, answer: string)
+
+        # Silences keep notifiers quiet; records are stored and forwarded as usual. AddSilence ignores id, uid, at and
+        # count. EndSilence returns the silences that are still in effect.
+        method AddSilence(silence: Silence) -> (silence: Silence)
+        method ListSilences() -> (silences: []Silence)
+        method EndSilence(id: string) -> (silences: []Silence)
 
         error InvalidRecord (index: ?int, field: ?string, reason: string)
         error InvalidFilter (field: string, reason: string)

@@ -34,12 +34,14 @@ public struct DaemonStatus: Equatable, Sendable {
     /// The numbers of values that were removed from records since the start, by rule. Empty if the caller may not see
     /// all records.
     public var redactions: [RedactionCount]
+    /// The notifiers. Empty if the caller may not see all records.
+    public var notifiers: [NotifierStatus]
 
     package init(
         version: String, host: String, startedAt: IssueTimestamp, received: Int, rejected: Int, duplicates: Int,
         refused: Int, connections: Int?, store: StoreStatus, destinations: [DestinationStatus],
         suppressions: [Suppression], otherSuppressions: Int = 0, refusedAt: IssueTimestamp? = nil,
-        redactions: [RedactionCount] = []
+        redactions: [RedactionCount] = [], notifiers: [NotifierStatus] = []
     ) {
         self.version = version
         self.host = host
@@ -55,11 +57,12 @@ public struct DaemonStatus: Equatable, Sendable {
         self.suppressions = suppressions
         self.otherSuppressions = otherSuppressions
         self.redactions = redactions
+        self.notifiers = notifiers
     }
 }
 
 extension DaemonStatus: CustomStringConvertible {
-    /// A line for the daemon and its store, and one for each fault, destination and suppression.
+    /// A line for the daemon and its store, and one for each fault, destination, suppression and notifier.
     public var description: String {
         var head = "issued \(version) on \(host) since \(startedAt): "
         if store.id.isEmpty {
@@ -72,7 +75,7 @@ extension DaemonStatus: CustomStringConvertible {
         }
         let faults = store.faults.map { TerminalSanitizer.line("fault: \($0)") }
         let lines = [TerminalSanitizer.line(head)] + faults + destinations.map(\.description)
-        return (lines + suppressions.map(\.description)).joined(separator: "\n")
+        return (lines + suppressions.map(\.description) + notifiers.map(\.description)).joined(separator: "\n")
     }
 }
 
@@ -118,6 +121,7 @@ extension RedactionCount: JSONObjectCodable {
     package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
         try members.required("rule", &rule)
         try members.required("count", &count)
+        try members.nonempty("notifiers", &notifiers)
     }
 }
 

@@ -23,6 +23,10 @@ package enum CollectorMethod: String, CaseIterable, Sendable {
     case purge = "Purge"
     case backup = "Backup"
     case repair = "Repair"
+    case testNotifier = "TestNotifier"
+    case addSilence = "AddSilence"
+    case listSilences = "ListSilences"
+    case endSilence = "EndSilence"
 
     /// The name of the daemon's interface.
     package static let interface = "org.issued.Collector"

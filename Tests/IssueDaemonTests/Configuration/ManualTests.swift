@@ -24,7 +24,7 @@ struct ManualTests {
 
     @Test(
         "Every key is in its section with its default, and in the manual page",
-        arguments: ConfigurationSection.all.filter { !$0.isDestination })
+        arguments: ConfigurationSection.all.filter { !$0.isTarget })
     func complete(section: ConfigurationSection) throws {
         let text = ShippedFile.uncommented(try ShippedFile.text())
         let file = ConfigurationFile(path: "a", content: Array(text.utf8))
@@ -37,7 +37,7 @@ struct ManualTests {
         for key in section.keys(named: false) { #expect(page.contains("\n.B \(key.name)=\(key.defaultText)\n")) }
     }
 
-    @Test("The keys of destinations are in the file with their defaults, and in the manual page")
+    @Test("The keys of destinations and notifiers are in the file with their defaults, and in the manual page")
     func destination() throws {
         let text = try ShippedFile.text()
         let page = try ShippedFile.manualPage()
@@ -45,7 +45,7 @@ struct ManualTests {
             (ConfigurationSection.limits.keys(named: false) + ConfigurationSection.forward.keys(named: false)).map(
                 \.name))
 
-        let destinations = ConfigurationSection.all.filter(\.isDestination)
+        let destinations = ConfigurationSection.all.filter(\.isTarget)
         for key in destinations.flatMap({ $0.keys(named: false) }) where !shared.contains(key.name) {
             #expect(text.contains("\n# \(key.name)=\(key.defaultText)\n"))
             #expect(page.contains("\n.B \(key.name)=\(key.defaultText)\n"))

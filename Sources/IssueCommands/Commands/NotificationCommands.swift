@@ -1,0 +1,218 @@
+import IssueBrowsing
+import IssueProtocol
+import Issues
+import UnixIO
+
+/// `issuectl notify`: lists notifiers and tests them.
+struct NotifyCommand: Command {
+    private enum Action: String, CaseIterable {
+        case list, test
+    }
+
+    static let specification = CommandSpecification(
+        name: "notify", summary: "List notifiers or send a test message", operands: .any("list|test] [NAME"),
+        operandSources: [.words(Action.allCases.map(\.rawValue))],
+        notes: [
+            "list (the default) shows what each notifier has delivered; test NAME sends a test message once and shows "
+                + "the answer. Exits with 1 if the message was not accepted. Notifiers are configured in [Notify NAME] "
+                + "sections; see issued.conf(5)."
+        ],
+        examples: ["issuectl notify", "issuectl notify test oncall"])
+
+    private let action: Action
+    private let name: String
+
+    init(_ arguments: ParsedArguments, at now: IssueTimestamp) throws(UsageError) {
+        let word = arguments.operands.first ?? Action.list.rawValue
+        guard let action = Action(rawValue: word) else {
+            let names = Action.allCases.map(\.rawValue)
+            throw UsageError("unknown action '\(word)'; expected one of: \(names.joined(separator: ", "))")
+        }
+        self.action = action
+        let names = arguments.operands.dropFirst()
+        switch action {
+        case .list where !names.isEmpty: throw UsageError("list takes no NAME: did you mean test?")
+        case .test where names.isEmpty: throw UsageError("missing argument NAME")
+        case .test where names.count > 1: throw UsageError("test takes one NAME")
+        case .list, .test: break
+        }
+        name = arguments.operands.count > 1 ? arguments.operands[1] : ""
+    }
+
+    func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
+        switch action {
+        case .list:
+            let answer = try context.collector().status()
+            try context.print(answer) { status in
+                guard !status.notifiers.isEmpty else { return ["No notifier configured."] }
+                var page = TextPage(painter: context.painter)
+                for notifier in status.notifiers {
+                    NotifierText(notifier: notifier, now: context.now).show(in: &page)
+                }
+                return page.lines
+            }
+            return .success
+        case .test:
+            let collector = try context.collector(
+                notFound: "no notifier named '\(name)' is running: see issuectl status and issued --check")
+            let answer = try collector.testNotifier(TestNotifierParameters(notifier: name))
+            try context.print(answer) { reply in
+                [
+                    TerminalSanitizer.line(
+                        "\(name): \(reply.delivered ? "delivered" : "not delivered") (\(reply.answer))")
+                ]
+            }
+            return answer.value.delivered ? .success : .refused
+        }
+    }
+}
+
+/// A notifier in the output of `status` and `notify`.
+struct NotifierText {
+    let notifier: NotifierStatus
+    let now: IssueTimestamp
+
+    func show(in page: inout TextPage) {
+        page.heading("Notifier \(notifier.name)\(notifier.format.isEmpty ? "" : " (\(notifier.format))")")
+        var events = "\(Quantity.text(notifier.delivered)) of \(Quantity.text(notifier.received, "event")) delivered"
+        if notifier.pending > 0 { events += ", \(Quantity.text(notifier.pending)) pending" }
+        if notifier.givenUp > 0 { events += ", \(Quantity.text(notifier.givenUp)) given up" }
+        if notifier.silenced > 0 { events += "; \(Quantity.text(notifier.silenced)) more silenced" }
+        var messages = Quantity.text(notifier.messages, "message")
+        if notifier.repeated > 0 { messages += ", \(Quantity.text(notifier.repeated)) perhaps received twice" }
+        let style: TextStyle =
+            switch notifier.state {
+            case .idle, .sending: .plain
+            case .waiting: .warning
+            case .paused: .error
+            }
+        page.fields(
+            [
+                ("State", notifier.state.rawValue + (notifier.reason.map { ": \($0)" } ?? "")),
+                ("Events", events),
+                ("Messages", messages),
+                ("Oldest pending", notifier.oldestPending.map { PageTime.full($0, now: now) }),
+                ("Next attempt", notifier.nextAttempt.map { RelativeTime.text($0, now: now) }),
+                ("Last answer", notifier.lastAnswer),
+                ("Last success", notifier.lastSuccess.map { PageTime.full($0, now: now) }),
+            ], styles: ["State": style])
+    }
+}
+
+/// `issuectl silence`: adds, lists and ends silences.
+struct SilenceCommand: Command {
+    private enum Action: String, CaseIterable {
+        case list, add, end
+    }
+
+    static let duration = OptionSpecification("for", value: "SPAN", "For this time span")
+    static let until = OptionSpecification("until", short: "U", value: "TIME", "Until this time")
+    static let reason = OptionSpecification("reason", value: "TEXT", "Why; shown in the list")
+
+    static let specification = CommandSpecification(
+        name: "silence", summary: "Silence notifications for a time, or list silences",
+        operands: .any("list|add|end] [ID"),
+        operandSources: [.words(Action.allCases.map(\.rawValue))],
+        sections: [
+            (
+                "Issues",
+                [FilterOptions.app, FilterOptions.environment, FilterOptions.unit, FilterOptions.group]
+            ), ("Silence", [duration, until, reason]),
+        ],
+        notes: [
+            "list (the default) shows the silences in effect; add needs an end, a reason and at least one option that "
+                + "selects issues; end ID ends one early. Silenced issues are stored, counted and forwarded as usual. "
+                + "A name of an application, environment or unit may end with *. SPAN is "
+                + "\(DurationExpression.forms), TIME is RFC 3339 or a date."
+        ],
+        examples: [
+            "issuectl silence", "issuectl silence add --app shop --for 2h --reason 'database migration'",
+            "issuectl silence end s3",
+        ])
+
+    private let action: Action
+    private let id: String
+    private var silence: IssueSilence
+
+    init(_ arguments: ParsedArguments, at now: IssueTimestamp) throws(UsageError) {
+        let word = arguments.operands.first ?? Action.list.rawValue
+        guard let action = Action(rawValue: word) else {
+            let names = Action.allCases.map(\.rawValue)
+            throw UsageError("unknown action '\(word)'; expected one of: \(names.joined(separator: ", "))")
+        }
+        self.action = action
+        id = arguments.operands.count > 1 ? arguments.operands[1] : ""
+        silence = IssueSilence(until: now, reason: "")
+        switch action {
+        case .list, .add:
+            guard arguments.operands.count <= 1 else { throw UsageError("\(word) takes no ID") }
+        case .end:
+            guard arguments.operands.count == 2 else { throw UsageError("end takes one ID: see issuectl silence") }
+        }
+        guard action == .add else { return }
+        silence.apps = arguments.all(FilterOptions.app) ?? []
+        silence.environments = arguments.all(FilterOptions.environment) ?? []
+        silence.units = arguments.all(FilterOptions.unit) ?? []
+        silence.groups = arguments.all(FilterOptions.group) ?? []
+        guard ![silence.apps, silence.environments, silence.units, silence.groups].allSatisfy(\.isEmpty) else {
+            throw UsageError("select issues with --app, --env, --unit or --group")
+        }
+        guard let end = try Self.end(arguments, at: now) else { throw UsageError("give an end with --for or --until") }
+        guard let reason = arguments[Self.reason], !reason.isEmpty else {
+            throw UsageError("give a reason with --reason")
+        }
+        (silence.until, silence.reason) = (end, reason)
+    }
+
+    private static func end(_ arguments: ParsedArguments, at now: IssueTimestamp) throws(UsageError) -> IssueTimestamp?
+    {
+        if arguments.has(duration), arguments.has(until) {
+            throw UsageError("--for and --until cannot be used together")
+        }
+        let span = try arguments.value(of: duration, expected: DurationExpression.forms) { text in
+            DurationExpression.duration(text).flatMap { $0 > .zero ? $0 : nil }
+        }
+        if let span { return now.advanced(by: span) }
+        return try arguments.value(of: until, expected: "a future time: RFC 3339 or a date") { text in
+            TimeExpression.moment(text, now: now).flatMap { $0 > now ? $0 : nil }
+        }
+    }
+
+    func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
+        switch action {
+        case .list:
+            let answer = try context.collector().silences()
+            try context.print(answer) { lines($0.silences, context) }
+        case .add:
+            let answer = try context.collector().add(silence)
+            try context.print(answer) { lines([$0.silence], context) }
+        case .end:
+            let collector = try context.collector(notFound: "no silence \(id) is in effect: see issuectl silence")
+            let answer = try collector.endSilence(id)
+            try context.print(answer) { _ in [TerminalSanitizer.line("\(id) has ended.")] }
+        }
+        return .success
+    }
+
+    private func lines(_ silences: [IssueSilence], _ context: CommandContext) -> [String] {
+        guard !silences.isEmpty else { return ["No silences."] }
+        var table = Table(
+            [
+                Column("ID"), Column("UNTIL"), Column("SILENCED", alignment: .right), Column("ISSUES", minimum: 12),
+                Column("BY", expendability: 1), Column("REASON", minimum: 12),
+            ], width: context.width, painter: context.painter)
+        return table.lines(
+            silences.map { silence in
+                let parts = [
+                    ("app", silence.apps), ("env", silence.environments), ("unit", silence.units),
+                    ("group", silence.groups),
+                ]
+                let issues = parts.filter { !$0.1.isEmpty }.map { "\($0.0) \($0.1.joined(separator: ","))" }
+                return [
+                    Cell(silence.id), Cell(RelativeTime.text(silence.until, now: context.now)),
+                    Cell(Quantity.text(silence.count)), Cell(TerminalSanitizer.line(issues.joined(separator: " "))),
+                    Cell("user \(silence.uid)"), Cell(TerminalSanitizer.line(silence.reason)),
+                ]
+            })
+    }
+}

@@ -1,0 +1,166 @@
+package import Destinations
+package import IssueCore
+import IssueProtocol
+
+/// The settings of a `[Notify NAME]` section.
+package struct NotifierSettings: Hashable, SectionSettings {
+    /// The URL of the webhook, unless it is in a file.
+    package var url: WebhookURL?
+    /// The name or path of the file that holds the URL.
+    package var urlCredential: String?
+    /// The name or path of the file that holds a bearer token; nil for none.
+    package var credential: String?
+    package var format = WebhookFormat.json
+    package var template: WebhookTemplate?
+    package var caFile: String?
+    package var proxy: String?
+    package var filter = NotificationFilter()
+    /// How long events are gathered before they are sent together.
+    package var delay: Duration = .milliseconds(500)
+    package var burst: Int64 = 20
+    package var rate = Rate(60, per: .seconds(3600))
+    package var requestTimeout: Duration = .seconds(10)
+    /// How long a message is retried.
+    package var retryFor: Duration = .seconds(3600)
+
+    package init() {}
+
+    /// The limit for messages.
+    package var limit: BucketLimit { BucketLimit(burst: burst, refill: rate) }
+}
+
+/// A notifier that can be used.
+package struct NotifierConfiguration: Hashable, Sendable {
+    package var name: String
+    package var settings: NotifierSettings
+    /// The file of the URL; nil if the settings contain the URL.
+    package var urlFile: TokenFile?
+    /// The file of the bearer token; nil if none is sent.
+    package var tokenFile: TokenFile?
+}
+
+extension ConfigurationTable {
+    /// The keys of `[Notify NAME]`.
+    static let notifier: [ConfigurationKey<NotifierSettings>] = [
+        .init(optional: "URL", \.url, .webhook, "The URL of the webhook, if it contains no secret."),
+        .init(optional: "URLCredential", \.urlCredential, .credential, "The credential or file that holds the URL."),
+        .init(optional: "Credential", \.credential, .credential, "The credential or file that holds a bearer token."),
+        .init("Format", \.format, .choice(), "The format of the messages."),
+        .init(optional: "Template", \.template, .template, "JSON with placeholders, instead of Format=."),
+        .init("On", \.filter.kinds, .notificationKinds, "The events that are reported."),
+        .init("Apps", \.filter.apps, .names, "Only issues of these applications."),
+        .init("Environments", \.filter.environments, .names, "Only issues of these environments."),
+        .init("Units", \.filter.units, .names, "Only issues of these systemd units."),
+        .init("Severity", \.filter.severity, .severity, "Only issues of this severity and above."),
+        .init(
+            "Delay", \.delay, .duration(.zero...(.seconds(3600))), "How long events are gathered into one message."),
+        .init(
+            "Burst", \.burst, .count(NotificationPacer.leastBurst...1_000_000, zero: "no limit"),
+            "The burst of messages."),
+        .init("Rate", \.rate, .rate, "The rate at which Burst= refills."),
+        .init(
+            "RequestTimeout", \.requestTimeout, .duration(.milliseconds(100)...(.seconds(600))),
+            "The timeout for a request."),
+        .init(
+            "RetryFor", \.retryFor, .duration(.seconds(1)...(.seconds(30 * 86_400))), "How long a message is retried."),
+        .init(optional: "CAFile", \.caFile, .path, "The certificates to trust instead of the system's."),
+        .init(optional: "Proxy", \.proxy, .proxy, "The proxy to use."),
+    ]
+}
+
+extension ValueForm where Value == WebhookURL {
+    static var webhook: Self {
+        ValueForm(
+            expected: "a URL such as https://hooks.example.com/issued; one with a “?” or a secret belongs into the "
+                + "file of URLCredential=",
+            parse: { text in text.contains("?") ? nil : WebhookURL(text) }, text: { $0.text }, isRepeated: false)
+    }
+}
+
+extension ValueForm where Value == WebhookTemplate {
+    static var template: Self {
+        ValueForm(
+            expected: "JSON in which placeholders such as {title} stand within strings",
+            parse: { WebhookTemplate($0) }, text: { $0.text })
+    }
+}
+
+extension ValueForm where Value == NotificationKinds {
+    static var notificationKinds: Self {
+        ValueForm(
+            expected: "words from \(NotificationKinds.all.names.joined(separator: ", ")), separated by blanks",
+            parse: { text in
+                var kinds: NotificationKinds = []
+                for word in text.split(whereSeparator: \.isBlank) {
+                    guard let kind = NotificationKinds(name: String(word)) else { return nil }
+                    kinds.formUnion(kind)
+                }
+                return kinds
+            }, text: { $0.names.joined(separator: " ") })
+    }
+}
+
+extension ValueForm where Value == [String] {
+    /// Names separated by blanks, each of which may end with `*`.
+    static var names: Self {
+        ValueForm(
+            expected: "at most 50 names separated by blanks; a name may end with *",
+            parse: { text in
+                let words = text.split(whereSeparator: \.isBlank).map { String($0) }
+                return words.count > 50 || words.contains { $0.utf8.count > 256 } ? nil : words
+            }, text: { $0.joined(separator: " ") })
+    }
+}
+
+extension ValueForm where Value == IssueLevel {
+    static var severity: Self {
+        let names = IssueLevel.allCases.map(\.rawValue)
+        return ValueForm(
+            expected: names.dropLast().joined(separator: ", ") + " or " + (names.last ?? ""),
+            parse: { IssueLevel(rawValue: $0) }, text: { $0.rawValue })
+    }
+}
+
+/// Resolves the files of a notifier, and collects errors about them.
+struct NotifierResolver {
+    let section: ConfigurationMerger.Section
+    let surroundings: HostEnvironment
+    let purpose: ConfigurationPurpose
+    private(set) var problems: [ConfigurationProblem] = []
+
+    init(section: ConfigurationMerger.Section, surroundings: HostEnvironment, purpose: ConfigurationPurpose) {
+        (self.section, self.surroundings, self.purpose) = (section, surroundings, purpose)
+    }
+
+    /// Returns the notifier; nil if its address or a credential is invalid.
+    mutating func resolve(_ settings: NotifierSettings) -> NotifierConfiguration? {
+        if let caFile = settings.caFile, let problem = AuthoritiesFile.problem(caFile) { complain("CAFile", problem) }
+        switch (settings.url, settings.urlCredential) {
+        case (nil, nil):
+            // An invalid value was reported before.
+            if section.wrongKeys.isDisjoint(with: ["URL", "URLCredential"]) {
+                complain(nil, "\(section.title) has no address; expected URL= or URLCredential=.")
+            }
+        case (.some, .some):
+            complain("URLCredential", "\(section.title) has both URL= and URLCredential=; expected only one.")
+        case (.some, nil), (nil, .some): break
+        }
+        let urlFile = settings.urlCredential.map { file($0, word: "URL", key: "URLCredential") }
+        let tokenFile = settings.credential.map { file($0, word: "token", key: "Credential") }
+        guard problems.isEmpty else { return nil }
+        return NotifierConfiguration(
+            name: section.targetName, settings: settings, urlFile: urlFile ?? nil, tokenFile: tokenFile ?? nil)
+    }
+
+    private mutating func file(_ credential: String, word: String, key: String) -> TokenFile? {
+        var resolver = CredentialResolver(
+            section: section, surroundings: surroundings, purpose: purpose, word: word, scope: section.scope, key: key)
+        defer { problems += resolver.problems }
+        return resolver.resolve(credential)
+    }
+
+    private mutating func complain(_ key: String?, _ message: String) {
+        let location = key.flatMap { section.location(of: $0) } ?? section.location
+        problems.append(ConfigurationProblem(at: location, message, scope: section.scope))
+    }
+}

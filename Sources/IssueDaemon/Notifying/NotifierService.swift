@@ -1,0 +1,507 @@
+import Destinations
+import HTTPTransfer
+import IssueCore
+import IssueProtocol
+import IssueStore
+import UnixIO
+
+/// An event of the daemon itself.
+struct DaemonEvent: Sendable {
+    var kind: NotificationKinds
+    /// The user who caused it; nil if none did.
+    var uid: UInt32?
+    var text: String
+    var at: IssueTimestamp
+}
+
+/// The queue of events for a notifier.
+struct NotifierInbox: Sendable {
+    /// More than the destinations of any host. Later events are dropped, because they are in the log anyway.
+    private static let maxEvents = 100
+
+    /// `true` at first, because the store may have events of the last run.
+    var hasChanges = true
+    private(set) var events: [DaemonEvent] = []
+    /// Called with the result of a test message.
+    var tests: [@Sendable (TestNotifierReply) -> Void] = []
+    var isStopping = false
+
+    var isEmpty: Bool { !hasChanges && events.isEmpty && tests.isEmpty && !isStopping }
+
+    mutating func append(_ event: DaemonEvent) {
+        if events.count < Self.maxEvents { events.append(event) }
+    }
+
+    mutating func take() -> NotifierInbox {
+        let taken = self
+        self = NotifierInbox()
+        hasChanges = false
+        isStopping = taken.isStopping
+        return taken
+    }
+}
+
+/// Sends the messages of one notifier, on a thread of its own, so that a slow receiver delays no other notifier.
+final class NotifierService: Sendable {
+    let configuration: NotifierConfiguration
+    /// The notifier's id in the store.
+    let id: Int64
+    let path: String
+    let host: String
+    let writer: WriterService
+    let board: StatusRegistry
+    let log: Log
+    /// Cancels the request in flight.
+    let cancellation = HTTPCancellation()
+    let inbox = Monitor(NotifierInbox())
+
+    init(
+        _ configuration: NotifierConfiguration, id: Int64, path: String, host: String, writer: WriterService,
+        board: StatusRegistry, log: Log
+    ) {
+        (self.configuration, self.id, self.path, self.host) = (configuration, id, path, host)
+        (self.writer, self.board, self.log) = (writer, board, log)
+    }
+
+    var name: String { configuration.name }
+
+    /// Tells the service that changes of groups were stored.
+    func changesArrived() {
+        inbox.withLock { $0.hasChanges = true }
+        inbox.signal()
+    }
+
+    func report(_ event: DaemonEvent) {
+        guard configuration.settings.filter.admits(event.kind) else { return }
+        inbox.withLock { $0.append(event) }
+        inbox.signal()
+    }
+
+    /// Sends a test message and calls `completed` with the result. A service that is stopping sends none.
+    func test(_ completed: @escaping @Sendable (TestNotifierReply) -> Void) {
+        inbox.withLock { $0.tests.append(completed) }
+        inbox.signal()
+    }
+
+    /// Stops the service after the request in flight. Returns immediately.
+    func stop() {
+        inbox.withLock { $0.isStopping = true }
+        inbox.signal()
+    }
+
+    /// Cancels the request in flight, too.
+    func abandon() {
+        cancellation.cancel()
+    }
+
+    /// Sends messages until the service is stopped.
+    func run() {
+        // Receiving reports has a higher priority.
+        Thread.yieldToOthers()
+        NotifierLoop(self).run()
+        let rest = inbox.withLock { $0.take() }
+        for completed in rest.tests {
+            completed(TestNotifierReply(delivered: false, answer: "the daemon is stopping or reloading"))
+        }
+    }
+}
+
+/// Performs the work of a `NotifierService` on its thread.
+///
+/// Each step is stored before the next: what was examined and is to be reported, then the message and that an attempt
+/// is made, then its result. After a kill between the last two, it is unknown whether the message was sent. It is then
+/// sent again, and says that it may be a repetition.
+final class NotifierLoop {
+    private let service: NotifierService
+    private let settings: NotifierSettings
+    private let webhook: Webhook
+    private var pacer: NotificationPacer
+    /// The reader and the stored state; nil until the first step, and after an error of the store.
+    private var opened: (reader: StoreReader, row: NotifierRow)?
+    /// When the first of the waiting events arrived; nil if none waits.
+    private var waitingSince: RecordLogInstant?
+    /// The time of the next attempt of the message; nil for at once.
+    private var nextAttempt: MonotonicInstant?
+    /// When the next message may be sent; nil if none waits or one is pending.
+    private var nextMessage: MonotonicInstant?
+    /// When the store is tried again after an error.
+    private var recovery: MonotonicInstant?
+    private var unstored = UnstoredEvents()
+    private var lastVerdict: DeliveryVerdict?
+    private var isFailureLogged = false
+
+    private static let recoveryTime: Duration = .seconds(5)
+    /// While the WAL must be reset, which takes a moment.
+    private static let busyTime: Duration = .milliseconds(200)
+    private static let maxAlerts = 256
+
+    init(_ service: NotifierService) {
+        self.service = service
+        settings = service.configuration.settings
+        webhook = Webhook(
+            format: settings.format, template: settings.template, caFile: settings.caFile, proxy: settings.proxy,
+            timeout: settings.requestTimeout, version: ProductVersion.text)
+        pacer = NotificationPacer(settings.limit, delay: settings.delay, at: Self.now)
+    }
+
+    func run() {
+        while true {
+            let inbox = wait()
+            for event in inbox.events { unstored.add(event, at: Clock.monotonic) }
+            for completed in inbox.tests { completed(test()) }
+            if inbox.isStopping { return }
+            do {
+                try step()
+                recovery = nil
+            } catch is WriterClosed {
+                // The daemon is stopping or changes to another file. The next start continues from the stored state.
+                return
+            } catch StoreFailure.walTooLarge {
+                recovery = Clock.monotonic.advanced(by: Self.busyTime)
+            } catch {
+                if recovery == nil {
+                    service.log.error(.notifierFailed, ["notifier": service.name, "error": "\(error)"])
+                }
+                _ = service.writer.mustReopen(after: error)
+                opened = nil
+                recovery = Clock.monotonic.advanced(by: Self.recoveryTime)
+            }
+            // A fault of the store is reported even if the store can't take the event.
+            sendUnstored()
+        }
+    }
+
+    private func wait() -> NotifierInbox {
+        // After an error of the store, nothing else can be done before it is tried again.
+        let next = recovery ?? [nextMessage, nextAttempt].compactMap { $0 }.min()
+        let deadline = [next, unstored.nextAttempt].compactMap { $0 }.min()
+        _ = service.inbox.wait(deadline: deadline.map { Clock.kernel($0) }) { $0.isEmpty ? nil : true }
+        return service.inbox.withLock { $0.take() }
+    }
+
+    private func step() throws {
+        if let recovery, Clock.monotonic < recovery { return }
+        try storeEvents()
+        try examine()
+        while try deliver() {}
+        publish()
+    }
+
+    // MARK: Store
+
+    private func open() throws -> (reader: StoreReader, row: NotifierRow) {
+        if let opened { return opened }
+        let reader = try StoreReader(
+            path: service.path, cache: 256, control: service.writer.snapshots.control(.background))
+        guard let row = try reader.notifier(service.id) else { throw WriterClosed() }
+        opened = (reader, row)
+        // They have waited since before the start.
+        waitingSince = row.waiting.isEmpty ? nil : Self.now.advanced(by: .zero - settings.delay)
+        return (reader, row)
+    }
+
+    private func update(_ row: NotifierRow?) throws {
+        guard let row, opened != nil else { throw WriterClosed() }
+        opened?.row = row
+        if row.waiting.isEmpty {
+            waitingSince = nil
+        } else {
+            waitingSince = waitingSince ?? Self.now
+        }
+    }
+
+    /// Stores the events of the daemon itself.
+    private func storeEvents() throws {
+        guard !unstored.events.isEmpty else { return }
+        let (_, row) = try open()
+        var queue = NoticeQueue(row.waiting)
+        let notices = unstored.events.map { event in
+            let isOwn = queue.add(event.uid)
+            return Notice(kinds: event.kind, uid: event.uid, text: isOwn ? event.text : nil, at: event.at)
+        }
+        let id = service.id
+        let changed = try service.writer.perform { try $0.add(notices, cursor: nil, notifier: id) }
+        unstored.removeAll()
+        try update(changed)
+    }
+
+    /// Examines new changes of groups, and stores those that are to be reported.
+    private func examine() throws {
+        while true {
+            let (reader, row) = try open()
+            let alerts = try reader.alerts(after: row.cursor, limit: Self.maxAlerts)
+            guard let last = alerts.last else { return }
+            let now = Clock.wall
+            let silences = try reader.silences(at: now)
+            var queue = NoticeQueue(row.waiting)
+            var notices: [Notice] = []
+            var silenced: [Int64: Int64] = [:]
+            try reader.snapshot {
+                for alert in alerts {
+                    // Retention or a purge may have removed the record.
+                    guard let found = try reader.record(row: alert.record) else { continue }
+                    let subject = NotificationSubject(found, kinds: alert.kinds)
+                    guard settings.filter.admits(subject) else { continue }
+                    if let silence = silences.first(where: { $0.silence.covers(subject, at: now) }) {
+                        silenced[silence.number, default: 0] += 1
+                        continue
+                    }
+                    let isOwn = queue.add(alert.uid)
+                    notices.append(
+                        Notice(
+                            kinds: alert.kinds, record: isOwn ? alert.record : nil, uid: alert.uid,
+                            at: found.receivedAt))
+                }
+            }
+            let (id, added, covered) = (service.id, notices, silenced)
+            try update(
+                try service.writer.perform { writer in
+                    try writer.add(added, silenced: covered, cursor: last.record, notifier: id)
+                })
+        }
+    }
+
+    // MARK: Sending
+
+    /// Begins a message or attempts to send it, if it is time. Returns `true` if there may be more to do.
+    private func deliver() throws -> Bool {
+        nextMessage = nil
+        var (reader, row) = try open()
+        let id = service.id
+        if row.message == nil {
+            guard let since = waitingSince, !row.waiting.isEmpty else { return false }
+            let now = Self.now
+            guard let next = pacer.whenNext(row.waiting, since: since, at: now) else { return false }
+            guard next <= now else {
+                nextMessage = Clock.monotonic.advanced(by: now.duration(to: next))
+                return false
+            }
+            pacer.take(row.waiting, at: now)
+            try update(try service.writer.perform { try $0.beginMessage(notifier: id, at: Clock.wall) })
+            waitingSince = nil
+            (reader, row) = try open()
+            guard let message = row.message else { return false }
+            try attempt(message, mayBeRepetition: false, reader)
+            return true
+        }
+        guard var message = row.message else { return false }
+        if let nextAttempt, Clock.monotonic < nextAttempt { return false }
+        let mayBeRepetition = message.maybeSent
+        let number = message.id
+        try service.writer.perform { try $0.beginAttempt(message: number) }
+        message.attempts += 1
+        opened?.row.message = message
+        try attempt(message, mayBeRepetition: mayBeRepetition, reader)
+        return true
+    }
+
+    /// Sends a message whose attempt is stored, and stores the result.
+    private func attempt(_ message: StoredMessage, mayBeRepetition: Bool, _ reader: StoreReader) throws {
+        var content = NotificationMessage(
+            id: "\(service.name)-\(message.id)-\(message.at.millisecondsSince1970)", notifier: service.name,
+            host: service.host, at: message.at, attempt: Int(clamping: message.attempts),
+            mayBeRepetition: mayBeRepetition)
+        try fill(&content, with: message.notices, reader)
+        nextAttempt = nil
+        lastVerdict = nil
+        publish(isSending: true)
+        let result = send(content)
+        let outcome = NotificationOutcome(
+            result.verdict, attempts: Int(clamping: message.attempts),
+            age: .milliseconds(Clock.wall.millisecondsSince1970 - message.at.millisecondsSince1970),
+            retryFor: settings.retryFor)
+        let fate: MessageFate
+        switch outcome {
+        case .delivered: fate = .delivered
+        case .givenUp: fate = .givenUp
+        case .retry(let delay, let mayHaveArrived):
+            fate = .retry(maybeSent: mayBeRepetition || mayHaveArrived)
+            nextAttempt = Clock.monotonic.advanced(by: delay)
+        }
+        lastVerdict = result.verdict
+        note(outcome, result, content)
+        let (id, number, answer) = (service.id, message.id, result.summary.text)
+        let isRepeated = mayBeRepetition || result.mayHaveArrivedTwice
+        try update(
+            try service.writer.perform { writer in
+                try writer.settle(
+                    message: number, notifier: id, as: fate, isRepeated: isRepeated, answer: answer, at: Clock.wall)
+            })
+    }
+
+    /// Adds the events to a message. Records that no longer exist are only counted.
+    private func fill(_ content: inout NotificationMessage, with notices: [Notice], _ reader: StoreReader) throws {
+        let digest = NotificationDigest(notices)
+        (content.counts, content.others) = (digest.counts, digest.others)
+        try reader.snapshot {
+            for notice in digest.listed {
+                if let text = notice.text {
+                    content.ownEvents.append(.init(kinds: notice.kinds, text: text, at: notice.at))
+                } else if let row = notice.record, let found = try reader.record(row: row) {
+                    content.items.append(NotificationMessage.Item(found, kinds: notice.kinds))
+                }
+            }
+        }
+    }
+
+    private func send(_ message: NotificationMessage) -> DeliveryResult {
+        let configuration = service.configuration
+        var url = settings.url
+        if let file = configuration.urlFile { url = (try? file.read()).flatMap { WebhookURL($0.text) } }
+        guard let url else {
+            return DeliveryResult(.paused(.noCredential), ResponseSummary("the file of the URL can't be used"))
+        }
+        var token: ShippingToken?
+        if let file = configuration.tokenFile {
+            guard let found = try? file.read() else { return Credential.missing }
+            token = found
+        }
+        return webhook.send(message, to: url, token: token, cancellation: service.cancellation) { Clock.wall }
+    }
+
+    private func test() -> TestNotifierReply {
+        var message = NotificationMessage(
+            id: "\(service.name)-test-\(Clock.wall.millisecondsSince1970)", notifier: service.name,
+            host: service.host, at: Clock.wall, attempt: 1, mayBeRepetition: false)
+        message.isTest = true
+        let result = send(message)
+        return TestNotifierReply(delivered: result.verdict == .accepted, answer: result.summary.text)
+    }
+
+    /// Sends events that the store can't take. Their fate is not stored.
+    private func sendUnstored() {
+        guard let nextAttempt = unstored.nextAttempt, nextAttempt <= Clock.monotonic, !unstored.events.isEmpty else {
+            return
+        }
+        let notices = unstored.events.enumerated().map {
+            Notice(id: Int64($0), kinds: $1.kind, uid: $1.uid, text: $1.text, at: $1.at)
+        }
+        let digest = NotificationDigest(notices)
+        var message = NotificationMessage(
+            id: "\(service.name)-unstored-\(unstored.id)", notifier: service.name, host: service.host,
+            at: notices[0].at,
+            attempt: unstored.attempts + 1, mayBeRepetition: false)
+        (message.counts, message.others) = (digest.counts, digest.others)
+        message.ownEvents = digest.listed.map { .init(kinds: $0.kinds, text: $0.text ?? "", at: $0.at) }
+        let result = send(message)
+        service.log.notice(
+            .notifierUnstored, ["notifier": service.name, "answer": result.summary.text])
+        switch result.verdict {
+        // What may have arrived is not repeated.
+        case .accepted, .unconfirmed, .ambiguous: unstored.removeAll()
+        case .partial, .paused, .tooLarge, .again: unstored.failed(at: Clock.monotonic)
+        }
+    }
+
+    // MARK: Status
+
+    /// Logs the first failure of a message, its end, and the end of an outage.
+    private func note(_ outcome: NotificationOutcome, _ result: DeliveryResult, _ message: NotificationMessage) {
+        let fields: KeyValuePairs = [
+            "notifier": service.name, "message": message.id, "events": "\(message.total)",
+            "answer": result.summary.text,
+        ]
+        switch outcome {
+        case .delivered:
+            if isFailureLogged { service.log.notice(.notifierAvailable, ["notifier": service.name]) }
+            isFailureLogged = false
+        case .retry:
+            if !isFailureLogged { service.log.warning(.notifierUnavailable, fields) }
+            isFailureLogged = true
+        case .givenUp:
+            service.log.warning(.notifierGaveUp, fields)
+            isFailureLogged = true
+        }
+    }
+
+    private func publish(isSending: Bool = false) {
+        guard let row = opened?.row else { return }
+        var status = NotifierStatus(name: service.name, format: settings.shownFormat)
+        status.received = Int(clamping: row.received)
+        status.pending = Int(clamping: row.pending)
+        status.delivered = Int(clamping: row.delivered)
+        status.givenUp = Int(clamping: row.givenUp)
+        status.silenced = Int(clamping: row.silenced)
+        status.messages = Int(clamping: row.messages)
+        status.repeated = Int(clamping: row.repeated)
+        status.oldestPending = ((row.message?.notices ?? []) + row.waiting).map(\.at).min()
+        status.lastAnswer = row.lastAnswer
+        status.lastSuccess = row.lastSuccess
+        if isSending {
+            status.state = .sending
+        } else if row.message != nil, let next = nextAttempt {
+            status.nextAttempt = Clock.wall.advanced(by: Clock.monotonic.duration(to: next))
+            switch lastVerdict {
+            case .paused(let reason):
+                status.state = .paused
+                status.reason = reason.rawValue
+            case .again(let failure, _), .ambiguous(let failure):
+                status.state = .waiting
+                status.reason = failure.rawValue
+            case .accepted, .unconfirmed, .partial, .tooLarge, nil: status.state = .waiting
+            }
+        } else if let next = nextMessage {
+            status.state = .waiting
+            status.reason = "rate"
+            status.nextAttempt = Clock.wall.advanced(by: Clock.monotonic.duration(to: next))
+        }
+        service.board.update(status)
+    }
+
+    /// The monotonic clock as the pacer's clock.
+    private static var now: RecordLogInstant {
+        RecordLogInstant(milliseconds: Clock.monotonic.sinceBoot.wholeMilliseconds)
+    }
+}
+
+/// Events of the daemon itself that are not stored yet.
+private struct UnstoredEvents {
+    private static let delay: Duration = .seconds(5)
+    private static let maxAttempts = 30
+
+    private(set) var events: [DaemonEvent] = []
+    private(set) var attempts = 0
+    private(set) var id = ""
+    /// When they are to be sent without having been stored; nil if there are none.
+    private(set) var nextAttempt: MonotonicInstant?
+
+    mutating func add(_ event: DaemonEvent, at now: MonotonicInstant) {
+        if events.isEmpty { (id, attempts, nextAttempt) = ("\(event.at.millisecondsSince1970)", 0, now) }
+        events.append(event)
+    }
+
+    mutating func failed(at now: MonotonicInstant) {
+        attempts += 1
+        nextAttempt = now.advanced(by: Self.delay)
+        if attempts >= Self.maxAttempts { removeAll() }
+    }
+
+    mutating func removeAll() {
+        events = []
+        nextAttempt = nil
+    }
+}
+
+extension NotifierSettings {
+    /// The format as `status` shows it.
+    var shownFormat: String { template == nil ? format.rawValue : "template" }
+}
+
+extension NotificationSubject {
+    init(_ row: RecordRow, kinds: NotificationKinds) {
+        let record = row.stored.record
+        self.init(
+            kinds: kinds, app: row.accountName, environment: record.app?.environment,
+            severity: record.severity ?? .error, unit: row.stored.sender.unit, group: row.stored.group)
+    }
+}
+
+extension NotificationMessage.Item {
+    init(_ row: RecordRow, kinds: NotificationKinds) {
+        let record = row.stored.record
+        self.init(
+            kinds: kinds, record: row.stored.id, group: row.stored.group, title: record.message, app: row.accountName,
+            version: record.app?.version, environment: record.app?.environment, severity: record.severity ?? .error,
+            unit: row.stored.sender.unit, uid: row.stored.sender.uid, at: row.receivedAt)
+    }
+}

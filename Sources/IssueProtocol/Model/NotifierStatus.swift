@@ -1,0 +1,91 @@
+package import IssueWire
+
+/// The status of a notifier (`Notifier` on the wire).
+///
+/// Since the notifier was added, ``received`` equals ``pending`` + ``delivered`` + ``givenUp``.
+public struct NotifierStatus: Equatable, Sendable {
+    /// The name in the daemon's configuration.
+    public var name: String
+    /// The format of its messages.
+    public var format: String
+    /// The current activity.
+    public var state: DestinationState
+    /// The reason for waiting or being paused. Nil if there is none.
+    public var reason: String?
+    /// The number of events that it was to report.
+    public var received: Int
+    /// The number of events that wait for a message or are in an unfinished one.
+    public var pending: Int
+    /// The number of events in messages that the receiver has accepted.
+    public var delivered: Int
+    /// The number of events in messages that could not be delivered.
+    public var givenUp: Int
+    /// The number of events that a silence covered. They are not among the received ones.
+    public var silenced: Int
+    /// The number of messages that the receiver has accepted.
+    public var messages: Int
+    /// The number of accepted messages that may have arrived more than once. They say so.
+    public var repeated: Int
+    /// The time at which the oldest pending event happened. Nil if none is pending.
+    public var oldestPending: IssueTimestamp?
+    /// The time of the next attempt. Nil unless the notifier is waiting.
+    public var nextAttempt: IssueTimestamp?
+    /// The last answer. Nil if there is none.
+    public var lastAnswer: String?
+    /// The time of the last delivered message. Nil if there is none.
+    public var lastSuccess: IssueTimestamp?
+
+    package init(
+        name: String, format: String, state: DestinationState = .idle, reason: String? = nil, received: Int = 0,
+        pending: Int = 0, delivered: Int = 0, givenUp: Int = 0, silenced: Int = 0, messages: Int = 0,
+        repeated: Int = 0, oldestPending: IssueTimestamp? = nil, nextAttempt: IssueTimestamp? = nil,
+        lastAnswer: String? = nil, lastSuccess: IssueTimestamp? = nil
+    ) {
+        self.name = name
+        self.format = format
+        self.state = state
+        self.reason = reason
+        self.received = received
+        self.pending = pending
+        self.delivered = delivered
+        self.givenUp = givenUp
+        self.silenced = silenced
+        self.messages = messages
+        self.repeated = repeated
+        self.oldestPending = oldestPending
+        self.nextAttempt = nextAttempt
+        self.lastAnswer = lastAnswer
+        self.lastSuccess = lastSuccess
+    }
+}
+
+extension NotifierStatus: CustomStringConvertible {
+    /// The activity and the progress in one line.
+    public var description: String {
+        let reason = reason.map { " (\($0))" } ?? ""
+        let counts = "\(delivered) of \(received) events delivered, \(pending) pending"
+        return TerminalSanitizer.line("notifier \(name): \(state.rawValue)\(reason), \(counts)")
+    }
+}
+
+extension NotifierStatus: JSONObjectCodable {
+    package static var initial: Self { Self(name: "", format: "") }
+
+    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.required("name", &name)
+        try members.required("format", &format)
+        try members.required("state", &state)
+        try members.optional("reason", &reason)
+        try members.required("received", &received)
+        try members.required("pending", &pending)
+        try members.required("delivered", &delivered)
+        try members.required("given_up", &givenUp)
+        try members.required("silenced", &silenced)
+        try members.required("messages", &messages)
+        try members.required("repeated", &repeated)
+        try members.optional("oldest_pending", &oldestPending)
+        try members.optional("next_attempt", &nextAttempt)
+        try members.optional("last_answer", &lastAnswer)
+        try members.optional("last_success", &lastSuccess)
+    }
+}

@@ -1,0 +1,295 @@
+import FakeLogz
+import IssueProtocol
+import IssueTestSupport
+import Testing
+
+@Suite("Notifications", .daemonLog)
+struct NotificationTests {
+    private func configuration(_ receiver: WebhookReceiver, _ text: String = "") -> DaemonConfiguration {
+        DaemonConfiguration(
+            """
+            [Limits]
+            NewGroupsPerApplication=0
+            [Notify oncall]
+            URL=\(receiver.url)
+            Delay=50ms
+            \(text)
+            """)
+    }
+
+    private func record(_ message: String, severity: IssueLevel = .error) -> IssueRecord {
+        IssueRecord(message: message, severity: severity, app: Application(name: "shop", version: "2.4.0"))
+    }
+
+    private func notifier(_ client: RawClient) throws -> NotifierStatus {
+        try #require(try client.status().notifiers.first)
+    }
+
+    private func title(_ message: JSONValue) -> String { message["title"]?.asString ?? "" }
+
+    private func isPossibleRepetition(_ message: JSONValue) -> Bool { message["possible_repetition"] == .bool(true) }
+
+    @Test("A change of an issue's state leaves within two seconds, once, and status shows that it was delivered")
+    func changes() async throws {
+        let receiver = try WebhookReceiver()
+        try await DaemonFixture.with(configuration(receiver)) { daemon in
+            let client = try RawClient(path: daemon.socket)
+            _ = try client.report([record("Order failed"), record("Order failed")])
+            let stored = ContinuousClock.now
+            try await eventually("the message arrives") { receiver.requests.count == 1 }
+            #expect(stored.duration(to: receiver.requests[0].at) < .seconds(2))
+            #expect(title(receiver.messages[0]).hasPrefix("New issue in shop 2.4.0 on "))
+            #expect(title(receiver.messages[0]).hasSuffix(": Order failed"))
+            let group = try client.groups()[0].id
+            #expect(receiver.messages[0]["issues"]?.asArray?.first?["group"]?.asString == group)
+
+            _ = try client.report([record("Order failed", severity: .critical)])
+            _ = try client.report([record("Order failed", severity: .critical)])
+            try await eventually("the message arrives") { receiver.requests.count == 2 }
+            #expect(title(receiver.messages[1]).hasPrefix("Issue became critical"))
+
+            _ = try client.call(
+                .setState, SetStateParameters(group: group, state: .resolved), returning: SetStateReply.self)
+            _ = try client.report([record("Order failed")])
+            try await eventually("the message arrives") { receiver.requests.count == 3 }
+            #expect(title(receiver.messages[2]).hasPrefix("Issue regressed"))
+
+            try await eventually("the fates are known") { try notifier(client).delivered == 3 }
+            let status = try notifier(client)
+            #expect(status.received == 3 && status.pending == 0 && status.givenUp == 0)
+            #expect(status.messages == 3 && status.repeated == 0)
+            #expect(status.lastAnswer == "200: accepted")
+            #expect(receiver.messages.allSatisfy { !isPossibleRepetition($0) })
+        }
+    }
+
+    @Test("A message that was in flight at a kill is sent again, and says that it may be a repetition")
+    func kill() async throws {
+        let receiver = try WebhookReceiver()
+        try await DaemonFixture.with(configuration(receiver)) { daemon in
+            receiver.reply(.silence)
+            _ = try RawClient(path: daemon.socket).report([record("Order failed")])
+            try await eventually("the message arrives") { receiver.requests.count == 1 }
+            // The receiver has it, and the daemon does not know.
+            try daemon.kill()
+            receiver.reply(.status(200))
+            try daemon.start()
+            try await eventually("the message arrives again") { receiver.requests.count == 2 }
+            let (first, second) = (receiver.messages[0], receiver.messages[1])
+            #expect(!isPossibleRepetition(first) && isPossibleRepetition(second))
+            #expect(first["id"] == second["id"])
+            #expect(second["attempt"] == .integer(2))
+            #expect(title(second).hasPrefix("(possible repetition) New issue"))
+            let client = try RawClient(path: daemon.socket)
+            try await eventually("the fate is known") { try notifier(client).delivered == 1 }
+            #expect(try notifier(client).repeated == 1)
+            // What is delivered is not sent again.
+            try daemon.kill()
+            try daemon.start()
+            let again = try RawClient(path: daemon.socket)
+            _ = try again.report([record("Other")])
+            try await eventually("the next message arrives") { receiver.requests.count == 3 }
+            #expect(title(receiver.messages[2]).contains("Other"))
+        }
+    }
+
+    @Test("Over kills at random moments, every new issue is reported, and each repetition says so")
+    func kills() async throws {
+        let receiver = try WebhookReceiver()
+        try await DaemonFixture.with(configuration(receiver, "Rate=0")) { daemon in
+            var stored = 0
+            for round in 0..<6 {
+                let client = try RawClient(path: daemon.socket)
+                for number in 0..<5 {
+                    _ = try client.report([record("Word \(String(repeating: "x", count: round * 5 + number + 1))")])
+                    stored += 1
+                }
+                let enough = receiver.requests.count + Int.random(in: 0...1)
+                try await eventually("some were sent") { receiver.requests.count >= enough }
+                try daemon.kill()
+                try daemon.start()
+            }
+            let client = try RawClient(path: daemon.socket)
+            let groups = Set(try client.groups().map(\.id))
+            #expect(groups.count == stored)
+            try await eventually("all are reported") {
+                let status = try notifier(client)
+                return status.received == stored && status.pending == 0
+            }
+            var told: [String: Int] = [:]
+            for message in receiver.messages where !isPossibleRepetition(message) {
+                for issue in message["issues"]?.asArray ?? [] { told[issue["group"]?.asString ?? "", default: 0] += 1 }
+            }
+            #expect(told.values.allSatisfy { $0 == 1 }, "no repetition is silent")
+            var all: Set<String> = []
+            for message in receiver.messages {
+                for issue in message["issues"]?.asArray ?? [] { all.insert(issue["group"]?.asString ?? "") }
+            }
+            #expect(all == groups)
+        }
+    }
+
+    @Test("Many issues at once make few messages, which count what they do not list")
+    func grouping() async throws {
+        let receiver = try WebhookReceiver()
+        try await DaemonFixture.with(configuration(receiver)) { daemon in
+            let client = try RawClient(path: daemon.socket)
+            _ = try client.report((0..<300 as Range<Int64>).map { IssueRecord(message: "x", code: $0) })
+            try await eventually("all are reported") { try notifier(client).delivered == 300 }
+            #expect(receiver.requests.count <= 4)
+            let total = receiver.messages.reduce(0) { $0 + ($1["total"]?.asInteger ?? 0) }
+            #expect(total == 300)
+            #expect(receiver.messages.contains { $0["others"]?.asArray?.isEmpty == false })
+        }
+    }
+
+    @Test(
+        "The flood of one user delays no message about another user's issue",
+        .enabled(if: OtherUser.obstacle == nil, "\(OtherUser.obstacle ?? "")"))
+    func neighbours() async throws {
+        let receiver = try WebhookReceiver()
+        let limits = "Delay=0\nBurst=10\nRate=1/h"
+        try await DaemonFixture.with(
+            DaemonConfiguration(
+                "[Limits]\nNewGroupsPerApplication=0\n[Notify oncall]\nURL=\(receiver.url)\n\(limits)")
+        ) { daemon in
+            let noisy = try OtherUser.client(12_345, of: daemon)
+            let root = try RawClient(path: daemon.socket)
+            for code in 0..<500 as Range<Int64> { _ = try noisy.report([IssueRecord(message: "x", code: code)]) }
+            try await eventually("the user has used up their share") { try notifier(root).reason == "rate" }
+            let sent = receiver.requests.count
+            #expect(sent < 10)
+            _ = try root.report([record("RAID has failed")])
+            try await eventually("it is reported") { receiver.requests.count == sent + 1 }
+            let titles = receiver.messages.last?["issues"]?.asArray?.compactMap { $0["title"]?.asString } ?? []
+            #expect(titles.contains("RAID has failed"))
+        }
+    }
+
+    @Test("A webhook that fails gets the message later; one that refuses it does not")
+    func failures() async throws {
+        let receiver = try WebhookReceiver()
+        try await DaemonFixture.with(configuration(receiver)) { daemon in
+            let client = try RawClient(path: daemon.socket)
+            receiver.reply(.status(500))
+            _ = try client.report([record("One")])
+            try await eventually("the failure shows") { try notifier(client).reason == "server_error" }
+            #expect(daemon.log.contains("Could not send a notification; retrying"))
+            receiver.reply(.status(200))
+            try await eventually("it is delivered") { try notifier(client).delivered == 1 }
+            // The server may have acted on the attempt that it answered with 500.
+            #expect(isPossibleRepetition(try #require(receiver.messages.last)))
+            receiver.reply(.status(400))
+            _ = try client.report([record("Two")])
+            try await eventually("it is given up") { try notifier(client).givenUp == 1 }
+            #expect(try notifier(client).pending == 0)
+            #expect(daemon.log.contains("Could not deliver a notification; it is given up"))
+        }
+    }
+
+    @Test("A filter and a silence keep issues from a notifier; the silence is listed and ended")
+    func silences() async throws {
+        let receiver = try WebhookReceiver()
+        try await DaemonFixture.with(configuration(receiver, "Severity=error")) { daemon in
+            let client = try RawClient(path: daemon.socket)
+            let until = IssueTimestamp(millisecondsSince1970: 4_000_000_000_000)
+            let added = try client.call(
+                .addSilence, AddSilenceMessage(silence: IssueSilence(apps: ["shop"], until: until, reason: "deploy")),
+                returning: AddSilenceMessage.self)
+            _ = try client.report([record("Silenced"), record("Quiet", severity: .warning)])
+            try await eventually("it is silenced") { try notifier(client).silenced == 1 }
+            let listed = try client.call(.listSilences, JSONValue.object([]), returning: SilencesReply.self).silences
+            #expect(listed.map(\.id) == [added.silence.id] && listed[0].count == 1 && listed[0].reason == "deploy")
+            _ = try client.call(.endSilence, EndSilenceParameters(id: listed[0].id), returning: SilencesReply.self)
+            _ = try client.report([record("Loud")])
+            try await eventually("it is reported") { receiver.requests.count == 1 }
+            #expect(title(receiver.messages[0]).contains("Loud"))
+            // The records of silenced issues are stored.
+            #expect(try client.groups().count == 3)
+            #expect(
+                try client.refusal(
+                    of: .addSilence, AddSilenceMessage(silence: IssueSilence(until: until, reason: "all"))) != nil)
+        }
+    }
+
+    @Test("A destination that is paused is reported once, although the daemon restarts")
+    func pausedDestination() async throws {
+        let receiver = try WebhookReceiver()
+        let listener = try FakeLogz(FakeLogzOptions(tokens: ["another-token"]))
+        defer { listener.stop() }
+        try await DaemonFixture.with(
+            .forwarding(to: listener, "[Notify oncall]\nURL=\(receiver.url)\nOn=destination-paused\nDelay=0")
+        ) { daemon in
+            _ = try RawClient(path: daemon.socket).report([record("Order failed")])
+            try await eventually("it is reported") { receiver.requests.count == 1 }
+            #expect(title(receiver.messages[0]).hasPrefix("Destination paused on "))
+            #expect(title(receiver.messages[0]).hasSuffix(": logzio: unauthorised"))
+            try await eventually("the fate is stored") {
+                try notifier(try RawClient(path: daemon.socket)).delivered == 1
+            }
+            try daemon.restart()
+            let client = try RawClient(path: daemon.socket)
+            try await eventually("it is paused again") { try client.destination().state == .paused }
+            #expect(receiver.requests.count == 1)
+        }
+    }
+
+    @Test("A damaged database is reported, from the new one")
+    func damage() async throws {
+        let receiver = try WebhookReceiver()
+        try await DaemonFixture.with(configuration(receiver)) { daemon in
+            _ = try RawClient(path: daemon.socket).report([record("Order failed")])
+            try await eventually("it is reported") { receiver.requests.count == 1 }
+            try daemon.terminate()
+            try DatabaseFile(daemon.database, writable: true).execute("PRAGMA user_version = 9999")
+            try daemon.start()
+            try await eventually("it is reported") { receiver.requests.count == 2 }
+            #expect(title(receiver.messages[1]).hasPrefix("Store fault on "))
+        }
+    }
+
+    @Test("A test message shows the answer, and the secret URL is neither in the log nor in the status")
+    func secretURL() async throws {
+        let receiver = try WebhookReceiver()
+        let secret = "T0SECRETPATH"
+        try await DaemonFixture.with(
+            DaemonConfiguration("[Notify oncall]\nURLCredential=TOKENFILE\nFormat=slack\nDelay=0"), starts: false
+        ) { daemon in
+            try daemon.writeToken("\(receiver.url)/\(secret)?key=\(secret)")
+            try daemon.start()
+            let client = try RawClient(path: daemon.socket)
+            func test(_ name: String) throws -> TestNotifierReply {
+                try client.call(.testNotifier, TestNotifierParameters(notifier: name))
+            }
+            #expect(try test("oncall") == TestNotifierReply(delivered: true, answer: "200: accepted"))
+            #expect(receiver.requests[0].head.contains("/hook/\(secret)?key=\(secret)"))
+            #expect(receiver.messages[0]["text"]?.asString?.hasPrefix("*Test of notifier oncall") == true)
+            receiver.reply(.status(404))
+            #expect(try test("oncall").delivered == false)
+            #expect(
+                try client.refusal(of: .testNotifier, TestNotifierParameters(notifier: "none")) == .notFound(id: "none")
+            )
+            _ = try client.report([record("Order failed")])
+            try await eventually("the failure shows") { try notifier(client).state == .paused }
+            try client.begin(.status, JSONValue.object([]))
+            let status = String(decoding: try client.reply().parameters, as: UTF8.self)
+            #expect(status.contains("127.0.0.1") && !status.contains(secret))
+            try daemon.terminate()
+            #expect(!daemon.log.contains(secret))
+        }
+    }
+
+    @Test("A notifier with an error is shown as paused, and reports again after a reload")
+    func misconfigured() async throws {
+        let receiver = try WebhookReceiver()
+        try await DaemonFixture.with("[Notify oncall]\nURL=nonsense") { daemon in
+            let client = try RawClient(path: daemon.socket)
+            #expect(try notifier(client).reason == "misconfigured")
+            try daemon.configure(configuration(receiver))
+            try daemon.reload()
+            _ = try client.report([record("Order failed")])
+            try await eventually("it is reported") { receiver.requests.count == 1 }
+            #expect(try notifier(client).format == "json")
+        }
+    }
+}

@@ -1,0 +1,94 @@
+import Destinations
+import Foundation
+import IssueCore
+import Testing
+
+@testable import IssueDaemon
+
+@Suite("Configuration of notifiers")
+struct NotifierConfigurationTests {
+    private func load(_ text: String) throws -> Configuration {
+        try ConfigurationFolder().load(text)
+    }
+
+    @Test("A notifier needs only a URL")
+    func smallest() throws {
+        let notifier = try #require(try load("[Notify oncall]\nURL=https://hooks.example.com/x").notifiers.first)
+        #expect(notifier.name == "oncall")
+        #expect(notifier.settings.url?.origin == "hooks.example.com:443")
+        #expect(notifier.settings.format == .json && notifier.settings.template == nil)
+        #expect(notifier.settings.filter == NotificationFilter())
+        #expect(try load("[Notify]\nURL=https://hooks.example.com/x").notifiers.map(\.name) == ["webhook"])
+    }
+
+    @Test("All keys are read, and the printed configuration has the same effect")
+    func everything() throws {
+        let folder = try ConfigurationFolder()
+        try folder.write("https://hooks.example.com/secret?x=1\n", to: "url", mode: 0o600)
+        try folder.write("token\n", to: "token", mode: 0o600)
+        let text = """
+            [Notify chat]
+            URLCredential=\(folder.path)/url
+            Credential=\(folder.path)/token
+            Format=slack
+            Template={"text": "{title}"}
+            On=new critical limit-reached
+            Apps=shop cart*
+            Environments=production
+            Units=shop@*
+            Severity=warning
+            Delay=10s
+            Burst=5
+            Rate=1/min
+            RequestTimeout=3s
+            RetryFor=1d
+            """
+        let configuration = try folder.load(text)
+        let settings = try #require(configuration.notifiers.first).settings
+        #expect(settings.filter.kinds == [.new, .critical, .limitReached])
+        #expect(settings.filter.apps == ["shop", "cart*"])
+        #expect(settings.limit == BucketLimit(burst: 5, refill: Rate(1, per: .seconds(60))))
+        #expect(settings.shownFormat == "template")
+        #expect(try folder.load(configuration.text) == configuration)
+        // The URL is read from its file for each message.
+        #expect(!configuration.text.contains("secret?x=1"))
+    }
+
+    @Test(
+        "Errors name the line and what is expected",
+        arguments: [
+            ("[Notify a]", "a.conf:1: [Notify a] has no address; expected URL= or URLCredential=."),
+            ("[Notify a]\nURL=https://h/?key=1", "a.conf:2: Invalid URL=…; expected a URL such as"),
+            ("[Notify a]\nURL=https://h/\nOn=old", "a.conf:3: Invalid On=old; expected words from store-fault"),
+            ("[Notify a]\nURL=https://h/\nBurst=4", "a.conf:3: Invalid Burst=4; expected a number from 5"),
+            ("[Notify a]\nURL=https://h/\nTemplate={title}", "a.conf:3: Invalid Template={title}; expected JSON"),
+            ("[Notify a b]\nURL=https://h/", "a.conf:1: Expected [Section] or [Section NAME]"),
+            (
+                "[Notify a]\nURL=https://h/\n[Notify a]\nURL=https://h/",
+                "a.conf:3: Notifier [Notify a] is defined twice; give this one another name."
+            ),
+            (
+                "[Notify a]\nURL=https://h/\nURLCredential=x",
+                "a.conf:3: [Notify a] has both URL= and URLCredential=; expected only one."
+            ),
+        ])
+    func errors(text: String, problem: String) throws {
+        let folder = try ConfigurationFolder()
+        let expected = problem.replacingOccurrences(of: "a.conf", with: "issued.conf")
+        let problems = folder.problems(of: text)
+        #expect(problems.contains { $0.hasPrefix(expected) }, "\(problems)")
+    }
+
+    @Test("A notifier with an error is left out, and everything else is used")
+    func misconfigured() throws {
+        let folder = try ConfigurationFolder()
+        try folder.write("[Notify bad]\nURL=x\n[Notify good]\nURL=https://h/\n[Store]\nMaxAge=3d", to: "issued.conf")
+        var reader = ConfigurationReader(surroundings: folder.surroundings(), purpose: .running)
+        let reading = reader.read(.file("\(folder.path)/issued.conf"))
+        let effective = EffectiveConfiguration(reading, lastValid: nil)
+        #expect(effective.basis == .files)
+        #expect(effective.configuration.notifiers.map(\.name) == ["good"])
+        #expect(effective.configuration.misconfiguredNotifiers == ["bad"])
+        #expect(effective.faults.count == 1)
+    }
+}
