@@ -11,8 +11,8 @@
 @_exported public import struct IssueProtocol.IssueDetails
 @_exported public import struct IssueProtocol.IssueFilter
 @_exported public import struct IssueProtocol.IssueGroup
-@_exported public import struct IssueProtocol.RedactionCount
 @_exported public import struct IssueProtocol.NotifierStatus
+@_exported public import struct IssueProtocol.RedactionCount
 @_exported public import enum IssueProtocol.ResultOrder
 @_exported public import struct IssueProtocol.StoreStatus
 @_exported public import struct IssueProtocol.StoredRecord

@@ -117,7 +117,8 @@ extension Configuration {
         }
         for notifier in notifiers {
             sections.append(
-                Self.text("[Notify \(notifier.name)]", of: notifier.settings, by: ConfigurationTable.notifier))
+                Self.text(
+                    "[Notify \(notifier.name)]", of: notifier.settings, by: ConfigurationTable.notifier, &origins))
         }
         return (origins?.header ?? "") + sections.joined(separator: "\n")
     }

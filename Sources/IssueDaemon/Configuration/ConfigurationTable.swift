@@ -211,7 +211,8 @@ package enum ConfigurationSection: Hashable, Sendable {
     }
 
     package static let all: [ConfigurationSection] =
-        [.socket, .store, .access, .redaction, .limits, .forward, .log] + DestinationKind.all.map { .destination($0) } + [.notify]
+        [.socket, .store, .access, .redaction, .limits, .forward, .log] + DestinationKind.all.map { .destination($0) }
+        + [.notify]
 
     /// Returns the section with this name; nil if there is none.
     package static func named(_ name: String) -> ConfigurationSection? { all.first { $0.name == name } }

@@ -48,9 +48,9 @@ extension ConfigurationTable {
         .init("Format", \.format, .choice(), "The format of the messages."),
         .init(optional: "Template", \.template, .template, "JSON with placeholders, instead of Format=."),
         .init("On", \.filter.kinds, .notificationKinds, "The events that are reported."),
-        .init("Apps", \.filter.apps, .names, "Only issues of these applications."),
-        .init("Environments", \.filter.environments, .names, "Only issues of these environments."),
-        .init("Units", \.filter.units, .names, "Only issues of these systemd units."),
+        .init("Apps", \.filter.apps, .patterns, "Only issues of these applications."),
+        .init("Environments", \.filter.environments, .patterns, "Only issues of these environments."),
+        .init("Units", \.filter.units, .patterns, "Only issues of these systemd units."),
         .init("Severity", \.filter.severity, .severity, "Only issues of this severity and above."),
         .init(
             "Delay", \.delay, .duration(.zero...(.seconds(3600))), "How long events are gathered into one message."),
@@ -102,7 +102,7 @@ extension ValueForm where Value == NotificationKinds {
 
 extension ValueForm where Value == [String] {
     /// Names separated by blanks, each of which may end with `*`.
-    static var names: Self {
+    static var patterns: Self {
         ValueForm(
             expected: "at most 50 names separated by blanks; a name may end with *",
             parse: { text in

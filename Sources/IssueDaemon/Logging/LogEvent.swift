@@ -43,7 +43,8 @@ package struct LogEvent: Hashable, Sendable {
         socketTooManyConnections, socketConnectionsClosed, socketMemoryLimit, socketAcceptFailed, socketAccepting,
         socketRecreated, socketRecreateFailed, socketUnitRestartNeeded, socketListenFailed, socketFailed,
         queryThreadsFailed, queryTimeout, queryFailed, queryStatusFailed,
-        auditStateChanged, auditGroupingChanged, auditStatesOmitted, auditDeployed, auditRequestStarted, auditRequestFinished,
+        auditStateChanged, auditGroupingChanged, auditStatesOmitted, auditDeployed, auditRequestStarted,
+        auditRequestFinished,
         jobFailed, jobNoSpace, jobBackupFinished, jobBackupLeftOver, jobPurged, jobRequeued,
         repairFinished, repairSchemaReplaced, repairNoRecords, repairUnreadable, repairNotAFile,
     ]

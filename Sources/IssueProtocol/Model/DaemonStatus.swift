@@ -99,6 +99,7 @@ extension DaemonStatus: JSONObjectCodable {
         try members.defaulted("suppressions", &suppressions, [])
         try members.defaulted("other_suppressions", &otherSuppressions, 0)
         try members.defaulted("redactions", &redactions, [])
+        try members.nonempty("notifiers", &notifiers)
     }
 }
 
@@ -121,7 +122,6 @@ extension RedactionCount: JSONObjectCodable {
     package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
         try members.required("rule", &rule)
         try members.required("count", &count)
-        try members.nonempty("notifiers", &notifiers)
     }
 }
 
