@@ -17,7 +17,7 @@ struct IdleTests {
             guard TestBinaries.areChosen else { return }
             #expect(anonymous <= 6 << 10)
             // Most of it is code and libraries, which other processes share.
-            #expect(resident <= 21 << 10)
+            #expect(resident <= 23 << 10)
         }
     }
 

@@ -332,6 +332,11 @@ extension TemporaryStore {
     func downgrade() throws {
         try shell().execute(
             """
+            DROP TABLE silences;
+            DROP TABLE messages;
+            DROP TABLE notices;
+            DROP TABLE notifiers;
+            DROP TABLE alerts;
             DROP TABLE corrections;
             DROP TABLE moves;
             DROP INDEX series_by_home;
