@@ -10,7 +10,7 @@ package struct NotificationKinds: OptionSet, Hashable, Sendable {
 
     /// The first record of a group.
     package static let new = NotificationKinds(rawValue: 1)
-    /// A resolved group was reported again, or a muted one by a newer version.
+    /// A resolved group was reported again, or a mute ended with a newer version or after a number of occurrences.
     package static let regressed = NotificationKinds(rawValue: 2)
     /// A group has its first critical record, or a critical group has regressed.
     package static let critical = NotificationKinds(rawValue: 4)
