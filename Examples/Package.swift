@@ -34,6 +34,10 @@ let package = Package(
             dependencies: [.product(name: "Issues", package: "issued")],
             swiftSettings: [.treatAllWarnings(as: .error)]),
         .target(
+            name: "TraceContexts",
+            dependencies: [.product(name: "Issues", package: "issued")],
+            swiftSettings: [.treatAllWarnings(as: .error)]),
+        .target(
             name: "VaporReporting",
             dependencies: [.product(name: "Issues", package: "issued")],
             swiftSettings: [.treatAllWarnings(as: .error)]),
@@ -61,8 +65,8 @@ let package = Package(
         .testTarget(
             name: "RecipeTests",
             dependencies: [
-                "MetricsCounting", "VaporReporting", "HummingbirdReporting", "ServiceReporting", "LambdaReporting",
-                .product(name: "Issues", package: "issued"),
+                "MetricsCounting", "TraceContexts", "VaporReporting", "HummingbirdReporting", "ServiceReporting",
+                "LambdaReporting", .product(name: "Issues", package: "issued"),
             ],
             swiftSettings: [.treatAllWarnings(as: .error)]),
         .testTarget(

@@ -30,7 +30,7 @@ extension IssueBrowser {
     ///   - version: The version with the fix, as the application reports it. Nil for the next one that is declared to be
     ///     deployed; until then, no record reopens the issue.
     /// - Returns: The group after the change.
-    /// - Throws: `DeliveryError` with the code `.notFound` if no such group exists or the caller may not see it,
+    /// - Throws: `IssueDeliveryError` with the code `.notFound` if no such group exists or the caller may not see it,
     ///   `.denied` if the caller may not change it, or another code if the daemon cannot be reached.
     @discardableResult
     public func resolve(_ group: String, in version: String?) async throws -> IssueGroup {

@@ -1,3 +1,4 @@
+import Foundation
 import IssueProtocol
 import IssueTestSupport
 import Testing
@@ -60,6 +61,30 @@ struct ServiceManagerTests {
             #expect(try RawClient(path: socket).status().received == 1)
             #expect(!daemon.folder.names.contains("issued.sock"))
             #expect(try daemon.terminate() == .exit(0))
+        }
+    }
+
+    /// What `restarts.py` prints.
+    private struct Restarts: Decodable {
+        var records, ids, received, refused, failed: Int
+        var failures: [String]
+    }
+
+    @Test("Restarts under load lose no report and refuse no connection, since the socket stays open")
+    func restarts() async throws {
+        let count = ProcessInfo.processInfo.environment["ISSUED_LONG_TESTS"] == nil ? 25 : 1000
+        try await DaemonFixture.with(starts: false) { daemon in
+            let script = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "restarts.py").path
+            let run = try ChildProcess(
+                "/usr/bin/python3",
+                [
+                    script, try TestBinaries.path(of: "issued"), daemon.configurationFile, daemon.socket, "\(count)", "4",
+                ], in: daemon.folder, name: "restarts")
+            #expect(try run.end(within: .seconds(count * 2 + 30)) == .exit(0), "\(run.errors)")
+            let result = try JSONDecoder().decode(Restarts.self, from: Data(run.output.utf8))
+            #expect(result.records >= count)
+            #expect(result.ids == result.records && result.received == result.records)
+            #expect(result.refused == 0 && result.failed == 0, "\(result.failures)")
         }
     }
 }

@@ -28,16 +28,12 @@ package struct IssueLogHandler: LogHandler {
         reportMetadata["logger"] = .init(label)
         switch event.level {
         case .error, .critical:
-            // A logger passes its source location as strings, but a report needs
-            // static strings from the compiler. So the location goes into the metadata.
-            reportMetadata["logged_at"] = "\(event.file):\(event.line)"
-            reportMetadata["logged_in"] = .init(event.function)
             let level: IssueLevel = event.level == .critical ? .critical : .error
-            if let error = event.error {
-                reportIssue(error, event.message.description, level: level, metadata: reportMetadata)
-            } else {
-                reportIssue(event.message.description, level: level, metadata: reportMetadata)
-            }
+            let site = IssueSite(fileID: event.file, line: event.line, function: event.function)
+            let text = event.message.description
+            reportIssue(
+                event.error.map { IssueReport($0, text, level: level, metadata: reportMetadata, site: site) }
+                    ?? IssueReport(text, level: level, metadata: reportMetadata, site: site))
         case .trace, .debug, .info, .notice, .warning:
             if let error = event.error { reportMetadata["error"] = "\(error)" }
             leaveBreadcrumb(event.message.description, metadata: reportMetadata)

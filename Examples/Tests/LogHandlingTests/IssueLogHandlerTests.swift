@@ -45,7 +45,7 @@ struct IssueLogHandlerTests {
         #expect(first.metadata["request"] == "r-7")
         #expect(first.metadata["till"] == "2")
         #expect(first.metadata["drawers"] == ["left"])
-        #expect(first.metadata["logged_at"] == "Shop/Till.swift:12")
+        #expect(first.site.file == "Shop/Till.swift" && first.site.line == 12 && first.site.functionName == "open()")
         #expect(first.breadcrumbs.last?.message == "The till was opened")
     }
 }

@@ -255,9 +255,6 @@ public struct IssueDeliveryError: Error, Hashable, Sendable, CustomStringConvert
     public var description: String { message }
 }
 
-/// The name of ``IssueDeliveryError`` within this package, where no other type has it.
-package typealias DeliveryError = IssueDeliveryError
-
 /// Waits until the daemon has stored all issues that were reported so far.
 ///
 /// Call this function before `exec` or `_exit`, which end the process without sending the buffered issues. It blocks

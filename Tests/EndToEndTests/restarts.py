@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+"""Restarts a daemon under load, as systemd does with a socket of its own.
+
+    restarts.py ISSUED CONFIGURATION SOCKET RESTARTS CLIENTS
+
+Holds the listening socket, passes it to one daemon after the other, and stops each with SIGTERM. Meanwhile CLIENTS
+threads report numbered records, one in a call. A client whose connection ends connects again at once and repeats its
+call. Prints as JSON: restarts, records (with a receipt), refused (connections), failed (calls with an error), received
+(as the last daemon counts) and ids (that differ).
+"""
+import json
+import os
+import random
+import signal
+import socket
+import sys
+import threading
+import time
+
+issued, configuration, path = sys.argv[1:4]
+restarts, clients = int(sys.argv[4]), int(sys.argv[5])
+listener = socket.socket(socket.AF_UNIX)
+listener.bind(path)
+listener.listen(128)
+lock = threading.Lock()
+ids, failures, refusals = set(), [], []
+is_over = threading.Event()
+
+
+def start():
+    child = os.fork()
+    if child == 0:
+        if listener.fileno() == 3:
+            os.set_inheritable(3, True)
+        else:
+            os.dup2(listener.fileno(), 3)
+        os.environ.update(LISTEN_FDS="1", LISTEN_PID=str(os.getpid()))
+        os.execv(issued, [issued, "--config", configuration])
+    return child
+
+
+def connect():
+    connection = socket.socket(socket.AF_UNIX)
+    connection.settimeout(60)
+    try:
+        connection.connect(path)
+    except OSError as error:
+        with lock:
+            refusals.append(str(error))
+        time.sleep(0.01)
+        return connect()
+    return connection
+
+
+def call(connection, method, parameters):
+    """Returns the reply, or None if the connection ended before."""
+    message = {"method": f"org.issued.Collector.{method}", "parameters": parameters}
+    reply = b""
+    try:
+        connection.sendall(json.dumps(message).encode() + b"\0")
+        while not reply.endswith(b"\0"):
+            data = connection.recv(65536)
+            if not data:
+                return None
+            reply += data
+    except (BrokenPipeError, ConnectionResetError):
+        return None
+    return json.loads(reply[:-1])
+
+
+def report(number):
+    connection, sequence = connect(), 1
+    while not is_over.is_set():
+        record = {"message": f"Client {number} record {sequence}", "app": {"name": "restarts"}}
+        reply = call(connection, "Report", {"records": [record], "producer": f"client-{number}", "sequence": sequence})
+        if reply is None:
+            connection.close()
+            connection = connect()
+        elif "error" in reply:
+            with lock:
+                failures.append(reply["error"])
+            time.sleep(0.01)
+        else:
+            with lock:
+                ids.add(reply["parameters"]["receipts"][0]["id"])
+                sent[number] = sequence
+            sequence += 1
+
+
+sent = [0] * clients
+threads = [threading.Thread(target=report, args=(number,), daemon=True) for number in range(clients)]
+for thread in threads:
+    thread.start()
+for _ in range(restarts):
+    daemon, before = start(), sum(sent)
+    while sum(sent) == before:
+        assert os.waitpid(daemon, os.WNOHANG)[0] == 0, "the daemon ended"
+        time.sleep(0.001)
+    time.sleep(random.random() * 0.03)
+    os.kill(daemon, signal.SIGTERM)
+    assert os.waitstatus_to_exitcode(os.waitpid(daemon, 0)[1]) == 0
+daemon = start()
+is_over.set()
+for thread in threads:
+    thread.join()
+status = call(connect(), "Status", {})["parameters"]
+os.kill(daemon, signal.SIGTERM)
+os.waitpid(daemon, 0)
+print(json.dumps({
+    "restarts": restarts, "records": sum(sent), "ids": len(ids), "received": status["received"],
+    "refused": len(refusals), "failed": len(failures), "failures": sorted(set(failures + refusals)),
+}))
