@@ -3,7 +3,7 @@ import IssueProtocol
 import Issues
 import UnixIO
 
-/// `issuectl group`: corrects the grouping permanently.
+/// `issuectl group`: corrects the grouping of existing and future records.
 struct GroupCommand: Command {
     private enum Action: String, CaseIterable {
         case merge, split, rule, undo, suggest
@@ -14,14 +14,14 @@ struct GroupCommand: Command {
     }
 
     static let template = OptionSpecification(
-        "template", value: "PATTERN", "Titles of the records to split off, or of a rule; * is any text")
-    static let reason = OptionSpecification("reason", value: "TEXT", "Why; shown with the correction")
-    static let dryRun = OptionSpecification("dry-run", short: "n", "Only count, merge nothing")
-    static let yes = OptionSpecification("yes", short: "y", "Merge more than 50 groups without confirmation")
-    static let limit = OptionSpecification("limit", value: "COUNT", "At most this many suggestions")
+        "template", value: "PATTERN", "Pattern for the titles; * matches any text")
+    static let reason = OptionSpecification("reason", value: "TEXT", "The reason, which is shown with the correction")
+    static let dryRun = OptionSpecification("dry-run", short: "n", "Only count the issues; merge nothing")
+    static let yes = OptionSpecification("yes", short: "y", "Merge more than 50 issues without confirmation")
+    static let limit = OptionSpecification("limit", value: "COUNT", "Maximum number of suggestions")
 
     static let specification = CommandSpecification(
-        name: "group", summary: "Merge, split or suggest issues; changes are permanent",
+        name: "group", summary: "Correct the grouping: merge and split issues",
         operands: .any("merge|split|rule|undo|suggest] [ARGUMENT"),
         operandSources: [.words(Action.allCases.map(\.rawValue)), .groups],
         sections: [

@@ -107,7 +107,7 @@ struct SilenceCommand: Command {
 
     static let duration = OptionSpecification("for", value: "SPAN", "For this time span")
     static let until = OptionSpecification("until", short: "U", value: "TIME", "Until this time")
-    static let reason = OptionSpecification("reason", value: "TEXT", "Why; shown in the list")
+    static let reason = OptionSpecification("reason", value: "TEXT", "The reason, which is shown in the list")
 
     static let specification = CommandSpecification(
         name: "silence", summary: "Silence notifications for a time, or list silences",

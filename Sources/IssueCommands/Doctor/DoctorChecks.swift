@@ -251,7 +251,8 @@ extension DoctorCheck {
             if isSetAside(fault) {
                 return DoctorFinding(.warning, fault, fix: "issuectl repair; then remove the file")
             }
-            return DoctorFinding(.problem, fault, fix: "issuectl backup; then restore a copy (Operations.md, Damage)")
+            return DoctorFinding(
+                .problem, fault, fix: "issuectl backup; then restore a copy (Operations.md, The database is damaged)")
         }
     }
 
