@@ -69,10 +69,10 @@ package enum WebhookFormat: String, CaseIterable, Hashable, Sendable {
             for character in line {
                 if "\\`*_~[]()#|<>".contains(character) { text.append("\\") }
                 text.append(character)
-                // A zero-width space, so that it is no mention.
+                // A zero-width space prevents a mention.
                 if character == "@" { text.append("\u{200B}") }
             }
-            // Neither is it a link that shows a preview.
+            // Likewise, this prevents a link and its preview.
             return text.replacing("://", with: ":\u{200B}//")
         }
         return (["**\(escaped(message.title))**"] + message.lines.map(escaped)).joined(separator: "\n")
@@ -260,7 +260,7 @@ package struct WebhookTemplate: Hashable, Sendable {
         }
     }
 
-    /// Returns a text as the inside of a JSON string.
+    /// Returns a text as the content of a JSON string, without quotation marks.
     private static func escaped(_ text: String) -> String {
         var writer = JSONWriter()
         writer.string(text)
@@ -275,6 +275,6 @@ extension NotificationMessage {
         return items.map(\.severity).max() ?? .error
     }
 
-    /// `true` if somebody should look at once.
+    /// `true` if an operator should look at it immediately.
     var isUrgent: Bool { !kinds.isDisjoint(with: [.storeFault, .destinationPaused, .critical]) }
 }

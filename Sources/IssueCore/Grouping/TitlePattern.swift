@@ -37,7 +37,7 @@ package struct TitlePattern: Equatable, Sendable {
         return bytes[place...].allSatisfy { $0 == UInt8(ascii: "*") }
     }
 
-    /// Returns the fingerprint of the group that this pattern takes out of another group. It is the same on every host.
+    /// Returns the fingerprint of the group that this pattern splits off another group. It is the same on every host.
     package func fingerprint(splitting fingerprint: String) -> String {
         var hash = SipHash(key0: 4)
         hash.append(field: fingerprint)
@@ -76,11 +76,11 @@ package enum MergeSuggestions {
     /// The maximum number of words of a title.
     private static let maxWords = 40
 
-    /// Returns pairs of groups whose titles have the same words but for one, in the order of the candidates.
+    /// Returns pairs of groups whose titles differ in one word, in the order of the candidates.
     ///
-    /// The time is linear in the number of all words. Titles of fewer than three words are left out: too little would
-    /// be equal. A group is compared with the first group that has the other words only, so that a thousand similar
-    /// groups are a thousand pairs and not a million.
+    /// The time is linear in the number of all words. Titles of fewer than three words are left out, because too little
+    /// of them would be equal. A group is compared with the first group that has the other words only, so a
+    /// thousand similar groups make a thousand pairs, not a million.
     ///
     /// - Parameter limit: The maximum number of pairs.
     package static func pairs(among candidates: [Candidate], limit: Int) -> [Pair] {

@@ -48,12 +48,12 @@ package struct NotificationMessage: Equatable, Sendable {
         }
     }
 
-    /// The same in all attempts, so that a receiver can detect a repetition.
+    /// The id of the message. All attempts have the same one, so that a receiver can detect a repetition.
     package var id: String
     package var notifier: String
     package var host: String
     package var at: IssueTimestamp
-    /// Counted from 1.
+    /// The number of the attempt, from 1.
     package var attempt: Int
     /// `true` if an earlier attempt may have reached the receiver.
     package var mayBeRepetition: Bool
@@ -151,7 +151,7 @@ extension NotificationMessage {
 }
 
 extension NotificationMessage.Item {
-    /// Such as `New critical issue in shop 2.4.0`.
+    /// The heading of the issue, such as `New critical issue in shop 2.4.0`.
     package var heading: String {
         let application = version.map { "\(app) \($0)" } ?? app
         let critical = severity == .critical ? "critical " : ""

@@ -27,14 +27,14 @@ package struct Notice: Equatable, Sendable {
         self.at = at
     }
 
-    /// `true` if it stands for events that have no entry of their own.
+    /// `true` if the entry only counts events that have no entry of their own.
     package var isOnlyCounted: Bool { record == nil && text == nil }
 }
 
 /// Bounds the events that wait for a notifier's next message.
 ///
-/// Each user has a limited number of entries. Above it, their events are only counted, so the flood of one user takes
-/// no place from others. A user without entries always gets one.
+/// Each user has a limited number of entries. Above it, their events are only counted, so a flood from one user does
+/// not displace the events of others. A user without entries always gets one.
 package struct NoticeQueue: Equatable, Sendable {
     package static let maxEntriesOfUser = 20
     package static let maxEntries = 1000
@@ -42,7 +42,7 @@ package struct NoticeQueue: Equatable, Sendable {
     private var entries: [UInt32?: Int] = [:]
     private var total = 0
 
-    /// - Parameter waiting: The events that wait already.
+    /// - Parameter waiting: The events that are already waiting.
     package init(_ waiting: [Notice] = []) {
         for notice in waiting where !notice.isOnlyCounted {
             entries[notice.uid, default: 0] += 1
@@ -64,10 +64,10 @@ package struct NoticeQueue: Equatable, Sendable {
 
 /// Decides when the next message of a notifier may be sent.
 ///
-/// A message contains everything that waits. It is charged to one of the users in it, so a user who has used up their
+/// A message contains all waiting events. It is charged to one of the users in it, so a user who has used up their
 /// share delays only their own events: those of others still cause a message at once.
 package struct NotificationPacer: Sendable {
-    /// The least burst that leaves tokens for quiet users.
+    /// The minimum burst that leaves tokens for quiet users.
     package static let leastBurst: Int64 = 5
 
     private var bucket: FairBucket
@@ -98,7 +98,7 @@ package struct NotificationPacer: Sendable {
 
     /// Charges a message to one of its users. `whenNext` must have returned a time up to now.
     ///
-    /// It is the user with the most events who has a token.
+    /// The charged user is the one with the most events among those who have a token.
     package mutating func take(_ message: [Notice], at now: RecordLogInstant) {
         var counts: [UInt32?: Int64] = [:]
         for notice in message { counts[notice.uid, default: 0] += notice.count }
@@ -108,11 +108,11 @@ package struct NotificationPacer: Sendable {
     }
 }
 
-/// What a message lists one by one, and what it only counts.
+/// The events that a message lists individually, and the numbers of those that it only counts.
 package struct NotificationDigest: Equatable, Sendable {
     /// Events of one user that the message does not list.
     package struct Others: Equatable, Sendable {
-        /// Nil for users who are not listed one by one.
+        /// Nil for the sum of users who are not listed individually.
         package var uid: UInt32?
         package var count: Int64
 
@@ -173,19 +173,19 @@ package struct NotificationDigest: Equatable, Sendable {
     }
 }
 
-/// What follows from the answer to an attempt to send a message.
+/// The consequence of the answer to an attempt to send a message.
 package enum NotificationOutcome: Equatable, Sendable {
     case delivered
-    /// Send again after a delay. `mayHaveArrived`: the receiver may have acted on this attempt.
+    /// Send again after a delay. `mayHaveArrived` is `true` if the receiver may have acted on this attempt.
     case retry(after: Duration, mayHaveArrived: Bool)
-    /// The receiver will never take it, or it was retried for too long. `mayHaveArrived` as for `retry`.
+    /// The receiver will never accept it, or it was retried for too long.
     case givenUp
 
     private static let firstDelay: Duration = .seconds(1)
     private static let maxDelay: Duration = .seconds(300)
     private static let maxRetryAfter: Duration = .seconds(3600)
 
-    /// Decides what follows from an answer.
+    /// Evaluates an answer.
     ///
     /// - Parameters:
     ///   - verdict: The meaning of the answer.

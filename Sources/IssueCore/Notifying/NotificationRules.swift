@@ -71,7 +71,7 @@ package struct NotificationSubject: Equatable, Sendable {
 /// The events that a notifier reports.
 package struct NotificationFilter: Hashable, Sendable {
     package var kinds: NotificationKinds = [.new, .regressed, .critical, .destinationPaused, .storeFault]
-    /// Names of applications, environments and units. An empty list admits all. A name may end with `*`.
+    /// Names of applications, environments and units. An empty list matches all. A name may end with `*`.
     package var apps: [String] = []
     package var environments: [String] = []
     package var units: [String] = []
@@ -91,7 +91,7 @@ package struct NotificationFilter: Hashable, Sendable {
     package func admits(_ kind: NotificationKinds) -> Bool { !kinds.isDisjoint(with: kind) }
 }
 
-/// A list of names, each of which may end with `*` for any ending.
+/// A list of names. A name may end with `*`, which matches any ending.
 enum NamePattern {
     /// Returns `true` if the list is empty or one of its names matches.
     static func matches(_ patterns: [String], _ name: String?) -> Bool {

@@ -2,7 +2,7 @@
 ///
 /// The raw value is the name in configuration, status and marks. `password`, `bearer`, `urlauth`, `pemkey`,
 /// `creditcard`, `iban`, `email` and `ip` have the names of Sentry Relay's rules
-/// (https://docs.sentry.io/security-legal-pii/scrubbing/advanced-datascrubbing/). Relay has no others of this list.
+/// (https://docs.sentry.io/security-legal-pii/scrubbing/advanced-datascrubbing/). The others have no counterpart there.
 package enum RedactionRule: String, CaseIterable, Sendable {
     // Values that have the name of a secret.
     case password
@@ -47,7 +47,7 @@ package enum RedactionRule: String, CaseIterable, Sendable {
         }
     }
 
-    /// `true` for values that identify a person rather than open a door. They are kept by default.
+    /// `true` for values that identify a person but give no access. They are kept by default.
     package var isPersonal: Bool { self == .email || self == .ip }
 
     /// The text that takes a value's place while the template of a message is computed. The template has the same
@@ -72,11 +72,11 @@ package enum RedactionAction: String, CaseIterable, Sendable {
     case mask
     /// A mark with a keyed hash replaces the value, so that equal values can be recognised: `[@email:0123456789abcdef]`.
     case hash
-    /// Nothing replaces the value. A JSON value becomes null.
+    /// The value is removed without a replacement. A JSON value becomes null.
     case remove
 }
 
-/// Which values are removed from records before they are stored (`[Redaction]`).
+/// The values that are removed from records before they are stored (`[Redaction]`).
 package struct RedactionSettings: Hashable, Sendable {
     private var actions: [RedactionAction]
     /// More names of secret values.
@@ -88,7 +88,7 @@ package struct RedactionSettings: Hashable, Sendable {
         actions = RedactionRule.allCases.map { $0.isPersonal ? .off : .mask }
     }
 
-    /// The settings that change no record.
+    /// The settings that leave all records unchanged.
     package static let off: RedactionSettings = {
         var settings = RedactionSettings()
         for rule in RedactionRule.allCases { settings[rule] = .off }

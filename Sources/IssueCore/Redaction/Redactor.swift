@@ -17,7 +17,7 @@ package struct Redactor: Sendable {
     private var counts = RedactionCounts()
     private var hasCounts = false
 
-    /// The maximum number of values of a text. If it has more, its rest is removed with the last one.
+    /// The maximum number of values in a text. If there are more, the rest of the text is removed with the last one.
     static let maxMatches = 4096
 
     /// - Parameters:

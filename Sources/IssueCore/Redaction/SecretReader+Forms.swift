@@ -45,11 +45,11 @@ extension SecretReader {
         guard first < sign, first >= start + 2, has("//", at: first - 2) else { return nil }
         let isURL = first >= start + 3 && bytes[first - 3] == UInt8(ascii: ":")
         guard isURL || first == start + 2 || bytes[first - 3] == UInt8(ascii: " ") else { return nil }
-        // A user without a password is a token, but only on the web.
+        // A user without a password is a token, but only in http and https URLs.
         guard hasPassword || has("http://", at: first - 7) || has("https://", at: first - 8) else { return nil }
         var last = sign
         var index = sign + 1
-        // A password may contain at signs that are not escaped.
+        // A password may contain unescaped at signs.
         while index < end, isAuthorityByte(bytes[index]), bytes[index] != UInt8(ascii: "/"),
             bytes[index] != UInt8(ascii: "?"), bytes[index] != UInt8(ascii: "#")
         {
@@ -109,8 +109,8 @@ extension SecretReader {
         return ShortWords.unitEndings.contains(word)
     }
 
-    /// Returns the IPv4 address whose first full stop is at an index. Addresses of this host and the empty one say
-    /// nothing about anybody.
+    /// Returns the IPv4 address whose first full stop is at an index. Returns nil for loopback addresses and `0.0.0.0`,
+    /// because they identify no one.
     func ipv4(around dot: Int) -> RedactionMatch? {
         var first = dot
         while first > lowest, dot - first < 3, ByteClass.isDigit(bytes[first - 1]) { first -= 1 }

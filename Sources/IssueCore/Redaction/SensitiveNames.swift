@@ -1,4 +1,4 @@
-/// Tells the names of secrets from other names, such as `db_password`, `X-Api-Key` and `clientSecret`.
+/// Recognises the names of secrets, such as `db_password`, `X-Api-Key` and `clientSecret`.
 ///
 /// A name is split into its words. It is the name of a secret if its last words are: `access_token` is one, but
 /// `token_count` is not. Words such as `hash` and `confirmation` are ignored at the end.
@@ -6,7 +6,7 @@ package struct SensitiveNames: Sendable {
     /// The meaning of a word at the end of a name.
     package enum Meaning: Equatable, Sendable {
         case secret(RedactionRule)
-        /// The name of a secret, or of something harmless: only values that look like secrets count.
+        /// The name of a secret or of something harmless. Only values that look like secrets are removed.
         case perhaps(RedactionRule)
         /// The word is ignored.
         case ignored
@@ -20,7 +20,7 @@ package struct SensitiveNames: Sendable {
     /// The words that need no boundary before them, as in `dbpassword`.
     private var unbounded: Set<UInt64> = []
 
-    /// The maximum size of a name, in bytes. Of a longer one, the end counts.
+    /// The maximum size of a name, in bytes. Only the end of a longer name is examined.
     static let maxBytes = 64
 
     /// The names that need no configuration.
@@ -124,7 +124,7 @@ package struct SensitiveNames: Sendable {
 
 /// The names of `[Redaction] Keys=` and `PlainKeys=`.
 ///
-/// Names are compared without case, and without anything but letters and digits.
+/// Comparisons ignore case and all characters other than letters and digits.
 final class ConfiguredNames: Sendable {
     private let secret: Set<[UInt8]>
     private let plain: Set<[UInt8]>
