@@ -2,8 +2,8 @@ package import IssueProtocol
 
 /// The deployments of one application.
 ///
-/// A deployment is *declared* by a user or operator, or *observed* when the first report of a version arrives. What a
-/// report claims about time plays no part: an observed deployment has the time of receipt.
+/// A deployment is *declared* by a user or operator, or *observed* when the first report of a version arrives. The
+/// time that a report claims is ignored: an observed deployment has the time of receipt.
 package struct DeploymentHistory: Equatable, Sendable {
     /// A version, and the time from which it was in use.
     package struct Entry: Equatable, Sendable {
@@ -18,7 +18,7 @@ package struct DeploymentHistory: Equatable, Sendable {
         }
     }
 
-    /// The place of a version in the order of deployments. The number decides between deployments of one millisecond.
+    /// The position of a version in the order of deployments. The number orders deployments in the same millisecond.
     struct Position: Comparable {
         var at: IssueTimestamp
         var number: Int
@@ -33,7 +33,7 @@ package struct DeploymentHistory: Equatable, Sendable {
     /// The number of entries.
     package private(set) var count = 0
 
-    /// - Parameter entries: Deployments in any order. Of two at the same time, the first one is the earlier one.
+    /// - Parameter entries: Deployments in any order. Of two at the same time, the first one in the list is earlier.
     package init(_ entries: some Sequence<Entry> = EmptyCollection()) {
         for entry in entries { add(entry) }
     }
@@ -100,7 +100,7 @@ extension DeploymentHistory {
         return own > place
     }
 
-    /// Returns `false` if a version is unknown, or is the other one as far as can be known.
+    /// Returns `false` if a version is unknown or may be the same as the other one.
     private func isOther(_ version: ApplicationVersion, than other: ApplicationVersion) -> Bool {
         let (own, other) = (version.spelledUniformly, other.spelledUniformly)
         guard own.name != nil || own.build != nil else { return false }

@@ -3,7 +3,7 @@ import UnixIO
 
 /// The file with the key of redacted values' hashes, next to the database.
 ///
-/// It is not part of the database, so a backup or a copy of the database does not help to guess values.
+/// It is not part of the database, so no one can try out values with a backup or a copy of the database alone.
 struct RedactionKeyFile {
     static let name = "redaction.key"
 
@@ -14,7 +14,7 @@ struct RedactionKeyFile {
         path = "\(FileSystem.parentFolder(of: database))/\(Self.name)"
     }
 
-    /// Returns what removes values from records. Creates the key if it is needed and missing.
+    /// Returns the redactor for the settings. Creates the key if it is needed and missing.
     ///
     /// Without a key, values are masked instead of hashed.
     func redactor(_ settings: RedactionSettings, _ log: Log) -> Redactor {

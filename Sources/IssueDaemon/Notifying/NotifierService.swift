@@ -16,7 +16,8 @@ struct DaemonEvent: Sendable {
 
 /// The queue of events for a notifier.
 struct NotifierInbox: Sendable {
-    /// More than the destinations of any host. Later events are dropped, because they are in the log anyway.
+    /// The maximum number of events, more than the destinations of any host. Further events are dropped; they are in
+    /// the log.
     private static let maxEvents = 100
 
     /// `true` at first, because the store may have events of the last run.
@@ -89,7 +90,7 @@ final class NotifierService: Sendable {
         inbox.signal()
     }
 
-    /// Cancels the request in flight, too.
+    /// Cancels the request in flight.
     func abandon() {
         cancellation.cancel()
     }
@@ -108,9 +109,9 @@ final class NotifierService: Sendable {
 
 /// Performs the work of a `NotifierService` on its thread.
 ///
-/// Each step is stored before the next: what was examined and is to be reported, then the message and that an attempt
-/// is made, then its result. After a kill between the last two, it is unknown whether the message was sent. It is then
-/// sent again, and says that it may be a repetition.
+/// Each step is stored before the next: the examined events, then the message with its attempt, then the result. After
+/// a kill between the last two, it is unknown whether the message was sent. It is then sent again, and marked as a
+/// possible repetition.
 final class NotifierLoop {
     private let service: NotifierService
     private let settings: NotifierSettings
@@ -118,9 +119,9 @@ final class NotifierLoop {
     private var pacer: NotificationPacer
     /// The reader and the stored state; nil until the first step, and after an error of the store.
     private var opened: (reader: StoreReader, row: NotifierRow)?
-    /// When the first of the waiting events arrived; nil if none waits.
+    /// The time at which the first of the waiting events arrived; nil if none waits.
     private var waitingSince: RecordLogInstant?
-    /// The time of the next attempt of the message; nil for at once.
+    /// The time of the next attempt to send the message; nil for immediately.
     private var nextAttempt: MonotonicInstant?
     /// When the next message may be sent; nil if none waits or one is pending.
     private var nextMessage: MonotonicInstant?
@@ -195,7 +196,7 @@ final class NotifierLoop {
             path: service.path, cache: 256, control: service.writer.snapshots.control(.background))
         guard let row = try reader.notifier(service.id) else { throw WriterClosed() }
         opened = (reader, row)
-        // They have waited since before the start.
+        // These events were already waiting before the start, so their delay is over.
         waitingSince = row.waiting.isEmpty ? nil : Self.now.advanced(by: .zero - settings.delay)
         return (reader, row)
     }
@@ -387,7 +388,7 @@ final class NotifierLoop {
         service.log.notice(
             .notifierUnstored, ["notifier": service.name, "answer": result.summary.text])
         switch result.verdict {
-        // What may have arrived is not repeated.
+        // A message that may have arrived is not repeated, because its attempts are not stored.
         case .accepted, .unconfirmed, .ambiguous: unstored.removeAll()
         case .partial, .paused, .tooLarge, .again: unstored.failed(at: Clock.monotonic)
         }
@@ -462,7 +463,7 @@ private struct UnstoredEvents {
     private(set) var events: [DaemonEvent] = []
     private(set) var attempts = 0
     private(set) var id = ""
-    /// When they are to be sent without having been stored; nil if there are none.
+    /// The time of the next attempt to send them without having stored them; nil if there are none.
     private(set) var nextAttempt: MonotonicInstant?
 
     mutating func add(_ event: DaemonEvent, at now: MonotonicInstant) {

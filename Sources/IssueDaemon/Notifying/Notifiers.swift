@@ -14,7 +14,7 @@ final class Notifiers: Sendable {
 
     private static let maxEarly = 100
 
-    /// Starts a service for each configured notifier, unless they run.
+    /// Starts a service for each configured notifier, unless services are running.
     func start(
         _ configuration: Configuration, path: String, writer: WriterService, board: StatusRegistry, log: Log
     ) throws {
@@ -83,7 +83,7 @@ final class Notifiers: Sendable {
             ?? TestNotifierReply(delivered: false, answer: "no answer in time: another message is being sent")
     }
 
-    /// Stops all services. A request in flight may end within the timeout; then it is cancelled.
+    /// Stops all services. A request in flight is cancelled if it has not ended within the timeout.
     func stop(timeout: Duration) {
         let stopped = running.withLock { running in
             defer { running = [] }
@@ -98,7 +98,7 @@ final class Notifiers: Sendable {
 }
 
 extension Configuration {
-    /// The notifiers without those whose name another one has.
+    /// The first notifier with each name.
     fileprivate var uniqueNotifiers: [NotifierConfiguration] {
         var names: Set<String> = []
         return notifiers.filter { names.insert($0.name).inserted }

@@ -112,7 +112,7 @@ package struct HealthReport: Equatable, Sendable {
         }
         let paused = status.destinations.filter { $0.state == .paused }.map(\.name)
         for fault in store.faults.dropFirst(store.id.isEmpty ? 1 : 0) {
-            // The finding of the destination says the same.
+            // The finding about the destination covers this.
             if paused.contains(where: { fault.hasPrefix("destination \($0) is paused") }) { continue }
             if fault.hasPrefix(StoreStatus.refusalFaultPrefix) {
                 findings.append(HealthFinding(.refusing, .failing, fault))

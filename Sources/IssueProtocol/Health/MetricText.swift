@@ -15,7 +15,7 @@ package enum MetricText {
         text(MetricFamily.values(source), format)
     }
 
-    /// Returns the metrics of a daemon that is not reachable: only that it is not.
+    /// Returns the metrics of a daemon that is not reachable: only `issued_up` with the value 0.
     package static func unreachable(_ format: MetricFormat) -> String {
         text(MetricFamily.all.filter { $0.name == "up" }.map { ($0, [MetricSample(0)]) }, format)
     }

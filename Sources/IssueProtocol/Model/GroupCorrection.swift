@@ -229,9 +229,9 @@ package struct GroupExplanation: Equatable, JSONObjectCodable, Sendable {
     package var rule: Int?
     /// The message without its variable parts, as in titles; nil if no record is stored.
     package var template: String?
-    /// The ids that lead to the group: its own one first, then the ids of merged groups.
+    /// The ids that refer to the group: its own id first, then the ids of merged groups.
     package var ids: [String]
-    /// The corrections that put the record, or records of the group, there.
+    /// The corrections that moved the record, or records of the group, to this group.
     package var corrections: [GroupCorrection]
 
     package init(

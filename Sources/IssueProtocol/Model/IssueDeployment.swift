@@ -10,7 +10,7 @@ package struct IssueDeployment: Equatable, Sendable {
     package var version: String
     /// The time of the deployment. For an observed one, the time at which the first report of the version was received.
     package var deployedAt: IssueTimestamp
-    /// `true` if nobody declared the deployment, so that it is only known from a report.
+    /// `true` if no one declared the deployment and it is only known from a report.
     package var isObserved: Bool
     /// The revision of the source code; nil if unknown.
     package var commit: String?

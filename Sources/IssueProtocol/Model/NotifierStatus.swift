@@ -24,7 +24,7 @@ public struct NotifierStatus: Equatable, Sendable {
     public var silenced: Int
     /// The number of messages that the receiver has accepted.
     public var messages: Int
-    /// The number of accepted messages that may have arrived more than once. They say so.
+    /// The number of accepted messages that may have arrived more than once. Their text mentions this.
     public var repeated: Int
     /// The time at which the oldest pending event happened. Nil if none is pending.
     public var oldestPending: IssueTimestamp?

@@ -45,7 +45,7 @@ extension StoreWriter {
     ///
     /// - Parameters:
     ///   - ids: Ids of observed deployments.
-    ///   - filter: The filter of the purge. Declared deployments are erased only if it has nothing but applications and
+    ///   - filter: The filter of the purge. Declared deployments are erased only if it has only applications and
     ///     users.
     package func eraseDeployments(_ ids: [Int64], _ filter: IssueFilter) throws(StoreFailure) {
         try erasing { () throws(SQLiteError) in

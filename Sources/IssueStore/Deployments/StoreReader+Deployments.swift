@@ -5,8 +5,8 @@ import SQLiteKit
 extension StoreReader {
     /// Returns a page of deployments, latest first.
     ///
-    /// Users see the deployments of their own applications. Of those that apply to all users' applications, they see
-    /// the ones whose name an application of theirs has, without commit, note and author.
+    /// Users see the deployments of their own applications. They also see those that apply to all users if an
+    /// application of theirs has that name, but without commit, note and author.
     ///
     /// - Parameters:
     ///   - app: The name of the application; nil for all.
@@ -49,7 +49,7 @@ extension StoreReader {
     ///
     /// - Parameters:
     ///   - frame: The time range.
-    ///   - filter: The filter, of which the applications and users apply.
+    ///   - filter: The filter. Only its applications and users apply.
     ///   - viewer: The viewer.
     package func deployments(
         in frame: HistogramFrame, _ filter: IssueFilter, viewer: Viewer
@@ -73,10 +73,10 @@ extension StoreReader {
         }
     }
 
-    /// Returns the groups of a selection to which this happened with the last deployment of their application.
+    /// Returns the groups of a selection that the last deployment of their application has changed in this way.
     ///
     /// - Parameters:
-    ///   - change: What happened.
+    ///   - change: The effect of the deployment.
     ///   - selection: The series that match the other parts of the filter.
     func groups(_ change: DeploymentChange, in selection: SeriesSelection) throws -> [GroupID] {
         let windows = try deploymentWindows()

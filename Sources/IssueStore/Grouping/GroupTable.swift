@@ -43,7 +43,7 @@ struct GroupTable {
     /// - Parameters:
     ///   - source: A group that is not a redirect.
     ///   - target: Another group of the same account that is not a redirect.
-    ///   - correction: The correction that asks for it; nil if the fingerprint rule does.
+    ///   - correction: The correction that causes the merge; nil if the fingerprint rule does.
     ///   - row: The row id of the next record.
     func redirect(
         _ source: GroupID, to target: GroupID, by correction: Int64?, from row: RowID
@@ -69,7 +69,7 @@ struct GroupTable {
             statement.bind(target, at: 2)
             try statement.run()
         }
-        // A redirect has no content of its own, so that erasing records leaves nothing of them here.
+        // A redirect has no content of its own, so no text remains here when records are erased.
         try connection.withStatement(
             """
             UPDATE groups SET merged_into = ?2, merged_by = ?3, rule = ?4, title = '', domain = NULL, code = NULL,
@@ -104,8 +104,8 @@ struct GroupTable {
         return series
     }
 
-    /// Moves series of one group to another one. Their records up to `row` keep the limits, summaries and mutes of the
-    /// group that they have belonged to.
+    /// Moves series of one group to another one. Their records up to `row` keep the limits, summaries and mutes of
+    /// their previous group.
     func move(
         _ series: [SeriesID], from source: GroupID, to target: GroupID, from row: RowID
     ) throws(SQLiteError) {
@@ -133,7 +133,7 @@ struct GroupTable {
 
     // MARK: Regrouping
 
-    /// Returns what the fingerprint of a group by the newest rule is computed from.
+    /// Returns the attributes from which the newest rule computes the fingerprint of a group.
     func subject(of group: GroupID) throws(SQLiteError) -> Regrouping.Subject? {
         let found = try connection.withStatement(
             """
@@ -203,7 +203,7 @@ struct GroupTable {
         return (series, app, message)
     }
 
-    /// Returns what is to happen to a group of an older rule.
+    /// Returns the change of a group of an older rule.
     func decision(for group: GroupID, account: AccountID) throws(SQLiteError) -> Regrouping.Decision {
         guard let subject = try subject(of: group) else { return .keep }
         let fingerprint = Regrouping.fingerprint(of: subject)

@@ -2,7 +2,7 @@ package import IssueCore
 package import IssueProtocol
 import SQLiteKit
 
-/// A group of a quarantined database, by the names that it has in every database.
+/// A group of a quarantined database, identified by names that do not depend on the database.
 package struct SalvagedGroup: Equatable, Sendable {
     package var uid: UInt32
     package var app: String
@@ -10,7 +10,7 @@ package struct SalvagedGroup: Equatable, Sendable {
     package var title: String
 }
 
-/// A part of the grouping of a quarantined database that its records do not tell.
+/// A part of the grouping of a quarantined database that cannot be derived from its records.
 package enum GroupingNote: Equatable, Sendable {
     /// A group whose id is not the one of its fingerprint, because it had another fingerprint before.
     case id(Int64, of: SalvagedGroup)
@@ -101,7 +101,7 @@ extension QuarantinedStore {
 }
 
 extension StoreWriter {
-    /// Imports what a quarantined database knows about the grouping. Notes that contradict this store are left out.
+    /// Imports the grouping of a quarantined database. Notes that contradict this store are left out.
     package func importSalvaged(_ notes: [GroupingNote]) throws(StoreFailure) {
         for note in notes {
             switch note {

@@ -52,7 +52,7 @@ extension StoreWriter {
         }
     }
 
-    /// Merges the groups of an account that match a pattern into one of them, and those that will be made.
+    /// Merges the groups of an account that match a pattern into one group, including future ones.
     ///
     /// - Parameter groups: The groups that match now.
     /// - Returns: `false` if the account has too many rules.
@@ -82,12 +82,12 @@ extension StoreWriter {
         case done(GroupID)
         /// No series of the group matches.
         case noMatch
-        /// All series of the group match, so that nothing would be left.
+        /// All series of the group match, so that none would be left.
         case allMatch
         case tooMany
     }
 
-    /// Gives the series of a group whose titles match a pattern a group of their own, with all future ones.
+    /// Moves the series of a group whose titles match a pattern, including future ones, to a group of their own.
     ///
     /// The new group has the state of the old one.
     package func split(
@@ -130,7 +130,7 @@ extension StoreWriter {
                 try table.dropCorrection(id)
                 let back = try table.returnHome(seriesOf: group, from: memory.open.nextID)
                 changed += back
-                // Its id leads to the group that the records returned to.
+                // Its id refers to the group that the records returned to.
                 if let other = back.first, group == found.target, try table.series(of: group).isEmpty {
                     try table.redirect(group, to: other, by: nil, from: memory.open.nextID)
                     changed.removeFirst()
@@ -143,7 +143,7 @@ extension StoreWriter {
         }
     }
 
-    /// Undoes the merges into a group, or the one of a group that was merged itself.
+    /// Undoes the merges into a group or, if the group was merged into another one, that merge.
     ///
     /// - Returns: The groups that the records belong to now.
     package func undoMerges(of group: GroupID) throws(StoreFailure) -> [GroupID] {
@@ -251,7 +251,7 @@ extension GroupTable {
 
     /// Returns the groups that a correction has made redirects.
     func redirects(by correction: Int64) throws(SQLiteError) -> [GroupID] {
-        // The account's index on its groups is the shortest way to them.
+        // The index on the account's groups is the fastest way to find them.
         try connection.withStatement(
             """
             SELECT id FROM groups WHERE merged_by = ?1 AND merged_into IS NOT NULL
@@ -288,7 +288,7 @@ extension GroupTable {
         }.compactMap { row in SeriesKey.decode(row.1).map { (row.0, $0) } }
     }
 
-    /// Returns the group that a pattern takes out of another one. Inserts it if it is new.
+    /// Returns the group that a pattern splits off another one. Inserts it if it is new.
     func splitTarget(
         of source: GroupID, _ pattern: TitlePattern, _ series: SeriesDescription
     ) throws(SQLiteError) -> GroupID {
@@ -322,7 +322,7 @@ extension GroupTable {
     ///
     /// - Parameters:
     ///   - row: The row of its first record.
-    ///   - time: When that was received, in milliseconds since 1970.
+    ///   - time: The time at which the record was received, in milliseconds since 1970.
     func insert(
         _ series: SeriesDescription, account: AccountID, uid: UInt32, app: String, _ fingerprint: String,
         firstRecord row: RowID, at time: Int64
@@ -356,8 +356,8 @@ extension GroupTable {
         return GroupID(rawValue: connection.lastInsertedRowID)
     }
 
-    /// Makes a redirect a group of its own again, with the series of its own fingerprint and of the groups merged into
-    /// it. It has the state of the group that it was merged into.
+    /// Turns a redirect back into a group, with the series of its own fingerprint and of the groups merged into it. It
+    /// gets the state of the group that it was merged into.
     func detach(_ group: GroupID, from row: RowID) throws(SQLiteError) {
         let target = try root(of: group)
         try connection.withStatement("UPDATE groups SET merged_into = NULL, merged_by = NULL WHERE id = ?1") {
@@ -382,7 +382,7 @@ extension GroupTable {
         try move(series, from: target, to: group, from: row)
     }
 
-    /// Moves the series of a group that a split has put there to the groups of their fingerprints.
+    /// Moves the series that a split has moved to a group back to the groups of their fingerprints.
     ///
     /// - Returns: These groups.
     func returnHome(seriesOf group: GroupID, from row: RowID) throws(SQLiteError) -> [GroupID] {
@@ -463,7 +463,7 @@ extension GroupTable {
         }
     }
 
-    /// Makes a group that has no series a redirect. A rule asks for it.
+    /// Makes a group without series a redirect, because a rule matches its title.
     func redirectNew(_ group: GroupID, to target: GroupID, by correction: Int64) throws(SQLiteError) {
         try connection.withStatement(
             """

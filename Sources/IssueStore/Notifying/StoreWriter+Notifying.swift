@@ -72,11 +72,12 @@ extension StoreWriter {
         }
     }
 
-    /// Stores the events that a notifier reports, and that it has examined all changes up to `cursor`.
+    /// Stores the events that a notifier reports, and advances its cursor.
     ///
     /// - Parameters:
     ///   - notices: The events. Those that are only counted are added to the count of their user and kinds.
     ///   - silences: The number of events that each silence covered, by its id.
+    ///   - cursor: The last record whose change was examined; nil to leave the cursor unchanged.
     /// - Returns: The new state.
     package func add(
         _ notices: [Notice], silenced silences: [Int64: Int64] = [:], cursor: RowID?, notifier id: Int64
@@ -93,7 +94,7 @@ extension StoreWriter {
         }
     }
 
-    /// Makes a message of everything that waits, with its first attempt, which may be made once this has returned.
+    /// Makes a message of all waiting events and counts its first attempt. Call this before the attempt.
     ///
     /// - Returns: The new state; nil if the notifier does not exist.
     package func beginMessage(notifier id: Int64, at now: IssueTimestamp) throws(StoreFailure) -> NotifierRow? {
@@ -104,7 +105,7 @@ extension StoreWriter {
         }
     }
 
-    /// Counts another attempt of a message, which may be made once this has returned.
+    /// Counts another attempt to send a message. Call this before the attempt.
     package func beginAttempt(message id: Int64) throws(StoreFailure) {
         try transaction { () throws(SQLiteError) in
             try connection.withStatement(
@@ -298,7 +299,7 @@ struct NotificationTable {
         ) { statement throws(SQLiteError) in try statement.run() }
     }
 
-    /// Gives up all pending events, because this file is a copy. The original store reports them.
+    /// Gives up all pending events. Called for a copy of a store, because the original reports them.
     func dropPending() throws(SQLiteError) {
         let notifiers = try connection.withStatement("SELECT id FROM notifiers") { statement throws(SQLiteError) in
             try statement.all { $0.int64(0) }
