@@ -57,12 +57,13 @@ package enum WebhookFormat: String, CaseIterable, Hashable, Sendable {
         return WebhookContent(json: writer.bytes)
     }
 
-    /// Escapes the characters with which an application could mention a channel or make a link in Slack.
+    /// Escapes the characters with which an application could mention a channel or give a link another text in Slack.
+    /// Slack still turns a plain URL into a link.
     private static func slackEscaped(_ text: String) -> String {
         text.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;")
     }
 
-    /// Returns the message as Markdown. The text of applications can neither format nor link nor mention anyone.
+    /// Returns the message as Markdown. The text of applications can't format, link or mention anyone.
     private static func markdown(_ message: NotificationMessage) -> String {
         func escaped(_ line: String) -> String {
             var text = ""
