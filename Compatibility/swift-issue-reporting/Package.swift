@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// Stands in for the package of the same name: packages that depend on that one report through Issues.
+// Replaces the package of the same name: packages that depend on it report through Issues.
 let package = Package(
     name: "swift-issue-reporting",
     products: [

@@ -2,8 +2,8 @@ import Issues
 
 /// Reports the errors of a handler, and sends all reports before it returns.
 ///
-/// Lambda freezes the process as soon as a handler has returned, so what the library has not sent by then arrives with
-/// the next event, or never.
+/// Lambda freezes the process as soon as a handler has returned, so reports that the library has not sent by then
+/// arrive with the next event, or never.
 ///
 /// ```swift
 /// let runtime = LambdaRuntime(lambdaHandler: ReportingHandler(OrderHandler()))

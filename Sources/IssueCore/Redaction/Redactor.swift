@@ -1,6 +1,6 @@
 import IssueProtocol
 
-/// Removes secret and personal values from the texts of records, as the settings say.
+/// Removes secret and personal values from the texts of records according to the settings.
 ///
 /// A text without such values is neither copied nor changed. Reused for all records of a thread. All methods are
 /// `mutating`, so that calls do not copy the scratch memory.
@@ -8,7 +8,7 @@ package struct Redactor: Sendable {
     private let settings: RedactionSettings
     private let key: RedactionKey
     private let rules: RedactionRuleSet
-    /// The rules for texts of programs, such as names of functions: without those that look for names.
+    /// The rules for names in programs, such as those of functions: only those that recognise a form.
     private let formRules: RedactionRuleSet
     private let names: ConfiguredNames?
     /// The values of the text that was searched last.
@@ -98,7 +98,7 @@ package struct Redactor: Sendable {
 
     // MARK: Replacing
 
-    /// Appends what replaces a value.
+    /// Appends the replacement of a value.
     mutating func append(_ match: RedactionMatch, of bytes: Span<UInt8>, to output: inout ByteBuffer) {
         if match.isMark { return output.append(bytes, from: match.start, to: match.end) }
         append(match.rule, bytes, from: match.start, to: match.end, to: &output)
@@ -254,7 +254,7 @@ extension Redactor {
         return .secret(Inherited(rule: rule, isVague: name.isVague))
     }
 
-    /// Replaces a text whose name says that it is a secret. Returns `false` if it does not look like one.
+    /// Replaces a text that has the name of a secret. Returns `false` if it does not look like one.
     private mutating func rewrite(
         secret text: JSONText, _ bytes: Span<UInt8>, _ inherited: Inherited, _ copy: inout Copy,
         _ output: inout ByteBuffer

@@ -28,7 +28,7 @@ extension SecretReader {
         case space
     }
 
-    /// Returns the name that contains a letter; nil if it means nothing.
+    /// Returns the name that contains a letter; nil if no rule uses it.
     func name(around index: Int) -> Name? {
         var first = index
         let limit = max(lowest, index - SensitiveNames.maxBytes)
@@ -44,7 +44,7 @@ extension SecretReader {
         return first < second - 1 ? name(from: first, to: last) : nil
     }
 
-    /// Returns the name in a range; nil if it means nothing.
+    /// Returns the name in a range; nil if no rule uses it.
     func name(from first: Int, to last: Int) -> Name? {
         var name = Name(start: first, end: last)
         switch names?.isSecret(bytes, from: first, to: last) {
@@ -149,7 +149,7 @@ extension SecretReader {
         if rule == .authorization, link != .space, let match = credentials(from: first) {
             if !name.isVague || match.isMark || looksSecret(from: match.start, to: match.end) { return match }
         }
-        // The text "missing" may have more text after it.
+        // A word such as "missing" may be followed by more text.
         let isHeader =
             rule == .cookie && link == .colon && !name.isVague
             && !isStandIn(from: first, to: valueEnd(from: first), link, isQuoted: false)
@@ -264,7 +264,7 @@ extension SecretReader {
         return word
     }
 
-    /// Returns `true` for a text in the place of a value: a word such as "missing", a variable, or asterisks.
+    /// Returns `true` for a text that is not a secret value: a word such as "missing", a variable, or asterisks.
     private func isStandIn(from first: Int, to last: Int, _ link: Link, isQuoted: Bool) -> Bool {
         var index = first
         while index < last, bytes[index] == UInt8(ascii: "*") || bytes[index] == UInt8(ascii: ".") { index += 1 }
@@ -285,7 +285,7 @@ extension SecretReader {
         return !isQuoted && link != .equals && ShortWords.sentenceWords.contains(word)
     }
 
-    /// Returns `true` for a text that is rather a random token than a word.
+    /// Returns `true` for a text that looks like a random token rather than a word.
     func looksSecret(from first: Int, to last: Int) -> Bool {
         let count = last - first
         guard count >= 6 else { return false }
@@ -304,7 +304,7 @@ extension SecretReader {
         return (letters, digits)
     }
 
-    /// Returns how often a capital letter follows a small one, or the other way round.
+    /// Returns the number of changes between small and capital letters.
     func caseChanges(from first: Int, to last: Int) -> Int {
         var count = 0
         for index in (first + 1)..<max(first + 1, last) where (bytes[index] ^ bytes[index - 1]) & 0x20 != 0 {
@@ -351,7 +351,7 @@ extension SecretReader {
 
     /// Returns the end of a value without quotation marks.
     ///
-    /// A comma, semicolon, ampersand or bracket ends it only if text continues after that: secrets may contain such characters.
+    /// A comma, semicolon, ampersand or bracket ends it only if text follows, because secrets may contain them.
     private func valueEnd(from first: Int) -> Int {
         var index = first
         scan: while index < end {

@@ -3,7 +3,7 @@ import IssueProtocol
 /// Finds the values in a text that rules apply to.
 ///
 /// A vector comparison finds the few places at which a value may start or be named, and the rest of the text is not
-/// looked at. The work is linear: each place looks back over a bounded number of bytes, or only to the last place.
+/// examined. The work is linear: each place looks back over a bounded number of bytes, or only to the last place.
 struct SecretReader: ~Escapable {
     let bytes: Span<UInt8>
     let start: Int
@@ -37,7 +37,7 @@ struct SecretReader: ~Escapable {
         rules.contains(.ip) || names?.hasSecretNames == true
     }
 
-    /// Returns the next value, or nil if there are no more.
+    /// Returns the next value, or nil if there is none left.
     mutating func next() -> RedactionMatch? {
         while true {
             position = Self.place(in: bytes, from: position, to: end, more: examinesMore)
@@ -62,7 +62,7 @@ struct SecretReader: ~Escapable {
             position += 1
             switch bytes[index] {
             case UInt8(ascii: "\\"):
-                // Only an escaped ASCII character can be part of what is looked for.
+                // Only an escaped ASCII character can be part of a value or name.
                 if index + 3 < end, bytes[index + 2] == UInt8(ascii: "0"), bytes[index + 3] == UInt8(ascii: "0") {
                     return true
                 }
@@ -131,7 +131,7 @@ struct SecretReader: ~Escapable {
         }
     }
 
-    /// Selects what may be a place by the bytes 0, 1, 2, 3, 10 and 13 bytes after it.
+    /// Selects possible places by the bytes 0, 1, 2, 3, 10 and 13 bytes after it.
     ///
     /// Names and words are found by letters in the middle of them: "pas" and "pwd", "cr" (secret, credentials), "k"
     /// (token, cookie, key), "uth" (authorization), "bea" (bearer) and "z" (logz). The capital letters from H to K are

@@ -3,7 +3,7 @@
 //
 // A literal with variables is an `IssueMetadata.EncodableLiteral`, and a dictionary that is not a literal is passed as
 // `[AnyHashable: any Encodable]`. A message that is not a literal is an `AnyHashable` here, because converting to that type
-// is what the compiler likes least: with `String`, it would prefer these overloads to those with an `IssueText` for
+// is what the compiler prefers least: with `String`, it would prefer these overloads to those with an `IssueText` for
 // literals, too. A literal must not become a dictionary either, since that traps if a key occurs twice.
 
 /// Reports an issue. Its metadata is a literal with variables.
