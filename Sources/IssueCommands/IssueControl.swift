@@ -18,7 +18,8 @@ package struct IssueControl {
         PurgeCommand.self,
     ]
 
-    /// The commands for names that users try. The nearest name would be the opposite, or something else.
+    /// The commands for other names that users may try. The most similar name would be the wrong suggestion, such as
+    /// `mute` for `unmute`.
     private static let otherNames = [
         "unmute": "reopen", "unresolve": "reopen", "export": "dead-letters export", "check": "doctor",
         "monitor": "health", "prometheus": "metrics", "tail": "follow", "search": "records", "delete": "purge",

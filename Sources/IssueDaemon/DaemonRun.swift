@@ -137,7 +137,7 @@ final class DaemonRun {
     func startForwardingAgain(_ configuration: Configuration) {
         let socket = socket
         do {
-            // First, so that they learn of destinations that are paused at once.
+            // Notifiers start first, so that they learn of destinations that pause immediately.
             try notifiers.start(configuration, path: fixed.path, writer: writer, board: board, log: log)
             let notifiers = notifiers
             try destinations.start(

@@ -1,8 +1,8 @@
-/// The manual page of a command, in the man macros of roff, made from its specification as the help is.
+/// The manual page of a command, in the man macros of roff. Like the help, it is made from the specification.
 ///
 /// `scripts/install` writes the pages with the hidden command `__manual`.
 enum ManualPage {
-    /// The hidden command: without an argument it prints the names of the commands, and for a command and a date the page.
+    /// The hidden command. Without arguments, it prints the names of all commands; with a command and a date, the page.
     static let command = "__manual"
 
     /// Returns the page of a command.
@@ -41,13 +41,13 @@ enum ManualPage {
         return short + literal(option.spelling) + (option.placeholder.map { "\\fR \\fI\(literal($0))" } ?? "")
     }
 
-    /// Returns text with each sentence on lines of its own, as roff wants it for the space between them.
+    /// Returns text in which each sentence starts a new line. roff needs this for the space between sentences.
     private static func sentences(_ text: String) -> String {
         literal(text).replacing(". ", with: ".\n").split(separator: "\n")
             .flatMap { Fitting.wrap(String($0), to: HelpText.width) }.map { line($0[...]) }.joined(separator: "\n")
     }
 
-    /// Returns text that roff prints as it is.
+    /// Returns the text with all characters escaped that roff would interpret.
     private static func literal(_ text: String) -> String {
         line(text.replacing("\\", with: "\\e").replacing("-", with: "\\-")[...])
     }

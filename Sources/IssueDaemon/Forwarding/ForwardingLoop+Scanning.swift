@@ -25,8 +25,8 @@ extension ForwardingLoop where Destination: ~Copyable {
     private func scanPage(_ position: inout ScanCursor, _ scan: inout OutboxScan) throws -> Bool {
         let page = try reader.stretch(after: position.row, limit: Self.pageRows)
         guard let lowest = page.steps.first?.row, let highest = page.steps.last?.row else { return false }
-        // What is known about the series applies until some of them move to other groups. Then the scan ends, and the
-        // next one reads it again.
+        // The cached facts about series are valid until some series move to other groups. The scan ends there, and the
+        // next one reads the facts again.
         if let move = position.move, move != page.move { return false }
         position.move = page.move
         let ahead = try reader.sentAhead(of: service.destination.id, in: lowest...highest, priority: priority)

@@ -8,14 +8,14 @@ struct ReportReader {
     private var parameters = ParameterTable()
     private var producers = ProducerReader()
     private var numberings = NumberingReader()
-    /// The numbers of values removed from reports since they were taken; nil if there are none.
+    /// The numbers of values that were removed from reports and not yet returned; nil if there are none.
     private var redactions: RedactionCounts?
 
     init(limits: RecordLimits, seed: UInt64, redactor: Redactor = Redactor()) {
         decoder = RecordDecoder(limits: limits, seed: seed, redactor: redactor)
     }
 
-    /// Sets what is removed from the reports that follow.
+    /// Sets the redactor for the following reports.
     mutating func use(_ redactor: Redactor) {
         decoder.use(redactor)
     }

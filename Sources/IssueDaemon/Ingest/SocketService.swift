@@ -30,7 +30,7 @@ final class SocketService: Sendable {
     let metricsListener: ListeningSocket?
     let limits: SocketLimits
     let recordLimits: RecordLimits
-    /// What is removed from records at the start. Later changes come through the inbox.
+    /// The redactor at the start. Later ones arrive through the inbox.
     let redactor: Redactor
     let access: Mutex<AccessPolicy>
     let board: StatusRegistry
@@ -129,7 +129,7 @@ struct SocketInbox: Sendable {
     var flushed: [FlushCompletion] = []
     /// Heartbeat requests.
     var pulses: [Pulse] = []
-    /// What is removed from the records that follow, if that has changed.
+    /// The redactor for the following records; nil if it has not changed.
     var redactor: Redactor?
     /// The listening socket to continue with.
     var listener: ListeningSocket?

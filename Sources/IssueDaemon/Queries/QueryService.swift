@@ -503,7 +503,7 @@ struct QueryJob: Sendable {
         /// Stores a deployment.
         case deploy(DeployParameters, isOperator: Bool)
         case deployments(DeploymentsParameters)
-        /// Changes the grouping, or asks about it.
+        /// Changes or queries the grouping.
         case grouping(GroupingQueries.Work, isOperator: Bool)
         case silences
         case addSilence(IssueSilence)
