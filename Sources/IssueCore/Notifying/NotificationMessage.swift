@@ -84,7 +84,7 @@ package struct NotificationMessage: Equatable, Sendable {
     /// The number of events.
     package var total: Int64 { counts.reduce(0) { $0.clampedSum($1.count) } }
 
-    /// The most urgent kind in the message.
+    /// All kinds in the message. An event of two kinds counts only for the more urgent one.
     package var kinds: NotificationKinds {
         counts.reduce(into: []) { $0.formUnion($1.kind) }
     }
