@@ -51,7 +51,8 @@ package struct ClickHouseFormat: HTTPFormat {
     static let columns = [
         "event_kind", "event_id", "time", "time_ms", "received_ms", "app", "uid", "host", "severity", "message",
         "fingerprint", "group_id", "domain", "code", "version", "build", "environment", "platform", "network",
-        "development", "file", "line", "function", "unit", "command", "trace_id", "span_id", "request_id", "user_id", "backtrace", "causes", "metadata", "count",
+        "development", "file", "line", "function", "unit", "command", "trace_id", "span_id", "request_id", "user_id",
+        "backtrace", "causes", "metadata", "count",
         "occurrences", "suppressed_before", "suppression_reason", "suppressed_count", "forwarded_count",
         "summary_seq", "distinct_groups_suppressed", "still_suppressing", "sample_event_ids",
     ]

@@ -78,7 +78,8 @@ struct ServiceManagerTests {
             let run = try ChildProcess(
                 "/usr/bin/python3",
                 [
-                    script, try TestBinaries.path(of: "issued"), daemon.configurationFile, daemon.socket, "\(count)", "4",
+                    script, try TestBinaries.path(of: "issued"), daemon.configurationFile, daemon.socket, "\(count)",
+                    "4",
                 ], in: daemon.folder, name: "restarts")
             #expect(try run.end(within: .seconds(count * 2 + 30)) == .exit(0), "\(run.errors)")
             let result = try JSONDecoder().decode(Restarts.self, from: Data(run.output.utf8))

@@ -9,13 +9,13 @@ call. Prints as JSON: restarts, records (with a receipt), refused (connections),
 (as the last daemon counts) and ids (that differ).
 """
 import json
-import os
 import random
-import signal
 import socket
+import subprocess
 import sys
 import threading
 import time
+import uuid
 
 issued, configuration, path = sys.argv[1:4]
 restarts, clients = int(sys.argv[4]), int(sys.argv[5])
@@ -28,15 +28,9 @@ is_over = threading.Event()
 
 
 def start():
-    child = os.fork()
-    if child == 0:
-        if listener.fileno() == 3:
-            os.set_inheritable(3, True)
-        else:
-            os.dup2(listener.fileno(), 3)
-        os.environ.update(LISTEN_FDS="1", LISTEN_PID=str(os.getpid()))
-        os.execv(issued, [issued, "--config", configuration])
-    return child
+    descriptor = listener.fileno()
+    shell = f'[ {descriptor} = 3 ] || exec 3<&{descriptor}; LISTEN_FDS=1 LISTEN_PID=$$ exec "$0" --config "$1"'
+    return subprocess.Popen(["/bin/sh", "-c", shell, issued, configuration], pass_fds=[descriptor])
 
 
 def connect():
@@ -69,10 +63,10 @@ def call(connection, method, parameters):
 
 
 def report(number):
-    connection, sequence = connect(), 1
+    connection, sequence, producer = connect(), 1, str(uuid.UUID(int=number + 1))
     while not is_over.is_set():
         record = {"message": f"Client {number} record {sequence}", "app": {"name": "restarts"}}
-        reply = call(connection, "Report", {"records": [record], "producer": f"client-{number}", "sequence": sequence})
+        reply = call(connection, "Report", {"records": [record], "producer": producer, "sequence": sequence})
         if reply is None:
             connection.close()
             connection = connect()
@@ -94,18 +88,18 @@ for thread in threads:
 for _ in range(restarts):
     daemon, before = start(), sum(sent)
     while sum(sent) == before:
-        assert os.waitpid(daemon, os.WNOHANG)[0] == 0, "the daemon ended"
+        assert daemon.poll() is None, "the daemon ended"
         time.sleep(0.001)
     time.sleep(random.random() * 0.03)
-    os.kill(daemon, signal.SIGTERM)
-    assert os.waitstatus_to_exitcode(os.waitpid(daemon, 0)[1]) == 0
+    daemon.terminate()
+    assert daemon.wait() == 0
 daemon = start()
 is_over.set()
 for thread in threads:
     thread.join()
 status = call(connect(), "Status", {})["parameters"]
-os.kill(daemon, signal.SIGTERM)
-os.waitpid(daemon, 0)
+daemon.terminate()
+daemon.wait()
 print(json.dumps({
     "restarts": restarts, "records": sum(sent), "ids": len(ids), "received": status["received"],
     "refused": len(refusals), "failed": len(failures), "failures": sorted(set(failures + refusals)),
