@@ -448,7 +448,7 @@ extension CommandFailure {
         case .methodNotImplemented, .methodNotFound, .interfaceNotFound:
             self.init(.refused, "the daemon does not support this: is it older than issuectl? (issuectl status)")
         case .invalidParameter(let name):
-            self.init(.refused, "the daemon rejected '\(name)': are issuectl and issued the same version?")
+            self.init(.refused, "the daemon rejected '\(name)': it is empty, too long or of a wrong form")
         case .expectedMore, .unknown: self.init(.refused, "the daemon returned an error: \(error)")
         }
     }

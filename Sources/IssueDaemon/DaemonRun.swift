@@ -46,9 +46,10 @@ final class DaemonRun {
         self.log = log
         fixed = (configuration.socket, path)
         let board = StatusRegistry(path: path)
+        let redactor = RedactionKeyFile(besides: path).redactor(configuration.redaction, log)
         let socket = try SocketService(
-            listener: listener, metricsListener: metricsListener, configuration,
-            redactor: RedactionKeyFile(besides: path).redactor(configuration.redaction, log), board: board, log: log)
+            listener: listener, metricsListener: metricsListener, configuration, redactor: redactor, board: board,
+            log: log)
         let onDamagedBlock: @Sendable (DamagedBlock) -> Void = { block in
             guard board.isNew(block) else { return }
             log.error(.storeBlockDamaged, ["first": "\(block.rows.lowerBound)", "records": "\(block.records)"])
@@ -63,7 +64,8 @@ final class DaemonRun {
         let queries = QueryService(
             path: path, writer: writer, board: board, socket: socket, replies: socket.limits.replyBudget, log: log)
         let jobs = JobService(
-            path: path, writer: writer, socket: socket, destinations: destinations, notifiers: notifiers, log: log)
+            path: path, writer: writer, socket: socket, destinations: destinations, notifiers: notifiers,
+            redactor: redactor, log: log)
         let alertLogger = AlertLogger(path: path, snapshots: writer.snapshots, log: log)
         (self.board, self.writer, self.queries, self.jobs) = (board, writer, queries, jobs)
         (self.alertLogger, self.socket) = (alertLogger, socket)
@@ -161,6 +163,7 @@ final class DaemonRun {
         socket.access.withLock { $0 = AccessPolicy(configuration.access) }
         let redactor = RedactionKeyFile(besides: fixed.path).redactor(configuration.redaction, log)
         socket.enqueue { $0.redactor = redactor }
+        jobs.use(redactor)
         let (limits, retention) = (configuration.limits, configuration.store.retention)
         try writer.perform { $0.reload(limits, retention) }
         destinations.stop(timeout: .seconds(2))

@@ -40,7 +40,7 @@ struct WebhookTests {
         #expect(found["others"]?.asArray?.first?["count"] == .integer(7))
     }
 
-    @Test("Text of an application can't mention anyone or make a link in a chat")
+    @Test("Text of an application can't mention anyone in a chat, or make a link in Mattermost or Discord")
     func hostileText() throws {
         let hostile = message("<!channel> @all @everyone [x](https://example.com) `a` *b*")
         let slack = try json(.slack, hostile)["text"]?.asString ?? ""
@@ -54,11 +54,15 @@ struct WebhookTests {
         #expect(try json(.discord, hostile)["allowed_mentions"]?["parse"] == .array([]))
     }
 
-    @Test("A message for Discord stays within its limit")
-    func lengths() throws {
+    @Test(
+        "A message for Discord stays within its limit, whatever its characters are made of",
+        arguments: ["*", "e\u{301}\u{302}\u{303}", "👩‍👩‍👧‍👦", "\\"])
+    func lengths(character: String) throws {
         var long = message()
-        long.items = (0..<10).flatMap { _ in message(String(repeating: "*", count: 200)).items }
-        #expect((try json(.discord, long)["content"]?.asString ?? "").count <= 2000)
+        long.items = (0..<10).flatMap { _ in message(String(repeating: character, count: 200)).items }
+        let content = try json(.discord, long)["content"]?.asString ?? ""
+        #expect(content.utf16.count <= 2000)
+        #expect(content.reversed().prefix { $0 == "\\" }.count.isMultiple(of: 2))
     }
 
     @Test("ntfy gets text with ASCII headers, and urgent messages have a high priority")

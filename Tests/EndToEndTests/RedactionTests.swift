@@ -45,6 +45,7 @@ struct RedactionTests {
                 nested.causes = [IssueCause(domain: "d", code: 1, message: text)]
                 nested.fingerprint = "\(index) \(text)"
                 nested.domain = text
+                nested.context = IssueContext(requestID: text, user: text)
                 records.append(nested)
             }
             _ = try client.report(records)
@@ -99,6 +100,28 @@ struct RedactionTests {
             #expect(try client.show(one[0]).record?.message == "User ann@example.net has no rights")
             #expect(try client.show(two[0]).record?.message == "User [@email] has no rights")
             #expect(try client.show(one[0]).group.id == client.show(two[0]).group.id)
+        }
+    }
+
+    @Test("A repair imports redacted records into the groups that new ones have")
+    func repair() async throws {
+        try await DaemonFixture.with { daemon in
+            let messages = ["card 4111111111111111 declined", "Login of ann failed, password: hunter22 given"]
+            for message in messages { _ = try RawClient(path: daemon.socket).report(message) }
+            try daemon.terminate()
+            try FileManager.default.moveItem(
+                atPath: daemon.database, toPath: daemon.database + ".damaged-2026-11-23T12:00:00.000Z")
+            try daemon.start()
+            let repair = try ChildProcess(
+                try TestBinaries.path(of: "issuectl"), ["repair", "--socket", daemon.socket], in: daemon.folder,
+                name: "repair")
+            #expect(try repair.end(within: .seconds(60)) == .exit(0))
+            let client = try RawClient(path: daemon.socket)
+            let before = try client.groups().map(\.id)
+            #expect(before.count == 2)
+            for message in messages { _ = try client.report(message) }
+            #expect(try client.groups().map(\.id).sorted() == before.sorted())
+            #expect(try client.groups().map(\.records) == [2, 2])
         }
     }
 

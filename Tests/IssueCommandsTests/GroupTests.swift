@@ -42,12 +42,13 @@ struct GroupTests {
         let outcome = issuectl(["group", "merge", "g7", "--app", "shop"], shown, list(2), merged(2))
         #expect(
             outcome.output
-                == lines("2 issues match.\nMerged 2 issues into g7 (8 records): Decoding failed"))
+                == lines("Matches 2 issues.\nMerged 2 issues into g7 (8 records): Decoding failed"))
         #expect(outcome.calls.last == #"MergeGroups {"into":"g7","groups":["g100","g101"]}"#)
         let dry = issuectl(["group", "merge", "g7", "--app", "shop", "--dry-run"], shown, list(2))
-        #expect(dry.output == lines("2 issues match."))
+        #expect(dry.output == lines("Matches 2 issues."))
         #expect(dry.calls.count == 2)
-        #expect(issuectl(["group", "merge", "g7", "--app", "shop"], shown, list(0)).output == lines("0 issues match."))
+        #expect(
+            issuectl(["group", "merge", "g7", "--app", "shop"], shown, list(0)).output == lines("Matches 0 issues."))
     }
 
     @Test("A filter does not merge more than 50 issues without --yes")

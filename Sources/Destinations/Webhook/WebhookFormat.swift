@@ -29,7 +29,7 @@ package enum WebhookFormat: String, CaseIterable, Hashable, Sendable {
         case .mattermost: Self.object { $0.member("text", Self.markdown(message)) }
         case .discord:
             Self.object { object in
-                object.member("content", String(Self.markdown(message).prefix(Self.maxDiscordCharacters)))
+                object.member("content", Self.prefix(of: Self.markdown(message)))
                 object.key("allowed_mentions")
                 object.object { mentions in
                     mentions.key("parse")
@@ -48,8 +48,20 @@ package enum WebhookFormat: String, CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// Discord rejects longer messages.
-    private static let maxDiscordCharacters = 1900
+    /// Discord rejects messages of more than 2,000 characters; counted in UTF-16, none has more.
+    private static let maxDiscordLength = 1900
+
+    /// Returns as much of a text as fits into a message for Discord, without half of an escape.
+    private static func prefix(of text: String) -> String {
+        var (end, length) = (text.startIndex, 0)
+        for index in text.indices {
+            length += text[index].utf16.count
+            if length > maxDiscordLength { break }
+            end = text.index(after: index)
+        }
+        let backslashes = text[..<end].reversed().prefix { $0 == "\\" }.count
+        return String(text[..<end].dropLast(backslashes % 2))
+    }
 
     private static func object(_ body: (inout JSONWriter) -> Void) -> WebhookContent {
         var writer = JSONWriter()

@@ -163,7 +163,7 @@ struct GroupCommand: Command {
             // The id may be that of a group that was merged into another one.
             let target = try collector.show(ids[0]).value.group.id
             others = try matching(filter, collector).filter { $0 != target }
-            if context.format == .human { try context.print("\(Quantity.text(others.count, "issue")) match.") }
+            if context.format == .human { try context.print("Matches \(Quantity.text(others.count, "issue")).") }
             guard !others.isEmpty, !isDryRun else { return .success }
             guard try isConfirmed(others.count, context) else {
                 throw CommandFailure(.refused, "nothing was merged")
@@ -218,7 +218,7 @@ struct GroupCommand: Command {
         let count = try collector.addGroupRule(
             AddGroupRuleParameters(group: ids[0], template: template, isDryRun: true))
         if context.format == .human {
-            try context.print("\(Quantity.text(count.value.count, "issue")) match.")
+            try context.print("Matches \(Quantity.text(count.value.count, "issue")).")
         }
         if isDryRun { return .success }
         guard try isConfirmed(Int(clamping: count.value.count), context) else {

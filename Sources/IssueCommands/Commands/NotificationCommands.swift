@@ -155,13 +155,22 @@ struct SilenceCommand: Command {
         silence.units = arguments.all(FilterOptions.unit) ?? []
         silence.groups = arguments.all(FilterOptions.group) ?? []
         guard ![silence.apps, silence.environments, silence.units, silence.groups].allSatisfy(\.isEmpty) else {
-            throw UsageError("select issues with --app, --env, --unit or --group")
+            throw UsageError("select issues with --app, --environment, --unit or --group")
+        }
+        for group in silence.groups where !Self.isGroup(group) { throw UsageError("\"\(group)\" is not a group id") }
+        for name in silence.apps + silence.environments + silence.units where name.dropLast().contains("*") {
+            throw UsageError("\"\(name)\": only the end of a name can be *")
         }
         guard let end = try Self.end(arguments, at: now) else { throw UsageError("give an end with --for or --until") }
         guard let reason = arguments[Self.reason], !reason.isEmpty else {
             throw UsageError("give a reason with --reason")
         }
         (silence.until, silence.reason) = (end, reason)
+    }
+
+    /// Returns whether a text has the form of a group id: "g" and 16 hexadecimal digits.
+    private static func isGroup(_ text: String) -> Bool {
+        text.count == 17 && text.first == "g" && text.dropFirst().allSatisfy { "0123456789abcdef".contains($0) }
     }
 
     private static func end(_ arguments: ParsedArguments, at now: IssueTimestamp) throws(UsageError) -> IssueTimestamp?

@@ -138,7 +138,17 @@ struct RecordDetails {
     private func group(into page: inout TextPage) {
         let group = reply.group
         var state = group.state.name
-        if let until = group.mutedUntil, group.state == .muted { state += " until \(PageTime.full(until, now: now))" }
+        switch group.state {
+        case .open: break
+        case .muted:
+            let time = group.mutedUntil.map { PageTime.full($0, now: now) }
+            let count = group.mutedUntilCount.map { "\(Quantity.text($0, "more occurrence"))" }
+            let ends = [time, count].compactMap(\.self)
+            if !ends.isEmpty { state += " until " + ends.joined(separator: " or ") }
+        case .resolved:
+            if let version = group.resolvedIn { state += " in \(version)" }
+            if group.isResolvedInNext { state += " in the next deployment" }
+        }
         if group.hasRegressed { state += ", regressed" }
         page.heading("Group \(group.id)")
         var versions = group.firstVersion

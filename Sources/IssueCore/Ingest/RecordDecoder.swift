@@ -198,17 +198,19 @@ package struct RecordDecoder: Sendable {
             output.append(contentsOf: (output.count == start ? "{" : ",").utf8)
             output.append(contentsOf: Self.contextKeys[Int(field.rawValue)].utf8)
             if field.isHexadecimal {
+                output.append(UInt8(ascii: "\""))
                 // A digit has this bit already, and a letter becomes lower case.
                 for index in 0..<parts.count { output.append(parts.span[index] | 0x20) }
+                output.append(UInt8(ascii: "\""))
             } else {
-                scanner.append(text.start..<text.end, to: &output)
+                // With its quotation marks.
+                redactor.append(json: scanner.bytes, text.start - 1..<text.end + 1, to: &output)
             }
-            output.append(UInt8(ascii: "\""))
         }
     }
 
     /// The beginnings of the members for the ids of the context.
-    private static let contextKeys = IssueContext.Field.allCases.map { "\"\($0.name)\":\"" }
+    private static let contextKeys = IssueContext.Field.allCases.map { "\"\($0.name)\":" }
 }
 
 extension RecordDecoder {

@@ -1,6 +1,7 @@
 import IssueCore
 import IssueProtocol
 import IssueStore
+import Synchronization
 import UnixIO
 
 /// Runs long jobs one after the other, on a thread of its own.
@@ -22,6 +23,7 @@ final class JobService: Sendable {
     fileprivate let socket: SocketService
     private let destinations: Destinations
     private let notifiers: Notifiers
+    fileprivate let redactor: Mutex<Redactor>
     fileprivate let log: Log
 
     /// The maximum number of waiting jobs.
@@ -29,10 +31,16 @@ final class JobService: Sendable {
 
     init(
         path: String, writer: WriterService, socket: SocketService, destinations: Destinations, notifiers: Notifiers,
-        log: Log
+        redactor: Redactor, log: Log
     ) {
+        self.redactor = Mutex(redactor)
         (self.path, self.writer, self.socket, self.destinations, self.log) = (path, writer, socket, destinations, log)
         self.notifiers = notifiers
+    }
+
+    /// Sets the redactor for the following jobs.
+    func use(_ redactor: Redactor) {
+        self.redactor.withLock { $0 = redactor }
     }
 
     /// Enqueues a job. Returns `false` if too many are waiting or the service is stopping.
@@ -220,6 +228,7 @@ struct JobRun {
 
     var writer: WriterService { service.writer }
     var log: Log { service.log }
+    var redactor: Redactor { service.redactor.withLock { $0 } }
 
     /// The folder of the database, of backups and of files that were moved aside.
     var folder: String { FileSystem.parentFolder(of: path) }

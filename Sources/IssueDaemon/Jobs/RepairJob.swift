@@ -88,7 +88,7 @@ struct RepairJob {
             return nil
         }
         do throws(StoreFailure) {
-            return try QuarantinedStore(path: path, randomBits: Randomness.uint64())
+            return try QuarantinedStore(path: path, randomBits: Randomness.uint64(), redactor: run.redactor)
         } catch {
             if error.mayAffectOnlySchema, let store = try openWithFreshSchema(path, run) { return store }
             run.log.warning(.repairUnreadable, ["file": path, "error": "\(error)"])
@@ -113,9 +113,10 @@ struct RepairJob {
         let log = (try? FileSystem.status(of: path + "-wal").size) ?? 0
         try run.requireSpace(for: try FileSystem.status(of: path).size + log)
         try SchemaPages(makingStoreAt: copy).copy(path, to: copy, checkCancellation: run.checkCancellation)
-        guard let store = try? QuarantinedStore(path: copy, original: path, randomBits: Randomness.uint64()) else {
-            return nil
-        }
+        guard
+            let store = try? QuarantinedStore(
+                path: copy, original: path, randomBits: Randomness.uint64(), redactor: run.redactor)
+        else { return nil }
         run.log.notice(.repairSchemaReplaced, ["file": path])
         return store
     }

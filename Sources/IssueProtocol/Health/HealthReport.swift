@@ -40,6 +40,8 @@ package struct HealthThresholds: Equatable, Sendable {
     package var degradedAge: Duration = .seconds(15 * 60)
     /// The age of the oldest undelivered record of a destination from which it counts as failing.
     package var failingAge: Duration = .seconds(6 * 3600)
+    /// The age of the oldest pending event of a notifier from which it counts as degraded.
+    package var notificationAge: Duration = .seconds(5 * 60)
     /// How long a report that was refused for lack of space or time counts as degraded.
     package var refusalMemory: Duration = .seconds(15 * 60)
 
@@ -63,6 +65,8 @@ package struct HealthFinding: Equatable, Sendable {
         case ledger
         /// A destination is paused, or its oldest record has been pending for too long.
         case destination
+        /// A notifier is paused, its oldest event has been pending for too long, or none of its messages arrived.
+        case notifier
         /// The caller may not see all records, faults and refused reports.
         case rights
     }
@@ -141,6 +145,9 @@ package struct HealthReport: Equatable, Sendable {
                         "\(StoreStatus.ledgerFaultPrefix)\(destination.name) does not balance"))
             }
         }
+        for notifier in status.notifiers {
+            if let finding = Self.finding(notifier, now: now, thresholds) { findings.append(finding) }
+        }
         if !store.id.isEmpty, store.bytes == nil {
             findings.append(
                 HealthFinding(
@@ -167,6 +174,25 @@ package struct HealthReport: Equatable, Sendable {
         return HealthFinding(
             .destination, isLate && age >= thresholds.failingAge ? .failing : .degraded,
             destination: destination.name, message)
+    }
+
+    /// Returns the finding about a notifier that does not deliver; nil if it does.
+    private static func finding(
+        _ notifier: NotifierStatus, now: IssueTimestamp, _ thresholds: HealthThresholds
+    ) -> HealthFinding? {
+        let age = notifier.oldestPending.map { $0.age(at: now) } ?? .zero
+        var message = "notifier \(notifier.name)"
+        if notifier.state == .paused {
+            message += " is paused\(notifier.reason.map { " (\($0))" } ?? "")"
+        } else if age >= thresholds.notificationAge {
+            message += " has \(notifier.pending) pending events; the oldest has waited \(span(age))"
+        } else if notifier.givenUp > 0, notifier.delivered == 0 {
+            message += " could not deliver any of \(notifier.givenUp) events"
+        } else {
+            return nil
+        }
+        if let answer = notifier.lastAnswer { message += "; its last answer: \(answer)" }
+        return HealthFinding(.notifier, .degraded, message)
     }
 
     /// Returns a time span in its largest full unit.

@@ -56,9 +56,12 @@ package final class QuarantinedStore {
     ///   - path: The path of the database.
     ///   - original: The path of the file that this one is a copy of, or nil if it is not a copy.
     ///   - randomBits: Random bits for the seed of hash tables and for connection numbers.
+    ///   - redactor: Removes secrets from the records, and finds values that were removed before.
     /// - Throws: `StoreFailure.foreign` if the file is not a database of issued, or another failure if nothing can be
     ///   determined about its records.
-    package init(path: String, original: String? = nil, randomBits: UInt64) throws(StoreFailure) {
+    package init(
+        path: String, original: String? = nil, randomBits: UInt64, redactor: Redactor = Redactor()
+    ) throws(StoreFailure) {
         reader = try StoreReader(path: path, toleratesDamage: true)
         reader.connection.setLongestValue(bytes: Self.maxValueBytes)
         let id: Int32
@@ -89,7 +92,7 @@ package final class QuarantinedStore {
         limits.recordBytes = 16 << 20
         limits.depth = 64
         limits.keys = 65_536
-        decoder = RecordDecoder(limits: limits, seed: randomBits)
+        decoder = RecordDecoder(limits: limits, seed: randomBits, redactor: redactor)
     }
 
     /// Reads some more rows.

@@ -50,6 +50,21 @@ struct HealthReportTests {
         #expect(report.findings.allSatisfy { $0.kind == .destination && $0.destination == "logzio" })
     }
 
+    @Test("A notifier that is paused, late or never succeeds degrades the verdict; one that delivers does not")
+    func notifiers() {
+        func kinds(_ change: (inout NotifierStatus) -> Void) -> [HealthFinding.Kind] {
+            var notifier = NotifierStatus(name: "oncall", format: "json", received: 3, delivered: 3)
+            change(&notifier)
+            return report { $0.notifiers = [notifier] }.findings.map(\.kind)
+        }
+        #expect(kinds { _ in } == [])
+        #expect(kinds { $0.state = .paused } == [.notifier])
+        #expect(kinds { $0.oldestPending = Self.now.advanced(by: .seconds(-299)) } == [])
+        #expect(kinds { $0.oldestPending = Self.now.advanced(by: .seconds(-300)) } == [.notifier])
+        #expect(kinds { $0.givenUp = 1 } == [])
+        #expect(kinds { ($0.delivered, $0.givenUp) = (0, 3) } == [.notifier])
+    }
+
     @Test("The thresholds of the age can be changed")
     func thresholds() {
         var thresholds = HealthThresholds()
