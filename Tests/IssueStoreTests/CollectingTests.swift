@@ -212,4 +212,20 @@ struct CollectingTests {
                     == [["26", "26"], ["86", "258"]])
         }
     }
+
+    @Test("Finds the rows of the clock and of mutes that no record needs without reading all records")
+    func readsOneBlock() throws {
+        try TemporaryStore.with { store in
+            let writer = try store.writer()
+            try store.store((0..<1000).map { IssueRecord(message: "Report \($0)") }, to: writer)
+            try writer.closeOpenRange()
+            // A damaged block is noted when it is read. A writer reads only the last block when it opens the store.
+            try store.shell().execute(
+                "UPDATE blocks SET checksum = checksum + 1 WHERE first_id > 1 AND last_id < 1000")
+            #expect(try store.shell().number("SELECT count(*) FROM blocks") > 2)
+            let later = try store.writer()
+            while try later.collectOwners() {}
+            #expect(later.blocks.reader.damagedBlocks == [])
+        }
+    }
 }

@@ -289,20 +289,31 @@ struct Collection {
         let kept = try writer.perform { try $0.retentionStart(wall: Clock.wall, monotonic: Clock.monotonic) }
         let old = try writer.perform { try $0.newestExpiredRange(wall: Clock.wall, monotonic: Clock.monotonic) }
         var references = StoreReader.References()
-        while try run.reading({ try reader.read(&references) }) { try run.checkCancellation() }
-        let unreferenced = try run.reading { try reader.unreferenced(references, quietSince: old) }
-        let edge = references.edge
-        for some in Self.portions(unreferenced.series) {
-            try writer.perform { try $0.collect(series: some, seenThrough: edge) }
+        // The writer itself examines the records after the last one that was examined here. To keep these few while
+        // reports arrive, the new ones are examined before each portion.
+        func catchUp() throws {
+            while try run.reading({ try reader.read(&references) }) { try run.checkCancellation() }
             try run.checkCancellation()
         }
+        try catchUp()
+        let unreferenced = try run.reading { try reader.unreferenced(references, quietSince: old) }
+        for some in Self.portions(unreferenced.series) {
+            try catchUp()
+            let (gone, edge) = (some.filter { !references.series.contains($0) }, references.edge)
+            try writer.perform { try $0.collect(series: gone, seenThrough: edge) }
+        }
         for some in Self.portions(unreferenced.processes) {
-            try writer.perform { try $0.collect(processes: some, seenThrough: edge) }
-            try run.checkCancellation()
+            try catchUp()
+            let (gone, edge) = (some.filter { !references.processes.contains($0) }, references.edge)
+            try writer.perform { try $0.collect(processes: gone, seenThrough: edge) }
         }
         while try writer.perform({ try $0.collectOwners() }) { try run.checkCancellation() }
         if isErasing {
-            try writer.perform { try $0.eraseNewestOwners(processes: unreferenced.processes, seenThrough: edge) }
+            try catchUp()
+            let (processes, edge) = (
+                unreferenced.processes.filter { !references.processes.contains($0) }, references.edge
+            )
+            try writer.perform { try $0.eraseNewestOwners(processes: processes, seenThrough: edge) }
             while try writer.perform({ try $0.collectOwners() }) { try run.checkCancellation() }
         }
         // Counts of series that no longer exist.

@@ -295,7 +295,10 @@ extension StoreReader {
     package func orphanedDeadLetters() throws -> Int64 {
         try snapshot {
             try connection.withStatement(
-                "SELECT count(*) FROM dead_letters WHERE summary IS NULL AND record NOT IN (SELECT id FROM records)"
+                """
+                SELECT count(*) FROM dead_letters
+                WHERE summary IS NULL AND NOT EXISTS (SELECT 1 FROM records WHERE records.id = record)
+                """
             ) { try $0.first { $0.int64(0) } ?? 0 }
         }
     }

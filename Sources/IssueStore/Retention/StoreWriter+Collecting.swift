@@ -67,6 +67,8 @@ extension StoreWriter {
     /// Removes senders and accounts that nothing refers to, observed deployments without an account, and rows of the
     /// clock and of mutes that apply to no record.
     ///
+    /// The first record is found by `ORDER BY id LIMIT 1`: for `min(id)`, SQLite reads all rows of a virtual table.
+    ///
     /// - Returns: `true` if there may be more.
     package func collectOwners() throws(StoreFailure) -> Bool {
         try transaction { () throws(SQLiteError) in
@@ -89,11 +91,11 @@ extension StoreWriter {
                 """
                 DELETE FROM clock WHERE first_id < (
                     SELECT max(first_id) FROM clock
-                    WHERE first_id <= coalesce((SELECT min(id) FROM records), (SELECT max(first_id) FROM clock)))
+                    WHERE first_id <= coalesce((SELECT id FROM records ORDER BY id LIMIT 1), (SELECT max(first_id) FROM clock)))
                 """,
                 """
                 DELETE FROM mutes WHERE ("group", first_id) IN (
-                    SELECT "group", first_id FROM mutes WHERE last_id < (SELECT min(id) FROM records) LIMIT 4)
+                    SELECT "group", first_id FROM mutes WHERE last_id < (SELECT id FROM records ORDER BY id LIMIT 1) LIMIT 4)
                 """,
                 """
                 DELETE FROM deployments WHERE id IN (
@@ -104,7 +106,7 @@ extension StoreWriter {
                 """,
                 """
                 DELETE FROM moves WHERE (series, last_id) IN (
-                    SELECT series, last_id FROM moves WHERE last_id < (SELECT min(id) FROM records) LIMIT 4)
+                    SELECT series, last_id FROM moves WHERE last_id < (SELECT id FROM records ORDER BY id LIMIT 1) LIMIT 4)
                 """,
             ] {
                 try connection.withStatement(sql) { statement throws(SQLiteError) in try statement.run() }
