@@ -52,6 +52,8 @@ final class SocketUser {
     let uid: UInt32
     var load: UserLoad
     var connections: Set<UInt64> = []
+    /// The last round in which one of the connections was served.
+    var lastRound: UInt64 = 0
     /// `true` if the user's load has dropped since the last round.
     var hasFreedCapacity = false
 

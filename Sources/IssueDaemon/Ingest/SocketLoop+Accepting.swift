@@ -37,7 +37,7 @@ struct Acceptor {
 
 extension SocketLoop {
     /// How many connections are accepted before others have their turn.
-    static let maxAccepted = 64
+    static let maxAccepted = 16
 
     /// Accepts connections from the main socket.
     func accept() {

@@ -34,8 +34,12 @@ final class SocketLoop {
 
     /// The work that the loop has to do next.
     struct Schedule {
-        /// The number of rounds of the loop. In each of them, every connection has its turn.
+        /// The number of rounds of the loop.
         var round: UInt64 = 0
+        /// The time at which no further connection is served in this round.
+        var end = Clock.monotonic
+        /// The connections that are ready in this round.
+        var order = ReadOrder()
         /// Connections whose replies are sent at the end of this round.
         var queued: [ClientConnection] = []
         /// The replies that arrived in this round. They count as unread at its end.
@@ -49,6 +53,9 @@ final class SocketLoop {
     /// How often the loop checks whether it can end while the daemon stops.
     static let sweep: Duration = .milliseconds(250)
     static let chunk = 128 << 10
+    /// How long a round serves connections. A connection that has become ready meanwhile, and receipts of reports that
+    /// are stored meanwhile, wait for the end of the round.
+    static let roundLength: Duration = .milliseconds(1)
 
     init(_ service: SocketService, _ handlers: SocketService.Handlers) throws(Errno) {
         self.service = service
@@ -69,7 +76,8 @@ final class SocketLoop {
         while true {
             try poller.wait(into: &events, timeout: timeout)
             schedule.round += 1
-            for event in events { handle(event) }
+            schedule.end = Clock.monotonic.advanced(by: Self.roundLength)
+            serve(events)
             resumeThrottled()
             sendQueued()
             for reply in schedule.arrivedReplies { handlers.repliesChanged(reply.user, -reply.bytes) }
@@ -89,23 +97,42 @@ final class SocketLoop {
         }
     }
 
-    private func handle(_ event: PollEvent) {
-        switch event.token {
-        case Self.listenerToken: accept()
-        case Self.metricsListenerToken: if let metrics = service.metricsListener { accept(from: metrics) }
-        case Self.inboxToken: readInbox()
-        default:
-            guard let connection = connections[event.token] else { return }
-            if event.isWritable { queueSending(to: connection) }
-            if event.isReadable { read(connection, isHungUp: event.isHungUp) }
-            if event.isHungUp {
-                // The client can't receive replies.
-                abandonQuery(of: connection)
-                // A query that has begun meanwhile is given up in the next round.
-                switch connection.state.hungUp() {
-                case .detach: try? poller.remove(connection.descriptor)
-                case .none: break
-                }
+    /// Serves what is ready. Connections for which there is no time are reported again in the next round.
+    private func serve(_ events: [PollEvent]) {
+        schedule.order.removeAll()
+        for (index, event) in events.enumerated() {
+            switch event.token {
+            case Self.listenerToken: accept()
+            case Self.metricsListenerToken: if let metrics = service.metricsListener { accept(from: metrics) }
+            case Self.inboxToken: readInbox()
+            default:
+                guard let connection = connections[event.token] else { continue }
+                schedule.order.add(
+                    ReadOrder.Candidate(
+                        index: index, user: connection.user.uid, userRound: connection.user.lastRound,
+                        round: connection.lastRead.round))
+            }
+        }
+        for candidate in schedule.order.arranged() {
+            let event = events[candidate.index]
+            // A connection accepted in this round may have taken the place of this one.
+            guard let connection = connections[event.token] else { continue }
+            serve(connection, event)
+            if Clock.monotonic >= schedule.end { break }
+        }
+    }
+
+    private func serve(_ connection: ClientConnection, _ event: PollEvent) {
+        connection.user.lastRound = schedule.round
+        if event.isWritable { queueSending(to: connection) }
+        if event.isReadable { read(connection, isHungUp: event.isHungUp) }
+        if event.isHungUp {
+            // The client can't receive replies.
+            abandonQuery(of: connection)
+            // A query that has begun meanwhile is given up in the next round.
+            switch connection.state.hungUp() {
+            case .detach: try? poller.remove(connection.descriptor)
+            case .none: break
             }
         }
     }
