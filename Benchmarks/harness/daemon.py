@@ -7,6 +7,8 @@ import socket
 import subprocess
 import time
 
+from . import slices
+
 # The traffic has thousands of series. The limits on new series would put most of them into one, so they are off.
 CONFIGURATION = """\
 [Socket]
@@ -58,6 +60,7 @@ class Daemon:
             self.process = subprocess.Popen(
                 [self.binary, "--config", configuration], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                 env=environment)
+            slices.place(self.process.pid)
             try:
                 self._wait_until_ready(listener, started + TIMEOUT)
             except BaseException:

@@ -11,7 +11,7 @@ import subprocess
 import threading
 import time
 
-from . import marks, programs
+from . import marks, programs, slices
 from .daemon import TIMEOUT, Daemon, Failure
 from .throughput import Shape
 
@@ -303,6 +303,13 @@ def measure(binary, folder, options, progress):
     """Measures a quiet user and root during the loads of hostile users, then the cost of messages."""
     if os.geteuid() != 0:
         raise Failure("the part hostile must run as root to act as several users; select other parts with --part")
+    with slices.use() as are_used:
+        if not are_used:
+            progress("hostile: without control groups, users share the processors by process")
+        return _measure_all(binary, folder, options, progress)
+
+
+def _measure_all(binary, folder, options, progress):
     records = 500 if options.is_quick else 2000
     scratch = f"{folder}.messages"
     os.makedirs(scratch, mode=0o755, exist_ok=True)

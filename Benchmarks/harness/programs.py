@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 
+from . import slices
 from .daemon import Failure
 
 BENCHMARKS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -29,14 +30,26 @@ def _identity(user):
     return {} if user is None else {"user": user, "group": user, "extra_groups": []}
 
 
+def _start(command, user, **options):
+    """Starts a program, in the slice of its user if one is given."""
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, **options, **_identity(user))
+    if user is not None:
+        slices.place(process.pid, user)
+    return process
+
+
 def _run(program, *arguments, environment=None, user=None):
     command = [path(program), *(str(argument) for argument in arguments)]
+    process = _start(
+        command, user, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env=os.environ | (environment or {}))
     try:
-        return subprocess.run(
-            command, capture_output=True, text=True, timeout=MAX_SECONDS, stdin=subprocess.DEVNULL,
-            env=os.environ | (environment or {}), **_identity(user))
+        output, complaint = process.communicate(timeout=MAX_SECONDS)
     except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
         raise Failure(f"{program} took more than {MAX_SECONDS} s") from None
+    return subprocess.CompletedProcess(command, process.returncode, output, complaint)
 
 
 def _measured(program, *arguments, environment=None, user=None):
@@ -69,9 +82,7 @@ def _reports(daemon, shape, records, *more):
 def flood(daemon, shape, records, *more, user=None):
     """Starts to report, as another user if one is given, and returns the process. The caller ends it."""
     command = [path("generate"), *(str(argument) for argument in _reports(daemon, shape, records, *more))]
-    return subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-        **_identity(user))
+    return _start(command, user, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
 
 
 def start_hostile(daemon, *arguments, user):
@@ -80,16 +91,12 @@ def start_hostile(daemon, *arguments, user):
     It prints a line as soon as it has tried to open all connections.
     """
     command = [path("hostile"), "--socket", daemon.socket, *(str(argument) for argument in arguments)]
-    return subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        **_identity(user))
+    return _start(command, user, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 def start_computing(user):
     """Starts a program that keeps a processor busy as a user, and returns the process. The caller ends it."""
-    return subprocess.Popen(
-        ["/bin/sh", "-c", "while :; do :; done"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-        **_identity(user))
+    return _start(["/bin/sh", "-c", "while :; do :; done"], user, stdout=subprocess.DEVNULL)
 
 
 def generate(daemon, shape, records, *more, user=None):
