@@ -18,11 +18,12 @@ let package = Package(
         // Layer 0: model and wire, and the kernel.
         .target(name: "IssueWire"),
         .target(name: "IssueProtocol", dependencies: ["IssueWire"]),
+        .target(name: "IssueSecrets", dependencies: ["IssueWire"]),
         .target(name: "CLinux"),
         .target(name: "UnixIO", dependencies: ["CLinux"]),
 
         // Layer 1: decisions, and mechanism without our domain.
-        .target(name: "IssueCore", dependencies: ["IssueProtocol"]),
+        .target(name: "IssueCore", dependencies: ["IssueProtocol", "IssueSecrets"]),
         // The modules CSQLite, CLZ4, CCurl and CZlib. Each links its library only where it is imported.
         .systemLibrary(
             name: "CLibraries",

@@ -1,4 +1,20 @@
 import IssueProtocol
+package import IssueSecrets
+
+extension Redactor {
+    /// Creates a redactor whose hashes are SipHashes.
+    ///
+    /// - Parameters:
+    ///   - settings: The rules and their actions.
+    ///   - key: The key of hashes.
+    package init(_ settings: RedactionSettings = .off, key: RedactionKey = RedactionKey(low: 0, high: 0)) {
+        self.init(settings) { value in
+            var hash = SipHash(key0: key.low, key1: key.high)
+            for index in value.indices { hash.append(value[index]) }
+            return hash.finish()
+        }
+    }
+}
 
 /// Copies runs of a text, with a mark instead of each value.
 ///

@@ -1,4 +1,4 @@
-import IssueProtocol
+package import IssueWire
 
 /// Removes secret and personal values from the texts of records according to the settings.
 ///
@@ -6,13 +6,14 @@ import IssueProtocol
 /// `mutating`, so that calls do not copy the scratch memory.
 package struct Redactor: Sendable {
     private let settings: RedactionSettings
-    private let key: RedactionKey
+    /// Returns the hash of a value; nil if values are not hashed.
+    private let hash: (@Sendable (Span<UInt8>) -> UInt64)?
     private let rules: RedactionRuleSet
     /// The rules for names in programs, such as those of functions: only those that recognise a form.
     private let formRules: RedactionRuleSet
     private let names: ConfiguredNames?
     /// The values of the text that was searched last.
-    var matches: [RedactionMatch] = []
+    package var matches: [RedactionMatch] = []
     /// The counts since they were taken.
     private var counts = RedactionCounts()
     private var hasCounts = false
@@ -22,10 +23,10 @@ package struct Redactor: Sendable {
 
     /// - Parameters:
     ///   - settings: The rules and their actions.
-    ///   - key: The key of hashes.
-    package init(_ settings: RedactionSettings = .off, key: RedactionKey = RedactionKey(low: 0, high: 0)) {
-        self.settings = settings
-        self.key = key
+    ///   - hash: Returns the hash of a value. Without it, values are masked instead.
+    package init(_ settings: RedactionSettings, hash: (@Sendable (Span<UInt8>) -> UInt64)?) {
+        self.settings = hash == nil ? settings.withoutHashes : settings
+        self.hash = hash
         rules = settings.rules
         var forms = RedactionRuleSet()
         for rule in RedactionRule.allCases where rule.index > RedactionRule.cookie.index && settings[rule] != .off {
@@ -51,7 +52,7 @@ package struct Redactor: Sendable {
     ///
     /// - Parameter isCode: The text is a name in a program, so that rules that look for names do not apply.
     /// - Returns: `false` if there are none.
-    mutating func find(in bytes: Span<UInt8>, from start: Int, to end: Int, isCode: Bool = false) -> Bool {
+    package mutating func find(in bytes: Span<UInt8>, from start: Int, to end: Int, isCode: Bool = false) -> Bool {
         let rules = isCode ? formRules : rules
         guard !rules.isEmpty else { return false }
         let names = isCode ? nil : names
@@ -87,7 +88,7 @@ package struct Redactor: Sendable {
     }
 
     /// Counts the values in `matches`.
-    mutating func countMatches() {
+    package mutating func countMatches() {
         for match in matches where !match.isMark { count(match.rule) }
     }
 
@@ -99,7 +100,7 @@ package struct Redactor: Sendable {
     // MARK: Replacing
 
     /// Appends the replacement of a value.
-    mutating func append(_ match: RedactionMatch, of bytes: Span<UInt8>, to output: inout ByteBuffer) {
+    package mutating func append(_ match: RedactionMatch, of bytes: Span<UInt8>, to output: inout ByteBuffer) {
         if match.isMark { return output.append(bytes, from: match.start, to: match.end) }
         append(match.rule, bytes, from: match.start, to: match.end, to: &output)
     }
@@ -110,15 +111,13 @@ package struct Redactor: Sendable {
         switch settings[rule] {
         case .off, .mask: RedactionMark.append(rule, hash: nil, to: &output)
         case .hash:
-            var hash = SipHash(key0: key.low, key1: key.high)
-            for index in start..<end { hash.append(bytes[index]) }
-            RedactionMark.append(rule, hash: hash.finish(), to: &output)
+            RedactionMark.append(rule, hash: hash?(bytes.extracting(start..<end)), to: &output)
         case .remove: break
         }
     }
 
     /// Appends a text with its values in `matches` replaced.
-    mutating func appendReplaced(
+    package mutating func appendReplaced(
         _ bytes: Span<UInt8>, from start: Int, to end: Int, to output: inout ByteBuffer
     ) {
         var index = start
@@ -131,7 +130,7 @@ package struct Redactor: Sendable {
     }
 
     /// Replaces the values in the last bytes of a buffer.
-    mutating func replace(in buffer: inout ByteBuffer, from start: Int, isCode: Bool = false) {
+    package mutating func replace(in buffer: inout ByteBuffer, from start: Int, isCode: Bool = false) {
         guard isActive else { return }
         // Without the bytes before, which belong to another text.
         let count = buffer.count - start
@@ -150,6 +149,16 @@ package struct Redactor: Sendable {
         replace(in: &buffer, from: 0)
         return String(decoding: buffer[0..<buffer.count], as: UTF8.self)
     }
+
+    /// Returns JSON with its values replaced.
+    package mutating func json(_ value: JSONValue) -> JSONValue {
+        let bytes = value.json
+        guard isActive, mayFind(inJSON: bytes.span, bytes.indices) else { return value }
+        var replaced = ByteBuffer()
+        append(json: bytes.span, bytes.indices, to: &replaced)
+        // The nesting is that of the value.
+        return (try? JSONValue(json: replaced.span, maximumDepth: 1 << 16)) ?? .null
+    }
 }
 
 /// The text that replaces a removed value.
@@ -159,7 +168,12 @@ enum RedactionMark {
     /// Appends `[@rule]` or `[@rule:hash]`.
     static func append(_ rule: RedactionRule, hash: UInt64?, to output: inout ByteBuffer) {
         output.append(contentsOf: "[@\(rule.rawValue)".utf8)
-        if let hash { output.append(contentsOf: ":\(Fingerprint.hexadecimal(hash))".utf8) }
+        if let hash {
+            let digits = String(hash, radix: 16)
+            output.append(UInt8(ascii: ":"))
+            for _ in digits.utf8.count..<hashDigits { output.append(UInt8(ascii: "0")) }
+            output.append(contentsOf: digits.utf8)
+        }
         output.append(UInt8(ascii: "]"))
     }
 }
@@ -186,7 +200,7 @@ extension Redactor {
     /// Appends valid JSON with its values replaced. Everything else stays as the sender wrote it.
     ///
     /// - Parameter isCode: The texts are names in a program, so that rules that look for names do not apply.
-    mutating func append(
+    package mutating func append(
         json bytes: Span<UInt8>, _ range: Range<Int>, isCode: Bool = false, to output: inout ByteBuffer
     ) {
         guard mayFind(inJSON: bytes, range, isCode: isCode) else {

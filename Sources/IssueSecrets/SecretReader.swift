@@ -1,4 +1,4 @@
-import IssueProtocol
+import IssueWire
 
 /// Finds the values in a text that rules apply to.
 ///

@@ -1,4 +1,4 @@
-import IssueProtocol
+import IssueWire
 
 /// Secrets that are recognised by their form.
 extension SecretReader {

@@ -1,4 +1,4 @@
-import IssueProtocol
+import IssueWire
 
 /// Values with the name of a secret, as in `password=…`, `"api_key": "…"`, `--token …` and `Cookie: …`.
 extension SecretReader {

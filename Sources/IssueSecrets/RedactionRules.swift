@@ -52,7 +52,7 @@ package enum RedactionRule: String, CaseIterable, Sendable {
 
     /// The text that takes a value's place while the template of a message is computed. The template has the same
     /// placeholder for it as for a typical value of the rule.
-    var stand: StaticString {
+    package var stand: StaticString {
         switch self {
         case .password, .secret, .token, .apikey, .authorization, .cookie, .bearer, .jwt, .pemkey, .logziotoken: "x0"
         case .awskey, .iban: "X0"
@@ -173,10 +173,10 @@ struct RedactionRuleSet: Equatable, Sendable {
 }
 
 /// A value in a text that a rule has found.
-struct RedactionMatch: Equatable, Sendable {
-    var rule: RedactionRule
-    var start: Int
-    var end: Int
+package struct RedactionMatch: Equatable, Sendable {
+    package var rule: RedactionRule
+    package var start: Int
+    package var end: Int
     /// `true` for the mark of a value that was removed before. It is not replaced again.
-    var isMark = false
+    package var isMark = false
 }
