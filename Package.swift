@@ -7,6 +7,7 @@ let package = Package(
         .library(name: "Issues", targets: ["Issues"]),
         .library(name: "IssueBrowsing", targets: ["IssueBrowsing"]),
         .library(name: "IssuesPresenting", targets: ["IssuesPresenting"]),
+        .library(name: "IssuesRedacting", targets: ["IssuesRedacting"]),
         .library(name: "IssuesFoundation", targets: ["IssuesFoundation"]),
         .executable(name: "issued", targets: ["issued"]),
         .executable(name: "issuectl", targets: ["issuectl"]),
@@ -35,6 +36,7 @@ let package = Package(
         .target(name: "Issues", dependencies: ["IssueWire", "UnixIO"]),
         .target(name: "IssueBrowsing", dependencies: ["Issues", "IssueProtocol", "IssueWire", "UnixIO"]),
         .target(name: "IssuesPresenting", dependencies: ["Issues", "IssueWire", "UnixIO"]),
+        .target(name: "IssuesRedacting", dependencies: ["Issues", "IssueSecrets"]),
         .target(name: "IssuesFoundation", dependencies: ["Issues", "IssuesPresenting"]),
         .target(name: "IssueStore", dependencies: ["SQLiteKit", "CLibraries", "IssueCore", "IssueProtocol"]),
         .target(name: "Destinations", dependencies: ["HTTPTransfer", "IssueCore", "IssueProtocol", "UnixIO"]),
@@ -81,6 +83,9 @@ let package = Package(
             name: "IssuesSwift5Tests", dependencies: ["Issues", "IssuesPresenting", "CommonNames"],
             swiftSettings: [.swiftLanguageMode(.v5)]),
         .target(name: "CommonNames", path: "Tests/CommonNames"),
+        .testTarget(
+            name: "IssuesRedactingTests",
+            dependencies: ["IssuesRedacting", "Issues", "IssueCore", "IssueTestSupport", "IssueProtocol"]),
         .testTarget(name: "IssuesPresentingTests", dependencies: ["IssuesPresenting", "Issues"]),
         .testTarget(
             name: "IssuesFoundationTests", dependencies: ["IssuesFoundation", "IssuesPresenting", "Issues"]),

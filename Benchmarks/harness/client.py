@@ -55,7 +55,7 @@ def measure(binary, folder, options, progress):
     progress("client: build")
     binaries = _build()
     os.makedirs(folder, exist_ok=True)
-    sizes = {name: _stripped(f"{binaries}/{name}", folder) for name in ("hello", "hello-tasks", "hello-issues")}
+    sizes = {name: _stripped(f"{binaries}/{name}", folder) for name in ("hello", "hello-tasks", "hello-issues", "hello-redacting")}
     allocations = {name: _allocations(f"{binaries}/{name}", folder) for name in ("hello", "hello-issues")}
     with Daemon(binary, f"{folder}/daemon") as daemon:
         def cost(what):

@@ -97,7 +97,7 @@ public enum Reported {
         guard outcome != .discarded, Reported.Failure.traps else { return }
         ShutdownFlush.run()
         // Sanitized, since Swift writes the message verbatim to standard error.
-        Swift.assertionFailure(TerminalSanitizer.line(message.text), file: fileID, line: line)
+        Swift.assertionFailure(TerminalSanitizer.line(RedactionHook.text(message.text)), file: fileID, line: line)
     }
 
     /// Reports that code was reached that should not be, and then traps in debug builds.
@@ -158,7 +158,7 @@ public enum Reported {
         let site = IssueSite(fileID: fileID, filePath: filePath, line: line, column: column)
         _ = Reported.Failure.report(.precondition, message, at: site)
         ShutdownFlush.run()
-        Swift.preconditionFailure(TerminalSanitizer.line(message.text), file: fileID, line: line)
+        Swift.preconditionFailure(TerminalSanitizer.line(RedactionHook.text(message.text)), file: fileID, line: line)
     }
 
     /// Reports that code was reached that must not be, and traps.
@@ -189,7 +189,7 @@ public enum Reported {
         let site = IssueSite(fileID: fileID, filePath: filePath, line: line, column: column)
         _ = Reported.Failure.report(.fatalError, message, at: site)
         ShutdownFlush.run()
-        Swift.fatalError(TerminalSanitizer.line(message.text), file: fileID, line: line)
+        Swift.fatalError(TerminalSanitizer.line(RedactionHook.text(message.text)), file: fileID, line: line)
     }
 
     /// Reports that the program cannot continue, and traps.

@@ -191,7 +191,7 @@ extension ErrorResponder {
             if case .terminate? = (error as? any PresentableError)?.recovery {
                 ShutdownFlush.run()
                 Swift.fatalError(
-                    TerminalSanitizer.line(report.message), file: report.site.filePath, line: report.site.line)
+                    TerminalSanitizer.line(report.redacted.message), file: report.site.filePath, line: report.site.line)
             }
             return .handled
         }

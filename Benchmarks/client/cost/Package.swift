@@ -10,6 +10,11 @@ let package = Package(
         .executableTarget(name: "hello"),
         .executableTarget(name: "hello-tasks"),
         .executableTarget(name: "hello-issues", dependencies: [.product(name: "Issues", package: "issued")]),
+        .executableTarget(
+            name: "hello-redacting",
+            dependencies: [
+                .product(name: "Issues", package: "issued"), .product(name: "IssuesRedacting", package: "issued"),
+            ]),
         .target(name: "calls", dependencies: [.product(name: "Issues", package: "issued")]),
         .target(name: "no-calls", dependencies: [.product(name: "Issues", package: "issued")]),
     ],

@@ -88,10 +88,11 @@ package final class Delivery: Sendable {
             receipt?.fail(IssueDeliveryError(.disabled, "Delivery is disabled because ISSUED_SOCKET is empty."))
             return
         }
+        let report = report.redacted
         guard !gate.isOpen else { return enqueue(report, receipt) }
         // A caller that asks for a receipt wants the report to be sent, so it is not sampled.
         switch gate.evaluate(report, isSampled: receipt == nil, chance: .random(in: 0..<1)) {
-        case .send(let report): enqueue(report, receipt)
+        case .send(let report): enqueue(report.redacted, receipt)
         case .withheld:
             state.withLock { $0.unsent.withheld += 1 }
             receipt?.fail(IssueDeliveryError(.withheld, "The application withheld this issue from the daemon."))

@@ -133,7 +133,8 @@ public struct _FatalErrorReporter: IssueReporter {
         line: UInt, column: UInt
     ) {
         ShutdownFlush.run()
-        Swift.fatalError(TerminalSanitizer.line(message() ?? "Issue reported"), file: filePath, line: line)
+        Swift.fatalError(
+            TerminalSanitizer.line(message().map(RedactionHook.text) ?? "Issue reported"), file: filePath, line: line)
     }
 }
 

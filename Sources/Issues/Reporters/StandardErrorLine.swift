@@ -6,13 +6,14 @@ package import UnixIO
 package enum StandardErrorLine {
     /// Returns the line for a report, without a newline.
     package static func text(_ report: IssueReport) -> String {
-        line(report, saying: message(of: report))
+        let report = report.redacted
+        return line(report, saying: message(of: report))
     }
 
     /// The message in the form in which the daemon stores it: the caller's before that of the error.
     private static func message(of report: IssueReport) -> String {
         guard let failure = report.error as? Reported.Failure else { return report.message }
-        return [report.note, failure.description].compactMap(\.self).joined(separator: ": ")
+        return RedactionHook.text([report.note, failure.description].compactMap(\.self).joined(separator: ": "))
     }
 
     static func line(_ report: IssueReport, saying text: String) -> String {

@@ -16,7 +16,24 @@ public struct IssueReport: Sendable {
 
     private var content: Content {
         get { storage.content }
-        set { storage = Storage(newValue) }
+        set {
+            var content = newValue
+            // What was set may contain values to replace.
+            content.isRedacted = false
+            storage = Storage(content)
+        }
+    }
+
+    /// `true` if the application's rules of redaction were applied, and nothing has changed since.
+    var isRedacted: Bool { storage.content.isRedacted }
+
+    /// Returns the report with the changes that redaction makes.
+    func replacing(_ change: (inout Content) -> Void) -> IssueReport {
+        var (report, content) = (self, storage.content)
+        change(&content)
+        content.isRedacted = true
+        report.storage = Storage(content)
+        return report
     }
 
     /// The text of the issue: the caller's message, the error's, or both.
@@ -275,6 +292,7 @@ extension IssueReport {
         var values = IssueText.Values(isKnown: false)
         var describedLength = 0
         var context = IssueContext()
+        var isRedacted = false
 
         mutating func apply(_ error: any Error, _ reading: ErrorReading) {
             message = note.map { "\($0): \(reading.message)" } ?? reading.message

@@ -97,7 +97,7 @@ enum Reporting {
     static func expect(
         _ error: (any Error)?, _ message: () -> String?, at site: IssueSite, by reporters: [any IssueReporter]
     ) {
-        let text = reporters.isEmpty ? nil : message()
+        let text = reporters.isEmpty ? nil : message().map(RedactionHook.text)
         let scope = ReportingScope.here.forReporters()
         defer { scope.endWork() }
         ReportingScope.$box.withValue(scope) {
@@ -252,6 +252,15 @@ struct PendingReport {
         return report
     }
 
+    /// Returns the report as reporters receive it.
+    private mutating func redactedReport(
+        _ message: () -> IssueText?, _ metadata: () -> IssueMetadata, in box: ReportingScope.Box
+    ) -> IssueReport {
+        let report = report(message, metadata, in: box).redacted
+        whole = report
+        return report
+    }
+
     /// Passes the report to a reporter through the most detailed method that it supports.
     ///
     /// The caller's closures and the error's text are evaluated in the caller's scope, since they may report issues
@@ -262,16 +271,16 @@ struct PendingReport {
     ) {
         // The concrete types first: checking for a type is cheaper than checking for a protocol.
         if let reporter = reporter as? DaemonReporter {
-            let report = report(message, metadata, in: box)
+            let report = redactedReport(message, metadata, in: box)
             ReportingScope.$box.withValue(scope) { reporter.receive(report, reached: &reached) }
         } else if let reporter = reporter as? _DefaultReporter {
-            let report = report(message, metadata, in: box)
+            let report = redactedReport(message, metadata, in: box)
             ReportingScope.$box.withValue(scope) { reporter.receive(report, reached: &reached) }
         } else if let sink = reporter as? any IssueSink {
-            let report = report(message, metadata, in: box)
+            let report = redactedReport(message, metadata, in: box)
             ReportingScope.$box.withValue(scope) { sink.receive(report) }
         } else {
-            let text = text(message)?.text
+            let text = (text(message)?.text).map(RedactionHook.text)
             ReportingScope.$box.withValue(scope) {
                 if let error {
                     reporter.reportIssue(

@@ -225,7 +225,7 @@ extension ErrorResponder {
             report.notifyReporters()
             if Reported.Failure.traps { ShutdownFlush.run() }
             Swift.assertionFailure(
-                "Unhandled error: \(report.message)", file: report.site.filePath, line: report.site.line)
+                "Unhandled error: \(report.redacted.message)", file: report.site.filePath, line: report.site.line)
             return .handled
         }
     }

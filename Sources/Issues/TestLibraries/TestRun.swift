@@ -74,7 +74,7 @@ enum TestFailure {
     /// Returns the whole text of the report, including that of the error.
     private static func text(of report: IssueReport) -> String? {
         guard let error = report.error else { return callerText(of: report) }
-        return CaughtError.text(error, callerText(of: report))
+        return RedactionHook.text(CaughtError.text(error, callerText(of: report)))
     }
 
     /// Returns the caller's message and metadata; nil if there are none.

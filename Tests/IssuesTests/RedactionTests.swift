@@ -1,0 +1,207 @@
+import IssueProtocol
+import IssueTestSupport
+import Issues
+import Synchronization
+import Testing
+
+// Serialized, since the rules are those of the process. Other suites run at the same time: only texts with "xq" are
+// replaced.
+@Suite("Redaction in the client", .serialized)
+struct RedactionTests {
+    private struct Refused: ReportableError {
+        var message: String { "card xq4711 refused" }
+        var userInfo: IssueMetadata { ["holder": "ann xq12"] }
+    }
+
+    private final class Sink: IssueSink {
+        private let stored = Mutex<[IssueReport]>([])
+
+        var reports: [IssueReport] { stored.withLock { $0 } }
+
+        func receive(_ report: IssueReport) { stored.withLock { $0.append(report) } }
+    }
+
+    /// Replaces words that begin with "xq".
+    private static let marking = IssueRedaction.texts { text in
+        guard text.contains("xq") else { return nil }
+        return text.split(separator: " ", omittingEmptySubsequences: false)
+            .map { $0.hasPrefix("xq") ? "[@secret]" : String($0) }.joined(separator: " ")
+    }
+
+    private func with<Value>(
+        _ rules: [IssueRedaction] = [marking, .keys("till-pin_xq", "badgeXQ")], _ body: () async throws -> Value
+    ) async rethrows -> Value {
+        IssueReporters.redaction = rules
+        defer { IssueReporters.redaction = [] }
+        return try await body()
+    }
+
+    private func reports(_ rules: [IssueRedaction]? = nil, _ body: () -> Void) async -> [IssueReport] {
+        let sink = Sink()
+        await with(rules ?? [Self.marking, .keys("till-pin_xq", "badgeXQ")]) {
+            withIssueReporters([sink], operation: body)
+        }
+        return sink.reports
+    }
+
+    @Test("Rules apply to all texts of a report before a reporter receives it")
+    func texts() async throws {
+        let reports = await reports {
+            withBreadcrumbs {
+                leaveBreadcrumb("opened xq1", metadata: ["door": "xq2 of 3"])
+                reportIssue(
+                    Refused(), "Paying for xq3", metadata: ["list": ["a", "xq4"], "deep": ["xq5": "b"], "count": 5],
+                    fingerprint: "pay xq6")
+            }
+            reportIssue(
+                IssueReport(
+                    "m", context: IssueContext(requestID: "xq7", user: "xq8"),
+                    site: IssueSite(fileID: "Shop/Cart.swift", line: 1)))
+        }
+        try #require(reports.count == 2)
+        let first = reports[0]
+        #expect(first.message == "Paying for [@secret]: card [@secret] refused")
+        #expect(
+            first.metadata == [
+                "list": ["a", "[@secret]"], "deep": ["[@secret]": "b"], "count": 5, "holder": "ann [@secret]",
+            ])
+        #expect(first.fingerprint == "pay [@secret]")
+        #expect(first.breadcrumbs.last?.message == "opened [@secret]")
+        #expect(first.breadcrumbs.last?.metadata == ["door": "[@secret] of 3"])
+        #expect(reports[1].context.requestID == "[@secret]")
+        #expect(reports[1].context.user == "[@secret]")
+    }
+
+    @Test("Causes are redacted")
+    func causes() async throws {
+        struct Outer: ReportableError {
+            var message: String { "outer" }
+            var underlyingErrors: [any Error] { [Refused()] }
+        }
+        let report = try #require(await reports { reportIssue(Outer()) }.first)
+        #expect(report.causes.map(\.message) == ["card [@secret] refused"])
+    }
+
+    @Test("A rule by key replaces values of any kind and depth, whatever the case and separators of the name")
+    func keys() async throws {
+        let report = try #require(
+            await reports {
+                reportIssue(
+                    "m",
+                    metadata: [
+                        "tillPinXQ": 4711, "a": ["BADGE_XQ": ["secret", "list"], "badge.xq": nil], "badgeXQs": "b",
+                    ])
+            }.first)
+        #expect(
+            report.metadata == [
+                "tillPinXQ": "[@secret]", "a": ["BADGE_XQ": "[@secret]", "badge.xq": nil], "badgeXQs": "b",
+            ])
+    }
+
+    @Test("Values of the message are replaced, and its template stays")
+    func template() async throws {
+        let (name, number, empty) = ("xq1", 7, "")
+        let reports = await reports {
+            reportIssue("User \(name) not in \(number) tables")
+            reportIssue("\(name)\(empty)\(number)")
+            reportIssue("\(empty) \(name) {x} \(name)")
+            reportIssue(Refused(), "Table \(number) of \(name)")
+            reportIssue("Table \(number)")
+        }
+        try #require(reports.count == 5)
+        #expect(reports[0].message == "User [@secret] not in 7 tables")
+        #expect(reports[0].template == "User {} not in {} tables")
+        #expect(reports[1].template == "{}{}{}")
+        #expect(reports[2].message == " [@secret] {x} [@secret]")
+        #expect(reports[2].template == "{} {} {{x}} {}")
+        #expect(reports[3].message == "Table 7 of [@secret]: card [@secret] refused")
+        #expect(reports[3].template == "Table {} of {}")
+        #expect(reports[4].template == "Table {}")
+    }
+
+    @Test("If a constant part of the message is replaced, the daemon finds the template")
+    func changedTemplate() async throws {
+        let name = "ann"
+        let report = try #require(await reports { reportIssue("key xq17 of \(name)") }.first)
+        #expect(report.message == "key [@secret] of ann")
+        #expect(report.template == nil)
+    }
+
+    @Test("Neither the daemon nor standard error receives a replaced value, even if beforeSend adds it")
+    func daemon() async throws {
+        let gate = SendGate()
+        gate.beforeSend = { report in
+            var report = report
+            report.metadata["added"] = "xq5"
+            return report
+        }
+        try await CollectorFixture.with { fixture in
+            let delivery = Delivery(paths: [fixture.path], limits: CollectorFixture.quickLimits, gate: gate)
+            defer { delivery.stop() }
+            try await with {
+                let reporter = DaemonReporter(delivery: delivery)
+                withIssueReporters([reporter]) { reportIssue("first xq1", metadata: ["badgeXQ": 1]) }
+                reporter.submit(IssueReport("second xq2"))
+                withIssueReporters([fixture.reporter]) { reportIssue("third xq3") }
+                let isFlushed = try await delivery.flushed(within: .seconds(20))
+                #expect(isFlushed)
+                let isEmpty = try await fixture.delivery.flushed(within: .seconds(20))
+                #expect(isEmpty)
+                let line = StandardErrorLine.text(IssueReport("said xq1", metadata: ["a": "xq2"]))
+                #expect(line.hasSuffix("said [@secret] {\"a\":\"[@secret]\"}"))
+            }
+            let records = fixture.collector?.stored.map(\.record) ?? []
+            #expect(Set(records.map(\.message)) == ["first [@secret]", "second [@secret]", "third [@secret]"])
+            for record in records { #expect(!String(decoding: record.json, as: UTF8.self).contains("xq")) }
+        }
+    }
+
+    @Test("The line of a failed assertion has the values in its reason replaced")
+    func assertion() async {
+        let lines = Mutex<[String]>([])
+        await with {
+            withErrorResponders(.log { line in lines.withLock { $0.append(line) } }, .discard) {
+                Reported.assertionFailure("no xq1 left")
+            }
+        }
+        #expect(lines.withLock { $0 }.count == 1)
+        #expect(lines.withLock { $0.first }?.contains("no [@secret] left") == true)
+        #expect(lines.withLock { $0.first }?.contains("xq") == false)
+    }
+
+    @Test("A reporter without access to the whole report receives the replaced text")
+    func plainReporter() async {
+        let reporter = OldReporter()
+        await with { withIssueReporters([reporter]) { reportIssue("plain xq1") } }
+        #expect(reporter.issues.map(\.message) == ["plain [@secret]"])
+    }
+
+    @Test("An issue that a rule reports is reported without its texts and does not call the rule again")
+    func recursion() async throws {
+        let calls = Atomic(0)
+        let rule = IssueRedaction.texts { text in
+            guard text.contains("xq") else { return nil }
+            calls.add(1, ordering: .relaxed)
+            reportIssue("\(text) is hard to read (this line is expected)")
+            return "[@secret]"
+        }
+        let reports = await reports([rule]) { reportIssue("xq1") }
+        #expect(reports.map(\.message) == ["[@secret]"])
+        #expect(calls.load(ordering: .relaxed) >= 1)
+    }
+
+    @Test("Rules apply in their order, and a report is redacted once")
+    func order() async throws {
+        let calls = Atomic(0)
+        let first = IssueRedaction.texts { text in
+            guard text == "xq1" else { return nil }
+            calls.add(1, ordering: .relaxed)
+            return "xq2"
+        }
+        let second = IssueRedaction.texts { $0 == "xq2" ? "[@token]" : nil }
+        let (one, other) = (Sink(), Sink())
+        await with([first, second]) { withIssueReporters([one, other]) { reportIssue("xq1") } }
+        #expect((one.reports + other.reports).map(\.message) == ["[@token]", "[@token]"])
+        #expect(calls.load(ordering: .relaxed) <= 2)
+    }
+}
