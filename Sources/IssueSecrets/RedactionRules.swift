@@ -19,6 +19,7 @@ package enum RedactionRule: String, CaseIterable, Sendable {
     case pemkey
     case awskey
     case logziotoken
+    case servicetoken
     case creditcard
     case iban
     case email
@@ -40,10 +41,11 @@ package enum RedactionRule: String, CaseIterable, Sendable {
         case .pemkey: 9
         case .awskey: 10
         case .logziotoken: 11
-        case .creditcard: 12
-        case .iban: 13
-        case .email: 14
-        case .ip: 15
+        case .servicetoken: 12
+        case .creditcard: 13
+        case .iban: 14
+        case .email: 15
+        case .ip: 16
         }
     }
 
@@ -54,7 +56,9 @@ package enum RedactionRule: String, CaseIterable, Sendable {
     /// placeholder for it as for a typical value of the rule.
     package var stand: StaticString {
         switch self {
-        case .password, .secret, .token, .apikey, .authorization, .cookie, .bearer, .jwt, .pemkey, .logziotoken: "x0"
+        case .password, .secret, .token, .apikey, .authorization, .cookie, .bearer, .jwt, .pemkey, .logziotoken,
+            .servicetoken:
+            "x0"
         case .awskey, .iban: "X0"
         case .urlauth: "x"
         case .creditcard: "0000"

@@ -234,7 +234,13 @@ extension Redactor {
             }
         case .array:
             try scanner.openArray()
-            while try scanner.nextElement() { try rewrite(&scanner, inherited?.inside, &copy, &output) }
+            var arguments = ArgumentList()
+            while try scanner.nextElement() {
+                if inherited == nil, !copy.isCode, try rewrite(argument: &scanner, &arguments, &copy, &output) {
+                    continue
+                }
+                try rewrite(&scanner, inherited?.inside, &copy, &output)
+            }
         case .string:
             let text = try scanner.text()
             if let inherited, rewrite(secret: text, scanner.bytes, inherited, &copy, &output) { return }
@@ -244,6 +250,46 @@ extension Redactor {
             rewrite(number: range, scanner.bytes, inherited, &copy, &output)
         case .bool, .null: _ = try scanner.skipValue()
         }
+    }
+
+    /// Replaces the values in the next element of an array, which may be the value of an option of a command line.
+    /// Returns `false` for an element that is not a text, which is still to be read.
+    private mutating func rewrite(
+        argument scanner: inout JSONScanner, _ arguments: inout ArgumentList, _ copy: inout Copy,
+        _ output: inout ByteBuffer
+    ) throws(JSONError) -> Bool {
+        guard try scanner.kind() == .string else {
+            arguments.skip()
+            return false
+        }
+        let text = try scanner.text()
+        var resolved = ByteBuffer()
+        let element: ArgumentList.Element
+        if text.hasEscapes {
+            scanner.append(text, to: &resolved)
+            element = arguments.next(SecretReader(resolved.span, from: 0, to: resolved.count, rules, names))
+        } else {
+            element = arguments.next(SecretReader(scanner.bytes, from: text.start, to: text.end, rules, names))
+        }
+        switch element {
+        case .plain: break
+        case .value(let rule, let isVague):
+            let inherited = Inherited(rule: rule, isVague: isVague)
+            if rewrite(secret: text, scanner.bytes, inherited, &copy, &output) { return true }
+        case .attachedPassword:
+            count(.password)
+            output.append(scanner.bytes, from: copy.position, to: text.start)
+            output.append(contentsOf: "-p".utf8)
+            if text.hasEscapes {
+                append(.password, resolved.span, from: 2, to: resolved.count, to: &output)
+            } else {
+                append(.password, scanner.bytes, from: text.start + 2, to: text.end, to: &output)
+            }
+            copy.position = text.end
+            return true
+        }
+        rewrite(text: text, scanner.bytes, &copy, &output)
+        return true
     }
 
     private enum KeyMeaning {

@@ -237,6 +237,44 @@ extension SecretReader {
         return RedactionMatch(rule: .awskey, start: first, end: first + 20)
     }
 
+    /// Returns the access token of a service that is found at an index: of GitHub (`ghp_` and similar, `github_pat_`),
+    /// GitLab (`glpat-`) or Slack (`xoxb-` and similar).
+    ///
+    /// GitHub's tokens have at least 36 characters after the prefix, GitLab's 20
+    /// (https://github.blog/changelog/2021-03-31-authentication-token-format-updates-are-generally-available/).
+    func serviceToken(at index: Int) -> RedactionMatch? {
+        guard rules.contains(.servicetoken) else { return nil }
+        let first: Int, body: Int, minCount: Int
+        var hasHyphens = true
+        switch bytes[index] {
+        case UInt8(ascii: "g"):
+            guard index + 4 <= end, Self.hubKinds.contains(bytes[index + 2]), has("_", at: index + 3) else {
+                return nil
+            }
+            (first, body, minCount, hasHyphens) = (index, index + 4, 36, false)
+        case UInt8(ascii: "p") where has("github_pat_", at: index - 7):
+            (first, body, minCount, hasHyphens) = (index - 7, index + 4, 36, false)
+        case UInt8(ascii: "p") where has("glpat-", at: index - 2):
+            (first, body, minCount) = (index - 2, index + 4, 20)
+        case UInt8(ascii: "o") where has("xox", at: index - 1):
+            guard index + 4 <= end, ByteClass.isLetter(bytes[index + 2]), has("-", at: index + 3) else { return nil }
+            (first, body, minCount) = (index - 1, index + 4, 10)
+        default: return nil
+        }
+        guard first >= lowest, first == start || !ByteClass.inWord(bytes[first - 1]) else { return nil }
+        var last = body
+        var digits = 0
+        while last < end, ByteClass.inWord(bytes[last]) || hasHyphens && bytes[last] == UInt8(ascii: "-") {
+            if ByteClass.isDigit(bytes[last]) { digits += 1 }
+            last += 1
+        }
+        guard last - body >= minCount, digits > 0 else { return nil }
+        return RedactionMatch(rule: .servicetoken, start: first, end: last)
+    }
+
+    /// The third letters of GitHub's prefixes: personal, OAuth, user, server and refresh.
+    private static let hubKinds = Array("pousr".utf8)
+
     /// Returns the shipping token after the name of Logz.io: 32 letters in both cases.
     func logzToken(after index: Int) -> RedactionMatch? {
         let limit = min(end, index + 96)

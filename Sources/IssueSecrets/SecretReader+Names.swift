@@ -17,7 +17,7 @@ extension SecretReader {
     }
 
     /// How a value follows its name.
-    private enum Link: Equatable {
+    enum Link: Equatable {
         case equals
         case colon
         /// An XML element.
@@ -57,6 +57,11 @@ extension SecretReader {
             case .ignored?, nil: break
             }
         }
+        if name.rule == nil, (first..<last).contains(where: { bytes[$0] >= 0x80 || bytes[$0] == UInt8(ascii: " ") }),
+            Self.foreignNames.contains(where: { $0.isEnd(of: bytes, from: first, to: last) })
+        {
+            name.rule = .password
+        }
         if let rule = name.rule, !rules.contains(rule) { name.rule = nil }
         guard name.rule == nil else { return name }
         name.isKeyword = isBearer(name) && rules.contains(.bearer) || rules.contains(.logziotoken) && isLogz(name)
@@ -73,6 +78,47 @@ extension SecretReader {
         while last < limit, inName(bytes[last]) { last += 1 }
         while last > index + 1, !ByteClass.inWord(bytes[last - 1]) { last -= 1 }
         return last
+    }
+
+    /// A name of passwords that is not ASCII, or that has spaces.
+    private struct ForeignName {
+        let text: [UInt8]
+        /// The index of the byte at which the name is found.
+        let place: Int
+
+        init(_ text: String, foundAt place: Int) {
+            self.text = Array(text.utf8)
+            self.place = place
+        }
+
+        func isEnd(of bytes: Span<UInt8>, from first: Int, to last: Int) -> Bool {
+            let start = last - text.count
+            guard start >= first else { return false }
+            for index in text.indices where bytes[start + index] != text[index] { return false }
+            return true
+        }
+    }
+
+    private static let foreignNames = [
+        ForeignName("mot de passe", foundAt: 7), ForeignName("Mot de passe", foundAt: 7),
+        ForeignName("contraseña", foundAt: 6), ForeignName("Contraseña", foundAt: 6),
+        ForeignName("lösenord", foundAt: 3), ForeignName("Lösenord", foundAt: 3),
+        ForeignName("пароль", foundAt: 6), ForeignName("Пароль", foundAt: 6),
+        ForeignName("密码", foundAt: 0), ForeignName("密碼", foundAt: 0),
+    ]
+
+    /// Returns the name of a password in another language that is found at an index.
+    func foreignName(around index: Int) -> Name? {
+        guard rules.contains(.password) else { return nil }
+        for name in Self.foreignNames {
+            let first = index - name.place
+            let last = first + name.text.count
+            guard first >= lowest, last <= end, name.isEnd(of: bytes, from: first, to: last),
+                last == end || !ByteClass.inWord(bytes[last])
+            else { continue }
+            return Name(start: first, end: last, rule: .password)
+        }
+        return nil
     }
 
     private func isBearer(_ name: Name) -> Bool {
@@ -105,7 +151,9 @@ extension SecretReader {
     private func configuredName(before separator: Int) -> Name? {
         guard let names, names.hasSecretNames else { return nil }
         var last = separator
-        while last > lowest, separator - last < 3, isBlank(bytes[last - 1]) || isQuote(bytes[last - 1]) { last -= 1 }
+        while last > lowest, separator - last < 3, Self.isBlank(bytes[last - 1]) || Self.isQuote(bytes[last - 1]) {
+            last -= 1
+        }
         while last > lowest, bytes[last - 1] == UInt8(ascii: "\\") { last -= 1 }
         var first = last
         let limit = max(lowest, last - SensitiveNames.maxBytes)
@@ -123,7 +171,7 @@ extension SecretReader {
     func keywordValue(_ name: Name) -> RedactionMatch? {
         guard isBearer(name) else { return logzToken(after: name.end) }
         var first = name.end
-        while first < end, first < name.end + 3, isBlank(bytes[first]) { first += 1 }
+        while first < end, first < name.end + 3, Self.isBlank(bytes[first]) { first += 1 }
         if has("%20", at: name.end) { first = name.end + 3 }
         guard first > name.end else { return nil }
         var last = first
@@ -154,7 +202,7 @@ extension SecretReader {
             rule == .cookie && link == .colon && !name.isVague
             && !isStandIn(from: first, to: valueEnd(from: first), link, isQuoted: false)
         var (from, to) = (first, first)
-        let isQuoted = isQuote(bytes[first])
+        let isQuoted = Self.isQuote(bytes[first])
         if isQuoted {
             from += 1
             to = quotationEnd(from: from, mark: bytes[first])
@@ -172,7 +220,7 @@ extension SecretReader {
         var index = name.end
         // A quoted name, in JSON that may be quoted itself.
         while index < end, index < name.end + 4, bytes[index] == UInt8(ascii: "\\") { index += 1 }
-        if index < end, isQuote(bytes[index]) { index += 1 }
+        if index < end, Self.isQuote(bytes[index]) { index += 1 }
         let isQuoted = index > name.end
         // An element of a list.
         if index < end, bytes[index] == UInt8(ascii: "[") {
@@ -202,6 +250,7 @@ extension SecretReader {
         case UInt8(ascii: ">"):
             guard !isQuoted, name.start > start, bytes[name.start - 1] == UInt8(ascii: "<") else { return nil }
             return (.element, blanks + 1)
+        case 0xEF where has("：", at: blanks): return (.colon, blanksEnd(from: blanks + 3))
         default:
             guard !isQuoted, blanks == index + 1 else { return nil }
             let isOption = name.start >= start + 2 && has("--", at: name.start - 2)
@@ -236,7 +285,7 @@ extension SecretReader {
 
     /// Returns the credentials after the name of an authorization scheme.
     private func credentials(from first: Int) -> RedactionMatch? {
-        let from = isQuote(bytes[first]) ? first + 1 : first
+        let from = Self.isQuote(bytes[first]) ? first + 1 : first
         var last = from
         while last < end, last < from + 20, ByteClass.inWord(bytes[last]) || bytes[last] == UInt8(ascii: "-") {
             last += 1
@@ -265,7 +314,7 @@ extension SecretReader {
     }
 
     /// Returns `true` for a text that is not a secret value: a word such as "missing", a variable, or asterisks.
-    private func isStandIn(from first: Int, to last: Int, _ link: Link, isQuoted: Bool) -> Bool {
+    func isStandIn(from first: Int, to last: Int, _ link: Link, isQuoted: Bool) -> Bool {
         var index = first
         while index < last, bytes[index] == UInt8(ascii: "*") || bytes[index] == UInt8(ascii: ".") { index += 1 }
         if index == last { return true }
@@ -315,21 +364,15 @@ extension SecretReader {
 
     // MARK: Ends of values
 
-    private func isBlank(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
-
-    private func isQuote(_ byte: UInt8) -> Bool {
-        byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "'") || byte == UInt8(ascii: "`")
-    }
-
     private func blanksEnd(from first: Int) -> Int {
         var index = first
-        while index < end, index < first + 3, isBlank(bytes[index]) { index += 1 }
+        while index < end, index < first + 3, Self.isBlank(bytes[index]) { index += 1 }
         return index
     }
 
     private func lineEnd(from first: Int) -> Int {
         var index = first
-        while index < end, bytes[index] >= 0x20 || bytes[index] == UInt8(ascii: "\t"), !isQuote(bytes[index]) {
+        while index < end, bytes[index] >= 0x20 || bytes[index] == UInt8(ascii: "\t"), !Self.isQuote(bytes[index]) {
             index += 1
         }
         return index
@@ -352,7 +395,7 @@ extension SecretReader {
     /// Returns the end of a value without quotation marks.
     ///
     /// A comma, semicolon, ampersand or bracket ends it only if text follows, because secrets may contain them.
-    private func valueEnd(from first: Int) -> Int {
+    func valueEnd(from first: Int) -> Int {
         var index = first
         scan: while index < end {
             switch bytes[index] {

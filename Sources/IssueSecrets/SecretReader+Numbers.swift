@@ -3,6 +3,10 @@ extension SecretReader {
     /// Returns the number of a card that starts at an index.
     mutating func number(at index: Int) -> RedactionMatch? {
         guard rules.contains(.creditcard) else { return nil }
+        if index + 1 < end, bytes[index + 1] >= 0x80 {
+            // The last digit before a separator that is not ASCII.
+            return index >= start + 3 ? card(at: index - 3, firstEnd: index + 1) : nil
+        }
         let groupEnd = digitsEnd(from: index)
         if let match = card(at: index, firstEnd: groupEnd) { return match }
         position = groupEnd
@@ -26,19 +30,17 @@ extension SecretReader {
         if (14...19).contains(firstEnd - first) {
             return endsNumber(at: firstEnd) ? card(from: first, to: firstEnd) : nil
         }
-        guard firstEnd - first == 4, firstEnd < end else { return nil }
-        let separator = bytes[firstEnd]
-        guard separator == UInt8(ascii: " ") || separator == UInt8(ascii: "-") else { return nil }
+        guard firstEnd - first == 4, let width = separatorWidth(at: firstEnd) else { return nil }
         for sizes in Self.groups {
             var index = first
             var isWhole = true
             for (number, size) in sizes.enumerated() {
                 if number > 0 {
-                    guard index < end, bytes[index] == separator else {
+                    guard index + width <= end, isSame(index, firstEnd, count: width) else {
                         isWhole = false
                         break
                     }
-                    index += 1
+                    index += width
                 }
                 let next = digitsEnd(from: index)
                 guard next - index == size else {
@@ -48,12 +50,37 @@ extension SecretReader {
                 index = next
             }
             guard isWhole, endsNumber(at: index) else { continue }
-            if separator == UInt8(ascii: "-"), index + 1 < end, bytes[index] == separator, isWordByte(index + 1) {
+            // The number goes on, as in a UUID.
+            if index + width < end, bytes[firstEnd] != UInt8(ascii: " "), isSame(index, firstEnd, count: width),
+                isWordByte(index + width)
+            {
                 continue
             }
             if let match = card(from: first, to: index) { return match }
         }
         return nil
+    }
+
+    /// Returns the number of bytes of a separator between groups of digits; nil if there is none.
+    private func separatorWidth(at index: Int) -> Int? {
+        guard index < end else { return nil }
+        switch bytes[index] {
+        case UInt8(ascii: " "), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "/"), UInt8(ascii: "_"),
+            UInt8(ascii: "\t"):
+            return 1
+        // A no-break space (U+00A0).
+        case 0xC2: return has("\u{A0}", at: index) ? 2 : nil
+        // Spaces and hyphens of U+2000 to U+2015, and the narrow no-break space (U+202F).
+        case 0xE2:
+            guard index + 2 < end, bytes[index + 1] == 0x80 else { return nil }
+            return bytes[index + 2] <= 0x95 || bytes[index + 2] == 0xAF ? 3 : nil
+        default: return nil
+        }
+    }
+
+    private func isSame(_ index: Int, _ other: Int, count: Int) -> Bool {
+        for offset in 0..<count where bytes[index + offset] != bytes[other + offset] { return false }
+        return true
     }
 
     private func isJoined(_ byte: UInt8) -> Bool {
@@ -121,14 +148,15 @@ extension SecretReader {
             first == start || !ByteClass.inWord(bytes[first - 1]),
             let count = AccountLengths.length(bytes[first], bytes[first + 1])
         else { return nil }
-        let isGrouped = bytes[first + 4] == UInt8(ascii: " ")
+        // Without a separator, the account follows at once.
+        let width = bytes[first + 4] == UInt8(ascii: "-") ? 0 : separatorWidth(at: first + 4) ?? 0
         var remainder = 0
         var read = 4
         var index = first + 4
         while read < count {
-            if isGrouped, read % 4 == 0 {
-                guard index < end, bytes[index] == UInt8(ascii: " ") else { return nil }
-                index += 1
+            if width > 0, read % 4 == 0 {
+                guard index + width <= end, isSame(index, first + 4, count: width) else { return nil }
+                index += width
             }
             guard index < end, let next = Self.continued(remainder, bytes[index]) else { return nil }
             remainder = next

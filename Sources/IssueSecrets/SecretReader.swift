@@ -14,6 +14,9 @@ struct SecretReader: ~Escapable {
     let examinesMore: Bool
     /// The place to examine next.
     var position: Int
+    /// The start of the window of sixteen bytes that was searched last, and the places in it that are left.
+    private var windowStart: Int
+    private var placesLeft: (UInt64, UInt64) = (0, 0)
     /// The end of the last value. No value extends back across it.
     var lowest: Int
     /// The index after the last at sign. A URL's user does not extend back across it.
@@ -28,6 +31,7 @@ struct SecretReader: ~Escapable {
         self.names = names
         examinesMore = Self.examinesMore(rules, names)
         position = start
+        windowStart = start - 16
         lowest = start
         signEnd = start
     }
@@ -40,7 +44,7 @@ struct SecretReader: ~Escapable {
     /// Returns the next value, or nil if there is none left.
     mutating func next() -> RedactionMatch? {
         while true {
-            position = Self.place(in: bytes, from: position, to: end, more: examinesMore)
+            position = nextPlace()
             guard position < end else { return nil }
             let index = position
             position += 1
@@ -56,16 +60,20 @@ struct SecretReader: ~Escapable {
     /// May return `true` for JSON without such values.
     mutating func mayFindInJSON() -> Bool {
         while true {
-            position = Self.place(in: bytes, from: position, to: end, more: examinesMore)
+            position = nextPlace()
             guard position < end else { return false }
             let index = position
             position += 1
             switch bytes[index] {
             case UInt8(ascii: "\\"):
-                // Only an escaped ASCII character can be part of a value or name.
-                if index + 3 < end, bytes[index + 2] == UInt8(ascii: "0"), bytes[index + 3] == UInt8(ascii: "0") {
-                    return true
+                // Only an escaped character of Latin 1 can be part of a value or name, and a space between digits.
+                if index + 3 < end, bytes[index + 3] == UInt8(ascii: "0") {
+                    if bytes[index + 2] == UInt8(ascii: "0") { return true }
+                    if bytes[index + 2] == UInt8(ascii: "2"), ByteClass.isDigit(bytes[index - 1]) { return true }
                 }
+            case UInt8(ascii: "-"):
+                // The program is perhaps another element.
+                return rules.contains(.password)
             case UInt8(ascii: "@"):
                 // An escaped slash may precede the user of a URL.
                 if rules.contains(.urlauth) || rules.contains(.email), mayBeAddress(around: index) { return true }
@@ -103,6 +111,40 @@ struct SecretReader: ~Escapable {
         more ? anyPlace(in: bytes, from: first, to: end) : usualPlace(in: bytes, from: first, to: end)
     }
 
+    /// Returns the first place at or after `position` that must be examined, or an index not below `end`.
+    ///
+    /// Each window is searched once, however many places it has.
+    private mutating func nextPlace() -> Int {
+        while true {
+            while placesLeft.0 | placesLeft.1 != 0 {
+                let index: Int
+                if placesLeft.0 != 0 {
+                    index = windowStart &+ placesLeft.0.trailingZeroBitCount >> 3
+                    placesLeft.0 &= placesLeft.0 &- 1
+                } else {
+                    index = windowStart &+ 8 &+ placesLeft.1.trailingZeroBitCount >> 3
+                    placesLeft.1 &= placesLeft.1 &- 1
+                }
+                if index >= position, index >= end || isPlace(index) { return index }
+            }
+            var next = max(position, windowStart &+ 16)
+            guard next < end, next &+ 29 <= bytes.count else {
+                while next < end, !isPlace(next) { next &+= 1 }
+                windowStart = next &- 16
+                return next
+            }
+            windowStart = next
+            placesLeft =
+                examinesMore
+                ? bytes.window(at: next, for: { Self.any($0, $1, $2, $3, $4, $5) })
+                : bytes.window(at: next, for: { Self.usual($0, $1, $2, $3, $4, $5) })
+        }
+    }
+
+    private func isPlace(_ index: Int) -> Bool {
+        examinesMore ? Self.isAnyPlace(bytes, index) : Self.isUsualPlace(bytes, index)
+    }
+
     @inline(__always)
     private static func usualPlace(in bytes: Span<UInt8>, from first: Int, to end: Int) -> Int {
         // Vectors extend beyond the end of the text as far as there are bytes. The last bytes are examined one by one.
@@ -116,12 +158,18 @@ struct SecretReader: ~Escapable {
     private static func anyPlace(in bytes: Span<UInt8>, from first: Int, to end: Int) -> Int {
         var index = bytes.scanWindows(
             from: first, to: end,
-            for: {
-                usual($0, $1, $2, $3, $4, $5) .| ($0 .== ByteMask.of(".")) .| ($0 .== ByteMask.of(":"))
-                    .| ($0 .== ByteMask.of("="))
-            }, confirm: { isAnyPlace(bytes, $0) })
+            for: { any($0, $1, $2, $3, $4, $5) }, confirm: { isAnyPlace(bytes, $0) })
         while index < end, !isAnyPlace(bytes, index) { index &+= 1 }
         return index
+    }
+
+    @inline(__always)
+    private static func any(
+        _ b0: ByteMask.Vector, _ b1: ByteMask.Vector, _ b2: ByteMask.Vector, _ b3: ByteMask.Vector,
+        _ b10: ByteMask.Vector, _ b13: ByteMask.Vector
+    ) -> ByteMask.Found {
+        usual(b0, b1, b2, b3, b10, b13) .| (b0 .== ByteMask.of(".")) .| (b0 .== ByteMask.of(":"))
+            .| (b0 .== ByteMask.of("="))
     }
 
     private static func isAnyPlace(_ bytes: Span<UInt8>, _ index: Int) -> Bool {
@@ -136,7 +184,8 @@ struct SecretReader: ~Escapable {
     /// Names and words are found by letters in the middle of them: "pas" and "pwd", "cr" (secret, credentials), "k"
     /// (token, cookie, key), "uth" (authorization), "bea" (bearer) and "z" (logz). The capital letters from H to K are
     /// in `eyJ`, `AKIA` and `-----BEGIN`. The numbers of cards have digits at these distances, however they are
-    /// grouped. Each comparison here costs as much as a percent of decoding a record.
+    /// grouped in ASCII; in other text, a digit precedes the first separator. `ghp_`, `pat-` and `xoxb-` have a certain
+    /// letter before an underscore or hyphen. Each comparison here costs as much as a percent of decoding a record.
     @inline(__always)
     private static func usual(
         _ b0: ByteMask.Vector, _ b1: ByteMask.Vector, _ b2: ByteMask.Vector, _ b3: ByteMask.Vector,
@@ -156,8 +205,27 @@ struct SecretReader: ~Escapable {
         let card = ((b0 ^ three) | (b10 ^ three) | (b13 ^ three)) & ByteMask.Vector(repeating: -16)
         let account = ((b0 ^ capital) | (b2 ^ three) | (b3 ^ three)) & ByteMask.Vector(repeating: -32)
         let none = ByteMask.Vector(repeating: 0)
-        let words = pass .| secret .| auth .| bearer .| letters
-        return words .| signs .| capitals .| (card .== none) .| (account .== none)
+        let tokens =
+            ((b1 .== ByteMask.of("h")) .| (b1 .== ByteMask.of("a")) .| (b1 .== ByteMask.of("x")))
+            .& ((b3 .== ByteMask.of("_")) .| (b3 .== ByteMask.of("-")))
+        let option = (b0 .== ByteMask.of("-")) .& (b1 .== ByteMask.of("p"))
+        let groups = (((b0 ^ three) & ByteMask.Vector(repeating: -16)) .== none) .& (b1 .< none)
+        let words = pass .| secret .| auth .| bearer .| letters .| tokens .| option .| foreign(l0, b1, b2, l2, b3)
+        return words .| signs .| capitals .| groups .| (card .== none) .| (account .== none)
+    }
+
+    /// Selects the names of passwords in other languages that have none of the letters of English ones: "sen" and "san"
+    /// (senha, contraseña, lösenord, salasana), "woo" (wachtwoord), "ол" (пароль) and 密.
+    @inline(__always)
+    private static func foreign(
+        _ l0: ByteMask.Vector, _ b1: ByteMask.Vector, _ b2: ByteMask.Vector, _ l2: ByteMask.Vector,
+        _ b3: ByteMask.Vector
+    ) -> ByteMask.Found {
+        func byte(_ byte: UInt8) -> ByteMask.Vector { ByteMask.Vector(repeating: Int8(bitPattern: byte)) }
+        let latin =
+            (l0 .== ByteMask.of("s")) .& ((l2 .== ByteMask.of("n")) .| (b2 .== byte(0xC3)))
+            .| (l0 .== ByteMask.of("w")) .& (l2 .== ByteMask.of("o"))
+        return latin .| (b1 .== byte(0xBE)) .& (b3 .== byte(0xBB)) .| (b1 .== byte(0xAF)) .& (b2 .== byte(0x86))
     }
 
     /// Returns `true` for a place.
@@ -174,13 +242,18 @@ struct SecretReader: ~Escapable {
         case UInt8(ascii: "@"): return true
         case UInt8(ascii: "\\"): return byte(1) == UInt8(ascii: "u")
         case UInt8(ascii: "0")...UInt8(ascii: "9"):
+            // The last digit before a separator that is not ASCII.
+            if byte(1) >= 0x80 { return ByteClass.isDigit(byte(-1)) && ByteClass.isDigit(byte(-3)) }
             // The first digit of a group.
             return ByteClass.isDigit(byte(1)) && ByteClass.isDigit(byte(3)) && ByteClass.isDigit(byte(10))
                 && ByteClass.isDigit(byte(13)) && !ByteClass.inWord(byte(-1))
         case UInt8(ascii: "p"), UInt8(ascii: "P"):
             if has("w", 1), has("d", 2) { return true }
+            // The end of `github_pat_` and `glpat-`.
+            if has("a", 1), has("t", 2) { return byte(3) == UInt8(ascii: "_") || byte(3) == UInt8(ascii: "-") }
             if has("a", 1), has("s", 2), has("s", 3) {
-                return has("w", 4) || has("p", 4) || has("c", 4) || has("e", 4) && has("s", 5)
+                return has("w", 4) || has("p", 4) || has("c", 4) || has("o", 4) && has("r", 5)
+                    || has("e", 4) && (has("s", 5) || !ByteClass.isLetter(byte(5)))
                     || !ByteClass.isLetter(byte(4)) || isCapital(byte(4))
             }
         case UInt8(ascii: "c"), UInt8(ascii: "C"):
@@ -191,13 +264,28 @@ struct SecretReader: ~Escapable {
         case UInt8(ascii: "k"), UInt8(ascii: "K"):
             if has("o", -1), has("e", 1) && has("n", 2) && has("t", -2) || has("i", 1) && has("o", -2) { return true }
             if has("e", 1), has("y", 2), mayPrecedeKey(bytes, index) { return true }
+            // Kennwort and adgangskode.
+            if has("e", 1), has("n", 2), has("n", 3) { return true }
+            if has("o", 1), has("d", 2), has("s", -1), has("g", -2) { return true }
+        case UInt8(ascii: "g"): if byte(1) == UInt8(ascii: "h"), byte(3) == UInt8(ascii: "_") { return true }
+        case UInt8(ascii: "o"): if byte(1) == UInt8(ascii: "x"), byte(-1) == UInt8(ascii: "x") { return true }
+        case UInt8(ascii: "-"):
+            return byte(1) == UInt8(ascii: "p") && (isBlank(byte(-1)) || isQuote(byte(-1)))
+        case UInt8(ascii: "s"), UInt8(ascii: "S"):
+            if has("e", 1) { return has("n", 2) && (has("h", 3) || has("a", 3) || has("o", 3)) || byte(2) == 0xC3 }
+            if has("a", 1), has("n", 2), has("a", 3), has("a", -1), has("l", -2) { return true }
+        case UInt8(ascii: "w"), UInt8(ascii: "W"): if has("o", 1), has("t", -1) { return true }
+        case 0xD0: return byte(1) == 0xBE && byte(3) == 0xBB && byte(4) == 0xD1
+        case 0xE5: return byte(1) == 0xAF && byte(2) == 0x86
         case UInt8(ascii: "u"), UInt8(ascii: "U"):
             if has("t", 1), has("h", 2), has("a", -1) {
                 return !has("e", 3) && !(has("o", 3) && has("r", 4) && !(has("i", 5) && has("z", 6) && has("a", 7)))
             }
         case UInt8(ascii: "b"), UInt8(ascii: "B"):
             if has("e", 1), has("a", 2), has("r", 3), has("e", 4), has("r", 5) { return true }
-        case UInt8(ascii: "z"), UInt8(ascii: "Z"): if has("g", -1), has("o", -2), has("l", -3) { return true }
+        case UInt8(ascii: "z"), UInt8(ascii: "Z"):
+            if has("g", -1), has("o", -2), has("l", -3) { return true }
+            if has("u", 1), has("g", 2), has("a", 3) { return true }
         case UInt8(ascii: "J"): return byte(-1) == UInt8(ascii: "y") && byte(-2) == UInt8(ascii: "e")
         case UInt8(ascii: "I"):
             if byte(1) == UInt8(ascii: "A"), byte(-2) == UInt8(ascii: "A") { return true }
@@ -247,9 +335,11 @@ struct SecretReader: ~Escapable {
         case UInt8(ascii: "I"):
             // The third letter of an access key of AWS, or the fourth of "BEGIN" after five hyphens.
             return accessKey(at: index) ?? privateKey(at: index - 8) ?? account(at: index)
+        case UInt8(ascii: "-"): return clientPassword(at: index)
+        case let byte where byte >= 0x80: return foreignName(around: index).flatMap { value(of: $0, .password) }
         case let byte where ByteClass.isLetter(byte):
-            if let match = account(at: index) { return match }
-            guard let name = name(around: index) else { return nil }
+            if let match = account(at: index) ?? serviceToken(at: index) { return match }
+            guard let name = name(around: index) ?? foreignName(around: index) else { return nil }
             if let rule = name.rule { return value(of: name, rule) }
             if name.isKeyword { return keywordValue(name) }
             return nil
@@ -258,6 +348,12 @@ struct SecretReader: ~Escapable {
     }
 
     // MARK: Bytes
+
+    static func isBlank(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
+
+    static func isQuote(_ byte: UInt8) -> Bool {
+        byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "'") || byte == UInt8(ascii: "`")
+    }
 
     func isWordByte(_ index: Int) -> Bool {
         ByteClass.isLetter(bytes[index]) || ByteClass.isDigit(bytes[index])

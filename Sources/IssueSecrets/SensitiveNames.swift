@@ -29,9 +29,15 @@ package struct SensitiveNames: Sendable {
     private init() {
         let words: [(Meaning, String)] = [
             (.secret(.password), "password passwd passphrase passcode passwort pwd"),
+            // In German, French, Portuguese, Dutch, Norwegian, Danish, Spanish, Swedish and Finnish.
+            (
+                .secret(.password),
+                "kennwort motdepasse palavrapasse senha wachtwoord passord adgangskode contrasena losenord salasana"
+            ),
+
             (.perhaps(.password), "pass passwords passphrases"),
             (.secret(.secret), "secret credential privatekey signingkey encryptionkey masterkey clientsecret"),
-            (.perhaps(.secret), "secrets credentials"),
+            (.perhaps(.secret), "secrets credentials zugangsdaten"),
             (.secret(.token), "token accesstoken authtoken refreshtoken apitoken"),
             (.perhaps(.token), "tokens"),
             (.secret(.apikey), "apikey apikeys accesskey secretkey subscriptionkey authkey accountkey sharedkey"),
@@ -50,7 +56,7 @@ package struct SensitiveNames: Sendable {
         }
         for word in [
             "password", "passwd", "passphrase", "authorization", "apikey", "secretkey", "privatekey", "clientsecret",
-            "accesstoken", "authtoken", "refreshtoken", "apitoken",
+            "accesstoken", "authtoken", "refreshtoken", "apitoken", "kennwort", "wachtwoord",
         ] {
             unbounded.insert(Self.hash(word.utf8))
         }

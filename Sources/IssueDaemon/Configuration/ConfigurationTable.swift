@@ -65,6 +65,7 @@ enum ConfigurationTable {
         rule("PEMKey", .pemkey, "Private keys in PEM."),
         rule("AWSKey", .awskey, "Access key ids of AWS."),
         rule("LogzIOToken", .logziotoken, "Shipping tokens after the name of Logz.io."),
+        rule("ServiceToken", .servicetoken, "Access tokens of GitHub, GitLab and Slack."),
         rule("CreditCard", .creditcard, "Numbers of payment cards."),
         rule("IBAN", .iban, "International bank account numbers."),
         rule("Email", .email, "E-mail addresses."),

@@ -123,6 +123,32 @@ extension Span<UInt8> {
         return index
     }
 
+    /// Returns the indexes of a window of sixteen bytes that a mask selects like that of `scanWindows`: one bit of each
+    /// byte that is selected, in two integers for eight bytes each.
+    ///
+    /// - Parameters:
+    ///   - index: The index of the first byte; at least 28 bytes must follow it.
+    ///   - mask: Selects indexes of six vectors: the bytes, and those 1, 2, 3, 10 and 13 bytes after them.
+    @inlinable @inline(__always)
+    package func window(
+        at index: Int,
+        for mask: (
+            ByteMask.Vector, ByteMask.Vector, ByteMask.Vector, ByteMask.Vector, ByteMask.Vector, ByteMask.Vector
+        ) -> ByteMask.Found
+    ) -> (UInt64, UInt64) {
+        precondition(index >= 0 && index <= count &- 29, "The window must be within the bytes")
+        @inline(__always)
+        func vector(_ index: Int) -> ByteMask.Vector {
+            unsafe bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: index, as: ByteMask.Vector.self)
+        }
+        let found = mask(
+            vector(index), vector(index &+ 1), vector(index &+ 2), vector(index &+ 3), vector(index &+ 10),
+            vector(index &+ 13))
+        let words = unsafe unsafeBitCast(found, to: SIMD2<UInt64>.self)
+        let bits: UInt64 = 0x0101_0101_0101_0101
+        return (UInt64(littleEndian: words[0]) & bits, UInt64(littleEndian: words[1]) & bits)
+    }
+
     /// Skips bytes that are not zero, 64 at a time, for long runs.
     ///
     /// - Parameters:

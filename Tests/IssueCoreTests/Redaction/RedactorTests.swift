@@ -166,7 +166,8 @@ struct RedactorTests {
             "Basic ab12cd34","cookie":"ab12cd","a":"Bearer ab12cd34ef","b":"https://ab12cd:x@h","f":"ann@example.net",
             "c":"eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhbm4ifQ.c2lnbmF0dXJl","g":"192.0.2.7","d":"AKIAIOSFODNN7EXAMPLE",
             "e":"-----BEGIN PRIVATE KEY-----ab12cd-----END PRIVATE KEY-----","h":"4111 1111 1111 1111",
-            "i":"DE89 3704 0044 0532 0130 00","l":"logz.io kQwErTyUiOpAsDfGhJkLzXcVbNmQaZwS"}}]
+            "i":"DE89 3704 0044 0532 0130 00","l":"logz.io kQwErTyUiOpAsDfGhJkLzXcVbNmQaZwS",
+            "k":"glpat-x9Yz_8Wv-7Ut6Sr5Qp4On3"}}]
             """
         var all = settings()
         for rule in RedactionRule.allCases { all[rule] = .mask }
