@@ -1,4 +1,5 @@
 import IssueCore
+import IssueProtocol
 import UnixIO
 
 /// The file with the key of redacted values' hashes, next to the database.

@@ -1,4 +1,4 @@
-import IssueProtocol
+package import IssueProtocol
 import Synchronization
 import UnixIO
 

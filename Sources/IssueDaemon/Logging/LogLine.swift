@@ -1,3 +1,4 @@
+package import IssueProtocol
 import UnixIO
 
 /// Formats an event as a single line, regardless of what its fields contain.

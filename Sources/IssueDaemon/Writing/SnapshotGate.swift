@@ -1,4 +1,5 @@
 import IssueCore
+import IssueProtocol
 import IssueStore
 import UnixIO
 

@@ -1,3 +1,4 @@
+import IssueProtocol
 import Synchronization
 import Testing
 import UnixIO

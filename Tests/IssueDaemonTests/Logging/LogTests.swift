@@ -1,4 +1,5 @@
 import Foundation
+import IssueProtocol
 import Synchronization
 import Testing
 

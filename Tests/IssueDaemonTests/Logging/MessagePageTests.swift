@@ -1,4 +1,5 @@
 import Foundation
+import IssueProtocol
 import Testing
 
 @testable import IssueDaemon

@@ -27,7 +27,7 @@ package enum MessageCatalog {
     }
 
     /// Returns the text without the marks of Markdown. Links become their text.
-    static func plain(_ markdown: String) -> String {
+    package static func plain(_ markdown: String) -> String {
         var text = ""
         var rest = markdown[...]
         while let character = rest.popFirst() {
@@ -68,7 +68,7 @@ package enum MessageCatalog {
     /// Returns the message id that belongs to the identifier of an event: a hash, since both never change.
     ///
     /// It consists of two 64-bit FNV-1a hashes, with different texts in front of the identifier.
-    static func messageID(of id: String) -> String {
+    package static func messageID(of id: String) -> String {
         [hash("issued \(id)"), hash("MESSAGE_ID \(id)")].map { number in
             let digits = String(number, radix: 16)
             return String(repeating: "0", count: 16 - digits.count) + digits
