@@ -87,6 +87,13 @@ package struct BrowserSession<Failure: Error> {
         try call(.explain, ShowParameters(id: id).json)
     }
 
+    /// Returns what would become of a record.
+    package func explain(
+        _ parameters: ExplainRecordParameters
+    ) throws(Failure) -> BrowserReply<RecordForecast> {
+        try call(.explainRecord, parameters.json)
+    }
+
     /// Returns groups that may be the same issue.
     package func suggestMerges(
         _ parameters: SuggestMergesParameters

@@ -63,6 +63,7 @@ final class DaemonRun {
         let notifiers = notifiers
         let queries = QueryService(
             path: path, writer: writer, board: board, socket: socket, replies: socket.limits.replyBudget, log: log)
+        queries.use(ForecastSettings(configuration, redactor: redactor))
         let jobs = JobService(
             path: path, writer: writer, socket: socket, destinations: destinations, notifiers: notifiers,
             redactor: redactor, log: log)
@@ -164,6 +165,7 @@ final class DaemonRun {
         let redactor = RedactionKeyFile(besides: fixed.path).redactor(configuration.redaction, log)
         socket.enqueue { $0.redactor = redactor }
         jobs.use(redactor)
+        queries.use(ForecastSettings(configuration, redactor: redactor))
         let (limits, retention) = (configuration.limits, configuration.store.retention)
         try writer.perform { $0.reload(limits, retention) }
         destinations.stop(timeout: .seconds(2))

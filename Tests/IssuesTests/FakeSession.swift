@@ -55,7 +55,8 @@ final class FakeSession: Sendable {
             return true
         case .records?, .list?, .status?, .histogram?, .setState?, .deploy?, .deployments?, .deadLetters?,
             .requeue?, .mergeGroups?,
-            .splitGroup?, .addGroupRule?, .corrections?, .undoCorrection?, .explain?, .suggestMerges?, .purge?,
+            .splitGroup?, .addGroupRule?, .corrections?, .undoCorrection?, .explain?, .explainRecord?, .suggestMerges?,
+            .purge?,
             .backup?, .repair?, .testNotifier?, .addSilence?, .listSilences?, .endSilence?, nil:
             return send(CollectorError.methodNotImplemented(call.method).reply.message)
         }

@@ -50,6 +50,8 @@ package enum ValueSource: Hashable, Sendable {
     case files
     /// Names that the daemon knows.
     case applications, groups, destinations, deadLetters
+    /// Groups, and the messages and errors of the daemon.
+    case explainable
 }
 
 /// The operands that a command accepts.

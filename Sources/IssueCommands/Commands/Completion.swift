@@ -92,6 +92,9 @@ struct Completion {
             return words.map { Candidate(word: $0, description: "") }
         case .groups:
             return try groups(connect()).map { Candidate(word: $0.id, description: $0.title) }
+        case .explainable:
+            let entries = ExplainedEntry.all.map { Candidate(word: $0.name, description: $0.message ?? "") }
+            return entries + ((try? values(of: .groups, connect)) ?? [])
         case .applications:
             var known: Set<String> = []
             return try groups(connect()).compactMap(\.app).filter { !$0.isEmpty && known.insert($0).inserted }

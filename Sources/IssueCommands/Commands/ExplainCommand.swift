@@ -3,24 +3,120 @@ import IssueProtocol
 import Issues
 import UnixIO
 
-/// `issuectl explain`: prints the reasons why a record is in its group.
+/// `issuectl explain`: explains why a record is in its group, a message or an error of the daemon, or what would become
+/// of a message that is not stored.
 struct ExplainCommand: Command {
-    static let specification = CommandSpecification(
-        name: "explain", summary: "Explain why a record belongs to an issue", operands: .one("ID"),
-        operandSources: [.groups],
-        notes: [
-            "ID is the id of a record, or of an issue for its newest record. The id of an issue that was merged into "
-                + "another one is accepted, too."
-        ],
-        examples: ["issuectl explain she6zsjknpxv-24c4", "issuectl explain g92c9da597585468b"])
+    static let user = OptionSpecification(
+        "user", value: "UID", "Whose application it is (default: yours, or the only one of that name)")
+    static let unit = OptionSpecification("unit", value: "NAME", "The systemd unit of the sender, for notifiers")
+    static let list = OptionSpecification("list", "List the messages of the log and the errors that can be explained")
 
-    private let id: String
+    static let specification = CommandSpecification(
+        name: "explain", summary: "Explain an issue, an error, or what would become of a message",
+        operands: .any("ID|ERROR|MESSAGE"), operandSources: [.explainable],
+        sections: [("Message", ReportOptions.all + [user, unit]), ("Options", [list])],
+        notes: [
+            "ID is the id of a record, or of an issue for its newest record. It shows why the record belongs to its "
+                + "issue. The id of an issue that was merged into another one is accepted, too.",
+            "ERROR is the identifier of a line in the daemon's log (id=store.no-space), or the name of an error such as "
+                + "NoSpace. It shows what happened and what to do, and needs no daemon.",
+            "MESSAGE is any other text. It shows which issue the message would join, what redaction would remove, "
+                + "which limits would apply now and, if you may read everything, which notifiers would report it. "
+                + "Nothing is stored. With an option of Message, the argument is always a message. The defaults are "
+                + "those of issuectl report.",
+        ],
+        examples: [
+            "issuectl explain she6zsjknpxv-24c4", "issuectl explain g92c9da597585468b",
+            "issuectl explain store.no-space",
+            "issuectl explain --app shop -p critical \"Order 17 failed for ann@example.com\"",
+        ])
+
+    /// The thing that is explained.
+    private enum Subject {
+        case identifier(String)
+        case entry(ExplainedEntry)
+        case list
+        case message(String)
+    }
+
+    private let subject: Subject
+    private let arguments: ParsedArguments
+    private let user: UInt32?
 
     init(_ arguments: ParsedArguments, at now: IssueTimestamp) throws(UsageError) {
-        id = arguments.operands.first ?? ""
+        self.arguments = arguments
+        user = try arguments.value(of: Self.user, expected: "a user id") { UInt32($0) }
+        _ = try ReportOptions.template(arguments, variable: { _ in nil })
+        if arguments.has(Self.list) {
+            if let word = arguments.operands.first { throw UsageError("unexpected argument '\(word)'") }
+            subject = .list
+            return
+        }
+        guard let word = arguments.operands.first else { throw UsageError("missing argument ID, ERROR or MESSAGE") }
+        let hasRecordOptions = (ReportOptions.all + [Self.user, Self.unit]).contains { option in
+            arguments.has(option) || arguments[option] != nil
+        }
+        if arguments.operands.count > 1 || hasRecordOptions {
+            subject = .message(arguments.operands.joined(separator: " "))
+        } else if let entry = ExplainedEntry.all.first(where: { $0.isNamed(word) }) {
+            subject = .entry(entry)
+        } else if ExplainedEntry.mayName(word) {
+            let nearest = NearestName.suggestion(for: word, among: ExplainedEntry.all.map(\.name))
+            throw UsageError("no message or error is named '\(word)'\(nearest)")
+        } else if Self.isID(word) {
+            subject = .identifier(word)
+        } else {
+            subject = .message(word)
+        }
+    }
+
+    /// Returns `true` for a text in the form of the id of a group or of a record.
+    private static func isID(_ word: String) -> Bool {
+        if word.hasPrefix("g"), (2...17).contains(word.utf8.count) {
+            let digits = word.utf8.dropFirst()
+            return digits.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
+        }
+        let parts = word.split(separator: "-", omittingEmptySubsequences: false)
+        return parts.count == 2 && parts[0].utf8.count == 12 && !parts[1].isEmpty
+            && word.utf8.allSatisfy { $0 == 0x2D || (0x30...0x39).contains($0) || (0x61...0x7A).contains($0) }
     }
 
     func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
+        switch subject {
+        case .identifier(let id): try explain(id: id, context)
+        case .entry(let entry): try explain(entry, context)
+        case .list: try list(context)
+        case .message(let text): try explain(message: text, context)
+        }
+        return .success
+    }
+
+    // MARK: Messages and errors of the daemon
+
+    private func explain(_ entry: ExplainedEntry, _ context: CommandContext) throws(CommandFailure) {
+        guard context.format == .human else { return try context.print(json: entry.json.json) }
+        let width = min(context.width ?? HelpText.width, 100)
+        var lines = [context.painter(entry.title, .heading), ""]
+        lines += Fitting.wrap(entry.meaning, to: width)
+        if let action = entry.action { lines += [""] + Fitting.wrap("What to do: \(action)", to: width) }
+        try context.print(lines)
+    }
+
+    private func list(_ context: CommandContext) throws(CommandFailure) {
+        let all = ExplainedEntry.all
+        switch context.format {
+        case .human:
+            var table = Table(
+                [Column("NAME"), Column("MEANING", minimum: 20)], width: context.width, painter: context.painter)
+            try context.print(table.lines(all.map { [Cell($0.name), Cell($0.message ?? $0.meaning)] }))
+        case .json: try context.print(json: PrettyJSON.document("entries", all.map(\.json.json)))
+        case .lines: for entry in all { try context.print(json: entry.json.json) }
+        }
+    }
+
+    // MARK: Stored records
+
+    private func explain(id: String, _ context: CommandContext) throws(CommandFailure) {
         let answer = try context.collector().explain(id)
         try context.print(answer) { explanation in
             var page = TextPage(painter: context.painter)
@@ -29,7 +125,7 @@ struct ExplainCommand: Command {
             page.fields([
                 ("Application", group.app),
                 ("Fingerprint", explanation.fingerprint),
-                ("Origin", Self.origin(explanation)),
+                ("Origin", Self.origin(isChosen: explanation.isChosen, rule: explanation.rule)),
                 ("Template", explanation.template),
                 ("Domain", group.domain),
                 ("Code", group.code.map(String.init)),
@@ -37,23 +133,192 @@ struct ExplainCommand: Command {
                 ("Function", group.function),
                 ("Other ids", Self.otherIDs(explanation)),
             ])
-            if !explanation.corrections.isEmpty {
-                page.heading("Corrections")
-                page.add(explanation.corrections.map { CorrectionText.line($0, now: context.now) })
-            }
+            Self.add(explanation.corrections, to: &page, context)
             return page.lines
         }
-        return .success
     }
 
-    private static func origin(_ explanation: GroupExplanation) -> String {
-        if explanation.isChosen { return "chosen by the sender" }
-        let rule = explanation.rule.map { "rule \($0)" } ?? "an unknown rule"
+    private static func add(
+        _ corrections: [GroupCorrection], to page: inout TextPage, _ context: CommandContext
+    ) {
+        guard !corrections.isEmpty else { return }
+        page.heading("Corrections")
+        page.add(corrections.map { CorrectionText.line($0, now: context.now) })
+    }
+
+    private static func origin(isChosen: Bool, rule: Int?) -> String {
+        if isChosen { return "chosen by the sender" }
+        let rule = rule.map { "rule \($0)" } ?? "an unknown rule"
         return "computed by \(rule) from application, domain, code, module, file, function and template"
     }
 
     private static func otherIDs(_ explanation: GroupExplanation) -> String? {
         let others = explanation.ids.filter { $0 != explanation.group.id }
         return others.isEmpty ? nil : others.joined(separator: ", ")
+    }
+
+    // MARK: Messages that are not stored
+
+    private func explain(message: String, _ context: CommandContext) throws(CommandFailure) {
+        let template: RecordTemplate
+        do throws(UsageError) {
+            template = try ReportOptions.template(arguments, variable: context.environment)
+        } catch {
+            throw CommandFailure(.usage, error.message)
+        }
+        let named = template.named(context.reporting.caller)
+        let answer = try context.collector().explain(
+            ExplainRecordParameters(
+                record: Self.record(message, named), user: user, unit: arguments[Self.unit]))
+        try context.print(answer) { forecast in
+            var page = TextPage(painter: context.painter)
+            page.heading("\(forecast.groupID)  \(forecast.group?.title ?? forecast.template)")
+            page.fields([
+                ("Issue", ForecastText.issue(forecast)),
+                ("Application", ForecastText.application(forecast)),
+                ("Fingerprint", forecast.fingerprint),
+                ("Origin", Self.origin(isChosen: forecast.isChosen, rule: forecast.rule)),
+                ("Template", forecast.template),
+                ("Stored as", forecast.redactions.isEmpty ? nil : forecast.message),
+                ("Metadata", forecast.redactions.isEmpty ? nil : forecast.metadata.map { Self.text($0) }),
+                ("Removed", ForecastText.redactions(forecast.redactions)),
+                ("New issues", forecast.limits.first.map { ForecastText.level($0) }),
+            ])
+            Self.add(forecast.corrections, to: &page, context)
+            for destination in forecast.destinations {
+                page.heading("Destination \(destination.destination)")
+                page.fields(
+                    [("Outcome", ForecastText.outcome(destination))]
+                        + destination.limits.map { (ForecastText.name($0), ForecastText.level($0)) })
+            }
+            if !forecast.notifiers.isEmpty {
+                page.heading("Notifiers")
+                page.fields(forecast.notifiers.map { ($0.notifier, ForecastText.outcome($0)) })
+            }
+            return page.lines
+        }
+    }
+
+    /// Returns the record of a message. A JSON object with a message is a record itself, as in `issuectl report`.
+    private static func record(_ message: String, _ template: RecordTemplate) -> JSONValue {
+        if message.hasPrefix("{"), let value = try? JSONValue(json: message), let members = value.asObject,
+            value["message"]?.asString != nil
+        {
+            return template.record(completing: members)
+        }
+        return template.record(message: message)
+    }
+
+    private static func text(_ value: JSONValue) -> String { String(decoding: value.json, as: UTF8.self) }
+}
+
+/// A message of the log or an error that `issuectl explain` explains.
+struct ExplainedEntry: Sendable {
+    /// The identifier of the message or the full name of the error.
+    let name: String
+    /// The text of the message; nil for an error.
+    let message: String?
+    let meaning: String
+    let action: String?
+
+    static let all =
+        LogEvent.all.map { event in
+            ExplainedEntry(
+                name: event.id, message: event.message, meaning: MessageCatalog.plain(event.meaning),
+                action: event.action.map { MessageCatalog.plain($0) })
+        }
+        + ExplainedError.all.map { error in
+            ExplainedEntry(
+                name: error.name, message: nil, meaning: MessageCatalog.plain(error.meaning),
+                action: MessageCatalog.plain(error.action))
+        }
+
+    var title: String { message.map { "\(name): \($0)" } ?? name }
+
+    /// Returns `true` if the word is the name, or the last part of the name of an error. Case does not count.
+    func isNamed(_ word: String) -> Bool {
+        let wanted = word.lowercased()
+        return name.lowercased() == wanted
+            || message == nil && name.split(separator: ".").last?.lowercased() == wanted
+    }
+
+    /// Returns `true` if the word has the form of a name, so that it is not a message.
+    static func mayName(_ word: String) -> Bool {
+        if word.hasPrefix("org.issued.Collector.") || word.hasPrefix("org.varlink.service.") { return true }
+        let parts = word.split(separator: ".", omittingEmptySubsequences: false)
+        return parts.count == 2 && all.contains { $0.message != nil && $0.name.hasPrefix("\(parts[0]).") }
+            && parts[1].utf8.allSatisfy { $0 == 0x2D || (0x61...0x7A).contains($0) }
+    }
+
+    var json: JSONValue {
+        let members: [(String, String?)] = [
+            ("name", name), ("message", message), ("meaning", meaning), ("action", action),
+        ]
+        return .object(members.compactMap { key, value in value.map { .init(key, .string($0)) } })
+    }
+}
+
+/// Formats the parts of a forecast.
+enum ForecastText {
+    static func issue(_ forecast: RecordForecast) -> String {
+        guard !forecast.isNew else {
+            let isFull = forecast.limits.contains { $0.available <= 0 }
+            return isFull
+                ? "the issue for all others, because the application has too many new ones"
+                : "new" + (forecast.events.contains("critical") ? ", critical" : "")
+        }
+        guard let group = forecast.group else { return "known, without records" }
+        let events = forecast.events.isEmpty ? "" : "; it would be \(forecast.events.joined(separator: " and "))"
+        return "known, \(group.state.name), \(Quantity.text(group.records, "record"))\(events)"
+    }
+
+    static func application(_ forecast: RecordForecast) -> String {
+        let others = forecast.otherUsers.map { String($0) }.joined(separator: ", ")
+        let hint = others.isEmpty ? "" : "; also of \(others), see --user"
+        return "\(forecast.app.isEmpty ? "(none)" : forecast.app) of user \(forecast.user)\(hint)"
+    }
+
+    static func redactions(_ redactions: [ForecastRedaction]) -> String {
+        guard !redactions.isEmpty else { return "nothing" }
+        return redactions.map { redaction in
+            let count = redaction.count == 1 ? "" : " (\(Quantity.text(redaction.count)) times)"
+            return "\(redaction.rule)\(count)\(redaction.action == "mask" ? "" : ", \(redaction.action)")"
+        }.joined(separator: "; ")
+    }
+
+    /// The name of a limit of a destination.
+    static func name(_ limit: ForecastLimit) -> String {
+        let label = SuppressionReason(rawValue: limit.limit)?.label ?? limit.limit
+        return label.prefix(1).uppercased() + label.dropFirst()
+    }
+
+    /// A text such as `4 of 5 left, 1 more every 5 min`.
+    static func level(_ limit: ForecastLimit) -> String {
+        let isBytes = limit.limit == SuppressionReason.dailyBytes.rawValue
+        func text(_ number: Int) -> String { isBytes ? Quantity.bytes(number) : Quantity.text(number) }
+        let period = RelativeTime.span(seconds: UInt64(max(1, limit.period / 1000)))
+        let every = period.hasPrefix("1 ") ? String(period.dropFirst(2)) : period
+        let refill = limit.burst == limit.refill ? "per \(every)" : "\(text(limit.refill)) more every \(period)"
+        return "\(text(limit.available)) of \(text(limit.burst)) left, \(refill)"
+    }
+
+    static func outcome(_ destination: ForecastDestination) -> String {
+        switch (destination.outcome, destination.reason) {
+        case (let outcome, nil): outcome
+        case ("withheld", "muted"): "withheld: the issue is muted"
+        case ("withheld", "not_reportable"): "withheld: the sender said so"
+        case (let outcome, let reason?):
+            "\(outcome): \(SuppressionReason(rawValue: reason)?.label ?? reason)"
+        }
+    }
+
+    static func outcome(_ notifier: ForecastNotifier) -> String {
+        if notifier.isNotified { return "notified" }
+        switch notifier.reason {
+        case "no_event": return "not notified: the record changes nothing"
+        case "silenced": return "silenced by \(notifier.silence ?? "a silence")"
+        case let reason?: return "not notified because of \(reason)="
+        case nil: return "not notified"
+        }
     }
 }

@@ -269,7 +269,7 @@ extension Admission {
         }
     }
 
-    private static func reserves(for candidate: Candidate) -> [BucketRole] {
+    static func reserves(for candidate: Candidate) -> [BucketRole] {
         switch (candidate.severity == .critical, candidate.isFirstOfGroup) {
         case (true, true): [.critical, .novelty]
         case (true, false): [.critical]

@@ -81,10 +81,16 @@ package struct NotificationFilter: Hashable, Sendable {
     package init() {}
 
     /// Returns `true` if the notifier reports an event of an issue.
-    package func admits(_ subject: NotificationSubject) -> Bool {
-        !kinds.isDisjoint(with: subject.kinds) && subject.severity >= severity
-            && NamePattern.matches(apps, subject.app) && NamePattern.matches(environments, subject.environment)
-            && NamePattern.matches(units, subject.unit)
+    package func admits(_ subject: NotificationSubject) -> Bool { exclusion(of: subject) == nil }
+
+    /// Returns the key in the configuration because of which the notifier does not report an event of an issue; nil if
+    /// it reports it.
+    package func exclusion(of subject: NotificationSubject) -> String? {
+        if kinds.isDisjoint(with: subject.kinds) { return "On" }
+        if subject.severity < severity { return "Severity" }
+        if !NamePattern.matches(apps, subject.app) { return "Apps" }
+        if !NamePattern.matches(environments, subject.environment) { return "Environments" }
+        return NamePattern.matches(units, subject.unit) ? nil : "Units"
     }
 
     /// Returns `true` if the notifier reports an event of the daemon itself. Only the kind matters.

@@ -100,6 +100,7 @@ extension SocketLoop {
         case .explain:
             let query: ShowParameters = try read(parameters)
             grouping(.explain(query.id), connection)
+        case .explainRecord: job(.explainRecord(try read(parameters)), connection)
         case .suggestMerges: grouping(.suggest(try read(parameters)), connection)
         }
     }

@@ -99,7 +99,7 @@ final class Notifiers: Sendable {
 
 extension Configuration {
     /// The first notifier with each name.
-    fileprivate var uniqueNotifiers: [NotifierConfiguration] {
+    var uniqueNotifiers: [NotifierConfiguration] {
         var names: Set<String> = []
         return notifiers.filter { names.insert($0.name).inserted }
     }

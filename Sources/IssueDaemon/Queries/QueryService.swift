@@ -18,6 +18,7 @@ final class QueryService: Sendable {
     private let changes = Mutex(ChangeLogLimit())
     /// The threads start with the first query, because each of them takes memory. The watch thread is the first.
     private let threads = Mutex<[JoinableThread]>([])
+    private let forecasts = Mutex(ForecastSettings())
     private let threadShortages = Mutex(RepeatedEventCounter())
 
     init(
@@ -27,6 +28,11 @@ final class QueryService: Sendable {
         inbox = Monitor(QueryInbox(replies: replies))
         (self.path, self.writer, self.socket, self.log) = (path, writer, socket, log)
         status = StatusService(path: path, writer: writer, board: board, socket: socket, log: log)
+    }
+
+    /// Sets what `ExplainRecord` is answered from.
+    func use(_ settings: ForecastSettings) {
+        forecasts.withLock { $0 = settings }
     }
 
     func submit(_ job: QueryJob) {
@@ -41,7 +47,7 @@ final class QueryService: Sendable {
         switch job.work {
         case .status, .metrics, .destinations: status.submit(job)
         case .list, .records, .newest, .news, .show, .histogram, .fates, .deadLetters, .setState,
-            .deploy, .deployments, .grouping, .silences, .addSilence, .endSilence:
+            .deploy, .deployments, .grouping, .explainRecord, .silences, .addSilence, .endSilence:
             inbox.withLock { $0.enqueue(job) }
             inbox.broadcast()
         }
@@ -174,6 +180,11 @@ final class QueryService: Sendable {
             let (reply, change) = try grouping.answer(work)
             if let change { note(change, .auditGroupingChanged, by: job.process.sender, isOperator: isOperator) }
             return .reply(reply)
+        case .explainRecord(let parameters):
+            let forecasting = RecordForecasting(
+                settings: forecasts.withLock { $0 }, reader: reader, viewer: job.viewer,
+                requester: job.process.sender)
+            return .reply(Self.reply(try forecasting.forecast(parameters)))
         case .silences:
             return .reply(Self.reply(SilencesReply(silences: try reader.silences(at: Clock.wall).map(\.silence))))
         case .addSilence(let silence): return .reply(Self.reply(try add(silence, job, thread)))
@@ -505,6 +516,8 @@ struct QueryJob: Sendable {
         case deployments(DeploymentsParameters)
         /// Changes or queries the grouping.
         case grouping(GroupingQueries.Work, isOperator: Bool)
+        /// Returns what would become of a record.
+        case explainRecord(ExplainRecordParameters)
         case silences
         case addSilence(IssueSilence)
         case endSilence(String)

@@ -186,6 +186,21 @@ package enum CollectorInterface {
         # Two groups whose titles differ in one word.
         type MergeSuggestion (groups: []string, titles: []string, words: []string, app: string)
 
+        # A rule of redaction that would remove values from a record. action: mask, hash or remove.
+        type ForecastRedaction (rule: string, action: string, count: int)
+
+        # The level of a limit. limit: new_groups, group_rate, application_rate, global_rate or daily_bytes. available: records,
+        # new groups or bytes that are left now, of burst. refill: how much is added per period.
+        type ForecastLimit (limit: string, available: int, burst: int, refill: int, period: int)
+
+        # What a destination would do with a record. outcome: forwarded, summarised or withheld. reason: the limit that holds it
+        # back as in Suppression, not_reportable or muted.
+        type ForecastDestination (destination: string, outcome: string, reason: ?string, limits: []ForecastLimit)
+
+        # Whether a notifier would report a record. reason: the key of its section that excludes the record, no_event if the
+        # record changes nothing, or silenced; silence is then the id of the silence.
+        type ForecastNotifier (notifier: string, notified: bool, reason: ?string, silence: ?string)
+
         # Stores 1 to 1,000 records durably, then replies with one receipt per record, in order. An invalid record does
         # not affect the others. With a producer, the records are numbered from sequence on, and records that this
         # producer has sent before are not stored again.
@@ -271,6 +286,17 @@ package enum CollectorInterface {
         method Explain(id: string) -> (
           group: Group, fingerprint: string, chosen: bool, rule: ?int, template: ?string, ids: []string,
           corrections: []Correction
+        )
+
+        # Returns what would become of a record, and stores nothing. user: whose application it is; by default the caller's or,
+        # if only other users have an application of this name, that of the one who had it first. unit: the sender's systemd
+        # unit. message, metadata: as they would be stored. group_id: of the group, which is absent if it is new. events: new,
+        # regressed, critical. limits: those for new groups. notifiers: for callers who may read everything.
+        method ExplainRecord(record: Record, user: ?int, unit: ?string) -> (
+          message: string, metadata: ?object, redactions: []ForecastRedaction, app: string, user: int, other_users: []int,
+          template: string, fingerprint: string, chosen: bool, rule: ?int, group_id: string, new: bool, group: ?Group,
+          corrections: []Correction, events: []string, limits: []ForecastLimit, destinations: []ForecastDestination,
+          notifiers: []ForecastNotifier
         )
 
         # Finds groups of one application that may be the same issue. Merges nothing.

@@ -8,7 +8,7 @@ extension StoreReader {
     /// The maximum number of groups that are compared for suggestions; the newest ones.
     private static let maxCompared = 4096
 
-    private static let correctionSQL = """
+    static let correctionSQL = """
         SELECT corrections.id, corrections.kind, target.key, source.key, accounts.app, accounts.uid,
                corrections.pattern, corrections.author, corrections.at, corrections.reason, corrections.hits
         FROM corrections
@@ -17,7 +17,7 @@ extension StoreReader {
         JOIN groups AS source ON source.id = corrections.source
         """
 
-    private static func correction(_ row: borrowing Row) -> GroupCorrection {
+    static func correction(_ row: borrowing Row) -> GroupCorrection {
         let kind = GroupCorrection.Kind(databaseValue: row.int64(1)) ?? .merge
         let reason = row.text(9)
         return GroupCorrection(

@@ -137,46 +137,7 @@ extension RecordCommit {
             home = try memory.caches.olderGroups.group(account: account, fingerprint: fingerprint, in: table)
             if let home { try table.finish(home, fingerprint: fingerprint) }
         }
-        var known: KnownGroup
-        if let home {
-            known = KnownGroup(id: home, home: home, isWatched: false)
-        } else if let rule = try table.rule(account: account, title: Self.title(of: series)) {
-            known = KnownGroup(id: rule.target, home: nil, isWatched: false, corrections: [rule.id])
-        } else {
-            return nil
-        }
-        // A group is merged or split by one correction at most, and none leads back.
-        while true {
-            let row = try connection.withStatement(
-                """
-                SELECT merged_into, state <> 0, merged_by,
-                       EXISTS (SELECT 1 FROM corrections WHERE source = ?1 AND kind = 2), severity
-                FROM groups WHERE id = ?1
-                """
-            ) { statement throws(SQLiteError) in
-                statement.bind(known.id, at: 1)
-                return try statement.first {
-                    (
-                        $0.optionalID(0, as: GroupID.self), $0.int64(1) != 0, $0.optionalInt64(2), $0.int64(3) != 0,
-                        $0.int64(4) >= Int64(IssueLevel.critical.rank)
-                    )
-                }
-            }
-            known.isWatched = row?.1 ?? false
-            known.isCritical = row?.4 ?? false
-            if let target = row?.0 {
-                known.id = target
-                if let correction = row?.2 { known.corrections.append(correction) }
-            } else if row?.3 == true,
-                let split = try table.split(of: known.id, title: Self.title(of: series)),
-                !known.corrections.contains(split.id)
-            {
-                known.id = split.target
-                known.corrections.append(split.id)
-            } else {
-                return known
-            }
-        }
+        return try table.known(home: home, account: account, series: series)
     }
 
     /// Inserts a group for a new fingerprint.

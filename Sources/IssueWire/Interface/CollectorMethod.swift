@@ -19,6 +19,7 @@ package enum CollectorMethod: String, CaseIterable, Sendable {
     case corrections = "Corrections"
     case undoCorrection = "UndoCorrection"
     case explain = "Explain"
+    case explainRecord = "ExplainRecord"
     case suggestMerges = "SuggestMerges"
     case purge = "Purge"
     case backup = "Backup"

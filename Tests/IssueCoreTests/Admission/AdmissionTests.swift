@@ -29,6 +29,37 @@ struct AdmissionTests {
         #expect(later == .admit(suppressedBefore: 2, occurrences: 17))
     }
 
+    @Test("The levels of the limits are what is left for a record, and asking counts nothing")
+    func levels() {
+        var settings = LimitSettings()
+        settings.criticalReserve = .nothing
+        settings.noveltyReserve = .nothing
+        settings.summaryReserve = .nothing
+        var admission = Admission(settings: settings)
+        for number in 1...3 { _ = admission.evaluate(record(Int64(number)), at: at(0)) }
+
+        let levels = admission.levels(for: record(4), at: at(0))
+        #expect(levels.map(\.reason) == [.groupRate, .applicationRate, .globalRate])
+        #expect(levels.map(\.available) == [2, 97, 297])
+        #expect(levels.map(\.limit.burst) == [5, 100, 300])
+        #expect(admission.levels(for: record(4), at: at(0)) == levels)
+        // The first record of a group does not use the group's bucket, and a limit of zero is none.
+        settings.globalBurst = 0
+        admission.reload(settings, at: at(0)) { _ in settings.defaultApplicationLimits }
+        #expect(admission.levels(for: record(5, group: 2, first: true), at: at(0)).map(\.reason) == [.applicationRate])
+    }
+
+    @Test("An application may create the groups that its own limit and that of its user leave")
+    func newGroups() {
+        var settings = LimitSettings()
+        #expect(CardinalityGuard.groupsLeft(settings, application: 30, user: 30) == 70)
+        #expect(CardinalityGuard.groupsLeft(settings, application: 0, user: 490) == 10)
+        #expect(CardinalityGuard.groupsLeft(settings, application: 100, user: 100) == 0)
+        #expect(CardinalityGuard.groupsLeft(settings, application: 120, user: 600) == 0)
+        settings.newGroupsPerApplication = .unlimited
+        #expect(CardinalityGuard.groupsLeft(settings, application: 1000, user: 9000) == nil)
+    }
+
     @Test("A muted or private record is withheld and takes no tokens, but counts as an occurrence")
     func withheld() {
         var settings = LimitSettings()

@@ -43,6 +43,23 @@ struct NotificationRuleTests {
         #expect(filter.admits(subject) == isAdmitted)
     }
 
+    @Test("The key that excludes an event is known, and the first one is named if there are several")
+    func exclusions() {
+        let filter = Self.filter {
+            $0.kinds = .new
+            $0.severity = .error
+            $0.apps = ["shop"]
+            $0.environments = ["production"]
+            $0.units = ["shop*"]
+        }
+        #expect(filter.exclusion(of: Self.subject()) == nil)
+        #expect(filter.exclusion(of: Self.subject(.regressed, severity: .debug)) == "On")
+        #expect(filter.exclusion(of: Self.subject(severity: .debug)) == "Severity")
+        #expect(filter.exclusion(of: Self.subject(app: "cart")) == "Apps")
+        #expect(filter.exclusion(of: Self.subject(environment: "test")) == "Environments")
+        #expect(filter.exclusion(of: Self.subject(unit: "cart.service")) == "Units")
+    }
+
     @Test("For events of the daemon itself only the kind matters")
     func ownEvents() {
         let filter = Self.filter {

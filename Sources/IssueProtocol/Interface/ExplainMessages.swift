@@ -1,0 +1,225 @@
+package import IssueWire
+
+/// The parameters of `ExplainRecord`.
+package struct ExplainRecordParameters: Equatable, JSONObjectCodable, Sendable {
+    /// The record, as in `Report`.
+    package var record: JSONValue
+    /// The id of the user whose application it is; nil for the caller or, if only other users have an application of
+    /// this name, for the one who had it first.
+    package var user: UInt32?
+    /// The systemd unit of the sender; nil for none.
+    package var unit: String?
+
+    package init(record: JSONValue, user: UInt32? = nil, unit: String? = nil) {
+        self.record = record
+        self.user = user
+        self.unit = unit
+    }
+
+    package static var initial: Self { Self(record: .null) }
+
+    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.required("record", &record)
+        try members.optional("user", &user)
+        try members.optional("unit", &unit)
+    }
+}
+
+/// A rule that would remove values from a record.
+package struct ForecastRedaction: Equatable, JSONObjectCodable, Sendable {
+    /// The name of the rule, such as `password`.
+    package var rule: String
+    /// The replacement of the values: `mask`, `hash` or `remove`.
+    package var action: String
+    /// The number of values.
+    package var count: Int
+
+    package init(rule: String, action: String, count: Int) {
+        self.rule = rule
+        self.action = action
+        self.count = count
+    }
+
+    package static var initial: Self { Self(rule: "", action: "", count: 0) }
+
+    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.required("rule", &rule)
+        try members.required("action", &action)
+        try members.required("count", &count)
+    }
+}
+
+/// The level of a limit that a record would have to pass.
+package struct ForecastLimit: Equatable, JSONObjectCodable, Sendable {
+    /// `new_groups`, `group_rate`, `application_rate`, `global_rate` or `daily_bytes`.
+    package var limit: String
+    /// The amount that is left now: records, new groups, or bytes.
+    package var available: Int
+    /// The amount that is left if nothing was used.
+    package var burst: Int
+    /// How much is added per `period`.
+    package var refill: Int
+    /// In milliseconds.
+    package var period: Int
+
+    package init(limit: String, available: Int, burst: Int, refill: Int, period: Int) {
+        self.limit = limit
+        self.available = available
+        self.burst = burst
+        self.refill = refill
+        self.period = period
+    }
+
+    package static var initial: Self { Self(limit: "", available: 0, burst: 0, refill: 0, period: 0) }
+
+    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.required("limit", &limit)
+        try members.required("available", &available)
+        try members.required("burst", &burst)
+        try members.required("refill", &refill)
+        try members.required("period", &period)
+    }
+}
+
+/// The outcome of a record at a destination.
+package struct ForecastDestination: Equatable, JSONObjectCodable, Sendable {
+    package var destination: String
+    /// `forwarded`, `summarised` or `withheld`.
+    package var outcome: String
+    /// The limit that holds the record back, as in `Suppression`, or `not_reportable` or `muted`; nil if it is
+    /// forwarded.
+    package var reason: String?
+    /// The limits that apply. Limits that are switched off are absent.
+    package var limits: [ForecastLimit]
+
+    package init(destination: String, outcome: String, reason: String? = nil, limits: [ForecastLimit] = []) {
+        self.destination = destination
+        self.outcome = outcome
+        self.reason = reason
+        self.limits = limits
+    }
+
+    package static var initial: Self { Self(destination: "", outcome: "") }
+
+    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.required("destination", &destination)
+        try members.required("outcome", &outcome)
+        try members.optional("reason", &reason)
+        try members.required("limits", &limits)
+    }
+}
+
+/// Whether a notifier would report a record.
+package struct ForecastNotifier: Equatable, JSONObjectCodable, Sendable {
+    package var notifier: String
+    package var isNotified: Bool
+    /// The key of the notifier's section that excludes the record, such as `Severity`, or `no_event` if the record
+    /// changes nothing, or `silenced`; nil if the notifier reports it.
+    package var reason: String?
+    /// The id of the silence that covers the record.
+    package var silence: String?
+
+    package init(notifier: String, isNotified: Bool, reason: String? = nil, silence: String? = nil) {
+        self.notifier = notifier
+        self.isNotified = isNotified
+        self.reason = reason
+        self.silence = silence
+    }
+
+    package static var initial: Self { Self(notifier: "", isNotified: false) }
+
+    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.required("notifier", &notifier)
+        try members.required("notified", &isNotified)
+        try members.optional("reason", &reason)
+        try members.optional("silence", &silence)
+    }
+}
+
+/// The reply of `ExplainRecord`: what would become of a record. Nothing is stored.
+package struct RecordForecast: Equatable, JSONObjectCodable, Sendable {
+    /// The message and the metadata as they would be stored, without the values that redaction removes.
+    package var message: String
+    package var metadata: JSONValue?
+    package var redactions: [ForecastRedaction]
+    /// The name of the application, and the user whose application it is.
+    package var app: String
+    package var user: UInt32
+    /// The other users who have an application of this name, as far as the caller may see them.
+    package var otherUsers: [UInt32]
+    /// The message without its variable parts, as in titles.
+    package var template: String
+    package var fingerprint: String
+    /// `true` if the sender chose the fingerprint.
+    package var isChosen: Bool
+    /// The version of the rule that computed it; nil if it was chosen.
+    package var rule: Int?
+    /// The id of the group. A new group would get this id.
+    package var groupID: String
+    /// `true` if the record would be the first of its group.
+    package var isNew: Bool
+    /// The group; nil if it is new or has no records any longer.
+    package var group: IssueGroup?
+    /// The corrections that lead from the fingerprint to the group.
+    package var corrections: [GroupCorrection]
+    /// How the record would change its group: `new`, `regressed`, `critical`.
+    package var events: [String]
+    /// The limits at ingest, for a new group.
+    package var limits: [ForecastLimit]
+    package var destinations: [ForecastDestination]
+    /// Empty unless the caller may read everything.
+    package var notifiers: [ForecastNotifier]
+
+    package init(
+        message: String, metadata: JSONValue? = nil, redactions: [ForecastRedaction] = [], app: String, user: UInt32,
+        otherUsers: [UInt32] = [], template: String, fingerprint: String, isChosen: Bool, rule: Int?, groupID: String,
+        isNew: Bool, group: IssueGroup? = nil, corrections: [GroupCorrection] = [], events: [String] = [],
+        limits: [ForecastLimit] = [], destinations: [ForecastDestination] = [], notifiers: [ForecastNotifier] = []
+    ) {
+        self.message = message
+        self.metadata = metadata
+        self.redactions = redactions
+        self.app = app
+        self.user = user
+        self.otherUsers = otherUsers
+        self.template = template
+        self.fingerprint = fingerprint
+        self.isChosen = isChosen
+        self.rule = rule
+        self.groupID = groupID
+        self.isNew = isNew
+        self.group = group
+        self.corrections = corrections
+        self.events = events
+        self.limits = limits
+        self.destinations = destinations
+        self.notifiers = notifiers
+    }
+
+    package static var initial: Self {
+        Self(
+            message: "", app: "", user: 0, template: "", fingerprint: "", isChosen: false, rule: nil, groupID: "",
+            isNew: false)
+    }
+
+    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.required("message", &message)
+        try members.optional("metadata", &metadata)
+        try members.required("redactions", &redactions)
+        try members.required("app", &app)
+        try members.required("user", &user)
+        try members.required("other_users", &otherUsers)
+        try members.required("template", &template)
+        try members.required("fingerprint", &fingerprint)
+        try members.required("chosen", &isChosen)
+        try members.optional("rule", &rule)
+        try members.required("group_id", &groupID)
+        try members.required("new", &isNew)
+        try members.optional("group", &group)
+        try members.required("corrections", &corrections)
+        try members.required("events", &events)
+        try members.required("limits", &limits)
+        try members.required("destinations", &destinations)
+        try members.required("notifiers", &notifiers)
+    }
+}

@@ -1,0 +1,152 @@
+import Foundation
+import IssueProtocol
+import Issues
+import Testing
+import UnixIO
+
+@Suite("issuectl explain")
+struct ExplainTests {
+    private static let forecast = """
+        {"message":"Login of [@email] failed","metadata":{"password":"[@password]"},\
+        "redactions":[{"rule":"password","action":"mask","count":1},{"rule":"email","action":"hash","count":2}],\
+        "app":"shop","user":1000,"other_users":[1001],"template":"Login of <address> failed","fingerprint":"f00d",\
+        "chosen":false,"rule":2,"group_id":"g7","new":true,"corrections":[],"events":["critical","new"],\
+        "limits":[{"limit":"new_groups","available":12,"burst":100,"refill":100,"period":900000}],\
+        "destinations":[{"destination":"logzio","outcome":"summarised","reason":"application_rate",\
+        "limits":[{"limit":"application_rate","available":0,"burst":100,"refill":60,"period":60000},\
+        {"limit":"daily_bytes","available":1048576,"burst":2097152,"refill":2097152,"period":86400000}]},\
+        {"destination":"otlp","outcome":"forwarded","limits":[]}],\
+        "notifiers":[{"notifier":"oncall","notified":true},{"notifier":"chat","notified":false,"reason":"Severity"},\
+        {"notifier":"mail","notified":false,"reason":"silenced","silence":"s3"}]}
+        """
+
+    @Test("An identifier of the log is explained without a daemon")
+    func event() {
+        let outcome = issuectl(["explain", "store.no-space"])
+        #expect(outcome.calls.isEmpty)
+        #expect(outcome.output.hasPrefix("store.no-space: No space left; refusing reports until there is\n\nThe file"))
+        #expect(outcome.output.contains("\nWhat to do: Free space"))
+        // The links and marks of Markdown are only in the page.
+        #expect(!outcome.output.contains("`") && !outcome.output.contains("]("))
+        let json = issuectl(["explain", "store.no-space", "--json"]).output
+        #expect(json.hasPrefix(#"{"name":"store.no-space","message":"No space left"#))
+    }
+
+    @Test("An error is found by its name or its last part", arguments: ["NoSpace", "nospace"])
+    func error(word: String) {
+        let outcome = issuectl(["explain", word])
+        #expect(outcome.output.hasPrefix("org.issued.Collector.NoSpace\n\nThe disk is full"))
+        #expect(issuectl(["explain", "org.issued.Collector.NoSpace"]).output == outcome.output)
+    }
+
+    @Test("Everything in Documentation/Messages.md can be explained, and is listed")
+    func complete() throws {
+        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        let page = try String(contentsOf: root.appending(path: "Documentation/Messages.md"), encoding: .utf8)
+        let names = page.split(separator: "\n").filter { $0.hasPrefix("| `") }
+            .compactMap { $0.split(separator: "`").dropFirst().first.map { String($0) } }
+        #expect(names.count > 100)
+        let list = issuectl(["explain", "--list", "--ndjson"]).output
+        #expect(list.split(separator: "\n").count == names.count)
+        for name in names {
+            let outcome = issuectl(["explain", name])
+            #expect(outcome.code == .success && outcome.calls.isEmpty, "\(name)")
+            #expect(list.contains(#""name":"\#(name)""#))
+        }
+        #expect(issuectl(["explain", "--list"]).output.contains("store.no-space"))
+        #expect(issuectl(["explain", "--list", "--json"]).output.hasPrefix(#"{"entries":[{"name":"#))
+    }
+
+    @Test("A misspelt name is a usage error with a suggestion, and not a message")
+    func misspelt() {
+        let outcome = issuectl(["explain", "store.no-spac"])
+        #expect(outcome.code == .usage)
+        #expect(outcome.errors.contains("did you mean store.no-space?"))
+        #expect(issuectl(["explain", "org.issued.Collector.Nope"]).code == .usage)
+        #expect(issuectl(["explain"]).code == .usage)
+        #expect(issuectl(["explain", "--list", "x"]).code == .usage)
+        #expect(issuectl(["explain", "--user", "ann", "x y"]).code == .usage)
+    }
+
+    @Test(
+        "Ids are looked up, and anything else is a message",
+        arguments: [
+            (["g92c9da597585468b"], "Explain"), (["she6zsjknpxv-24c4"], "Explain"), (["g1"], "Explain"),
+            (["gone"], "ExplainRecord"), (["Timeout"], "ExplainRecord"), (["Disk", "full"], "ExplainRecord"),
+            (["user-name"], "ExplainRecord"), (["g1", "--app", "shop"], "ExplainRecord"),
+            (["store.no-space", "--severity", "error"], "ExplainRecord"), (["NoSpace", "left"], "ExplainRecord"),
+            (["example.com"], "ExplainRecord"),
+        ])
+    func kinds(words: [String], method: String) {
+        let outcome = issuectl(["explain"] + words, .reply("{}"))
+        #expect(outcome.calls.first?.hasPrefix("\(method) ") == true, "\(outcome.calls)")
+    }
+
+    @Test("The options describe the record as in report, and defaults come from the environment")
+    func record() {
+        let outcome = issuectl(
+            [
+                "explain", "--severity", "critical", "--file", "Sources/Shop/Cart.swift", "--domain", "d", "-m", "a=1",
+                "--user", "1001", "--unit", "shop.service", "Disk", "full",
+            ], environment: ["ISSUED_ENVIRONMENT": "production"], caller: "backup.sh", .reply(Self.forecast))
+        #expect(
+            outcome.calls == [
+                #"ExplainRecord {"record":{"message":"Disk full","severity":"critical","domain":"d","#
+                    + #""source":{"file_id":"Sources/Shop/Cart.swift"},"app":{"name":"backup.sh","environment":"production"},"#
+                    + #""metadata":{"a":1}},"user":1001,"unit":"shop.service"}"#
+            ])
+        let json = issuectl(
+            ["explain", "--app", "shop", #"{"message":"m","code":7}"#], .reply(Self.forecast))
+        #expect(
+            json.calls == [#"ExplainRecord {"record":{"message":"m","code":7,"app":{"name":"shop"}}}"#])
+    }
+
+    @Test("The reply is shown part by part")
+    func text() {
+        let outcome = issuectl(["explain", "Login of ann failed"], .reply(Self.forecast))
+        #expect(
+            outcome.output == """
+                g7  Login of <address> failed
+                  Issue        new, critical
+                  Application  shop of user 1000; also of 1001, see --user
+                  Fingerprint  f00d
+                  Origin       computed by rule 2 from application, domain, code, module, file, function and template
+                  Template     Login of <address> failed
+                  Stored as    Login of [@email] failed
+                  Metadata     {"password":"[@password]"}
+                  Removed      password; email (2 times), hash
+                  New issues   12 of 100 left, per 15 min
+
+                Destination logzio
+                  Outcome           summarised: application rate
+                  Application rate  0 of 100 left, 60 more every 1 min
+                  Daily bytes       1.0 MiB of 2.0 MiB left, per day
+
+                Destination otlp
+                  Outcome  forwarded
+
+                Notifiers
+                  oncall  notified
+                  chat    not notified because of Severity=
+                  mail    silenced by s3
+
+                """)
+        #expect(issuectl(["explain", "a b", "--json"], .reply(Self.forecast)).output == Self.forecast + "\n")
+    }
+
+    @Test("A new issue of an application with too many of them is said to join the one for all others")
+    func overflow() {
+        let full = Self.forecast.replacingOccurrences(of: #""available":12"#, with: #""available":0"#)
+        let outcome = issuectl(["explain", "a b"], .reply(full))
+        #expect(outcome.output.contains("  Issue        the issue for all others, because"))
+    }
+
+    @Test("A daemon that does not know the method is named as the cause")
+    func old() {
+        let outcome = issuectl(
+            ["explain", "a b"], .failure(.refused(.methodNotFound("org.issued.Collector.ExplainRecord"))))
+        #expect(outcome.code == .refused)
+        #expect(outcome.errors.contains("older than issuectl"))
+    }
+}

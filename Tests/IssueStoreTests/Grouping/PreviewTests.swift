@@ -1,0 +1,148 @@
+import IssueCore
+import IssueProtocol
+import IssueStore
+import Synchronization
+import Testing
+
+@Suite("Previews of records")
+struct PreviewTests {
+    private func series(of record: IssueRecord) throws -> SeriesDescription {
+        let submission = try Submission(of: [record])
+        let decoded = try #require(submission.batch.records.first)
+        return try #require(SeriesKey.decode(submission.batch.seriesKey(of: decoded)))
+    }
+
+    private func preview(
+        _ record: IssueRecord, _ store: TemporaryStore, user: UInt32? = nil, asker: UInt32 = 1000,
+        viewer: Viewer = .everything
+    ) throws -> RecordPreview {
+        try store.reader().preview(
+            try series(of: record), count: record.count ?? 1, app: record.app?.name ?? "shop", user: user,
+            asker: asker, viewer: viewer, at: store.wall.advanced(by: .seconds(1)))
+    }
+
+    private func group(_ id: String, _ store: TemporaryStore) throws -> GroupID {
+        try store.reader().named(id, viewer: .everything)
+    }
+
+    @Test("A preview is what becomes of the record when it is stored", arguments: [1, 2, 3] as [UInt64])
+    func oracle(seed: UInt64) throws {
+        try TemporaryStore.with { store in
+            store.settings.limits.newGroupsPerApplication = .unlimited
+            let writer = try store.writer()
+            let changed = Mutex<[NotificationKinds]>([])
+            writer.onPriorityRecords = { records in
+                changed.withLock { $0 += records.map(\.change).filter { !$0.isEmpty } }
+            }
+            var samples = SampleRecords(seed: seed)
+            samples.issues = 18
+            var ids: [String] = []
+            for step in 0..<300 {
+                let record = samples.record()
+                let expected = try preview(record, store)
+                changed.withLock { $0 = [] }
+                let before = try store.shell().number("SELECT count(*) FROM groups")
+                let stored = try #require(try store.store([record], to: writer).first)
+                let shown = try store.reader().show(stored.text, viewer: .everything)
+                #expect(shown.group.id == expected.id, "\(step)")
+                let comment = "\(step): \(record)"
+                #expect(expected.shown == nil || expected.group != nil, "\(comment)")
+                #expect(changed.withLock { $0 } == [expected.changes].filter { !$0.isEmpty }, "\(comment)")
+                if expected.group == nil {
+                    #expect(try store.shell().number("SELECT count(*) FROM groups") == before + 1)
+                    ids.append(expected.id)
+                }
+                guard ids.count > 3 else { continue }
+                let id = ids[Int(samples.below(Int64(ids.count)))]
+                try change(id, step: step, among: ids, &samples, writer, store)
+            }
+        }
+    }
+
+    /// Changes a group or the grouping in every third step.
+    private func change(
+        _ id: String, step: Int, among ids: [String], _ samples: inout SampleRecords, _ writer: StoreWriter,
+        _ store: TemporaryStore
+    ) throws {
+        let subject = try store.reader().subject(id, viewer: .everything)
+        let author = StoreWriter.CorrectionAuthor(uid: 0, at: store.wall, reason: nil)
+        switch step % 18 {
+        case 0: _ = try writer.set(TriageState(.resolved), ofGroup: subject.group)
+        case 3: _ = try writer.set(TriageState(.muted), ofGroup: subject.group)
+        case 6: _ = try writer.set(TriageState(.muted, occurrencesLeft: 2), ofGroup: subject.group)
+        case 9:
+            let version = ApplicationVersion(name: "1.0")
+            _ = try writer.set(TriageState(.resolved, knownVersion: version), ofGroup: subject.group)
+        case 12:
+            for other in ids.shuffled(using: &samples) {
+                let candidate = try store.reader().subject(other, viewer: .everything)
+                guard candidate.account == subject.account, candidate.group != subject.group else { continue }
+                _ = try writer.merge([candidate.group], into: subject.group, by: author)
+                break
+            }
+        case 15:
+            guard let pattern = TitlePattern("Issue \(["c", "d", "e"][Int(samples.below(3))]) *") else { return }
+            _ = try writer.addRule(pattern, merging: [], into: subject.group, by: author)
+        default: break
+        }
+    }
+
+    @Test("A preview names the corrections on the way, stores nothing and counts no hit")
+    func corrections() throws {
+        try TemporaryStore.with { store in
+            let writer = try store.writer()
+            let record = IssueRecord(message: "User ann is gone", app: Application(name: "shop"))
+            try store.store([record, IssueRecord(message: "Disk full", app: Application(name: "shop"))], to: writer)
+            let target = try preview(IssueRecord(message: "Disk full", app: Application(name: "shop")), store)
+            let pattern = try #require(TitlePattern("User * is gone"))
+            let author = StoreWriter.CorrectionAuthor(uid: 7, at: store.wall, reason: "same")
+            _ = try writer.addRule(pattern, merging: [], into: try group(target.id, store), by: author)
+            let found = try preview(IssueRecord(message: "User bob is gone", app: Application(name: "shop")), store)
+            #expect(found.id == target.id)
+            #expect(found.corrections.map(\.author) == [7])
+            #expect(found.corrections.map(\.hits) == [0])
+            #expect(found.changes == [])
+            #expect(try store.shell().number("SELECT count(*) FROM groups") == 2)
+            #expect(try store.shell().number("SELECT sum(hits) FROM corrections") == 0)
+        }
+    }
+
+    @Test("The application is that of the asker, else the only visible one, and never one that the asker must not see")
+    func users() throws {
+        try TemporaryStore.with { store in
+            let writer = try store.writer()
+            let record = IssueRecord(message: "Disk full", app: Application(name: "shop"))
+            for uid: UInt32 in [1001, 1002] { try store.store([record], from: .of(uid: uid), to: writer) }
+            let seen = try preview(record, store, asker: 0)
+            #expect(seen.uid == 1001 && seen.otherUsers == [1002] && seen.shown?.records == 1)
+            let own = try preview(record, store, asker: 1002)
+            #expect(own.uid == 1002 && own.otherUsers == [1001])
+            #expect(try preview(record, store, user: 1001, asker: 1002).uid == 1001)
+            let foreign = try preview(record, store, asker: 1003, viewer: .user(1003))
+            #expect(foreign.uid == 1003 && foreign.otherUsers == [] && foreign.group == nil && foreign.account == nil)
+            #expect(foreign.changes == .new)
+            let nothing = try preview(record, store, user: 1001, asker: 1001, viewer: .nothing)
+            #expect(nothing.group == nil && nothing.shown == nil)
+            let single = try preview(record, store, asker: 1001, viewer: .user(1001))
+            #expect(single.shown?.user == 1001 && single.otherUsers == [])
+        }
+    }
+
+    @Test("New groups are counted per application and user from a time on")
+    func newGroups() throws {
+        try TemporaryStore.with { store in
+            let writer = try store.writer()
+            func record(_ word: String, _ app: String) -> IssueRecord {
+                IssueRecord(message: "Failed \(word)", app: Application(name: app))
+            }
+            try store.store([record("early", "shop")], to: writer)
+            store.pass(.seconds(100))
+            let start = store.wall
+            try store.store([record("one", "shop"), record("two", "shop"), record("one", "cart")], to: writer)
+            try store.store([record("one", "shop")], from: .of(uid: 1001), to: writer)
+            let account = try #require(try preview(record("one", "shop"), store).account)
+            let counts = try store.reader().newGroupCounts(account: account, user: 1000, since: start)
+            #expect(counts.account == 2 && counts.user == 3)
+        }
+    }
+}
