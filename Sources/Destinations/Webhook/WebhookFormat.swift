@@ -21,7 +21,7 @@ package enum WebhookFormat: String, CaseIterable, Hashable, Sendable {
         case .slack:
             Self.object { object in
                 let lines = message.lines.map { Self.slackEscaped($0) }
-                let title = "*\(Self.slackEscaped(message.title).replacing("*", with: "∗"))*"
+                let title = "*\(Self.slackEscaped(message.title, isBold: true))*"
                 object.member("text", ([title] + lines).joined(separator: "\n"))
                 object.member("unfurl_links", false)
                 object.member("unfurl_media", false)
@@ -71,24 +71,47 @@ package enum WebhookFormat: String, CaseIterable, Hashable, Sendable {
 
     /// Escapes the characters with which an application could mention a channel or give a link another text in Slack.
     /// Slack still turns a plain URL into a link.
-    private static func slackEscaped(_ text: String) -> String {
-        text.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;")
+    ///
+    /// Receivers read code points, so each of them is examined: a Swift character that consists of several is unequal to
+    /// each of them.
+    ///
+    /// - Parameter isBold: `true` for text between asterisks. An asterisk in it is replaced by a similar character.
+    private static func slackEscaped(_ text: String, isBold: Bool = false) -> String {
+        var escaped = String.UnicodeScalarView()
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "&": escaped.append(contentsOf: "&amp;".unicodeScalars)
+            case "<": escaped.append(contentsOf: "&lt;".unicodeScalars)
+            case ">": escaped.append(contentsOf: "&gt;".unicodeScalars)
+            case "*" where isBold: escaped.append("∗")
+            default: escaped.append(scalar)
+            }
+        }
+        return String(escaped)
     }
 
     /// Returns the message as Markdown. The text of applications can't format, link or mention anyone.
     private static func markdown(_ message: NotificationMessage) -> String {
-        func escaped(_ line: String) -> String {
-            var text = ""
-            for character in line {
-                if "\\`*_~[]()#|<>".contains(character) { text.append("\\") }
-                text.append(character)
-                // A zero-width space prevents a mention.
-                if character == "@" { text.append("\u{200B}") }
+        (["**\(markdownEscaped(message.title))**"] + message.lines.map(markdownEscaped)).joined(separator: "\n")
+    }
+
+    /// Escapes each code point that could format text, mention someone or begin a link.
+    private static func markdownEscaped(_ line: String) -> String {
+        var text = String.UnicodeScalarView()
+        var previous: Unicode.Scalar?
+        for scalar in line.unicodeScalars {
+            switch scalar {
+            case "\\", "`", "*", "_", "~", "[", "]", "(", ")", "#", "|", "<", ">": text.append("\\")
+            // A zero-width space prevents a link and its preview.
+            case "/" where previous == ":": text.append("\u{200B}")
+            default: break
             }
-            // Likewise, this prevents a link and its preview.
-            return text.replacing("://", with: ":\u{200B}//")
+            text.append(scalar)
+            // Likewise, this prevents a mention.
+            if scalar == "@" { text.append("\u{200B}") }
+            previous = scalar
         }
-        return (["**\(escaped(message.title))**"] + message.lines.map(escaped)).joined(separator: "\n")
+        return String(text)
     }
 
     // MARK: JSON
