@@ -4,37 +4,49 @@ package struct TitlePattern: Equatable, Sendable {
     package static let maxBytes = 200
 
     package let text: String
-    private let bytes: [UInt8]
+    /// The text before the first star, and the text after the last one. Without a star, `start` is the whole pattern.
+    private let start: [UInt8]
+    private let end: [UInt8]
+    /// The texts between stars.
+    private let middle: [SubsequenceSearch]
+    private let hasStar: Bool
 
     /// Nil if the text is too long or matches every title.
     package init?(_ text: String) {
-        bytes = Array(text.utf8)
-        guard bytes.count <= Self.maxBytes, bytes.contains(where: { $0 != UInt8(ascii: "*") }) else { return nil }
+        let star = UInt8(ascii: "*")
+        let bytes = Array(text.utf8)
+        guard bytes.count <= Self.maxBytes, bytes.contains(where: { $0 != star }) else { return nil }
         self.text = text
+        let parts = bytes.split(separator: star, omittingEmptySubsequences: false).map(Array.init)
+        hasStar = parts.count > 1
+        start = parts[0]
+        end = hasStar ? parts[parts.count - 1] : []
+        middle = parts.dropFirst().dropLast().filter { !$0.isEmpty }.map { SubsequenceSearch($0) }
     }
 
     /// Returns `true` if the whole title matches.
     ///
-    /// The time is at most proportional to the product of the lengths of title and pattern.
+    /// The writer calls this for each rule of an application when a new fingerprint arrives, so the time is linear in
+    /// the length of the title, whatever title and pattern are.
     package func matches(_ title: String) -> Bool {
+        var work = 0
+        return matches(title, work: &work)
+    }
+
+    /// - Parameter work: Increased by the number of comparisons of bytes.
+    func matches(_ title: String, work: inout Int) -> Bool {
         let title = Array(title.utf8)
-        var (place, index) = (0, 0)
-        /// Where matching continues after a mismatch: after the last star, with one more byte for it.
-        var retry: (place: Int, index: Int)?
-        while index < title.count {
-            if place < bytes.count, bytes[place] == UInt8(ascii: "*") {
-                retry = (place + 1, index)
-                place += 1
-            } else if place < bytes.count, bytes[place] == title[index] {
-                (place, index) = (place + 1, index + 1)
-            } else if let last = retry {
-                retry = (last.place, last.index + 1)
-                (place, index) = (last.place, last.index + 1)
-            } else {
-                return false
-            }
+        work += start.count + end.count
+        guard title.starts(with: start) else { return false }
+        guard hasStar else { return title.count == start.count }
+        var rest = title[start.count...]
+        guard rest.count >= end.count, rest.suffix(end.count).elementsEqual(end) else { return false }
+        rest = rest.dropLast(end.count)
+        for search in middle {
+            guard let found = search.firstEnd(in: rest, work: &work) else { return false }
+            rest = rest[found...]
         }
-        return bytes[place...].allSatisfy { $0 == UInt8(ascii: "*") }
+        return true
     }
 
     /// Returns the fingerprint of the group that this pattern splits off another group. It is the same on every host.
@@ -43,6 +55,41 @@ package struct TitlePattern: Equatable, Sendable {
         hash.append(field: fingerprint)
         hash.append(field: text)
         return Fingerprint.hexadecimal(hash.finish())
+    }
+}
+
+/// Finds a text within another one in linear time (Knuth, Morris and Pratt).
+private struct SubsequenceSearch: Equatable, Sendable {
+    private let text: [UInt8]
+    /// For each position, the length of the longest proper prefix of `text` that ends there.
+    private let borders: [Int]
+
+    /// - Parameter text: The text to find; not empty.
+    init(_ text: [UInt8]) {
+        self.text = text
+        var borders = [Int](repeating: 0, count: text.count)
+        var length = 0
+        for index in text.indices.dropFirst() {
+            while length > 0, text[index] != text[length] { length = borders[length - 1] }
+            if text[index] == text[length] { length += 1 }
+            borders[index] = length
+        }
+        self.borders = borders
+    }
+
+    /// Returns the end of the first occurrence; nil if there is none.
+    func firstEnd(in bytes: ArraySlice<UInt8>, work: inout Int) -> Int? {
+        var length = 0
+        for index in bytes.indices {
+            work += 1
+            while length > 0, bytes[index] != text[length] {
+                length = borders[length - 1]
+                work += 1
+            }
+            if bytes[index] == text[length] { length += 1 }
+            if length == text.count { return index + 1 }
+        }
+        return nil
     }
 }
 
@@ -68,43 +115,53 @@ package enum MergeSuggestions {
         package var words: [String]
     }
 
-    private struct Key: Hashable {
-        var context: String
-        var words: [Substring]
-    }
-
     /// The maximum number of words of a title.
     private static let maxWords = 40
 
     /// Returns pairs of groups whose titles differ in one word, in the order of the candidates.
     ///
-    /// The time is linear in the number of all words. Titles of fewer than three words are left out, because too little
-    /// of them would be equal. A group is compared with the first group that has the other words only, so a
-    /// thousand similar groups make a thousand pairs, not a million.
+    /// Time and memory are linear in the number of all words, apart from the limit for the words of a title. Titles of
+    /// fewer than three words are left out, because too little of them would be equal. A group is compared with the first
+    /// group that has the other words only, so a thousand similar groups make a thousand pairs, not a million.
     ///
     /// - Parameter limit: The maximum number of pairs.
     package static func pairs(among candidates: [Candidate], limit: Int) -> [Pair] {
-        var first: [Key: (candidate: Int, word: Substring)] = [:]
+        /// The first candidate with these other words. Only a hash of them is kept: titles are long, and each of them is
+        /// compared without each of its words.
+        var first: [UInt64: (candidate: Int32, place: Int32)] = [:]
         var pairs: [Pair] = []
         for (index, candidate) in candidates.enumerated() {
             let words = candidate.title.split(separator: " ")
             guard (3...maxWords).contains(words.count) else { continue }
+            let hashes = words.map { hash($0) }
+            let context = hash(candidate.context[...])
             for place in words.indices {
-                var others = words
-                others[place] = "\u{0}"
-                let key = Key(context: candidate.context, words: others)
+                var hash = SipHash(key0: 5)
+                hash.append(context)
+                for other in hashes.indices { hash.append(other == place ? 0 : hashes[other]) }
+                let key = hash.finish()
                 guard let known = first[key] else {
-                    first[key] = (index, words[place])
+                    first[key] = (Int32(index), Int32(place))
                     continue
                 }
-                guard known.word != words[place] else { continue }
+                let other = candidates[Int(known.candidate)]
+                let knownWords = other.title.split(separator: " ")
+                guard Int(known.place) == place, other.context == candidate.context, knownWords.count == words.count,
+                    words.indices.allSatisfy({ (knownWords[$0] == words[$0]) == ($0 != place) })
+                else { continue }
                 pairs.append(
                     Pair(
-                        groups: [candidates[known.candidate].group, candidate.group],
-                        words: [String(known.word), String(words[place])]))
+                        groups: [other.group, candidate.group],
+                        words: [String(knownWords[place]), String(words[place])]))
                 if pairs.count == limit { return pairs }
             }
         }
         return pairs
+    }
+
+    private static func hash(_ text: Substring) -> UInt64 {
+        var hash = SipHash(key0: 5)
+        hash.append(field: String(text))
+        return hash.finish()
     }
 }
