@@ -131,6 +131,46 @@ struct NotificationTests {
         }
     }
 
+    @Test("An issue that occurs often in a period escalates once, even over a kill, and mutes and silences apply")
+    func escalated() async throws {
+        let receiver = try WebhookReceiver()
+        try await DaemonFixture.with(configuration(receiver, "On=escalated\nEscalated=100/1h")) { daemon in
+            var client = try RawClient(path: daemon.socket)
+            func report(_ count: Int, _ message: String = "Order failed") throws {
+                _ = try client.report(Array(repeating: record(message), count: count))
+            }
+            try report(99)
+            try report(99, "Other")
+            // The counts of the last seconds are not stored, but the records are.
+            try daemon.kill()
+            try daemon.start()
+            client = try RawClient(path: daemon.socket)
+            try report(1)
+            let stored = ContinuousClock.now
+            try await eventually("the escalation is reported") { receiver.requests.count == 1 }
+            #expect(stored.duration(to: receiver.requests[0].at) < .seconds(2))
+            #expect(title(receiver.messages[0]).hasPrefix("Issue escalated in shop 2.4.0 (100 in 1h) on "))
+            #expect(receiver.messages[0]["issues"]?.asArray?.first?["escalation"]?.asString == "100 in 1h")
+            try report(500)
+            try daemon.kill()
+            try daemon.start()
+            client = try RawClient(path: daemon.socket)
+            try report(500)
+            let until = IssueTimestamp(millisecondsSince1970: 4_000_000_000_000)
+            let added = try client.call(
+                .addSilence, AddSilenceMessage(silence: IssueSilence(apps: ["shop"], until: until, reason: "deploy")),
+                returning: AddSilenceMessage.self)
+            try report(100, "Silenced")
+            try await eventually("it is silenced") { try notifier(client).silenced == 1 }
+            _ = try client.call(
+                .endSilence, EndSilenceParameters(id: added.silence.id), returning: SilencesReply.self)
+            try report(1, "Other")
+            try await eventually("the other one is reported") { receiver.requests.count == 2 }
+            #expect(receiver.messages[1]["issues"]?.asArray?.map { $0["title"]?.asString } == ["Other"])
+            #expect(try notifier(client).received == 2)
+        }
+    }
+
     @Test("Many issues at once make few messages, which count what they do not list")
     func grouping() async throws {
         let receiver = try WebhookReceiver()

@@ -175,6 +175,7 @@ package enum WebhookFormat: String, CaseIterable, Hashable, Sendable {
             object.member("unit", ifPresent: item.unit)
             object.member("uid", Int64(item.uid))
             object.member("at", item.at.description)
+            object.member("escalation", ifPresent: item.escalation)
         }
     }
 

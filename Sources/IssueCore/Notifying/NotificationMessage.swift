@@ -16,10 +16,13 @@ package struct NotificationMessage: Equatable, Sendable {
         package var unit: String?
         package var uid: UInt32
         package var at: IssueTimestamp
+        /// For an escalated issue, the number of occurrences and the period, such as `100 in 1h`; otherwise nil.
+        package var escalation: String?
 
         package init(
             kinds: NotificationKinds, record: String, group: String, title: String, app: String, version: String?,
-            environment: String?, severity: IssueLevel, unit: String?, uid: UInt32, at: IssueTimestamp
+            environment: String?, severity: IssueLevel, unit: String?, uid: UInt32, at: IssueTimestamp,
+            escalation: String? = nil
         ) {
             self.kinds = kinds
             self.record = record
@@ -32,6 +35,7 @@ package struct NotificationMessage: Equatable, Sendable {
             self.unit = unit.map { NotificationText.line($0, maxCharacters: NotificationText.maxName) }
             self.uid = uid
             self.at = at
+            self.escalation = escalation
         }
     }
 
@@ -159,6 +163,10 @@ extension NotificationMessage.Item {
             return "\(critical.isEmpty ? "Issue" : "Critical issue") regressed in \(application)"
         }
         if kinds.contains(.new) { return "New \(critical)issue in \(application)" }
+        if kinds.contains(.escalated) {
+            let often = escalation.map { " (\($0))" } ?? ""
+            return "\(critical.isEmpty ? "Issue" : "Critical issue") escalated in \(application)\(often)"
+        }
         return "Issue became critical in \(application)"
     }
 }

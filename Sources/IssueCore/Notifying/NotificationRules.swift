@@ -21,10 +21,13 @@ package struct NotificationKinds: OptionSet, Hashable, Sendable {
     /// A user has reached a limit for the number of different names.
     package static let limitReached = NotificationKinds(rawValue: 32)
 
+    /// A group has had many occurrences in a period that the notifier chooses.
+    package static let escalated = NotificationKinds(rawValue: 64)
+
     /// All kinds with their names in the configuration and in messages, the most urgent first.
     package static let named: [(kind: NotificationKinds, name: String)] = [
         (.storeFault, "store-fault"), (.destinationPaused, "destination-paused"), (.critical, "critical"),
-        (.regressed, "regressed"), (.limitReached, "limit-reached"), (.new, "new"),
+        (.regressed, "regressed"), (.escalated, "escalated"), (.limitReached, "limit-reached"), (.new, "new"),
     ]
 
     package static let all = NotificationKinds(named.map(\.kind))
@@ -70,7 +73,7 @@ package struct NotificationSubject: Equatable, Sendable {
 
 /// The events that a notifier reports.
 package struct NotificationFilter: Hashable, Sendable {
-    package var kinds: NotificationKinds = [.new, .regressed, .critical, .destinationPaused, .storeFault]
+    package var kinds: NotificationKinds = [.new, .regressed, .critical, .escalated, .destinationPaused, .storeFault]
     /// Names of applications, environments and units. An empty list matches all. A name may end with `*`.
     package var apps: [String] = []
     package var environments: [String] = []

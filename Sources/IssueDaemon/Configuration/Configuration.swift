@@ -153,6 +153,7 @@ extension Configuration {
                         + "may have, not an index.")
             }
         }
+        warnings += notifiers.flatMap(\.warnings)
         for notifier in notifiers where notifier.settings.credential != nil {
             guard let address = notifier.settings.url.flatMap({ HTTPAddress(url: $0.text) }), address.isUnencrypted
             else { continue }

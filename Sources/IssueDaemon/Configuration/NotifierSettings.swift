@@ -15,6 +15,8 @@ package struct NotifierSettings: Hashable, SectionSettings {
     package var caFile: String?
     package var proxy: String?
     package var filter = NotificationFilter()
+    /// The number of occurrences in a period that makes an issue escalate; unlimited if none does.
+    package var escalated = Rate.unlimited
     /// How long events are gathered before they are sent together.
     package var delay: Duration = .milliseconds(500)
     package var burst: Int64 = 20
@@ -27,6 +29,11 @@ package struct NotifierSettings: Hashable, SectionSettings {
 
     /// The limit for messages.
     package var limit: BucketLimit { BucketLimit(burst: burst, refill: rate) }
+
+    /// The number of occurrences in a period that is reported as `escalated`; nil if none is.
+    var escalation: Rate? {
+        escalated.isUnlimited || !filter.kinds.contains(.escalated) ? nil : escalated
+    }
 }
 
 /// A notifier that can be used.
@@ -39,6 +46,20 @@ package struct NotifierConfiguration: Hashable, Sendable {
     package var tokenFile: TokenFile?
 }
 
+extension NotifierConfiguration {
+    /// One sentence for each setting that is valid but probably a mistake.
+    var warnings: [String] {
+        let kinds = settings.filter.kinds
+        if settings.escalated.isUnlimited, kinds.contains(.escalated), kinds != NotificationFilter().kinds {
+            return ["Notifier \(name): On= contains escalated, but Escalated= is not set, for example to 100/h."]
+        }
+        if !settings.escalated.isUnlimited, !kinds.contains(.escalated) {
+            return ["Notifier \(name): Escalated= has no effect, because On= does not contain escalated."]
+        }
+        return []
+    }
+}
+
 extension ConfigurationTable {
     /// The keys of `[Notify NAME]`.
     static let notifier: [ConfigurationKey<NotifierSettings>] = [
@@ -48,6 +69,8 @@ extension ConfigurationTable {
         .init("Format", \.format, .choice(), "The format of the messages."),
         .init(optional: "Template", \.template, .template, "JSON with placeholders, instead of Format=."),
         .init("On", \.filter.kinds, .notificationKinds, "The events that are reported."),
+        .init(
+            "Escalated", \.escalated, .escalation, "The number of occurrences in a time that makes an issue escalate."),
         .init("Apps", \.filter.apps, .patterns, "Only issues of these applications."),
         .init("Environments", \.filter.environments, .patterns, "Only issues of these environments."),
         .init("Units", \.filter.units, .patterns, "Only issues of these systemd units."),
@@ -82,6 +105,18 @@ extension ValueForm where Value == WebhookTemplate {
         ValueForm(
             expected: "JSON in which placeholders such as {title} stand within strings",
             parse: { WebhookTemplate($0) }, text: { $0.text })
+    }
+}
+
+extension ValueForm where Value == Rate {
+    /// A number of occurrences in a period; unlimited for none.
+    static var escalation: Self {
+        let periods: ClosedRange<Duration> = .seconds(10)...(.seconds(30 * 86_400))
+        return ValueForm(
+            expected: "a number of occurrences in a time from 10s to 30d, such as 100/h or 500/15min, or 0: never",
+            parse: { text in
+                RateText.parse(text).flatMap { $0.isUnlimited || periods ~= $0.period ? $0 : nil }
+            }, text: { RateText.text($0) })
     }
 }
 

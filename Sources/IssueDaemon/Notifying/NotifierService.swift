@@ -22,12 +22,19 @@ struct NotifierInbox: Sendable {
 
     /// `true` at first, because the store may have events of the last run.
     var hasChanges = true
+    /// `true` if records were stored that a notifier has to count. Only the first of them wakes it until the next scan.
+    var hasRecords = false
+    /// `true` if there are records that the notifier has not scanned, and it will.
+    var isScanPlanned = true
     private(set) var events: [DaemonEvent] = []
     /// Called with the result of a test message.
     var tests: [@Sendable (TestNotifierReply) -> Void] = []
     var isStopping = false
 
-    var isEmpty: Bool { !hasChanges && events.isEmpty && tests.isEmpty && !isStopping }
+    var isEmpty: Bool { hasOnlyRecords && !hasRecords }
+
+    /// `true` if there is nothing to do except counting records.
+    var hasOnlyRecords: Bool { !hasChanges && events.isEmpty && tests.isEmpty && !isStopping }
 
     mutating func append(_ event: DaemonEvent) {
         if events.count < Self.maxEvents { events.append(event) }
@@ -37,6 +44,7 @@ struct NotifierInbox: Sendable {
         let taken = self
         self = NotifierInbox()
         hasChanges = false
+        isScanPlanned = taken.isScanPlanned
         isStopping = taken.isStopping
         return taken
     }
@@ -47,6 +55,8 @@ final class NotifierService: Sendable {
     let configuration: NotifierConfiguration
     /// The notifier's id in the store.
     let id: Int64
+    /// Maps users to those who are accountable for them.
+    let users: AccountableUsers
     let path: String
     let host: String
     let writer: WriterService
@@ -57,10 +67,11 @@ final class NotifierService: Sendable {
     let inbox = Monitor(NotifierInbox())
 
     init(
-        _ configuration: NotifierConfiguration, id: Int64, path: String, host: String, writer: WriterService,
-        board: StatusRegistry, log: Log
+        _ configuration: NotifierConfiguration, id: Int64, users: AccountableUsers, path: String, host: String,
+        writer: WriterService, board: StatusRegistry, log: Log
     ) {
-        (self.configuration, self.id, self.path, self.host) = (configuration, id, path, host)
+        (self.configuration, self.id, self.users) = (configuration, id, users)
+        (self.path, self.host) = (path, host)
         (self.writer, self.board, self.log) = (writer, board, log)
     }
 
@@ -70,6 +81,20 @@ final class NotifierService: Sendable {
     func changesArrived() {
         inbox.withLock { $0.hasChanges = true }
         inbox.signal()
+    }
+
+    /// `true` if the notifier counts the occurrences in all records.
+    var countsRecords: Bool { configuration.settings.escalation != nil }
+
+    /// Tells the service that records were stored.
+    func recordsArrived() {
+        let isFirst = inbox.withLock { inbox in
+            guard !inbox.isScanPlanned else { return false }
+            inbox.isScanPlanned = true
+            inbox.hasRecords = true
+            return true
+        }
+        if isFirst { inbox.signal() }
     }
 
     func report(_ event: DaemonEvent) {
@@ -125,6 +150,12 @@ final class NotifierLoop {
     private var nextAttempt: MonotonicInstant?
     /// When the next message may be sent; nil if none waits or one is pending.
     private var nextMessage: MonotonicInstant?
+    /// The scan of the record log; nil until the first one, and after an error of the store.
+    private var escalations: EscalationScan?
+    /// When the record log is scanned next; nil if no records have arrived since.
+    private var nextScan: MonotonicInstant?
+    /// When the last scan began.
+    private var lastScan = Clock.monotonic
     /// When the store is tried again after an error.
     private var recovery: MonotonicInstant?
     private var unstored = UnstoredEvents()
@@ -135,6 +166,8 @@ final class NotifierLoop {
     /// While the WAL must be reset, which takes a moment.
     private static let busyTime: Duration = .milliseconds(200)
     private static let maxAlerts = 256
+    /// The minimum time between two scans of the record log.
+    private static let scanInterval: Duration = .milliseconds(500)
 
     init(_ service: NotifierService) {
         self.service = service
@@ -143,6 +176,7 @@ final class NotifierLoop {
             format: settings.format, template: settings.template, caFile: settings.caFile, proxy: settings.proxy,
             timeout: settings.requestTimeout, version: ProductVersion.text)
         pacer = NotificationPacer(settings.limit, delay: settings.delay, at: Self.now)
+        if service.countsRecords { nextScan = Clock.monotonic }
     }
 
     func run() {
@@ -151,6 +185,7 @@ final class NotifierLoop {
             for event in inbox.events { unstored.add(event, at: Clock.monotonic) }
             for completed in inbox.tests { completed(test()) }
             if inbox.isStopping { return }
+            if inbox.hasRecords { nextScan = nextScan ?? lastScan.advanced(by: Self.scanInterval) }
             do {
                 try step()
                 recovery = nil
@@ -165,6 +200,7 @@ final class NotifierLoop {
                 }
                 _ = service.writer.mustReopen(after: error)
                 opened = nil
+                escalations = nil
                 recovery = Clock.monotonic.advanced(by: Self.recoveryTime)
             }
             // A fault of the store is reported even if the store can't take the event.
@@ -174,7 +210,7 @@ final class NotifierLoop {
 
     private func wait() -> NotifierInbox {
         // After an error of the store, nothing else can be done before it is tried again.
-        let next = recovery ?? [nextMessage, nextAttempt].compactMap { $0 }.min()
+        let next = recovery ?? [nextMessage, nextAttempt, nextScan].compactMap { $0 }.min()
         let deadline = [next, unstored.nextAttempt].compactMap { $0 }.min()
         _ = service.inbox.wait(deadline: deadline.map { Clock.kernel($0) }) { $0.isEmpty ? nil : true }
         return service.inbox.withLock { $0.take() }
@@ -184,6 +220,7 @@ final class NotifierLoop {
         if let recovery, Clock.monotonic < recovery { return }
         try storeEvents()
         try examine()
+        try countOccurrences()
         while try deliver() {}
         publish()
     }
@@ -194,6 +231,7 @@ final class NotifierLoop {
         if let opened { return opened }
         let reader = try StoreReader(
             path: service.path, cache: 256, control: service.writer.snapshots.control(.background))
+        reader.users = service.users
         guard let row = try reader.notifier(service.id) else { throw WriterClosed() }
         opened = (reader, row)
         // These events were already waiting before the start, so their delay is over.
@@ -232,33 +270,67 @@ final class NotifierLoop {
             let (reader, row) = try open()
             let alerts = try reader.alerts(after: row.cursor, limit: Self.maxAlerts)
             guard let last = alerts.last else { return }
-            let now = Clock.wall
-            let silences = try reader.silences(at: now)
-            var queue = NoticeQueue(row.waiting)
-            var notices: [Notice] = []
-            var silenced: [Int64: Int64] = [:]
-            try reader.snapshot {
-                for alert in alerts {
-                    // Retention or a purge may have removed the record.
-                    guard let found = try reader.record(row: alert.record) else { continue }
-                    let subject = NotificationSubject(found, kinds: alert.kinds)
-                    guard settings.filter.admits(subject) else { continue }
-                    if let silence = silences.first(where: { $0.silence.covers(subject, at: now) }) {
-                        silenced[silence.number, default: 0] += 1
-                        continue
-                    }
-                    let isOwn = queue.add(alert.uid)
-                    notices.append(
-                        Notice(
-                            kinds: alert.kinds, record: isOwn ? alert.record : nil, uid: alert.uid,
-                            at: found.receivedAt))
-                }
-            }
-            let (id, added, covered) = (service.id, notices, silenced)
+            let (added, covered) = try notices(of: alerts, reader, row)
+            let id = service.id
             try update(
                 try service.writer.perform { writer in
                     try writer.add(added, silenced: covered, cursor: last.record, notifier: id)
                 })
+        }
+    }
+
+    /// Returns the events to report, and the number of those that each silence covers.
+    private func notices(
+        of alerts: [StoredAlert], _ reader: StoreReader, _ row: NotifierRow
+    ) throws -> (notices: [Notice], silenced: [Int64: Int64]) {
+        let now = Clock.wall
+        let silences = try reader.silences(at: now)
+        var queue = NoticeQueue(row.waiting)
+        var notices: [Notice] = []
+        var silenced: [Int64: Int64] = [:]
+        try reader.snapshot {
+            for alert in alerts {
+                // Retention or a purge may have removed the record.
+                guard let found = try reader.record(row: alert.record) else { continue }
+                let subject = NotificationSubject(found, kinds: alert.kinds)
+                guard settings.filter.admits(subject) else { continue }
+                if let silence = silences.first(where: { $0.silence.covers(subject, at: now) }) {
+                    silenced[silence.number, default: 0] += 1
+                    continue
+                }
+                let isOwn = queue.add(alert.uid)
+                notices.append(
+                    Notice(
+                        kinds: alert.kinds, record: isOwn ? alert.record : nil, uid: alert.uid, at: found.receivedAt))
+            }
+        }
+        return (notices, silenced)
+    }
+
+    /// Counts the occurrences in new records, and stores the escalations among them.
+    private func countOccurrences() throws {
+        guard let rate = settings.escalation, let nextScan, nextScan <= Clock.monotonic else { return }
+        self.nextScan = nil
+        service.inbox.withLock { ($0.isScanPlanned, $0.hasRecords) = (false, false) }
+        lastScan = Clock.monotonic
+        let scan = try escalations ?? EscalationScan(of: service.id, rate, try open().reader)
+        escalations = scan
+        scan.begin()
+        while let found = try service.writer.readingRecordLog({ try scan.next(try open().reader) }) {
+            if !found.isEmpty || scan.isDue {
+                let (reader, row) = try open()
+                let (added, covered) = try notices(of: found, reader, row)
+                let (id, progress) = (service.id, scan.takeProgress())
+                try update(
+                    try service.writer.perform { writer in
+                        try writer.store(progress, notices: added, silenced: covered, notifier: id)
+                    })
+            }
+            // Neither a stop nor a message waits for the end of a backlog.
+            if !found.isEmpty || !service.inbox.withLock({ $0.hasOnlyRecords }) {
+                self.nextScan = Clock.monotonic
+                return
+            }
         }
     }
 
@@ -339,7 +411,11 @@ final class NotifierLoop {
                 if let text = notice.text {
                     content.ownEvents.append(.init(kinds: notice.kinds, text: text, at: notice.at))
                 } else if let row = notice.record, let found = try reader.record(row: row) {
-                    content.items.append(NotificationMessage.Item(found, kinds: notice.kinds))
+                    var item = NotificationMessage.Item(found, kinds: notice.kinds)
+                    if notice.kinds.contains(.escalated), let rate = settings.escalation {
+                        item.escalation = "\(rate.count) in \(DurationText.text(rate.period))"
+                    }
+                    content.items.append(item)
                 }
             }
         }

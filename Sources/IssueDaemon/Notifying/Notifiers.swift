@@ -11,6 +11,8 @@ final class Notifiers: Sendable {
     private let early = Mutex<[DaemonEvent]?>([])
     /// `true` if the commit in progress changes a group.
     private let isChange = Atomic(false)
+    /// `true` if a notifier counts the occurrences in all records.
+    private let countsRecords = Atomic(false)
 
     private static let maxEarly = 100
 
@@ -24,11 +26,17 @@ final class Notifiers: Sendable {
         let kept = configuration.misconfiguredNotifiers
         let rows = try writer.perform { try $0.configureNotifiers(names, keeping: kept) }
         for (notifier, row) in zip(notifiers, rows) {
+            let rate = notifier.settings.escalation
+            try writer.perform { try $0.count(rate, notifier: row.id) }
+        }
+        let users = AccountableUsers.onThisHost(configuration.access)
+        for (notifier, row) in zip(notifiers, rows) {
             let service = NotifierService(
-                notifier, id: row.id, path: path, host: Host.name, writer: writer, board: board, log: log)
+                notifier, id: row.id, users: users, path: path, host: Host.name, writer: writer, board: board, log: log)
             let thread = try JoinableThread(name: "notify-\(notifier.name)") { service.run() }
             running.withLock { $0.append((service, thread)) }
         }
+        countsRecords.store(notifiers.contains { $0.settings.escalation != nil }, ordering: .relaxed)
         for name in kept {
             board.update(
                 NotifierStatus(
@@ -46,10 +54,14 @@ final class Notifiers: Sendable {
         if records.contains(where: { !$0.change.isEmpty }) { isChange.store(true, ordering: .relaxed) }
     }
 
-    /// Wakes the notifiers if the commit that has finished changed groups.
+    /// Wakes the notifiers if the commit that has finished changed groups, and those that count records.
     func committed() {
-        guard isChange.exchange(false, ordering: .relaxed) else { return }
-        for (service, _) in running.withLock({ $0 }) { service.changesArrived() }
+        let isChange = isChange.exchange(false, ordering: .relaxed)
+        guard isChange || countsRecords.load(ordering: .relaxed) else { return }
+        for (service, _) in running.withLock({ $0 }) {
+            if isChange { service.changesArrived() }
+            if service.countsRecords { service.recordsArrived() }
+        }
     }
 
     /// Reports an event of the daemon itself. May be called on any thread.

@@ -53,7 +53,8 @@ extension StoreWriter {
     ///
     /// - Parameters:
     ///   - names: The names of the notifiers that run.
-    ///   - kept: The names of notifiers with an error in their section. They do not run, and keep their events.
+    ///   - kept: The names of notifiers with an error in their section. They do not run. Their events are kept, and
+    ///     changes of groups are stored for them.
     /// - Returns: The rows, in the order of `names`.
     package func configureNotifiers(_ names: [String], keeping kept: [String] = []) throws(StoreFailure)
         -> [NotifierRow]
@@ -61,8 +62,8 @@ extension StoreWriter {
         try transaction { () throws(SQLiteError) in
             let table = NotificationTable(connection: connection)
             try table.deactivate(allBut: names, keeping: kept)
-            for name in names { try table.activate(name, cursor: memory.open.lastID) }
-            memory.values.hasNotifiers = !names.isEmpty
+            for name in names + kept { try table.activate(name, cursor: memory.open.lastID) }
+            memory.values.hasNotifiers = !names.isEmpty || !kept.isEmpty
             try table.removeExaminedAlerts()
             var rows: [NotifierRow] = []
             for name in names {
@@ -83,15 +84,22 @@ extension StoreWriter {
         _ notices: [Notice], silenced silences: [Int64: Int64] = [:], cursor: RowID?, notifier id: Int64
     ) throws(StoreFailure) -> NotifierRow? {
         try transaction { () throws(SQLiteError) in
-            let table = NotificationTable(connection: connection)
-            for notice in notices { try table.insert(notice, notifier: id) }
-            let received = notices.reduce(Int64(0)) { $0 + $1.count }
-            let silenced = silences.reduce(Int64(0)) { $0 + $1.value }
-            for (silence, count) in silences { try table.count(count, silence: silence) }
-            try table.advance(id, to: cursor, received: received, silenced: silenced)
-            if cursor != nil { try table.removeExaminedAlerts() }
-            return try table.row(id)
+            try addNotices(notices, silenced: silences, cursor: cursor, notifier: id)
         }
+    }
+
+    /// Stores events in the current transaction.
+    func addNotices(
+        _ notices: [Notice], silenced silences: [Int64: Int64], cursor: RowID?, notifier id: Int64
+    ) throws(SQLiteError) -> NotifierRow? {
+        let table = NotificationTable(connection: connection)
+        for notice in notices { try table.insert(notice, notifier: id) }
+        let received = notices.reduce(Int64(0)) { $0 + $1.count }
+        let silenced = silences.reduce(Int64(0)) { $0 + $1.value }
+        for (silence, count) in silences { try table.count(count, silence: silence) }
+        try table.advance(id, to: cursor, received: received, silenced: silenced)
+        if cursor != nil { try table.removeExaminedAlerts() }
+        return try table.row(id)
     }
 
     /// Makes a message of all waiting events and counts its first attempt. Call this before the attempt.
@@ -162,6 +170,10 @@ package struct StoredAlert: Equatable, Sendable {
     /// The user accountable for the sender.
     package var uid: UInt32
     package var kinds: NotificationKinds
+
+    package init(record: RowID, uid: UInt32, kinds: NotificationKinds) {
+        (self.record, self.uid, self.kinds) = (record, uid, kinds)
+    }
 }
 
 extension StoreReader {
@@ -194,6 +206,8 @@ struct NotificationTable {
 
     /// The number of settled messages kept per notifier.
     private static let keptMessages = 100
+    /// The number of changes kept for notifiers with an error in their section.
+    static let maxAlerts = 100_000
 
     func row(named name: String) throws(SQLiteError) -> NotifierRow? {
         let id = try connection.withStatement("SELECT id FROM notifiers WHERE name = ?1") {
@@ -264,7 +278,8 @@ struct NotificationTable {
             try statement.all { (id: $0.int64(0), name: $0.text(1), isActive: $0.int64(2) != 0) }
         }
         for notifier in known where !names.contains(notifier.name) {
-            if !kept.contains(notifier.name) { try dropPending(of: notifier.id) }
+            guard !kept.contains(notifier.name) else { continue }
+            try dropPending(of: notifier.id)
             if notifier.isActive { try run("UPDATE notifiers SET active = 0 WHERE id = ?1", notifier.id) }
         }
     }
@@ -299,6 +314,17 @@ struct NotificationTable {
         ) { statement throws(SQLiteError) in try statement.run() }
     }
 
+    /// Removes the oldest changes above the limit. A notifier that runs examines them at once; one with an error in its
+    /// section does not.
+    func limitAlerts(to count: Int = Self.maxAlerts) throws(SQLiteError) {
+        try connection.withStatement(
+            "DELETE FROM alerts WHERE record <= (SELECT record FROM alerts ORDER BY record DESC LIMIT 1 OFFSET ?1)"
+        ) { statement throws(SQLiteError) in
+            statement.bind(count, at: 1)
+            try statement.run()
+        }
+    }
+
     /// Gives up all pending events. Called for a copy of a store, because the original reports them.
     func dropPending() throws(SQLiteError) {
         let notifiers = try connection.withStatement("SELECT id FROM notifiers") { statement throws(SQLiteError) in
@@ -309,6 +335,7 @@ struct NotificationTable {
     }
 
     private func dropPending(of id: Int64) throws(SQLiteError) {
+        try EscalationTable(connection: connection).end(notifier: id)
         let isPending = try connection.withStatement(
             "SELECT 1 FROM notices WHERE notifier = ?1 UNION ALL SELECT 1 FROM messages WHERE notifier = ?1 AND state = 0"
         ) { statement throws(SQLiteError) in

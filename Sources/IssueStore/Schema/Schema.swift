@@ -22,6 +22,7 @@ package enum Schema {
         Migration(grouping),
         Migration(countdowns),
         Migration(notifying),
+        Migration(escalations),
     ]
 
     /// Rejects a file of another program or a newer version before anything in it is changed.

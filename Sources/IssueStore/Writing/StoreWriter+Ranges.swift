@@ -32,6 +32,7 @@ extension StoreWriter {
             statement.bind(memory.values.clock.state?.log.milliseconds ?? 0, at: 2)
             try statement.run()
         }
+        if memory.values.hasNotifiers { try NotificationTable(connection: connection).limitAlerts() }
         memory.values.isRangeClosed = true
     }
 

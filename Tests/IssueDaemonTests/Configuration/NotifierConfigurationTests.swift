@@ -32,7 +32,8 @@ struct NotifierConfigurationTests {
             Credential=\(folder.path)/token
             Format=slack
             Template={"text": "{title}"}
-            On=new critical limit-reached
+            On=new critical escalated limit-reached
+            Escalated=500/15min
             Apps=shop cart*
             Environments=production
             Units=shop@*
@@ -45,7 +46,7 @@ struct NotifierConfigurationTests {
             """
         let configuration = try folder.load(text)
         let settings = try #require(configuration.notifiers.first).settings
-        #expect(settings.filter.kinds == [.new, .critical, .limitReached])
+        #expect(settings.filter.kinds == [.new, .critical, .escalated, .limitReached])
         #expect(settings.filter.apps == ["shop", "cart*"])
         #expect(settings.limit == BucketLimit(burst: 5, refill: Rate(1, per: .seconds(60))))
         #expect(settings.shownFormat == "template")
@@ -61,6 +62,10 @@ struct NotifierConfigurationTests {
             ("[Notify a]\nURL=https://h/?key=1", "a.conf:2: Invalid URL=…; expected a URL such as"),
             ("[Notify a]\nURL=https://h/\nOn=old", "a.conf:3: Invalid On=old; expected words from store-fault"),
             ("[Notify a]\nURL=https://h/\nBurst=4", "a.conf:3: Invalid Burst=4; expected a number from 5"),
+            (
+                "[Notify a]\nURL=https://h/\nEscalated=100/1s",
+                "a.conf:3: Invalid Escalated=100/1s; expected a number of"
+            ),
             ("[Notify a]\nURL=https://h/\nTemplate={title}", "a.conf:3: Invalid Template={title}; expected JSON"),
             ("[Notify a b]\nURL=https://h/", "a.conf:1: Expected [Section] or [Section NAME]"),
             (
@@ -77,6 +82,19 @@ struct NotifierConfigurationTests {
         let expected = problem.replacingOccurrences(of: "a.conf", with: "issued.conf")
         let problems = folder.problems(of: text)
         #expect(problems.contains { $0.hasPrefix(expected) }, "\(problems)")
+    }
+
+    @Test("Escalated= sets the number of occurrences in a time, and needs the event escalated")
+    func escalated() throws {
+        func load(_ lines: String) throws -> Configuration { try self.load("[Notify a]\nURL=https://h/\n\(lines)") }
+        #expect(try load("").notifiers[0].settings.escalation == nil)
+        #expect(try load("").warnings == [])
+        let set = try load("Escalated=100/1h")
+        #expect(set.notifiers[0].settings.escalation == Rate(100, per: .seconds(3600)) && set.warnings == [])
+        #expect(try load("Escalated=100/h\nOn=escalated").notifiers[0].settings.escalation != nil)
+        let unused = try load("Escalated=100/h\nOn=new")
+        #expect(unused.notifiers[0].settings.escalation == nil && unused.warnings.count == 1)
+        #expect(try load("On=new escalated").warnings.count == 1)
     }
 
     @Test("A notifier with an error is left out, and everything else is used")

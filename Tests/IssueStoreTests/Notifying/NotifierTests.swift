@@ -185,6 +185,36 @@ struct NotifierTests {
         }
     }
 
+    @Test("Changes that happen while a notifier's section has an error are reported once it is fixed")
+    func misconfigured() throws {
+        try with(["wrong"]) { store, writer, before in
+            try store.store([record()], to: writer)
+            #expect(try writer.configureNotifiers([], keeping: ["wrong", "wrong from the start"]) == [])
+            try store.store([record("Other")], to: writer)
+            _ = consume writer
+            // Also after a restart.
+            let again = try store.writer()
+            _ = try again.configureNotifiers([], keeping: ["wrong", "wrong from the start"])
+            try store.store([record("Third")], to: again)
+            let rows = try again.configureNotifiers(["wrong", "wrong from the start"])
+            #expect(rows.map(\.cursor) == [before.cursor, 1])
+            #expect(try store.reader().alerts(after: before.cursor, limit: 9).map(\.record) == [1, 2, 3])
+        }
+    }
+
+    @Test("The oldest of too many changes that no notifier examines are removed")
+    func manyChanges() throws {
+        try with { store, writer, _ in
+            try store.store([record("One"), record("Two"), record("Three")], to: writer)
+            try writer.transaction { () throws(SQLiteError) in
+                let table = NotificationTable(connection: writer.connection)
+                try table.limitAlerts(to: 3)
+                try table.limitAlerts(to: 2)
+            }
+            #expect(try store.reader().alerts(after: 0, limit: 9).map(\.record) == [2, 3])
+        }
+    }
+
     @Test("A copy that is put into service reports none of the events that the original reports")
     func copy() throws {
         try with { store, writer, row in

@@ -332,6 +332,7 @@ extension TemporaryStore {
     func downgrade() throws {
         try shell().execute(
             """
+            DROP TABLE escalations;
             DROP TABLE silences;
             DROP TABLE messages;
             DROP TABLE notices;

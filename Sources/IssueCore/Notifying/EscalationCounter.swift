@@ -1,0 +1,154 @@
+import IssueProtocol
+
+/// Detects groups with many occurrences in a period, for the event `escalated` of one notifier.
+///
+/// A period consists of `slotCount` slots. The occurrences of the current slot and of those before it are added, so
+/// they all happened within the period. A group is reported at most once per period.
+///
+/// The number of groups in memory is limited. When the table is full, the user who has the largest number in it gives
+/// up half of them. So no user can displace the groups of users who have fewer.
+package struct EscalationCounter: Sendable {
+    /// The stored form of a group's counts.
+    package struct Entry: Equatable, Sendable {
+        package var group: GroupID
+        /// The user accountable for the record with which counting began.
+        package var uid: UInt32
+        /// The number of the current slot since the epoch of log time.
+        package var slot: Int64
+        /// The occurrences in the current slot and in those before it, the current one first.
+        package var counts: [Int64]
+        /// The log time of the last report; nil if there was none.
+        package var reportedAt: RecordLogInstant?
+
+        package init(
+            group: GroupID, uid: UInt32, slot: Int64, counts: [Int64], reportedAt: RecordLogInstant? = nil
+        ) {
+            self.group = group
+            self.uid = uid
+            self.slot = slot
+            self.counts = counts
+            self.reportedAt = reportedAt
+        }
+
+        var sum: Int64 { counts.reduce(0) { $0.clampedSum($1) } }
+    }
+
+    /// The changes since the last call of `takeChanges()`.
+    package struct Changes: Equatable, Sendable {
+        package var entries: [Entry] = []
+        package var removed: [GroupID] = []
+
+        package init() {}
+    }
+
+    package static let slotCount: Int64 = 12
+    package static let maxGroups = 4096
+
+    private let rate: Rate
+    private let maxGroups: Int
+    /// The length of a slot, in milliseconds.
+    private let slotLength: Int64
+    private var entries: [GroupID: Entry] = [:]
+    private var groupCounts: [UInt32: Int] = [:]
+    private var changed: Set<GroupID> = []
+    private var removed: Set<GroupID> = []
+
+    /// - Parameters:
+    ///   - rate: The number of occurrences in a period that is reported.
+    ///   - entries: The stored counts. They must have been counted with slots of the same length.
+    ///   - maxGroups: The maximum number of groups in memory.
+    package init(_ rate: Rate, entries: [Entry] = [], maxGroups: Int = Self.maxGroups) {
+        self.rate = rate
+        self.maxGroups = maxGroups
+        slotLength = Self.slotLength(of: rate)
+        for entry in entries {
+            self.entries[entry.group] = entry
+            groupCounts[entry.uid, default: 0] += 1
+        }
+    }
+
+    /// Returns the length of a slot, in milliseconds.
+    package static func slotLength(of rate: Rate) -> Int64 {
+        max(rate.period.wholeMilliseconds / slotCount, 1)
+    }
+
+    /// The number of groups in memory.
+    package var count: Int { entries.count }
+
+    /// Counts the occurrences of a record. Returns `true` if the group is to be reported because of it.
+    ///
+    /// - Parameters:
+    ///   - occurrences: The number of occurrences in the record.
+    ///   - uid: The user accountable for the record.
+    ///   - now: The log time of the record.
+    package mutating func count(
+        _ occurrences: Int64, of group: GroupID, uid: UInt32, at now: RecordLogInstant
+    ) -> Bool {
+        let slot = now.milliseconds / slotLength
+        if entries[group] == nil { insert(Entry(group: group, uid: uid, slot: slot, counts: [0]), at: now) }
+        changed.insert(group)
+        return entries[group]?.add(occurrences, in: slot, at: now, rate) ?? false
+    }
+
+    /// Returns the changes to store, and forgets groups that have not occurred for a period.
+    package mutating func takeChanges(at now: RecordLogInstant) -> Changes {
+        for entry in entries.values where isOver(entry, at: now) { remove(entry) }
+        var changes = Changes()
+        changes.entries = changed.sorted().compactMap { entries[$0] }
+        changes.removed = removed.sorted()
+        changed = []
+        removed = []
+        return changes
+    }
+
+    private mutating func insert(_ entry: Entry, at now: RecordLogInstant) {
+        if entries.count >= maxGroups { makeRoom(for: entry.uid, at: now) }
+        entries[entry.group] = entry
+        groupCounts[entry.uid, default: 0] += 1
+        removed.remove(entry.group)
+    }
+
+    private mutating func makeRoom(for uid: UInt32, at now: RecordLogInstant) {
+        for entry in entries.values where isOver(entry, at: now) { remove(entry) }
+        guard entries.count >= maxGroups else { return }
+        let owner = groupCounts.max { left, right in
+            (left.value, left.key == uid ? 1 : 0, left.key) < (right.value, right.key == uid ? 1 : 0, right.key)
+        }
+        // Reported groups are kept longest, so that they are not reported twice in a period.
+        let candidates = entries.values.filter { $0.uid == owner?.key }.sorted { left, right in
+            let (first, second) = (left.reportedAt != nil, right.reportedAt != nil)
+            return first == second ? (left.sum, left.group) < (right.sum, right.group) : second
+        }
+        for entry in candidates.prefix(max(candidates.count / 2, 1)) { remove(entry) }
+    }
+
+    private mutating func remove(_ entry: Entry) {
+        entries[entry.group] = nil
+        let rest = (groupCounts[entry.uid] ?? 1) - 1
+        groupCounts[entry.uid] = rest > 0 ? rest : nil
+        changed.remove(entry.group)
+        removed.insert(entry.group)
+    }
+
+    private func isOver(_ entry: Entry, at now: RecordLogInstant) -> Bool {
+        now.milliseconds / slotLength - entry.slot >= Self.slotCount
+            && entry.reportedAt.map { $0.duration(to: now) >= rate.period } ?? true
+    }
+}
+
+extension EscalationCounter.Entry {
+    /// Adds occurrences, and returns `true` if the group is to be reported.
+    fileprivate mutating func add(
+        _ occurrences: Int64, in current: Int64, at now: RecordLogInstant, _ rate: Rate
+    ) -> Bool {
+        if current > slot {
+            let passed = Int(clamping: min(current - slot, EscalationCounter.slotCount))
+            counts = Array((Array(repeating: 0, count: passed) + counts).prefix(Int(EscalationCounter.slotCount)))
+            slot = current
+        }
+        counts[0] = counts[0].clampedSum(occurrences)
+        guard sum >= rate.count, reportedAt.map({ $0.duration(to: now) >= rate.period }) ?? true else { return false }
+        reportedAt = now
+        return true
+    }
+}

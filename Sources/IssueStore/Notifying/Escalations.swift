@@ -1,0 +1,173 @@
+package import IssueCore
+import SQLiteKit
+
+extension Schema {
+    /// The counts of occurrences for the event `escalated`.
+    static let escalations: StaticString = """
+        -- The last record whose occurrences were counted; NULL if the notifier counts none.
+        ALTER TABLE notifiers ADD COLUMN counted INTEGER;
+
+        -- The occurrences of a group in the slot with this number and in those before it, separated by blanks.
+        -- slot_length is in milliseconds; times are log times.
+        CREATE TABLE escalations (
+            notifier INTEGER NOT NULL,
+            "group" INTEGER NOT NULL,
+            uid INTEGER NOT NULL,
+            slot_length INTEGER NOT NULL,
+            slot INTEGER NOT NULL,
+            counts TEXT NOT NULL,
+            reported_at INTEGER,
+            PRIMARY KEY (notifier, "group")
+        ) STRICT, WITHOUT ROWID;
+        """
+}
+
+/// The result of counting occurrences up to a record. It is stored as a whole.
+package struct EscalationProgress: Sendable {
+    /// The last record whose occurrences were counted.
+    package var through: RowID
+    package var slotLength: Int64
+    package var changes: EscalationCounter.Changes
+
+    package init(through: RowID, slotLength: Int64, changes: EscalationCounter.Changes) {
+        self.through = through
+        self.slotLength = slotLength
+        self.changes = changes
+    }
+}
+
+extension StoreWriter {
+    /// Stores counts of occurrences, together with the events that they have caused.
+    ///
+    /// - Parameters:
+    ///   - notices: The events, as for `add(_:silenced:cursor:notifier:)`.
+    ///   - silences: The number of events that each silence covered, by its id.
+    /// - Returns: The new state of the notifier; nil if it does not exist.
+    package func store(
+        _ progress: EscalationProgress, notices: [Notice], silenced silences: [Int64: Int64], notifier id: Int64
+    ) throws(StoreFailure) -> NotifierRow? {
+        try transaction { () throws(SQLiteError) in
+            let table = EscalationTable(connection: connection)
+            for entry in progress.changes.entries {
+                try table.store(entry, slotLength: progress.slotLength, notifier: id)
+            }
+            for group in progress.changes.removed { try table.remove(group, notifier: id) }
+            try table.set(counted: progress.through, notifier: id)
+            return try addNotices(notices, silenced: silences, cursor: nil, notifier: id)
+        }
+    }
+
+    /// Begins or ends counting occurrences for a notifier. Counting begins with the next record.
+    ///
+    /// - Parameter rate: The number of occurrences in a period that the notifier reports. Counts of another period are
+    ///   removed.
+    package func count(_ rate: Rate?, notifier id: Int64) throws(StoreFailure) {
+        try transaction { () throws(SQLiteError) in
+            let table = EscalationTable(connection: connection)
+            let isCounting = try table.counted(notifier: id) != nil
+            // An unchanged row is not written, because startup must not need free disk space.
+            if isCounting != (rate != nil) {
+                try table.set(counted: rate == nil ? nil : memory.open.lastID, notifier: id)
+            }
+            try table.removeAll(but: rate.map(EscalationCounter.slotLength(of:)), notifier: id)
+        }
+    }
+}
+
+extension StoreReader {
+    /// Returns the stored counts of occurrences, and the last record that they include.
+    ///
+    /// - Parameter rate: The number of occurrences in a period that the notifier reports.
+    /// - Returns: nil if the notifier counts none.
+    package func escalations(
+        of notifier: Int64, _ rate: Rate
+    ) throws -> (counted: RowID, entries: [EscalationCounter.Entry])? {
+        try snapshot {
+            let table = EscalationTable(connection: connection)
+            guard let counted = try table.counted(notifier: notifier) else { return nil }
+            return (counted, try table.entries(notifier, slotLength: EscalationCounter.slotLength(of: rate)))
+        }
+    }
+}
+
+/// The table `escalations`, and the position up to which a notifier has counted.
+struct EscalationTable {
+    let connection: DatabaseConnection
+
+    func counted(notifier id: Int64) throws(SQLiteError) -> RowID? {
+        try connection.withStatement("SELECT counted FROM notifiers WHERE id = ?1") { statement throws(SQLiteError) in
+            statement.bind(id, at: 1)
+            return try statement.first { $0.optionalInt64(0).map { RowID(rawValue: $0) } } ?? nil
+        }
+    }
+
+    func set(counted: RowID?, notifier id: Int64) throws(SQLiteError) {
+        try connection.withStatement("UPDATE notifiers SET counted = ?2 WHERE id = ?1") {
+            statement throws(SQLiteError) in
+            statement.bind(id, at: 1)
+            statement.bind(counted, at: 2)
+            try statement.run()
+        }
+    }
+
+    func entries(_ notifier: Int64, slotLength: Int64) throws(SQLiteError) -> [EscalationCounter.Entry] {
+        try connection.withStatement(
+            """
+            SELECT "group", uid, slot, counts, reported_at FROM escalations WHERE notifier = ?1 AND slot_length = ?2
+            """
+        ) { statement throws(SQLiteError) in
+            statement.bind(notifier, at: 1)
+            statement.bind(slotLength, at: 2)
+            return try statement.all {
+                let counts = $0.text(3).split(separator: " ").compactMap { Int64($0) }
+                return EscalationCounter.Entry(
+                    group: $0.id(0), uid: UInt32(clamping: $0.int64(1)), slot: $0.int64(2),
+                    counts: counts.isEmpty ? [0] : counts,
+                    reportedAt: $0.optionalInt64(4).map { RecordLogInstant(milliseconds: $0) })
+            }
+        }
+    }
+
+    func store(_ entry: EscalationCounter.Entry, slotLength: Int64, notifier: Int64) throws(SQLiteError) {
+        try connection.withStatement(
+            """
+            INSERT OR REPLACE INTO escalations (notifier, "group", uid, slot_length, slot, counts, reported_at)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+            """
+        ) { statement throws(SQLiteError) in
+            statement.bind(notifier, at: 1)
+            statement.bind(entry.group, at: 2)
+            statement.bind(Int64(entry.uid), at: 3)
+            statement.bind(slotLength, at: 4)
+            statement.bind(entry.slot, at: 5)
+            statement.bind(entry.counts.map { "\($0)" }.joined(separator: " "), at: 6)
+            statement.bind(entry.reportedAt?.milliseconds, at: 7)
+            try statement.run()
+        }
+    }
+
+    func remove(_ group: GroupID, notifier: Int64) throws(SQLiteError) {
+        try connection.withStatement("DELETE FROM escalations WHERE notifier = ?1 AND \"group\" = ?2") {
+            statement throws(SQLiteError) in
+            statement.bind(notifier, at: 1)
+            statement.bind(group, at: 2)
+            try statement.run()
+        }
+    }
+
+    /// Removes the counts of a notifier, except those with slots of a length.
+    func removeAll(but slotLength: Int64?, notifier: Int64) throws(SQLiteError) {
+        try connection.withStatement("DELETE FROM escalations WHERE notifier = ?1 AND slot_length IS NOT ?2") {
+            statement throws(SQLiteError) in
+            statement.bind(notifier, at: 1)
+            statement.bind(slotLength, at: 2)
+            try statement.run()
+        }
+    }
+
+    /// Ends counting for a notifier.
+    func end(notifier: Int64) throws(SQLiteError) {
+        try removeAll(but: nil, notifier: notifier)
+        if try counted(notifier: notifier) != nil { try set(counted: nil, notifier: notifier) }
+    }
+}
