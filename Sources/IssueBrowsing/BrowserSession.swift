@@ -113,6 +113,11 @@ package struct BrowserSession<Failure: Error> {
         try call(.status, Array("{}".utf8), timeout: timeout ?? Self.timeout)
     }
 
+    /// Returns the state of the limits.
+    package func limits() throws(Failure) -> BrowserReply<LimitsReply> {
+        try call(.limits, Array("{}".utf8))
+    }
+
     /// Forwards pending records now, and returns when they have fates or after the timeout.
     package func flush(_ parameters: FlushParameters) throws(Failure) -> BrowserReply<FlushReply> {
         try call(.flush, parameters.json, timeout: parameters.replyTimeout)

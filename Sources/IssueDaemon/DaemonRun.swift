@@ -61,13 +61,14 @@ final class DaemonRun {
             onDamagedBlock: onDamagedBlock)
         let destinations = destinations
         let notifiers = notifiers
+        let alertLogger = AlertLogger(path: path, snapshots: writer.snapshots, log: log)
         let queries = QueryService(
-            path: path, writer: writer, board: board, socket: socket, replies: socket.limits.replyBudget, log: log)
+            path: path, writer: writer, board: board, socket: socket, replies: socket.limits.replyBudget, log: log,
+            announcements: { alertLogger.limits() })
         queries.use(ForecastSettings(configuration, redactor: redactor))
         let jobs = JobService(
             path: path, writer: writer, socket: socket, destinations: destinations, notifiers: notifiers,
             redactor: redactor, log: log)
-        let alertLogger = AlertLogger(path: path, snapshots: writer.snapshots, log: log)
         (self.board, self.writer, self.queries, self.jobs) = (board, writer, queries, jobs)
         (self.alertLogger, self.socket) = (alertLogger, socket)
 
@@ -101,6 +102,7 @@ final class DaemonRun {
                 notifiers.came(records)
             }
             writer.onCardinalityOverflow = { overflow in
+                board.counted(overflow)
                 guard overflowWarnings.withLock({ $0.came(overflow, at: Clock.monotonic) }) else { return }
                 log.warning(.limitsTooManyNames, ["uid": "\(overflow.uid)", "names": overflow.kind.rawValue])
                 notifiers.report(

@@ -66,6 +66,8 @@ struct InterfaceConformanceTests {
         check("Deployment", IssueDeployment.self)
         check("DeadLetter", DeadLetter.self)
         check("Notifier", NotifierStatus.self)
+        check("Limit", LimitStatus.self)
+        check("LimitNeed", LimitNeed.self)
         check("Silence", IssueSilence.self)
         check(.report, ReportParameters.self, ReportReply.self)
         check(.list, ListParameters.self, ListReply.self)
@@ -99,6 +101,7 @@ struct InterfaceConformanceTests {
         check(.testNotifier, TestNotifierParameters.self, TestNotifierReply.self)
         check(.addSilence, AddSilenceMessage.self, AddSilenceMessage.self)
         check(.endSilence, EndSilenceParameters.self, SilencesReply.self)
+        check(LimitsReply.self, words(between: "method Limits() -> (", in: CollectorInterface.description))
         check(DaemonStatus.self, words(between: "method Status() -> (", in: CollectorInterface.description))
     }
 

@@ -34,11 +34,11 @@ extension Admission {
     /// Must be called before the group is used again and before windows are closed.
     package mutating func count(_ run: SuppressedRun) {
         guard run.records > 0 else { return }
-        var group = group(
-            of: Candidate(
-                record: run.rows.upperBound, group: run.group, account: run.account, user: run.user,
-                severity: run.severity, isFirstOfGroup: false),
-            limits: limits(of: run.account), at: run.first)
+        let candidate = Candidate(
+            record: run.rows.upperBound, group: run.group, account: run.account, user: run.user,
+            severity: run.severity, isFirstOfGroup: false)
+        var group = group(of: candidate, limits: limits(of: run.account), at: run.first)
+        note(run, candidate, in: group)
         group.occurrences = group.occurrences.clampedSum(run.occurrences)
         group.lastRecord = max(group.lastRecord, run.rows.upperBound)
         group.suppressedBefore += run.records
@@ -67,6 +67,7 @@ package struct SuppressedRun: Sendable {
 
     package private(set) var records: Int64 = 0
     package private(set) var occurrences: Int64 = 0
+    /// The log time of the first record.
     private(set) var first = RecordLogInstant(milliseconds: 0)
     private(set) var last = RecordLogInstant(milliseconds: 0)
     private(set) var rows: ClosedRange<RowID> = 0...0

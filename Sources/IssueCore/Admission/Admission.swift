@@ -55,17 +55,22 @@ package struct Admission: Sendable {
     /// A lower bound of the ends of all windows, so that not every record has to search all windows.
     var earliestDue: RecordLogInstant?
     var unsaved = DirtySet()
+    /// What the limits have held back. It is not stored.
+    package internal(set) var history: LimitHistory
 
     /// - Parameters:
     ///   - settings: The limits.
     ///   - state: The state stored before the restart.
     ///   - bounds: The sizes of the tables in memory.
+    ///   - history: What the limits have held back before; dropped if the limits have changed.
     ///   - limits: Returns the limits of an application, by its account id.
     package init(
         settings: LimitSettings, state: AdmissionState = AdmissionState(), bounds: Bounds = Bounds(),
-        limits: (_ account: AccountID) -> ApplicationLimits
+        history: LimitHistory? = nil, limits: (_ account: AccountID) -> ApplicationLimits
     ) {
         self.settings = settings
+        // The excess of a bucket is in parts of its own limit.
+        self.history = history.flatMap { $0.settings == settings ? $0 : nil } ?? LimitHistory(settings: settings)
         self.bounds = bounds
         groups = RecencyTable(capacity: bounds.groups)
         accounts = RecencyTable(capacity: bounds.accounts)
@@ -152,6 +157,7 @@ package struct Admission: Sendable {
         _ settings: LimitSettings, at now: RecordLogInstant, limits: (_ account: AccountID) -> ApplicationLimits
     ) {
         self.settings = settings
+        history = LimitHistory(settings: settings)
         global = global.under(settings.global, reserves: settings.globalReserves, at: now)
         accounts.updateAll { key, account in
             account.limits = limits(key)
@@ -236,8 +242,10 @@ extension Admission {
     package mutating func evaluate(_ candidate: Candidate, at now: RecordLogInstant) -> AdmissionDecision {
         var claims = candidate.wasPriority ? [] : Self.reserves(for: candidate)
         claims.append(.common)
-        let (decision, group) = decide(candidate, claims: claims, at: now)
-        var counted = group
+        let verdict = decide(candidate, claims: claims, at: now)
+        note(verdict, candidate, at: now)
+        let decision = verdict.decision
+        var counted = verdict.group
         switch decision {
         case .admit: admit(candidate, in: &counted)
         case .suppress(let reason): suppress(candidate, for: reason, in: &counted, at: now)
@@ -254,12 +262,14 @@ extension Admission {
     ///
     /// - Returns: The decision, or nil if the reserved shares are exhausted.
     package mutating func evaluatePriority(_ candidate: Candidate, at now: RecordLogInstant) -> AdmissionDecision? {
-        let (decision, group) = decide(candidate, claims: Self.reserves(for: candidate), at: now)
-        var counted = group
+        let verdict = decide(candidate, claims: Self.reserves(for: candidate), at: now)
+        let decision = verdict.decision
+        var counted = verdict.group
         switch decision {
         case .suppress:
             return nil
         case .admit:
+            note(verdict, candidate, at: now)
             admit(candidate, in: &counted)
             store(counted, as: candidate.group)
             return decision
@@ -281,7 +291,7 @@ extension Admission {
     /// Checks all limits, then takes from all of them if none refuses.
     private mutating func decide(
         _ candidate: Candidate, claims: [BucketRole], at now: RecordLogInstant
-    ) -> (AdmissionDecision, Group) {
+    ) -> LimitVerdict {
         if !accounts.contains(candidate.account) {
             adopt(account: candidate.account, limits: settings.defaultApplicationLimits)
         }
@@ -290,22 +300,29 @@ extension Admission {
         group.occurrences = group.occurrences.clampedSum(candidate.count)
         group.lastRecord = max(group.lastRecord, candidate.record)
 
-        guard candidate.isReportable, !candidate.isMuted else { return (.withhold, group) }
-        guard candidate.isFirstOfGroup || group.bucket.has(at: now) else { return (.suppress(.groupRate), group) }
+        guard candidate.isReportable, !candidate.isMuted else { return LimitVerdict(decision: .withhold, group: group) }
+        guard candidate.isFirstOfGroup || group.bucket.has(at: now) else {
+            return LimitVerdict(decision: .suppress(.groupRate), group: group)
+        }
         guard let fromAccount = accounts.peek(candidate.account)?.buckets.source(for: claims, at: now) else {
-            return (.suppress(.applicationRate), group)
+            return LimitVerdict(decision: .suppress(.applicationRate), group: group)
         }
         guard let fromGlobal = global.source(for: claims, of: candidate.user, at: now) else {
-            return (.suppress(.globalRate), group)
+            return LimitVerdict(decision: .suppress(.globalRate), group: group, application: fromAccount)
         }
-        guard allowsBytes(for: candidate) else { return (.suppress(.dailyBytes), group) }
+        guard allowsBytes(for: candidate) else {
+            return LimitVerdict(
+                decision: .suppress(.dailyBytes), group: group, application: fromAccount, global: fromGlobal)
+        }
 
         if !candidate.isFirstOfGroup { group.bucket.take(at: now) }
         _ = accounts.update(candidate.account) { $0.buckets.take(from: fromAccount, at: now) }
         global.take(from: fromGlobal, of: candidate.user, at: now)
         unsaved.buckets.insert(.init(account: candidate.account, role: fromAccount))
         unsaved.buckets.insert(.init(account: nil, role: fromGlobal))
-        return (.admit(suppressedBefore: group.suppressedBefore, occurrences: group.occurrences), group)
+        return LimitVerdict(
+            decision: .admit(suppressedBefore: group.suppressedBefore, occurrences: group.occurrences), group: group,
+            application: fromAccount, global: fromGlobal)
     }
 
     private func allowsBytes(for candidate: Candidate) -> Bool {

@@ -49,6 +49,16 @@ package struct FairBucket: Equatable, Sendable {
         }
     }
 
+    /// Returns the tokens that each user has outstanding, rounded up.
+    package func outstanding(at now: RecordLogInstant) -> [UInt32: Int64] {
+        guard let scale = tokens.scale else { return [:] }
+        let credit = credit(at: now)
+        return Dictionary(
+            uniqueKeysWithValues: shares.filter { $0.parts > credit }.map {
+                ($0.user, ($0.parts - credit + scale.partsPerToken - 1) / scale.partsPerToken)
+            })
+    }
+
     /// The number of users with outstanding tokens.
     package var userCount: Int { shares.count }
 

@@ -1,3 +1,5 @@
+package import IssueProtocol
+
 /// Decides which records are logged individually for operators, and counts the others for a later collective message.
 ///
 /// New groups have one budget, critical and regressed records another, so that neither can use up the other. Each user
@@ -21,6 +23,7 @@ package struct AlertRateLimiter: Sendable {
 
     private struct User: Sendable {
         var budget: Budget<TokenBucket>
+        var demand = Budget<BucketDemand?>(nil)
         var suppressed: Int64 = 0
     }
 
@@ -37,6 +40,7 @@ package struct AlertRateLimiter: Sendable {
 
     private let timeout: Duration
     private var all: Budget<FairBucket>
+    private var allDemand = Budget<BucketDemand?>(nil)
     private var users: RecencyTable<UInt32, User>
     private var suppressed = SuppressedAlerts()
     /// The time at which suppressed alerts must be reported; nil if there are none.
@@ -60,15 +64,23 @@ package struct AlertRateLimiter: Sendable {
             _ = users.insert(User(budget: Budget(TokenBucket(Self.ofUser, at: now))), for: record.uid)
         }
         let isInBudget = all[record.reason].has(for: record.uid, at: now)
+        var isInOwn = false
         let isAdmitted =
             users.update(record.uid) { user in
-                guard isInBudget, user.budget[record.reason].has(at: now) else {
+                isInOwn = user.budget[record.reason].has(at: now)
+                if !isInOwn, user.demand[record.reason] == nil {
+                    let bucket = user.budget[record.reason]
+                    user.demand[record.reason] = BucketDemand(behind: bucket, Self.ofUser, at: now)
+                }
+                user.demand[record.reason]?.add(1, held: isInOwn ? 0 : 1, at: now)
+                guard isInBudget, isInOwn else {
                     user.suppressed = user.suppressed.clampedSum(1)
                     return false
                 }
                 user.budget[record.reason].take(at: now)
                 return true
             } ?? false
+        if isInOwn { noteDemand(on: record.reason, isHeld: !isInBudget, at: now) }
         if isAdmitted {
             all[record.reason].take(for: record.uid, at: now)
         } else {
@@ -76,6 +88,34 @@ package struct AlertRateLimiter: Sendable {
             suppressedDue = suppressedDue ?? now.advanced(by: timeout)
         }
         return isAdmitted
+    }
+
+    /// Records the demand on the limit of all users.
+    private mutating func noteDemand(on reason: PriorityReason, isHeld: Bool, at now: RecordLogInstant) {
+        if isHeld, allDemand[reason] == nil {
+            allDemand[reason] = BucketDemand(behind: all[reason].tokens, Self.totalLimit, .shared, at: now)
+        }
+        allDemand[reason]?.add(1, held: isHeld ? 1 : 0, at: now)
+    }
+
+    /// Returns the limits of all users together, and of each user who has used theirs.
+    package func statuses(at now: RecordLogInstant) -> [LimitStatus] {
+        let kinds: [(PriorityReason, LimitStatus.Name)] = [
+            (.firstOfGroup, .announcementsNew), (.critical, .announcementsUrgent),
+        ]
+        return kinds.flatMap { reason, name -> [LimitStatus] in
+            func status(
+                _ uid: UInt32?, _ bucket: TokenBucket, _ limit: BucketLimit, _ demand: BucketDemand?
+            ) -> LimitStatus {
+                LimitStatus(
+                    name, uid: uid, level: bucket.tokens(at: now), capacity: bucket.capacity,
+                    refill: limit.refill.count, period: limit.refill.period, held: demand?.held(at: now) ?? 0,
+                    needed: demand?.needed(at: now) ?? [])
+            }
+            return [status(nil, all[reason].tokens, Self.totalLimit, allDemand[reason])]
+                + users.all.map { status($0.key, $0.value.budget[reason], Self.ofUser, $0.value.demand[reason]) }
+                .filter { $0.held > 0 || $0.level != $0.capacity }
+        }
     }
 
     /// Returns the alerts suppressed since the last call, and resets the counters.

@@ -194,6 +194,8 @@ package struct DailyBudget: Equatable, Sendable {
     }
 
     var isUnlimited: Bool { limit <= 0 }
+    /// The limit in bytes; nil for none.
+    package var limitBytes: Int64? { isUnlimited ? nil : limit }
 
     /// Counts the bytes of a request.
     ///

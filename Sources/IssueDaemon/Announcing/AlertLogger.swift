@@ -68,6 +68,12 @@ final class AlertLogger: Sendable {
         if queue.withLock({ $0.committed(at: Self.now) }) { queue.signal() }
     }
 
+    /// Returns the limits of announcements.
+    func limits() -> [LimitStatus] {
+        // The writer uses the lock, so only the copy is made under it.
+        queue.withLock { $0.limit }.statuses(at: Self.now)
+    }
+
     func stop() {
         queue.withLock { $0.isStopping = true }
         queue.signal()

@@ -218,7 +218,7 @@ extension ForwardingLoop where Destination: ~Copyable {
                 guard !room.isFull else { return false }
                 guard let (record, line) = try evaluatePriority(records[index]) else { return true }
                 chosen.append((record, line, records[index].candidate.user))
-                admission.dailyBytes.charge(line.count + 1, to: records[index].candidate.user)
+                admission.charge(line.count + 1, to: records[index].candidate.user, at: records[index].at)
                 room.add(bytes: line.count + 1)
                 return true
             }
@@ -282,7 +282,11 @@ extension ForwardingLoop where Destination: ~Copyable {
             guard let found = try reader.account(account) else { continue }
             known[account] = limits.limits(uid: found.uid, application: found.app)
         }
-        return Admission(settings: limits, state: state) { known[$0] ?? limits.defaultApplicationLimits }
+        // Up to a second of it may be lost. It is only shown.
+        let history = service.board.limitHistory(of: service.destination.name)
+        return Admission(settings: limits, state: state, history: history) {
+            known[$0] ?? limits.defaultApplicationLimits
+        }
     }
 
     /// Returns the state machine, with the send rate at which the last run stopped.

@@ -93,7 +93,7 @@ extension ForwardingLoop where Destination: ~Copyable {
                 scan.batch.sent.append(sent)
                 scan.add(line, of: candidate.user)
                 // Charged even if the request fails later, since the following records of this batch depend on it.
-                admission.dailyBytes.charge(line.count + 1, to: candidate.user)
+                admission.charge(line.count + 1, to: candidate.user, at: record.at)
             } else {
                 scan.withhold(candidate)
             }

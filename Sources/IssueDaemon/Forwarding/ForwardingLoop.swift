@@ -29,6 +29,7 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
     /// Flushes that wait until the cursor has passed a row and no batch is in flight.
     private var flushes: [(row: RowID, completed: @Sendable () -> Void)] = []
     var deadline: MonotonicInstant?
+    var published = PublishedLimits(at: Clock.monotonic)
     /// The time of the next attempt to read a missing credential.
     private var credentialCheck: MonotonicInstant
     private let credentialCheckInterval: Duration = .seconds(5)
@@ -120,7 +121,7 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
 
     private func wait() -> ForwardingInbox {
         let check = shipper.lacksCredential ? credentialCheck : nil
-        let times = [deadline, try? summariesDue(), check].compactMap { $0 }
+        let times = [deadline, try? summariesDue(), check, limitsDue].compactMap { $0 }
         _ = service.inbox.wait(deadline: times.min().map { Clock.kernel($0) }) { $0.isEmpty ? nil : true }
         return service.inbox.withLock { $0.take() }
     }
@@ -137,6 +138,7 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
         }
         try closeAllWindows()
         try saveState()
+        publishLimits(isLast: true)
     }
 
     /// Performs an action, and the actions that follow from it.
@@ -182,6 +184,7 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
     func publishStatus() {
         service.board.update(
             StatusRegistry.Forwarder(name: service.destination.name, view: view, state: state))
+        publishLimits()
     }
 
     /// The state of the machine, with advice that is specific to this kind of destination.

@@ -50,6 +50,7 @@ extension SocketLoop {
             job(.show(query.id), connection)
         case .deadLetters: job(.deadLetters(try read(parameters)), connection)
         case .status: job(.status, connection)
+        case .limits: job(.limits, connection)
         case .flush: try flush(try read(parameters), connection)
         case .await:
             let query: AwaitParameters = try read(parameters)

@@ -23,11 +23,12 @@ final class QueryService: Sendable {
 
     init(
         path: String, writer: WriterService, board: StatusRegistry, socket: SocketService, replies: ReplyBudget,
-        log: Log
+        log: Log, announcements: @escaping @Sendable () -> [LimitStatus] = { [] }
     ) {
         inbox = Monitor(QueryInbox(replies: replies))
         (self.path, self.writer, self.socket, self.log) = (path, writer, socket, log)
-        status = StatusService(path: path, writer: writer, board: board, socket: socket, log: log)
+        status = StatusService(
+            path: path, writer: writer, board: board, socket: socket, log: log, announcements: announcements)
     }
 
     /// Sets what `ExplainRecord` is answered from.
@@ -45,7 +46,7 @@ final class QueryService: Sendable {
             return socket.answered(job.answer(.refusal(.busy(retryAfter: .seconds(1)))))
         }
         switch job.work {
-        case .status, .metrics, .destinations: status.submit(job)
+        case .status, .metrics, .limits, .destinations: status.submit(job)
         case .list, .records, .newest, .news, .show, .histogram, .fates, .deadLetters, .setState,
             .deploy, .deployments, .grouping, .explainRecord, .silences, .addSilence, .endSilence:
             inbox.withLock { $0.enqueue(job) }
@@ -189,7 +190,7 @@ final class QueryService: Sendable {
             return .reply(Self.reply(SilencesReply(silences: try reader.silences(at: Clock.wall).map(\.silence))))
         case .addSilence(let silence): return .reply(Self.reply(try add(silence, job, thread)))
         case .endSilence(let id): return .reply(Self.reply(try endSilence(id, job, reader, thread)))
-        case .status, .metrics, .destinations: preconditionFailure("Status is asked of its own service")
+        case .status, .metrics, .limits, .destinations: preconditionFailure("Status is asked of its own service")
         }
     }
 
@@ -509,6 +510,8 @@ struct QueryJob: Sendable {
         case status
         /// Returns the values of `io.systemd.Metrics`.
         case metrics
+        /// Returns the state of the limits.
+        case limits
         /// Sets the state of a group.
         case setState(SetStateParameters, isOperator: Bool)
         /// Stores a deployment.
@@ -523,6 +526,10 @@ struct QueryJob: Sendable {
         case endSilence(String)
         /// Returns the state of the destinations after a flush.
         case destinations(String?)
+
+        var isLimits: Bool {
+            if case .limits = self { true } else { false }
+        }
     }
 
     var connection: UInt64

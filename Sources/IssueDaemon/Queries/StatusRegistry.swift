@@ -44,6 +44,10 @@ final class StatusRegistry: Sendable {
         var configurationFaults: [String] = []
         /// The numbers of unreadable records in damaged blocks, by the first id.
         var damagedBlocks: [RowID: Int64] = [:]
+        /// The limits of each destination, by name. They are kept when a destination restarts.
+        var limits: [String: LimitView] = [:]
+        var overflows = OverflowHistory()
+        var limitSettings = LimitSettings()
         /// The advice for each destination that is paused because of its configuration, by name.
         var destinationAdvice: [String: String] = [:]
     }
@@ -100,7 +104,11 @@ final class StatusRegistry: Sendable {
     /// Sets the errors of the configuration that is now used.
     func update(_ configuration: EffectiveConfiguration) {
         let (faults, advice) = (configuration.faults, configuration.adviceByDestination)
-        state.withLock { ($0.configurationFaults, $0.destinationAdvice) = (faults, advice) }
+        let limits = configuration.configuration.limits
+        state.withLock {
+            ($0.configurationFaults, $0.destinationAdvice) = (faults, advice)
+            $0.limitSettings = limits
+        }
     }
 
     func update(_ forwarder: Forwarder) {
@@ -134,6 +142,50 @@ final class StatusRegistry: Sendable {
 
     func forgetForwarders() {
         state.withLock { $0.forwarders = [] }
+    }
+
+    // MARK: Limits
+
+    /// Publishes the limits of a destination.
+    func update(_ limits: LimitView, of destination: String) {
+        state.withLock { $0.limits[destination] = limits }
+    }
+
+    /// Returns what the limits of a destination have held back as of the last publication; nil if there was none.
+    func limitHistory(of destination: String) -> LimitHistory? {
+        state.withLock { $0.limits[destination]?.history }
+    }
+
+    /// Counts names, groups or series above the limit of a user.
+    func counted(_ overflow: CardinalityOverflow) {
+        let now = Self.sinceBoot
+        state.withLock { $0.overflows.add(overflow, $0.limitSettings, at: now) }
+    }
+
+    /// Returns the limits that a viewer may see.
+    ///
+    /// - Parameter announcements: The limits of announcements in the log.
+    func limits(announcements: [LimitStatus], viewer: Viewer) -> LimitsReply {
+        let state = state.withLock { $0 }
+        let wall = Clock.wall
+        var limits = announcements + state.overflows.statuses(state.limitSettings, at: Self.sinceBoot)
+        var unlisted: Int64 = 0
+        let names = Set(state.forwarders.map(\.name))
+        for (name, view) in state.limits where names.contains(name) {
+            let (own, more) = view.statuses(destination: name, wall: wall)
+            limits += own
+            unlisted += more
+        }
+        let isAll = viewer == .everything
+        if !isAll { limits = limits.filter { $0.uid.map { viewer.sees(Int64($0)) } ?? false } }
+        return LimitsReply(
+            sorting: limits, unlisted: isAll ? unlisted : 0,
+            since: max(startedAt, wall.advanced(by: .seconds(-86_400))))
+    }
+
+    /// The monotonic clock as a clock of limits.
+    private static var sinceBoot: RecordLogInstant {
+        RecordLogInstant(milliseconds: Clock.monotonic.sinceBoot.wholeMilliseconds)
     }
 
     /// A line for the service manager.

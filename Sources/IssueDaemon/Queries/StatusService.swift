@@ -4,7 +4,7 @@ import IssueStore
 import Synchronization
 import UnixIO
 
-/// Answers `Status` and metrics from published figures, so that no client waits for another client's query.
+/// Answers `Status`, metrics and `Limits` from published figures, so that no client waits for another client's query.
 ///
 /// One thread reads the figures of all users in one short snapshot and publishes them; another answers. An answer
 /// includes everything stored before the query, unless reading takes too long: then it is the last published one.
@@ -28,18 +28,25 @@ final class StatusService: Sendable {
     private let board: StatusRegistry
     private let socket: SocketService
     private let log: Log
+    private let announcements: @Sendable () -> [LimitStatus]
 
     /// How long an answer waits for new figures if there are older ones, and if there are none.
     private static let timeout: Duration = .milliseconds(800)
     private static let firstFiguresTimeout: Duration = .seconds(5)
 
-    init(path: String, writer: WriterService, board: StatusRegistry, socket: SocketService, log: Log) {
+    /// - Parameter announcements: Returns the limits of announcements in the log.
+    init(
+        path: String, writer: WriterService, board: StatusRegistry, socket: SocketService, log: Log,
+        announcements: @escaping @Sendable () -> [LimitStatus]
+    ) {
         (self.path, self.writer, self.board, self.socket, self.log) = (path, writer, board, socket, log)
+        self.announcements = announcements
     }
 
     func submit(_ job: QueryJob) {
         state.withLock { state in
-            state.submitted += 1
+            // The limits need no figures.
+            if !job.work.isLimits { state.submitted += 1 }
             state.waiting.append(job)
         }
         state.broadcast()
@@ -55,7 +62,10 @@ final class StatusService: Sendable {
 
     /// Answers queries until `stop()` is called.
     func run() {
-        while let (jobs, number) = nextJobs() {
+        while let (waiting, number) = nextJobs() {
+            answerLimits(waiting.filter(\.work.isLimits))
+            let jobs = waiting.filter { !$0.work.isLimits }
+            if jobs.isEmpty { continue }
             let isFirst = state.withLock { $0.figures == nil }
             let deadline = MonotonicClock.now.advanced(by: isFirst ? Self.firstFiguresTimeout : Self.timeout)
             _ = state.wait(deadline: deadline) { $0.settled >= number || $0.isStopping ? true : nil }
@@ -77,6 +87,13 @@ final class StatusService: Sendable {
             return (state.waiting, state.submitted)
         }
         return next ?? nil
+    }
+
+    private func answerLimits(_ jobs: [QueryJob]) {
+        for job in jobs.filter(\.isPrivileged) + jobs.filter({ !$0.isPrivileged }) {
+            let reply = board.limits(announcements: announcements(), viewer: job.viewer)
+            socket.answered(job.answer(.reply(QueryService.reply(reply))))
+        }
     }
 
     /// Operators are answered first. The status is computed once for all queries with the same rights.

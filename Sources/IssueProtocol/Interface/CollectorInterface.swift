@@ -141,6 +141,20 @@ package enum CollectorInterface {
           oldest_pending: ?string, next_attempt: ?string, last_answer: ?string, last_success: ?string
         )
 
+        # One limit, now and in the last 24 hours. limit: group_rate, application_rate, global_rate, daily_bytes,
+        # announcements_new, announcements_urgent, new_groups, new_series, applications or senders. uid: whose limit it is, or
+        # whose application; absent for all users together. level: what is left of capacity, which rises by refill per period;
+        # without refill, it begins anew with each period. common_level: the part of it without the reserves. used: what one
+        # user has taken of a limit that users share. held: how many records, announcements or names were above it.
+        # needed: the limits each of which would have held back nothing.
+        type Limit (
+          limit: string, destination: ?string, app: ?string, uid: ?int, group: ?string,
+          level: ?int, capacity: ?int, refill: ?int, period: ?int, common_level: ?int, common_capacity: ?int, used: ?int,
+          held: int, needed: ?[]LimitNeed
+        )
+
+        type LimitNeed (capacity: int, refill: ?int)
+
         # A period in which notifiers report no events of the issues that match all given lists. A name may end with *.
         # The daemon sets id, uid (the author), at and count (the events covered so far).
         type Silence (
@@ -248,6 +262,10 @@ package enum CollectorInterface {
           refused_at: ?string, connections: ?int, store: StoreStatus, destinations: []Destination, suppressions: []Suppression,
           other_suppressions: ?int, redactions: ?[]Redaction, notifiers: ?[]Notifier
         )
+
+        # Returns the limits that held back most first, then the emptiest; at most 200. others: how many more there are, and
+        # others_held how many records these have held back. since: when counting began, at most 24 hours ago.
+        method Limits() -> (limits: []Limit, others: ?int, others_held: ?int, since: string)
 
         # Forwards now. Replies when everything that was pending at the time of the call has a fate, or after the
         # timeout.

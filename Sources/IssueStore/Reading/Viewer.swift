@@ -33,7 +33,7 @@ package enum Viewer: Equatable, Sendable {
     }
 
     /// Returns `true` if the viewer may see what belongs to a user. Equivalent to `condition`, for figures in memory.
-    func sees(_ user: Int64) -> Bool { uid == nil || user == uid }
+    package func sees(_ user: Int64) -> Bool { uid == nil || user == uid }
 
     /// Returns the part of a destination's response that this viewer may see.
     ///

@@ -9,6 +9,7 @@ package enum CollectorMethod: String, CaseIterable, Sendable {
     case deploy = "Deploy"
     case deployments = "Deployments"
     case status = "Status"
+    case limits = "Limits"
     case flush = "Flush"
     case deadLetters = "DeadLetters"
     case requeue = "Requeue"

@@ -1,4 +1,5 @@
 import IssueCore
+import IssueProtocol
 import Testing
 
 @Suite("Alerts for single records")
@@ -131,5 +132,26 @@ struct AlertRateLimiterTests {
         let isRootAdmitted = limit.admits(PriorityRecord(row: 9999, reason: .critical, uid: 0), at: now)
         #expect(isUserAdmitted)
         #expect(isRootAdmitted)
+    }
+
+    @Test("The limits show what each user has left, what was suppressed and what would have been enough")
+    func statuses() {
+        let now = RecordLogInstant(milliseconds: 0)
+        var limit = AlertRateLimiter(at: now)
+        for record in 0..<30 as Range<Int64> {
+            _ = limit.admits(PriorityRecord(row: RowID(record), reason: .firstOfGroup, uid: 12_345), at: now)
+        }
+        let own = limit.statuses(at: now).filter { $0.uid == 12_345 }
+        #expect(own.map(\.name) == ["announcements_new"])
+        #expect(own.map(\.level) == [0])
+        #expect(own.map(\.held) == [30 - AlertRateLimiter.ofUser.burst])
+        #expect(own.map { $0.needed.first?.capacity } == [30])
+        let all = limit.statuses(at: now).filter { $0.uid == nil }
+        #expect(all.map(\.name) == ["announcements_new", "announcements_urgent"])
+        #expect(all.map(\.held) == [0, 0])
+        #expect(all.map(\.level) == [190, 200])
+        let later = limit.statuses(at: now.advanced(by: .seconds(3600)))
+        #expect(later.filter { $0.uid == 12_345 }.map(\.level) == [10])
+        #expect(limit.statuses(at: now.advanced(by: .seconds(90_000))).allSatisfy { $0.uid == nil })
     }
 }

@@ -1,0 +1,243 @@
+package import IssueProtocol
+
+/// The sums and maxima of the last 24 hours, in slots of one hour.
+package struct HourlyDemand: Equatable, Sendable {
+    private struct Hour: Equatable, Sendable {
+        /// Hours since the origin of the clock.
+        var number: Int64
+        var held: Int64 = 0
+        var excess: Int64 = 0
+        var peak: Int64 = 0
+    }
+
+    /// The number of slots. The newest one is the current hour, so they cover 23 to 24 hours.
+    package static let hours: Int64 = 24
+    private static let hour: Int64 = 3_600_000
+
+    /// In ascending order.
+    private var slots: [Hour] = []
+
+    package init() {}
+
+    /// Adds to the slot of a time. A time before the newest slot counts there.
+    ///
+    /// - Parameters:
+    ///   - held: The number that was held back, which is added.
+    ///   - excess: How far the demand was above the refill. The slot keeps the largest.
+    ///   - peak: The demand in a period. The slot keeps the largest.
+    package mutating func add(held: Int64 = 0, excess: Int64 = 0, peak: Int64 = 0, at now: RecordLogInstant) {
+        let number = Self.number(of: now)
+        if slots.last.map({ $0.number < number }) ?? true {
+            slots.append(Hour(number: number))
+            slots.removeAll { $0.number <= number - Self.hours }
+        }
+        let last = slots.count - 1
+        slots[last].held = slots[last].held.clampedSum(held)
+        slots[last].excess = max(slots[last].excess, excess)
+        slots[last].peak = max(slots[last].peak, peak)
+    }
+
+    /// The sum of what was held back in the 24 hours before `now`.
+    package func held(at now: RecordLogInstant) -> Int64 {
+        recent(now).reduce(0) { $0.clampedSum($1.held) }
+    }
+
+    /// The largest excess in the 24 hours before `now`.
+    package func excess(at now: RecordLogInstant) -> Int64 { recent(now).map(\.excess).max() ?? 0 }
+
+    /// The largest peak in the 24 hours before `now`.
+    package func peak(at now: RecordLogInstant) -> Int64 { recent(now).map(\.peak).max() ?? 0 }
+
+    private func recent(_ now: RecordLogInstant) -> some Sequence<Hour> {
+        let first = Self.number(of: now) - Self.hours
+        return slots.lazy.filter { $0.number > first }
+    }
+
+    private static func number(of now: RecordLogInstant) -> Int64 { now.milliseconds.flooredQuotient(by: hour) }
+}
+
+/// The demand on a token bucket, from which the limit follows that would have held back nothing.
+///
+/// It computes the level of a bucket that refuses nothing: the excess grows by one token with each record that wants
+/// one, and falls with the refill, down to zero. A bucket of this size would have had a token for every record. It
+/// begins with the first record that the bucket refuses; until then, the bucket's own level shows the excess.
+package struct BucketDemand: Equatable, Sendable {
+    /// How a limit follows from the tokens that were wanted from a part of it.
+    package enum Use: Equatable, Sendable {
+        case single
+        /// Users share the bucket (`FairBucket`). A single user gets two fifths of it at once.
+        case shared
+    }
+
+    private let scale: TokenBucket.Scale
+    private let limit: BucketLimit
+    private let use: Use
+    /// In parts, as of `at`.
+    private var excess: Int64
+    private var at: RecordLogInstant
+    /// The current period of the refill, and the tokens wanted in it.
+    private var window: (number: Int64, count: Int64)
+    /// `true` if records were counted later than others that came after them. The excess may then be too low by less
+    /// than one token.
+    private var isEstimate = false
+    private var hours = HourlyDemand()
+
+    /// Begins with the state of a bucket that refuses a record. Returns nil if the bucket is unlimited.
+    ///
+    /// - Parameters:
+    ///   - bucket: The bucket, before the record.
+    ///   - limit: The limit of the bucket. If it has a share, the needed limit is that of the whole.
+    ///   - use: Whether users share the bucket.
+    ///   - now: The time of the record.
+    package init?(behind bucket: TokenBucket, _ limit: BucketLimit, _ use: Use = .single, at now: RecordLogInstant) {
+        guard let scale = bucket.scale else { return nil }
+        (self.scale, self.limit, self.use) = (scale, limit, use)
+        at = max(now, bucket.at)
+        excess = scale.capacity - bucket.filled(at: at)
+        // The tokens that are missing were wanted in this period or before. Counting them all is enough for both.
+        window = (Self.period(limit, at), (excess + scale.partsPerToken - 1) / scale.partsPerToken)
+    }
+
+    package static func == (left: Self, right: Self) -> Bool {
+        left.excess == right.excess && left.at == right.at && left.hours == right.hours && left.window == right.window
+            && left.limit == right.limit && left.use == right.use && left.isEstimate == right.isEstimate
+    }
+
+    /// Counts records that want a token each.
+    ///
+    /// - Parameters:
+    ///   - count: The number of records.
+    ///   - held: The number of them without a token.
+    ///   - now: The time of the first of them.
+    package mutating func add(_ count: Int64, held: Int64, at now: RecordLogInstant) {
+        if now < at { isEstimate = true }
+        let elapsed = max(0, now.milliseconds.clampedDifference(at.milliseconds))
+        at = max(at, now)
+        excess = max(0, excess.clampedDifference(elapsed.clampedProduct(scale.partsPerMillisecond)))
+            .clampedSum(count.clampedProduct(scale.partsPerToken))
+        let number = Self.period(limit, at)
+        window = (number, (window.number == number ? window.count : 0).clampedSum(count))
+        hours.add(held: held, excess: excess, peak: window.count, at: at)
+    }
+
+    /// The number of records held back in the 24 hours before `now`.
+    package func held(at now: RecordLogInstant) -> Int64 { hours.held(at: now) }
+
+    /// Returns the limits each of which would have held back nothing in the 24 hours before `now`.
+    ///
+    /// The first one has the present refill. If a larger refill needs a smaller burst, it is the second one: with the
+    /// largest demand of a period as its refill, twice as many tokens are enough.
+    package func needed(at now: RecordLogInstant) -> [LimitNeed] {
+        guard held(at: now) > 0 else { return [] }
+        let most = hours.excess(at: now)
+        let tokens = most / scale.partsPerToken + (most % scale.partsPerToken > 0 || isEstimate ? 1 : 0)
+        let first = LimitNeed(capacity: whole(tokens), refill: limit.refill.count)
+        let peak = hours.peak(at: now)
+        let refill = share(peak)
+        let second = LimitNeed(capacity: whole(peak.clampedProduct(2)), refill: refill)
+        return refill > limit.refill.count && second.capacity < first.capacity ? [first, second] : [first]
+    }
+
+    /// Returns the burst of the whole limit that has this many tokens for its users.
+    private func whole(_ tokens: Int64) -> Int64 {
+        switch use {
+        case .single: share(tokens)
+        // A user may take a token while what they have taken is at most twice what is left of three fifths. All users
+        // together have taken no more than `tokens`.
+        case .shared: share(tokens.clampedProduct(5).clampedSum(1) / 2)
+        }
+    }
+
+    private func share(_ count: Int64) -> Int64 {
+        count.clampedProduct(100).clampedSum(limit.share.percent - 1) / max(1, limit.share.percent)
+    }
+
+    private static func period(_ limit: BucketLimit, _ at: RecordLogInstant) -> Int64 {
+        at.milliseconds.flooredQuotient(by: max(1, limit.refill.period.wholeMilliseconds))
+    }
+}
+
+extension Int64 {
+    /// Returns the quotient, rounded down.
+    func flooredQuotient(by divisor: Int64) -> Int64 {
+        let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
+        return remainder < 0 ? quotient - 1 : quotient
+    }
+}
+
+/// The names, groups and series that exceeded the limits of their users in the last 24 hours.
+package struct OverflowHistory: Sendable {
+    private struct Entry: Sendable {
+        var hours = HourlyDemand()
+        /// The current period of the limit, the number above it, and that of the period before.
+        var window: (number: Int64, count: Int64, before: Int64) = (.min, 0, 0)
+    }
+
+    /// The maximum number of entries: users and kinds.
+    package static let maxEntries = 256
+
+    private var entries: [CardinalityOverflow: Entry] = [:]
+
+    package init() {}
+
+    /// Counts an overflow. Beyond the maximum, those of further users are not counted.
+    package mutating func add(_ overflow: CardinalityOverflow, _ settings: LimitSettings, at now: RecordLogInstant) {
+        if entries[overflow] == nil, entries.count >= Self.maxEntries {
+            entries = entries.filter { $0.value.hours.held(at: now) > 0 }
+            guard entries.count < Self.maxEntries else { return }
+        }
+        let number = now.milliseconds.flooredQuotient(
+            by: max(1, Self.limit(overflow.kind, settings).period.wholeMilliseconds))
+        var entry = entries[overflow] ?? Entry()
+        if entry.window.number != number {
+            entry.window = (number, 0, entry.window.number == number - 1 ? entry.window.count : 0)
+        }
+        entry.window.count += 1
+        // The periods of the limit begin at other times, so each lies within two of these.
+        entry.hours.add(held: 1, peak: entry.window.count.clampedSum(entry.window.before), at: now)
+        entries[overflow] = entry
+    }
+
+    /// Returns one limit for each kind and all users, and one for each user with an overflow.
+    package func statuses(_ settings: LimitSettings, at now: RecordLogInstant) -> [LimitStatus] {
+        let kinds: [CardinalityOverflow.Kind] = [.issues, .variants, .applications, .senders]
+        return kinds.flatMap { kind -> [LimitStatus] in
+            let limit = Self.limit(kind, settings)
+            guard !limit.isUnlimited else { return [] }
+            let own = entries.filter { $0.key.kind == kind && $0.value.hours.held(at: now) > 0 }
+            var all = LimitStatus(
+                Self.name(of: kind), capacity: limit.count, period: limit.period,
+                held: own.reduce(0) { $0.clampedSum($1.value.hours.held(at: now)) })
+            let users = own.map { overflow, entry in
+                LimitStatus(
+                    Self.name(of: kind), uid: overflow.uid, capacity: limit.count, period: limit.period,
+                    held: entry.hours.held(at: now),
+                    needed: [LimitNeed(capacity: limit.count.clampedSum(entry.hours.peak(at: now)))])
+            }
+            if let most = users.compactMap({ $0.needed.first?.capacity }).max() {
+                all.needed = [LimitNeed(capacity: most)]
+            }
+            return [all] + users
+        }
+    }
+
+    private static func name(of kind: CardinalityOverflow.Kind) -> LimitStatus.Name {
+        switch kind {
+        case .issues: .newGroups
+        case .variants: .newSeries
+        case .applications: .applications
+        case .senders: .senders
+        }
+    }
+
+    private static func limit(_ kind: CardinalityOverflow.Kind, _ settings: LimitSettings) -> Rate {
+        let perDay = CardinalityGuard.applicationPeriod
+        return switch kind {
+        case .issues: settings.newGroupsPerApplication
+        case .variants: settings.newSeriesPerApplication
+        case .applications: Rate(settings.applicationsPerUser, per: perDay)
+        case .senders:
+            Rate(settings.applicationsPerUser.clampedProduct(CardinalityGuard.sendersPerApplication), per: perDay)
+        }
+    }
+}

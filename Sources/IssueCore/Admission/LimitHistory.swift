@@ -1,0 +1,414 @@
+package import IssueProtocol
+
+/// The records that the limits of one destination have held back in the last 24 hours, in memory only.
+///
+/// A limit is recorded from the first record that it holds back. The tables are bounded. If one is full, a further limit
+/// replaces the one that held back least, at times.
+package struct LimitHistory: Sendable {
+    /// The limit of a group or an application.
+    struct Entry: Sendable {
+        var account: AccountID
+        var demand: BucketDemand
+    }
+
+    struct Table<Key: Hashable & Sendable>: Sendable {
+        /// The maximum number of entries.
+        static var capacity: Int { 256 }
+        /// A search for the smallest entry costs more than other records, so only some of them search.
+        private static var missesPerSearch: UInt64 { 64 }
+
+        private(set) var entries: [Key: Entry] = [:]
+        private var misses: UInt64 = 0
+
+        /// Counts records that passed, if the limit is recorded.
+        mutating func passed(_ key: Key, _ count: Int64, at now: RecordLogInstant) {
+            guard !entries.isEmpty else { return }
+            entries[key]?.demand.add(count, held: 0, at: now)
+        }
+
+        /// Counts records that were held back. Returns the number for which there is no entry, and that of an entry
+        /// that was replaced.
+        mutating func held(_ key: Key, _ count: Int64, at now: RecordLogInstant, make: () -> Entry?) -> Int64 {
+            if entries[key] == nil {
+                var replaced: Int64 = 0
+                if entries.count >= Self.capacity {
+                    misses += 1
+                    guard misses % Self.missesPerSearch == 1 else { return count }
+                    let least = entries.lazy.map { (key: $0.key, held: $0.value.demand.held(at: now)) }
+                        .min { $0.held < $1.held }
+                    guard let least else { return count }
+                    entries[least.key] = nil
+                    replaced = least.held
+                }
+                guard let entry = make() else { return count.clampedSum(replaced) }
+                entries[key] = entry
+                entries[key]?.demand.add(count, held: count, at: now)
+                return replaced
+            }
+            entries[key]?.demand.add(count, held: count, at: now)
+            return 0
+        }
+    }
+
+    /// The settings in effect. With others, the history begins anew.
+    package let settings: LimitSettings
+    var groups = Table<GroupID>()
+    var applications = Table<AccountID>()
+    var global: BucketDemand?
+    /// The records held back by the destination's limit and by the daily bytes, by user.
+    var users: [UInt32: HourlyDemand] = [:]
+    var byteUsers: [UInt32: HourlyDemand] = [:]
+    /// The records held back by the daily bytes; the peak is the number of bytes wanted on that day.
+    var bytes = HourlyDemand()
+    /// The records held back by limits without an entry.
+    var unlisted = HourlyDemand()
+    private var heldBytes: (day: Int64, bytes: Int64) = (0, 0)
+    private var lines: (count: Int64, bytes: Int64) = (0, 0)
+
+    /// The size of a line that was not built, as long as none was.
+    private static let assumedLineBytes: Int64 = 512
+    private static let maxUsers = 256
+
+    package init(settings: LimitSettings) {
+        self.settings = settings
+    }
+
+    /// `true` if no limit has held back anything, so that nothing needs to be counted.
+    var isEmpty: Bool { groups.entries.isEmpty && applications.entries.isEmpty && global == nil }
+
+    mutating func count(unlisted count: Int64, at now: RecordLogInstant) {
+        if count > 0 { unlisted.add(held: count, at: now) }
+    }
+
+    mutating func held(of user: UInt32, _ count: Int64, at now: RecordLogInstant) {
+        Self.add(count, of: user, to: &users, at: now)
+    }
+
+    /// Counts the bytes of a line that is sent.
+    mutating func sent(_ count: Int, _ budget: DailyBudget, at now: RecordLogInstant) {
+        lines = (lines.count.clampedSum(1), lines.bytes.clampedSum(Int64(count)))
+        if heldBytes.bytes > 0, heldBytes.day == budget.day { noteBytes(budget, at: now) }
+    }
+
+    /// Counts a record that the daily bytes hold back. The size of its line is assumed to be the usual one.
+    mutating func heldByBytes(_ budget: DailyBudget, of user: UInt32, at now: RecordLogInstant) {
+        let usual = lines.count > 0 ? lines.bytes / lines.count : Self.assumedLineBytes
+        heldBytes = (budget.day, (heldBytes.day == budget.day ? heldBytes.bytes : 0).clampedSum(usual))
+        bytes.add(held: 1, at: now)
+        Self.add(1, of: user, to: &byteUsers, at: now)
+        noteBytes(budget, at: now)
+    }
+
+    private mutating func noteBytes(_ budget: DailyBudget, at now: RecordLogInstant) {
+        bytes.add(peak: budget.charged.clampedSum(heldBytes.bytes), at: now)
+    }
+
+    private static func add(
+        _ count: Int64, of user: UInt32, to users: inout [UInt32: HourlyDemand], at now: RecordLogInstant
+    ) {
+        if users[user] == nil, users.count >= maxUsers {
+            users = users.filter { $0.value.held(at: now) > 0 }
+            guard users.count < maxUsers else { return }
+        }
+        users[user, default: HourlyDemand()].add(held: count, at: now)
+    }
+}
+
+/// The decision on a record, and the parts of the shared limits that it uses.
+struct LimitVerdict {
+    var decision: AdmissionDecision
+    var group: Admission.Group
+    var application: BucketRole?
+    var global: BucketRole?
+}
+
+extension Admission {
+    /// Counts the bytes of a line that is sent for a user.
+    package mutating func charge(_ count: Int, to user: UInt32, at now: RecordLogInstant) {
+        dailyBytes.charge(count, to: user)
+        history.sent(count, dailyBytes, at: now)
+    }
+
+    /// Records the demand of a record on each limit that it reached.
+    mutating func note(_ verdict: LimitVerdict, _ candidate: Candidate, at now: RecordLogInstant) {
+        switch verdict.decision {
+        case .withhold: break
+        case .admit:
+            guard !history.isEmpty else { return }
+            notePassed(candidate, 1, application: verdict.application, global: verdict.global, at: now)
+        case .suppress(let reason):
+            noteHeld(
+                candidate, 1, reason, group: verdict.group, application: verdict.application, global: verdict.global,
+                at: now)
+        }
+    }
+
+    /// Records the demand of a run of suppressed records.
+    mutating func note(_ run: SuppressedRun, _ candidate: Candidate, in group: Group) {
+        noteHeld(
+            candidate, run.records, run.reason, group: group, application: .common, global: .common, at: run.first)
+    }
+
+    private mutating func notePassed(
+        _ candidate: Candidate, _ count: Int64, application: BucketRole?, global: BucketRole?, at now: RecordLogInstant
+    ) {
+        if !candidate.isFirstOfGroup { history.groups.passed(candidate.group, count, at: now) }
+        if application == .common { history.applications.passed(candidate.account, count, at: now) }
+        if global == .common { history.global?.add(count, held: 0, at: now) }
+    }
+
+    private mutating func noteHeld(
+        _ candidate: Candidate, _ count: Int64, _ reason: SuppressionReason, group: Group, application: BucketRole?,
+        global used: BucketRole?, at now: RecordLogInstant
+    ) {
+        let limits = limits(of: candidate.account)
+        switch reason {
+        case .groupRate:
+            let missed = history.groups.held(candidate.group, count, at: now) {
+                BucketDemand(behind: group.bucket, limits.group, at: now).map {
+                    LimitHistory.Entry(account: candidate.account, demand: $0)
+                }
+            }
+            history.count(unlisted: missed, at: now)
+        case .applicationRate:
+            notePassed(candidate, count, application: nil, global: nil, at: now)
+            let bucket = accounts.peek(candidate.account)?.buckets[.common]?.tokens
+            let limit = Self.common(of: limits.application, reserves: settings.applicationReserves)
+            let missed = history.applications.held(candidate.account, count, at: now) {
+                bucket.flatMap { BucketDemand(behind: $0, limit, at: now) }.map {
+                    LimitHistory.Entry(account: candidate.account, demand: $0)
+                }
+            }
+            history.count(unlisted: missed, at: now)
+        case .globalRate:
+            notePassed(candidate, count, application: application, global: nil, at: now)
+            if history.global == nil, let bucket = global[.common]?.tokens {
+                let limit = Self.common(of: settings.global, reserves: settings.globalReserves)
+                history.global = BucketDemand(behind: bucket, limit, .shared, at: now)
+            }
+            history.global?.add(count, held: count, at: now)
+            history.held(of: candidate.user, count, at: now)
+        case .dailyBytes:
+            notePassed(candidate, count, application: application, global: used, at: now)
+            history.heldByBytes(dailyBytes, of: candidate.user, at: now)
+        case .cardinality: break
+        }
+    }
+
+    /// Returns the part of a limit that is left when its reserves are subtracted.
+    static func common(of limit: BucketLimit, reserves: [BucketRole: Percentage]) -> BucketLimit {
+        let reserved = reserves.values.reduce(0) { $0 + $1.percent }
+        return BucketLimit(
+            burst: limit.burst, refill: limit.refill, share: Percentage(percent: max(1, 100 - reserved)))
+    }
+}
+
+/// The limits of one destination at one time, to be shown later.
+///
+/// It is a copy, so that a query needs nothing of the thread that forwards. Levels and sums are those of the time of the
+/// query.
+package struct LimitView: Sendable {
+    /// The owner of an application.
+    package typealias Application = (uid: UInt32, app: String)
+
+    private struct ApplicationState: Sendable {
+        var account: AccountID
+        var limits: ApplicationLimits
+        var buckets: SharedLimit
+    }
+
+    private let settings: LimitSettings
+    package let history: LimitHistory
+    private let global: SharedLimit
+    private let dailyBytes: DailyBudget
+    private let applications: [ApplicationState]
+    private let groups: [GroupID: TokenBucket]
+    private let groupLimits: [AccountID: ApplicationLimits]
+    /// The difference between log time and wall time, in milliseconds.
+    private let offset: Int64
+    /// Set by the caller, with an entry for each of `accounts` and `groupIDs`.
+    package var names: [AccountID: Application] = [:]
+    package var groupNames: [GroupID: String] = [:]
+
+    /// The maximum number of applications that have held back nothing.
+    private static let maxQuietApplications = 256
+
+    /// - Parameters:
+    ///   - admission: The limits.
+    ///   - offset: The difference between log time and wall time, in milliseconds.
+    ///   - now: The current log time.
+    package init(_ admission: Admission, offset: Int64, at now: RecordLogInstant) {
+        settings = admission.settings
+        history = admission.history
+        global = admission.global
+        dailyBytes = admission.dailyBytes
+        self.offset = offset
+        let tracked = history.applications.entries
+        var applications: [ApplicationState] = []
+        var quiet = 0
+        for (account, state) in admission.accounts.all {
+            if tracked[account] == nil {
+                guard quiet < Self.maxQuietApplications, let common = state.buckets[.common]?.tokens,
+                    !common.isUnlimited
+                else { continue }
+                quiet += 1
+            }
+            applications.append(
+                ApplicationState(account: account, limits: state.limits, buckets: state.buckets))
+        }
+        self.applications = applications
+        var (buckets, limits) = ([GroupID: TokenBucket](), [AccountID: ApplicationLimits]())
+        for (id, entry) in history.groups.entries {
+            buckets[id] = admission.groups.peek(id)?.bucket
+            limits[entry.account] = admission.limits(of: entry.account)
+        }
+        (groups, groupLimits) = (buckets, limits)
+    }
+
+    /// The accounts whose names are needed.
+    package var accounts: Set<AccountID> { Set(applications.map(\.account)).union(groupLimits.keys) }
+    /// The groups whose names are needed.
+    package var groupIDs: [GroupID] { Array(history.groups.entries.keys) }
+
+    /// Returns the limits, and the number of records that limits without an entry have held back.
+    ///
+    /// - Parameters:
+    ///   - destination: The name of the destination.
+    ///   - wall: The current wall time.
+    package func statuses(destination: String, wall: IssueTimestamp) -> (limits: [LimitStatus], unlisted: Int64) {
+        let now = RecordLogInstant(milliseconds: wall.millisecondsSince1970.clampedSum(offset))
+        var all = globalStatuses(destination, at: now) + byteStatuses(destination, wall, at: now)
+        for application in applications {
+            guard let name = names[application.account] else { continue }
+            let demand = history.applications.entries[application.account]?.demand
+            var status = LimitStatus(
+                .applicationRate, destination: destination, app: name.app, uid: name.uid,
+                held: demand?.held(at: now) ?? 0, needed: demand?.needed(at: now) ?? [])
+            guard Self.fill(&status, application.buckets, application.limits.application, at: now) else { continue }
+            all.append(status)
+        }
+        for (id, entry) in history.groups.entries {
+            guard let name = names[entry.account], let group = groupNames[id], let limits = groupLimits[entry.account]
+            else { continue }
+            let held = entry.demand.held(at: now)
+            guard held > 0 else { continue }
+            all.append(
+                LimitStatus(
+                    .groupRate, destination: destination, app: name.app, uid: name.uid, group: group,
+                    level: groups[id].map { $0.tokens(at: now) }, capacity: limits.group.burst,
+                    refill: limits.group.refill.count, period: limits.group.refill.period, held: held,
+                    needed: entry.demand.needed(at: now)))
+        }
+        return (all, history.unlisted.held(at: now))
+    }
+
+    private func globalStatuses(_ destination: String, at now: RecordLogInstant) -> [LimitStatus] {
+        var all = LimitStatus(
+            .globalRate, destination: destination, held: history.global?.held(at: now) ?? 0,
+            needed: history.global?.needed(at: now) ?? [])
+        guard Self.fill(&all, global, settings.global, at: now) else { return [] }
+        let uses = global.uses(at: now)
+        let users = Set(uses.keys).union(history.users.keys)
+        return [all]
+            + users.map { user in
+                var own = LimitStatus(
+                    .globalRate, destination: destination, uid: user, held: history.users[user]?.held(at: now) ?? 0)
+                own.used = uses[user] ?? 0
+                return own
+            }
+    }
+
+    private func byteStatuses(
+        _ destination: String, _ wall: IssueTimestamp, at now: RecordLogInstant
+    ) -> [LimitStatus] {
+        let today = dailyBytes.today(at: wall)
+        guard let limit = today.limitBytes else { return [] }
+        let held = history.bytes.held(at: now)
+        let all = LimitStatus(
+            .dailyBytes, destination: destination, level: max(0, limit.clampedDifference(today.charged)),
+            capacity: limit, period: .seconds(86_400), held: held,
+            needed: held > 0
+                ? [LimitNeed(capacity: DailyBudget.limit(forBytes: history.bytes.peak(at: now)))] : [])
+        let users = Set(today.users.keys).union(history.byteUsers.keys)
+        return [all]
+            + users.map { user in
+                var own = LimitStatus(
+                    .dailyBytes, destination: destination, uid: user, period: .seconds(86_400),
+                    held: history.byteUsers[user]?.held(at: now) ?? 0)
+                own.used = today.users[user] ?? 0
+                return own
+            }
+    }
+
+    /// Sets level, capacity and refill. Returns `false` if the limit is unlimited.
+    private static func fill(
+        _ status: inout LimitStatus, _ buckets: SharedLimit, _ limit: BucketLimit, at now: RecordLogInstant
+    ) -> Bool {
+        guard !limit.isUnlimited, let common = buckets[.common]?.tokens else { return false }
+        status.level = BucketRole.allCases.reduce(0) { sum, role in
+            sum.clampedSum(buckets[role]?.tokens.tokens(at: now) ?? 0)
+        }
+        status.capacity = BucketRole.allCases.reduce(0) { sum, role in
+            sum.clampedSum(buckets[role]?.tokens.capacity ?? 0)
+        }
+        (status.refill, status.period) = (limit.refill.count, limit.refill.period)
+        if common.capacity != status.capacity {
+            (status.commonLevel, status.commonCapacity) = (common.tokens(at: now), common.capacity)
+        }
+        return true
+    }
+}
+
+extension TokenBucket {
+    /// The number of whole tokens in the full bucket; 0 if it is unlimited.
+    var capacity: Int64 { scale.map { $0.capacity / $0.partsPerToken } ?? 0 }
+}
+
+extension SharedLimit {
+    /// Returns the tokens of the common part that each user has outstanding, rounded up.
+    func uses(at now: RecordLogInstant) -> [UInt32: Int64] {
+        guard let bucket = self[.common], bucket.tokens.tokens(at: now) < bucket.tokens.capacity else { return [:] }
+        return bucket.outstanding(at: now)
+    }
+}
+
+extension DailyBudget {
+    /// Returns a daily limit under which users who want this many bytes get all of them, however they share them.
+    ///
+    /// A user gets everything as long as they have used less than four times what is left, without the two reserves of a
+    /// tenth and an eighth. So a single user gets 62 % of the limit.
+    package static func limit(forBytes count: Int64) -> Int64 { (count.clampedProduct(81) / 50).clampedSum(1) }
+}
+
+extension LimitsReply {
+    /// The maximum number of limits in a reply.
+    package static let maxLimits = 200
+
+    /// Creates a reply with the limits that a user may see: those that held back most first, then the emptiest.
+    ///
+    /// - Parameters:
+    ///   - limits: All limits.
+    ///   - unlisted: The number of records that limits without an entry have held back.
+    ///   - since: When counting began.
+    package init(sorting limits: [LimitStatus], unlisted: Int64, since: IssueTimestamp) {
+        func fill(_ limit: LimitStatus) -> Double {
+            if let level = limit.level, let capacity = limit.capacity {
+                return Double(level) / Double(max(1, capacity))
+            }
+            return limit.used.map { $0 > 0 ? 1 : 2 } ?? 3
+        }
+        func name(_ limit: LimitStatus) -> (String, String, String, String, UInt32) {
+            (limit.name, limit.destination ?? "", limit.app ?? "", limit.group ?? "", limit.uid ?? 0)
+        }
+        let sorted = limits.map { (limit: $0, fill: fill($0)) }.sorted { left, right in
+            if left.limit.held != right.limit.held { return left.limit.held > right.limit.held }
+            return left.fill != right.fill ? left.fill < right.fill : name(left.limit) < name(right.limit)
+        }.map(\.limit)
+        let rest = sorted.dropFirst(Self.maxLimits)
+        // A user's part of a limit is included in the limit itself.
+        let held = rest.filter { $0.used == nil }.reduce(unlisted) { $0.clampedSum($1.held) }
+        self.init(
+            limits: Array(sorted.prefix(Self.maxLimits)), others: rest.count, othersHeld: Int(clamping: held),
+            since: since)
+    }
+}

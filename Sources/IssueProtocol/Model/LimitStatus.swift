@@ -1,0 +1,136 @@
+package import IssueWire
+
+/// The reply of `Limits`.
+package struct LimitsReply: Equatable, Sendable {
+    /// The limits that held back most come first, then the emptiest.
+    package var limits: [LimitStatus]
+    /// The number of limits that are not listed.
+    package var others: Int
+    /// The number of records that the limits that are not listed have held back. Those for which there was no memory
+    /// are included.
+    package var othersHeld: Int
+    /// When counting began, at most 24 hours ago.
+    package var since: IssueTimestamp
+
+    package init(limits: [LimitStatus], others: Int = 0, othersHeld: Int = 0, since: IssueTimestamp) {
+        (self.limits, self.others, self.othersHeld, self.since) = (limits, others, othersHeld, since)
+    }
+}
+
+extension LimitsReply: JSONObjectCodable {
+    package static var initial: Self { Self(limits: [], since: .epoch) }
+
+    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.defaulted("limits", &limits, [])
+        try members.defaulted("others", &others, 0)
+        try members.defaulted("others_held", &othersHeld, 0)
+        try members.required("since", &since)
+    }
+}
+
+/// The state of one limit (`Limit` on the wire).
+package struct LimitStatus: Equatable, Sendable {
+    /// The name of a limit on the wire.
+    package enum Name: String, CaseIterable, Sendable {
+        case groupRate = "group_rate"
+        case applicationRate = "application_rate"
+        case globalRate = "global_rate"
+        case dailyBytes = "daily_bytes"
+        /// Announcements of new issues in the log.
+        case announcementsNew = "announcements_new"
+        /// Announcements of critical and regressed issues in the log.
+        case announcementsUrgent = "announcements_urgent"
+        case newGroups = "new_groups"
+        case newSeries = "new_series"
+        case applications
+        case senders
+
+        /// `true` if what is above the limit joins an overflow entry instead of being held back.
+        package var isForNames: Bool {
+            switch self {
+            case .newGroups, .newSeries, .applications, .senders: true
+            case .groupRate, .applicationRate, .globalRate, .dailyBytes, .announcementsNew, .announcementsUrgent: false
+            }
+        }
+    }
+
+    /// The wire name of the limit. A newer daemon may have limits that this version does not know.
+    package var name: String
+    /// Nil for a limit that does not belong to a destination.
+    package var destination: String?
+    package var app: String?
+    /// The user of the limit or of the application. Nil for the limit of all users together.
+    package var uid: UInt32?
+    /// The id of the group.
+    package var group: String?
+    /// The amount left now, in records, bytes or names. Nil if unknown.
+    package var level: Int64?
+    /// The amount of the full limit; nil for a user's part of a limit that users share.
+    package var capacity: Int64?
+    /// The number by which `level` rises per `period`; nil if it begins anew with each period.
+    package var refill: Int64?
+    package var period: Duration?
+    /// The part of `level` and `capacity` that is not reserved; nil if nothing is reserved.
+    package var commonLevel: Int64?
+    package var commonCapacity: Int64?
+    /// The amount that one user has taken of a shared limit and that has not been refilled.
+    package var used: Int64?
+    /// The number of records, announcements or names above the limit in the last 24 hours.
+    package var held: Int64
+    /// The limits that would have held back nothing in that time; each of them alone is enough. Empty if nothing was
+    /// held back.
+    package var needed: [LimitNeed]
+
+    package init(
+        _ name: Name, destination: String? = nil, app: String? = nil, uid: UInt32? = nil, group: String? = nil,
+        level: Int64? = nil, capacity: Int64? = nil, refill: Int64? = nil, period: Duration? = nil, held: Int64 = 0,
+        needed: [LimitNeed] = []
+    ) {
+        self.name = name.rawValue
+        (self.destination, self.app, self.uid, self.group) = (destination, app, uid, group)
+        (self.level, self.capacity, self.refill, self.period) = (level, capacity, refill, period)
+        (self.held, self.needed) = (held, needed)
+    }
+}
+
+extension LimitStatus: JSONObjectCodable {
+    package static var initial: Self { Self(.groupRate) }
+
+    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.required("limit", &name)
+        try members.optional("destination", &destination)
+        try members.optional("app", &app)
+        try members.optional("uid", &uid)
+        try members.optional("group", &group)
+        try members.optional("level", &level)
+        try members.optional("capacity", &capacity)
+        try members.optional("refill", &refill)
+        try members.optional("period", &period)
+        try members.optional("common_level", &commonLevel)
+        try members.optional("common_capacity", &commonCapacity)
+        try members.optional("used", &used)
+        try members.defaulted("held", &held, 0)
+        try members.nonempty("needed", &needed)
+    }
+}
+
+/// A limit that would have held back nothing.
+package struct LimitNeed: Equatable, Sendable {
+    /// The burst, or the number per period.
+    package var capacity: Int64
+    /// The refill per period of the limit; nil if it begins anew with each period.
+    package var refill: Int64?
+
+    package init(capacity: Int64, refill: Int64? = nil) {
+        (self.capacity, self.refill) = (capacity, refill)
+    }
+}
+
+extension LimitNeed: JSONObjectCodable {
+    package static var initial: Self { Self(capacity: 0) }
+
+    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.required("capacity", &capacity)
+        try members.optional("refill", &refill)
+    }
+}

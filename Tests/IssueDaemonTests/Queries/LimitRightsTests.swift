@@ -1,0 +1,25 @@
+import IssueCore
+import IssueProtocol
+import IssueStore
+import Testing
+
+@testable import IssueDaemon
+
+@Suite("Who sees which limits")
+struct LimitRightsTests {
+    @Test("Users see their own limits, viewers of everything see all, and users without rights see none")
+    func viewers() {
+        let registry = StatusRegistry(path: "/nonexistent/issues.db")
+        registry.counted(CardinalityOverflow(uid: 1001, kind: .issues))
+        let announcements = [nil, 1000, 1001].map { LimitStatus(.announcementsNew, uid: $0, level: 3, capacity: 10) }
+        func limits(_ viewer: Viewer) -> [LimitStatus] {
+            registry.limits(announcements: announcements, viewer: viewer).limits
+        }
+        #expect(limits(.user(1000)).map(\.uid) == [1000])
+        #expect(limits(.user(1001)).map(\.name) == ["new_groups", "announcements_new"])
+        #expect(limits(.nothing).isEmpty)
+        // Besides the announcements, there are four kinds of names, and one user with too many of them.
+        #expect(limits(.everything).count == 3 + 4 + 1)
+        #expect(limits(.everything).first?.held == 1)
+    }
+}
