@@ -56,7 +56,7 @@ final class DaemonRun {
         }
         let writer = WriterService(
             opening: StoreOpening(
-                path: path, limits: configuration.limits, retention: configuration.store.retention,
+                path: path, limits: configuration.limits, retention: configuration.retention,
                 corruptionCheck: corruptionCheck, lock: storeLock), log: log,
             onDamagedBlock: onDamagedBlock)
         let destinations = destinations
@@ -168,7 +168,7 @@ final class DaemonRun {
         socket.enqueue { $0.redactor = redactor }
         jobs.use(redactor)
         queries.use(ForecastSettings(configuration, redactor: redactor))
-        let (limits, retention) = (configuration.limits, configuration.store.retention)
+        let (limits, retention) = (configuration.limits, configuration.retention)
         try writer.perform { $0.reload(limits, retention) }
         destinations.stop(timeout: .seconds(2))
         notifiers.stop(timeout: .seconds(2))

@@ -11,7 +11,7 @@ struct CollectingTests {
     private func collect(_ store: TemporaryStore, _ writer: StoreWriter, between: () throws -> Void = {}) throws {
         let reader = try store.reader()
         let kept = try writer.retentionStart(wall: store.wall, monotonic: store.monotonic)
-        let old = try writer.newestExpiredRange(wall: store.wall, monotonic: store.monotonic)
+        let old = try writer.expiredRanges(wall: store.wall, monotonic: store.monotonic)
         var references = StoreReader.References()
         while try reader.read(&references) {}
         let unreferenced = try reader.unreferenced(references, quietSince: old)

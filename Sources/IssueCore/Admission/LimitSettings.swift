@@ -72,11 +72,14 @@ package struct ApplicationLimitOverride: Hashable, Sendable {
     package var groupRefill: Rate?
     package var applicationBurst: Int64?
     package var applicationRefill: Rate?
+    /// The maximum age of the application's records. It is a limit of the store, not of a destination.
+    package var maxAge: Duration?
 
     package init(
         name: String, uid: UInt32? = nil, groupBurst: Int64? = nil, groupRefill: Rate? = nil,
-        applicationBurst: Int64? = nil, applicationRefill: Rate? = nil
+        applicationBurst: Int64? = nil, applicationRefill: Rate? = nil, maxAge: Duration? = nil
     ) {
+        self.maxAge = maxAge
         self.name = name
         self.uid = uid
         self.groupBurst = groupBurst

@@ -14,6 +14,8 @@ package struct Retention: Equatable, Sendable {
         case forget(RetentionSnapshot.ClosedRange, Reason)
         /// Remove the records of a user's largest groups from a range.
         case thin(RetentionSnapshot.Holding, Reason)
+        /// Remove the records of some applications from a range, because of their age.
+        case expire(RetentionSnapshot.AgedRange)
         /// Close the open range: its oldest records are so old that they must not wait until it is full.
         case closeRange
         /// Do nothing and check again after this time.
@@ -22,6 +24,8 @@ package struct Retention: Equatable, Sendable {
 
     /// The maximum time between two checks. There is no notification when the disk fills up.
     package static let interval: Duration = .seconds(60)
+    /// The time between two steps of a search for ranges with old records of some applications.
+    private static let searchPause: Duration = .milliseconds(10)
 
     package var settings: RetentionSettings
 
@@ -38,6 +42,12 @@ package struct Retention: Equatable, Sendable {
             else { return .forget(oldest, reason) }
             return .thin(evictionCandidate, reason)
         }
+        if let aged = snapshot.aged,
+            aged.range.newest.duration(to: snapshot.now) >= timeout(aged.maxAge, with: aged.range)
+        {
+            return .expire(aged)
+        }
+        if snapshot.isSearchingAged { return .wait(Self.searchPause) }
         if let since = snapshot.openSince, since.duration(to: snapshot.now) >= maxOpenDuration { return .closeRange }
         return .wait(untilNextCheck(snapshot))
     }
@@ -57,23 +67,28 @@ package struct Retention: Equatable, Sendable {
     private func reason(toForget oldest: RetentionSnapshot.ClosedRange, _ snapshot: RetentionSnapshot) -> Reason? {
         if snapshot.usedBytes > settings.maxSize { return .size }
         if hasTooLittleFreeSpace(snapshot) { return .freeSpace }
-        return oldest.newest.duration(to: snapshot.now) >= timeout(with: oldest) ? .age : nil
+        return oldest.newest.duration(to: snapshot.now) >= timeout(maxAge(of: oldest), with: oldest) ? .age : nil
     }
 
     /// Returns the maximum age of a range. It is doubled while a batch that refers to the range is in flight, because
     /// the destination may still accept it.
-    private func timeout(with range: RetentionSnapshot.ClosedRange) -> Duration {
-        range.isUnderWay ? settings.maxAge + settings.maxAge : settings.maxAge
+    private func timeout(_ maxAge: Duration, with range: RetentionSnapshot.ClosedRange) -> Duration {
+        range.isUnderWay ? maxAge + maxAge : maxAge
+    }
+
+    /// Returns the age from which a range is removed as a whole.
+    private func maxAge(of range: RetentionSnapshot.ClosedRange) -> Duration {
+        max(settings.maxAge, range.longestAge ?? settings.maxAge)
     }
 
     /// The maximum time a range stays open on a quiet host, so that the records of a range are of about the same age.
     private var maxOpenDuration: Duration {
-        max(Self.interval, min(settings.maxAge / 10, .seconds(86_400)))
+        max(Self.interval, min(settings.lowestAge / 10, .seconds(86_400)))
     }
 
     private func untilNextCheck(_ snapshot: RetentionSnapshot) -> Duration {
         guard let oldest = snapshot.oldest else { return Self.interval }
-        let left = timeout(with: oldest) - oldest.newest.duration(to: snapshot.now)
+        let left = timeout(maxAge(of: oldest), with: oldest) - oldest.newest.duration(to: snapshot.now)
         return max(.seconds(1), min(Self.interval, left))
     }
 }
@@ -88,6 +103,8 @@ package struct RetentionSettings: Hashable, Sendable {
     package var keepFree: Int64
     /// The time after which an issue that has not occurred is resolved; zero for never.
     package var resolveAfter: Duration
+    /// The maximum ages of applications that have one of their own.
+    package var applicationAges: [ApplicationAge] = []
 
     package init(
         maxSize: Int64 = 1 << 30, maxAge: Duration = .seconds(30 * 86_400), keepFree: Int64 = 256 << 20,
@@ -113,6 +130,9 @@ package struct RetentionSnapshot: Equatable, Sendable {
         package var newest: RecordLogInstant
         /// `true` if a batch that is in flight refers to it.
         package var isUnderWay: Bool
+        /// The longest maximum age of the applications with records in it; nil if none has one of its own that is
+        /// longer than the general one.
+        package var longestAge: Duration?
 
         package init(id: Int64, firstID: RowID, lastID: RowID, newest: RecordLogInstant, isUnderWay: Bool) {
             self.id = id
@@ -125,6 +145,10 @@ package struct RetentionSnapshot: Equatable, Sendable {
 
     /// The oldest closed range that still has records; nil if there is none.
     package var oldest: ClosedRange?
+    /// The next range in which records of some applications may be too old; nil if there is none.
+    package var aged: AgedRange?
+    /// `true` if more ranges must be searched for such records.
+    package var isSearchingAged = false
     /// The use of each user in each closed range. Only filled in if space is short.
     package var holdings: [Holding] = []
     /// The log time of the first record in the open range; nil if it is empty.

@@ -30,6 +30,15 @@ package struct Configuration: Hashable, Sendable {
     /// The names of notifiers whose section has an error. Their pending events are kept until it is fixed.
     package var misconfiguredNotifiers: [String] = []
 
+    /// The limits on the size and age of the record log, with the ages of `[Limits NAME]`.
+    package var retention: RetentionSettings {
+        var retention = store.retention
+        retention.applicationAges = limits.overrides.compactMap { override in
+            override.maxAge.map { ApplicationAge(name: override.name, uid: override.uid, maxAge: $0) }
+        }
+        return retention
+    }
+
     /// The configuration without any file.
     package static let `default` = Configuration()
 }

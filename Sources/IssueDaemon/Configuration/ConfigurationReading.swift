@@ -60,7 +60,8 @@ package struct EffectiveConfiguration: Sendable {
         basis = .validLines
         // A line that is left out may have withdrawn rights or lowered a limit.
         if affects(.access) { configuration.access = AccessSettings() }
-        suspendsRetention = affects(.store)
+        // The maximum age of an application is in `[Limits NAME]`.
+        suspendsRetention = affects(.store) || affects(.limits)
     }
 
     /// `true` if the configuration can be kept for later starts.
@@ -96,6 +97,7 @@ extension EffectiveConfiguration {
         let size = (try? FileSystem.status(of: store.path).size) ?? 0
         configuration.store.retention.maxSize = max(store.retention.maxSize, size + StoreSettings().retention.maxSize)
         configuration.store.retention.maxAge = Self.unlimitedAge
+        for index in configuration.limits.overrides.indices { configuration.limits.overrides[index].maxAge = nil }
     }
 }
 

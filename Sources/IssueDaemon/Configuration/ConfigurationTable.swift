@@ -158,6 +158,9 @@ extension ConfigurationTable {
         .init(optional: "GroupRefill", \.groupRefill, .rate, "The rate at which GroupBurst= refills."),
         .init(optional: "ApplicationBurst", \.applicationBurst, burst, "The burst of its records."),
         .init(optional: "ApplicationRefill", \.applicationRefill, .rate, "The rate at which that refills."),
+        .init(
+            optional: "MaxAge", \.maxAge, .duration(.seconds(1)...(.seconds(36_525 * 86_400))),
+            "The maximum age of its records; the general one is in [Store]."),
     ]
 
     private static let burst: ValueForm<Int64> = .count(1...1_000_000_000, zero: "no limit")

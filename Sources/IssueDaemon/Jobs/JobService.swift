@@ -287,7 +287,7 @@ struct Collection {
         let writer = run.writer
         let reader = try run.reader()
         let kept = try writer.perform { try $0.retentionStart(wall: Clock.wall, monotonic: Clock.monotonic) }
-        let old = try writer.perform { try $0.newestExpiredRange(wall: Clock.wall, monotonic: Clock.monotonic) }
+        let old = try writer.perform { try $0.expiredRanges(wall: Clock.wall, monotonic: Clock.monotonic) }
         var references = StoreReader.References()
         // The writer itself examines the records after the last one that was examined here. To keep these few while
         // reports arrive, the new ones are examined before each portion.

@@ -157,6 +157,8 @@ struct StoreMaintenance {
             let thinning = try writer.planThinning(of: holding.range, user: holding.user)
             forgetting = ExpiryRun(
                 part: thinning.isWhole ? .range(holding.range) : .noisiest(thinning), reason: reason)
+        case .expire(let aged):
+            forgetting = ExpiryRun(part: .noisiest(try writer.planExpiry(of: aged)), reason: .age)
         case .closeRange: try writer.closeOpenRange()
         case .wait(let wait): nextCheck = now.advanced(by: wait)
         }
@@ -200,10 +202,12 @@ struct StoreMaintenance {
         switch run.part {
         case .range:
             log.log(level, .storeRecordsExpired, ["reason": reason, "records": records, "expired": expired])
+        case .noisiest(let thinning) where thinning.user == nil:
+            log.log(level, .storeRecordsExpired, ["reason": reason, "records": records, "expired": expired])
         case .noisiest(let thinning):
             log.log(
                 level, .storeRecordsThinned,
-                ["reason": reason, "uid": "\(thinning.user)", "records": records, "expired": expired])
+                ["reason": reason, "uid": "\(thinning.user ?? 0)", "records": records, "expired": expired])
         }
     }
 }

@@ -246,27 +246,6 @@ extension StoreWriter {
         }
     }
 
-    /// Returns the last range whose records are all older than the retention period, or 0 if there is none. Deletes the
-    /// ages of earlier ranges, which are no longer needed.
-    ///
-    /// Ranges are used because a series has no time on the record log's clock. By wall-clock time, records received
-    /// while the clock was set back would look too old.
-    package func newestExpiredRange(wall: IssueTimestamp, monotonic: MonotonicInstant) throws(StoreFailure) -> Int64 {
-        let moment = logTime(wall: wall, monotonic: monotonic).advanced(by: .zero - retention.maxAge)
-        return try transaction { () throws(SQLiteError) in
-            let range = try connection.withStatement("SELECT coalesce(max(range), 0) FROM ages WHERE at < ?1") {
-                statement throws(SQLiteError) in
-                statement.bind(moment.milliseconds, at: 1)
-                return try statement.first { $0.int64(0) } ?? 0
-            }
-            try connection.withStatement("DELETE FROM ages WHERE range < ?1") { statement throws(SQLiteError) in
-                statement.bind(range, at: 1)
-                try statement.run()
-            }
-            return range
-        }
-    }
-
     /// Sums up old counts by the hour. Sums over whole hours stay exact.
     ///
     /// - Parameters:
@@ -364,20 +343,21 @@ extension StoreReader {
     ///
     /// - Parameters:
     ///   - references: The ids that records refer to.
-    ///   - range: Only series whose last closed range is this one or an earlier one are returned.
+    ///   - ranges: Only series whose last closed range is this one of their application or an earlier one are returned.
     package func unreferenced(
-        _ references: References, quietSince range: Int64
+        _ references: References, quietSince ranges: ExpiredRanges
     ) throws -> (series: [SeriesID], processes: [ProcessRowID]) {
         try snapshot {
             let series = try connection.withStatement(
                 """
-                SELECT series.id FROM series LEFT JOIN totals ON totals.series = series.id
-                WHERE coalesce(totals.last_range, 0) <= ?1 ORDER BY series.id
+                SELECT series.id, series.account, coalesce(totals.last_range, 0) FROM series
+                LEFT JOIN totals ON totals.series = series.id ORDER BY series.id
                 """
             ) { statement in
-                statement.bind(range, at: 1)
-                return try statement.all { $0.id(0, as: SeriesID.self) }
-            }
+                try statement.all {
+                    (id: $0.id(0, as: SeriesID.self), account: $0.id(1, as: AccountID.self), last: $0.int64(2))
+                }
+            }.filter { $0.last <= ranges.accounts[$0.account] ?? ranges.general }.map(\.id)
             let processes = try connection.withStatement("SELECT id FROM processes ORDER BY id") {
                 try $0.all { $0.id(0, as: ProcessRowID.self) }
             }

@@ -211,6 +211,7 @@ extension StoreWriter {
                 oldest: try oldestRange(), openSince: try openSince(), usedBytes: (pages - spare) * pageSize,
                 spareBytes: spare * pageSize, freeBytes: freeBytes, now: logTime(wall: wall, monotonic: monotonic))
             facts.excessWALBytes = excessWALBytes
+            try addAges(to: &facts)
             if Retention(settings: retention).lacksRoom(facts) { facts.holdings = try holdings() }
             return facts
         } catch {
@@ -238,7 +239,7 @@ extension StoreWriter {
     }
 
     /// Returns the record log time of a range's last record, or of the last one it had if none are left.
-    private func newest(ofRange range: Int64, _ first: RowID, _ last: RowID) throws(SQLiteError) -> RecordLogInstant {
+    func newest(ofRange range: Int64, _ first: RowID, _ last: RowID) throws(SQLiteError) -> RecordLogInstant {
         // Record log time never runs backwards, unlike wall-clock time, so the last record has the highest.
         let record = try connection.withStatement(
             "SELECT id, received_at FROM records WHERE id BETWEEN ?1 AND ?2 ORDER BY id DESC LIMIT 1"
@@ -305,7 +306,7 @@ extension StoreWriter {
         return RecordLogInstant(milliseconds: receivedAt).advanced(by: .milliseconds(offset))
     }
 
-    private func isUnderWay(_ first: RowID, _ last: RowID) throws(SQLiteError) -> Bool {
+    func isUnderWay(_ first: RowID, _ last: RowID) throws(SQLiteError) -> Bool {
         try connection.withStatement(
             "SELECT 1 FROM batches WHERE state = 0 AND kind <> 1 AND first_id <= ?2 AND last_id >= ?1 LIMIT 1"
         ) { statement throws(SQLiteError) in

@@ -2,15 +2,19 @@ package import IssueCore
 import IssueProtocol
 import SQLiteKit
 
-/// The plan and progress of removing the largest groups of one user from a range.
+/// The plan and progress of removing some series from a range: the largest groups of one user, or applications whose
+/// records are too old.
 package struct Thinning: Sendable {
     package let range: RetentionSnapshot.ClosedRange
-    package let user: UInt32
+    /// The user; nil if the records are those of applications.
+    package let user: UInt32?
     /// `true` if all records of the oldest range would be removed. Then the range is deleted as a whole, which is
     /// cheaper.
     package let isWhole: Bool
     /// The series whose records are removed, mapped to their accounts.
     let accounts: [SeriesID: AccountID]
+    /// The users of these series.
+    let users: [SeriesID: UInt32]
     /// The rows of the last records of their groups, by series. They are kept as long as possible.
     let spared: [SeriesID: RowID]
     /// The rows of the range that remain, in ascending order.
@@ -23,13 +27,14 @@ package struct Thinning: Sendable {
     var lists: [SeriesID]
 
     init(
-        range: RetentionSnapshot.ClosedRange, user: UInt32, isWhole: Bool, accounts: [SeriesID: AccountID],
-        remainingRows: [RowID], spared: [SeriesID: RowID]
+        range: RetentionSnapshot.ClosedRange, user: UInt32?, isWhole: Bool, accounts: [SeriesID: AccountID],
+        users: [SeriesID: UInt32], remainingRows: [RowID], spared: [SeriesID: RowID]
     ) {
         self.range = range
         self.user = user
         self.isWhole = isWhole
         self.accounts = accounts
+        self.users = users
         self.remainingRows = remainingRows
         self.spared = spared
         next = range.firstID
@@ -53,6 +58,11 @@ extension StoreWriter {
         }
     }
 
+    /// Determines which records of applications in a range to remove.
+    package func planExpiry(of aged: RetentionSnapshot.AgedRange) throws(StoreFailure) -> Thinning {
+        try Self.failing { () throws(SQLiteError) in try removal.plan(aged) }
+    }
+
     /// Performs one step of the plan.
     ///
     /// - Returns: The removed records. `isDone` is `true` after the last step.
@@ -67,7 +77,7 @@ extension StoreWriter {
     }
 }
 
-/// Fair retention: removes the records of some series from a range, in the order of their ids.
+/// Removes part of a range: removes the records of some series from a range, in the order of their ids.
 ///
 /// Each slice of rows is removed in one transaction together with its ledger entries. The posting lists are emptied
 /// afterwards, and remain as links of their chains.
@@ -104,11 +114,9 @@ extension RecordRemoval {
         var lastRange: Int64
     }
 
-    /// Makes a plan.
-    ///
-    /// - Parameter openID: The first row of the open range.
-    func plan(_ range: RetentionSnapshot.ClosedRange, _ user: UInt32, openID: RowID) throws(SQLiteError) -> Thinning {
-        let members = try connection.withStatement(
+    /// Returns the series that have records in a range.
+    private func members(of range: RetentionSnapshot.ClosedRange) throws(SQLiteError) -> [Member] {
+        try connection.withStatement(
             """
             SELECT postings.series, series."group", series.account, accounts.uid, postings.records, postings.bytes,
                    totals.last_range
@@ -126,6 +134,26 @@ extension RecordRemoval {
                     records: $0.int64(4), bytes: max(1, $0.int64(5)), lastRange: $0.int64(6))
             }
         }
+    }
+
+    /// Makes a plan for the records of applications. The last records of groups are removed, too.
+    func plan(_ aged: RetentionSnapshot.AgedRange) throws(SQLiteError) -> Thinning {
+        let members = try members(of: aged.range)
+        let chosen = members.filter { aged.accounts.contains($0.account) }
+        return Thinning(
+            range: aged.range, user: nil, isWhole: false,
+            accounts: Dictionary(chosen.map { ($0.series, $0.account) }) { first, _ in first },
+            users: Dictionary(chosen.map { ($0.series, $0.user) }) { first, _ in first },
+            remainingRows: try remainingRows(
+                of: members.filter { !aged.accounts.contains($0.account) }, [:], in: aged.range),
+            spared: [:])
+    }
+
+    /// Makes a plan for the largest groups of a user.
+    ///
+    /// - Parameter openID: The first row of the open range.
+    func plan(_ range: RetentionSnapshot.ClosedRange, _ user: UInt32, openID: RowID) throws(SQLiteError) -> Thinning {
+        let members = try members(of: range)
         var groups: [GroupID: Int64] = [:]
         for member in members where member.user == user { groups[member.group, default: 0] += member.bytes }
         let noisiest = EvictionPolicy.noisiest(groups)
@@ -138,6 +166,7 @@ extension RecordRemoval {
         return Thinning(
             range: range, user: user, isWhole: isWhole,
             accounts: Dictionary(chosen.map { ($0.series, $0.account) }) { first, _ in first },
+            users: Dictionary(chosen.map { ($0.series, $0.user) }) { first, _ in first },
             remainingRows: try remainingRows(of: members.filter { !noisiest.contains($0.group) }, spared, in: range),
             spared: spared)
     }
@@ -288,6 +317,7 @@ extension RecordRemoval {
             statement.bind(blob: PostingList.encode(left, base: thinning.range.firstID), at: 5)
             try statement.run()
         }
-        try give(size.bytes - bytes, of: Int64(thinning.user), in: thinning.range.id)
+        guard let user = thinning.users[series] else { return }
+        try give(size.bytes - bytes, of: Int64(user), in: thinning.range.id)
     }
 }

@@ -27,6 +27,8 @@ package final class StoreWriter {
     /// The row buffer of the previous commit, kept to reuse its memory. It has the rows of the newest block if the next
     /// commit should extend that block.
     private var spareRows = RowBuffer()
+    /// The last range without records of applications with this maximum age or a lower one, as far as it is known.
+    var agedThrough: [Duration: Int64] = [:]
     /// Changed only inside a transaction, except for caches and for settings that are reloaded.
     var memory: WriterMemory
 
@@ -218,6 +220,7 @@ package final class StoreWriter {
         memory.caches.series.removeAll()
         settings.limits = limits
         settings.retention = retention
+        agedThrough = [:]
     }
 
     /// Checkpoints the WAL. Only the writer does this.

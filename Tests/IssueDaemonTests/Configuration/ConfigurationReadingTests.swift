@@ -203,6 +203,24 @@ struct ConfigurationReadingTests {
         #expect(problems == ["issued.conf:2: [Limits shop] has no key GlobalBurst=; expected it in [Limits]."])
     }
 
+    @Test("The maximum age of an application belongs to retention, with its user")
+    func applicationAges() throws {
+        let folder = try ConfigurationFolder()
+        let configuration = try folder.load(
+            "[Store]\nMaxAge=30d\n[Limits shop]\nUser=7\nMaxAge=7d\n[Limits shop]\nMaxAge=90d\n[Limits other]\nGroupBurst=3\n"
+        )
+        #expect(
+            configuration.retention.applicationAges == [
+                ApplicationAge(name: "shop", uid: 7, maxAge: .seconds(7 * 86_400)),
+                ApplicationAge(name: "shop", maxAge: .seconds(90 * 86_400)),
+            ])
+        #expect(configuration.retention.maxAge == .seconds(30 * 86_400))
+        #expect(configuration.text.contains("[Limits shop]\nUser=7\nMaxAge=7d\n"))
+        #expect(
+            folder.problems(of: "[Limits]\nMaxAge=7d\n")
+                == ["issued.conf:2: [Limits] has no key MaxAge=; expected it in [Store]."])
+    }
+
     @Test("Without a file, an ordinary user's daemon uses folders of that user")
     func ownFolders() throws {
         let folder = try ConfigurationFolder()

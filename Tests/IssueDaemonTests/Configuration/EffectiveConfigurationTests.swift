@@ -180,6 +180,16 @@ struct EffectiveConfigurationTests {
         #expect(store.path == database)
     }
 
+    @Test("Retention is suspended while the maximum age of an application is unknown")
+    func applicationAges() throws {
+        let folder = try ConfigurationFolder()
+        try folder.write(
+            "[Store]\nMaxAge=1d\n[Limits shop]\nMaxAge=9 lives\n[Limits import]\nMaxAge=1h\n", to: "issued.conf")
+        let retention = EffectiveConfiguration(source, in: folder.surroundings([:])).configuration.retention
+        #expect(retention.maxAge > .seconds(3_000 * 86_400))
+        #expect(retention.applicationAges.isEmpty)
+    }
+
     @Test("A reload with an error changes nothing, unless only a credential is missing")
     func reload() throws {
         let folder = try ConfigurationFolder()

@@ -1,0 +1,74 @@
+import IssueCore
+import Testing
+
+@Suite("The maximum age of an application")
+struct ApplicationAgeDecisionTests {
+    private func settings(_ ages: [ApplicationAge]) -> RetentionSettings {
+        var settings = RetentionSettings(maxAge: .seconds(1000))
+        settings.applicationAges = ages
+        return settings
+    }
+
+    private func snapshot(age: Int64, isUnderWay: Bool = false) -> RetentionSnapshot {
+        let oldest = RetentionSnapshot.ClosedRange(
+            id: 1, firstID: 1, lastID: 9, newest: RecordLogInstant(milliseconds: 0), isUnderWay: isUnderWay)
+        return RetentionSnapshot(
+            oldest: oldest, openSince: nil, usedBytes: 0, spareBytes: 0, freeBytes: nil,
+            now: RecordLogInstant(milliseconds: age * 1000))
+    }
+
+    @Test("An age for the user wins over one for all users, and a later one over an earlier one")
+    func precedence() {
+        let settings = settings([
+            ApplicationAge(name: "a", maxAge: .seconds(1)), ApplicationAge(name: "a", uid: 7, maxAge: .seconds(2)),
+            ApplicationAge(name: "a", maxAge: .seconds(3)),
+        ])
+        #expect(settings.maxAge(uid: 7, application: "a") == .seconds(2))
+        #expect(settings.maxAge(uid: 8, application: "a") == .seconds(3))
+        #expect(settings.maxAge(uid: 7, application: "b") == .seconds(1000))
+        #expect(settings.ages == [.seconds(1), .seconds(2), .seconds(3), .seconds(1000)])
+        #expect(settings.partialAges == [.seconds(1), .seconds(2), .seconds(3)])
+    }
+
+    @Test("A range with records of a longer age is kept until that age, and the others expire from it")
+    func longer() {
+        let retention = Retention(settings: settings([ApplicationAge(name: "a", maxAge: .seconds(5000))]))
+        var facts = snapshot(age: 2000)
+        guard let oldest = facts.oldest else { return }
+        #expect(retention.next(facts) == .forget(oldest, .age))
+        facts.oldest?.longestAge = .seconds(5000)
+        guard let kept = facts.oldest else { return }
+        #expect(retention.next(facts) == .wait(Retention.interval))
+        let aged = RetentionSnapshot.AgedRange(range: kept, accounts: [1], maxAge: .seconds(1000))
+        facts.aged = aged
+        #expect(retention.next(facts) == .expire(aged))
+        facts.now = RecordLogInstant(milliseconds: 5_000_000)
+        #expect(retention.next(facts) == .forget(kept, .age))
+    }
+
+    @Test("A batch in flight protects the records of an application up to twice its age")
+    func underWay() {
+        let retention = Retention(settings: settings([ApplicationAge(name: "a", maxAge: .seconds(100))]))
+        var facts = snapshot(age: 150, isUnderWay: true)
+        guard let oldest = facts.oldest else { return }
+        let aged = RetentionSnapshot.AgedRange(range: oldest, accounts: [1], maxAge: .seconds(100))
+        facts.aged = aged
+        #expect(retention.next(facts) == .wait(Retention.interval))
+        facts.now = RecordLogInstant(milliseconds: 200_000)
+        #expect(retention.next(facts) == .expire(aged))
+    }
+
+    @Test("While ranges are searched, the next check follows soon; a short age closes the open range early")
+    func searching() {
+        let retention = Retention(settings: settings([ApplicationAge(name: "a", maxAge: .seconds(700))]))
+        var facts = snapshot(age: 10)
+        facts.openSince = RecordLogInstant(milliseconds: -61_000)
+        #expect(retention.next(facts) == .closeRange)
+        facts.isSearchingAged = true
+        guard case .wait(let time) = retention.next(facts) else {
+            Issue.record("expected to wait")
+            return
+        }
+        #expect(time < .seconds(1))
+    }
+}

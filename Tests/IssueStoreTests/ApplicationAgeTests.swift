@@ -1,0 +1,252 @@
+import IssueProtocol
+import SQLiteKit
+import Testing
+
+@testable import IssueCore
+@testable import IssueStore
+
+@Suite("A maximum age per application")
+struct ApplicationAgeTests {
+    /// Random records of four applications in ranges of 20 records, and a destination that is sometimes slow.
+    private final class Fixture {
+        struct Entry {
+            var id: RowID
+            var maxAge: Duration
+            var at: MonotonicInstant
+        }
+
+        let store: TemporaryStore
+        var writer: StoreWriter
+        let destination: Int64
+        var entries: [Entry] = []
+        var generator: SampleRecords
+        private var inFlight: StoredBatch?
+        /// `true` after a kill, until what was under way has been done again. The lists of its range may be stale.
+        private var wasKilled = false
+        /// The records that are gone, with what the counts still contain.
+        private var stored: [RangeAudit.Gone] = []
+
+        init(_ store: TemporaryStore, seed: UInt64) throws {
+            self.store = store
+            store.settings.rangeRecords = 20
+            store.settings.retention.maxSize = 1 << 40
+            store.settings.retention.maxAge = .seconds(60)
+            store.settings.retention.applicationAges = [
+                ApplicationAge(name: "short", maxAge: .seconds(15)),
+                ApplicationAge(name: "long", maxAge: .seconds(140)),
+                ApplicationAge(name: "both", uid: 1001, maxAge: .seconds(30)),
+                ApplicationAge(name: "both", maxAge: .seconds(200)),
+            ]
+            generator = SampleRecords(seed: seed)
+            writer = try store.writer()
+            destination = try Self.configure(writer, store)
+        }
+
+        private static func configure(_ writer: StoreWriter, _ store: TemporaryStore) throws -> Int64 {
+            try writer.configure([.init(name: "d", kind: "k", takesBacklog: false)], at: store.wall)[0].id
+        }
+
+        /// Opens the store again, as after a kill.
+        func reopen() throws {
+            wasKilled = true
+            writer = try store.writer()
+            _ = try Self.configure(writer, store)
+            inFlight = try store.reader().unansweredBatch(of: destination)
+        }
+
+        func report() throws {
+            let app = ["short", "long", "both", "other"][Int(generator.below(4))]
+            let uid: UInt32 = generator.below(2) == 0 ? 1000 : 1001
+            let records = (0..<generator.below(9) + 1).map { _ in
+                IssueRecord(message: "message \(generator.below(3))", app: Application(name: app))
+            }
+            let ids = try store.store(records, from: .of(uid: uid), to: writer)
+            let age = store.settings.retention.maxAge(uid: uid, application: app)
+            entries += ids.map { Entry(id: $0.row, maxAge: age, at: store.monotonic) }
+        }
+
+        /// Sends some records, or settles the batch in flight.
+        func forward() throws {
+            if let batch = inFlight {
+                inFlight = nil
+                try writer.settle(
+                    BatchSettlement(
+                        batch: batch,
+                        outcome: BatchOutcome(delivered: [], dead: [], maybeDuplicate: false, requests: 1), attempts: 1,
+                        answer: nil, deadLines: [:], at: store.wall, state: DestinationRow.State()),
+                    destination: destination)
+                return
+            }
+            let reader = try store.reader()
+            let cursor = try reader.destination(destination)?.cursor ?? 0
+            let walked = try reader.walk(after: cursor, limit: Int(generator.below(60)) + 1).map(\.candidate)
+            guard let last = walked.last?.record else { return }
+            var batch = NewBatch(destination: destination, at: store.wall)
+            batch.sent = walked.map {
+                SentRecord(row: $0.record, account: $0.account, count: $0.count, suppressedBefore: 0, occurrences: 1)
+            }
+            batch.span = (cursor + 1)...last
+            inFlight = try writer.store(batch)
+        }
+
+        /// Removes what is too old. Opens the store again after a random number of steps if `isKilled` is set.
+        func retain(isKilled: Bool = false) throws {
+            try remember()
+            var steps = isKilled ? generator.below(6) + 1 : .max
+            var searches = 0
+            while searches < 100 {
+                let snapshot = try writer.retentionSnapshot(
+                    freeBytes: nil, wall: store.wall, monotonic: store.monotonic)
+                switch Retention(settings: writer.retention).next(snapshot) {
+                case .forget(let range, let reason):
+                    #expect(reason == .age)
+                    while !(try writer.forget(range).isDone) {
+                        steps -= 1
+                        if steps <= 0 { return try reopen() }
+                    }
+                case .expire(let aged):
+                    var thinning = try writer.planExpiry(of: aged)
+                    while !(try writer.thin(&thinning).isDone) {
+                        steps -= 1
+                        try expectSound(underWay: aged.range.id)
+                        if steps <= 0 { return try reopen() }
+                    }
+                case .thin(_, let reason):
+                    Issue.record("removed for \(reason)")
+                    return
+                case .closeRange: try writer.closeOpenRange()
+                case .wait(let time):
+                    guard time < .seconds(1) else {
+                        wasKilled = false
+                        return
+                    }
+                    searches += 1
+                }
+            }
+            Issue.record("the search did not end")
+        }
+
+        private func remember() throws {
+            let known = Set(stored.map(\.id))
+            stored += try Statement(
+                composedSQL: "SELECT id, series, received_at, count FROM records ORDER BY id", on: store.shell()
+            ).all {
+                RangeAudit.Gone(id: $0.id(0), series: $0.int64(1), receivedAt: $0.int64(2), count: $0.int64(3))
+            }.filter { !known.contains($0.id) }
+        }
+
+        func left() throws -> Set<RowID> { Set(try store.shell().numbers("SELECT id FROM records").map { RowID($0) }) }
+
+        /// Checks that sums, lists and the ledger are right, and that no record is gone too early.
+        func expectSound(underWay: Int64? = nil, sourceLocation: Testing.SourceLocation = #_sourceLocation) throws {
+            let shell = try store.shell()
+            let left = try left()
+            let gone = stored.filter { !left.contains($0.id) }
+            if underWay == nil || !wasKilled {
+                let faults = try RangeAudit.faults(shell, gone: gone, isThinned: true, underWay: underWay)
+                #expect(faults == [], sourceLocation: sourceLocation)
+            }
+            let total = Int64(entries.count)
+            #expect(try shell.number("SELECT sum(records) FROM series_totals") == total, sourceLocation: sourceLocation)
+            #expect(try shell.table("SELECT * FROM ledger_check", columns: 2) == [], sourceLocation: sourceLocation)
+            #expect(
+                try shell.number("SELECT sum(records) FROM ledger WHERE destination = 0") == total,
+                sourceLocation: sourceLocation)
+            let waiting = try shell.number("SELECT count(*) FROM records WHERE id > (SELECT cursor FROM destinations)")
+            let pending = try shell.number("SELECT sum(records) FROM ledger WHERE destination > 0 AND fate = 0")
+            let sent = try store.reader().unansweredBatch(of: destination)?.sent.count ?? 0
+            #expect(pending == waiting + Int64(sent), sourceLocation: sourceLocation)
+            for entry in entries where !left.contains(entry.id) {
+                #expect(entry.at.duration(to: store.monotonic) >= entry.maxAge, sourceLocation: sourceLocation)
+            }
+        }
+
+        /// Checks that no record of a closed range is left whose range has reached the age of its application.
+        func expectNothingOld(sourceLocation: Testing.SourceLocation = #_sourceLocation) throws {
+            let left = try left()
+            let shell = try store.shell()
+            let ends = try shell.numbers("SELECT last_id FROM ranges ORDER BY id").map { RowID($0) }
+            // A batch in flight protects its ranges for a while, and the later ones wait for them.
+            let batch =
+                try shell.numbers("SELECT first_id FROM batches WHERE state = 0").min().map { RowID($0) } ?? .max
+            var first: RowID = 0
+            for end in ends {
+                let range = entries.filter { $0.id >= first && $0.id <= end }
+                first = end + 1
+                guard let newest = range.map(\.at).max(), end < batch else { continue }
+                for entry in range where left.contains(entry.id) {
+                    #expect(newest.duration(to: store.monotonic) < entry.maxAge, sourceLocation: sourceLocation)
+                }
+            }
+        }
+    }
+
+    @Test(
+        "Each application's records go at its own age, and all sums stay right, also after kills",
+        arguments: 0..<6 as Range<UInt64>)
+    func ages(seed: UInt64) throws {
+        try TemporaryStore.with { store in
+            let fixture = try Fixture(store, seed: seed)
+            for round in 0..<90 {
+                try fixture.report()
+                if round % 3 == 0 { try fixture.forward() }
+                if round % 10 == 4 { try fixture.reopen() }
+                guard round % 5 == 0 else { continue }
+                if fixture.generator.below(3) == 0 { try fixture.retain(isKilled: true) }
+                try fixture.retain()
+                try fixture.expectSound()
+                try fixture.expectNothingOld()
+            }
+            let ages = Set(fixture.entries.map(\.maxAge))
+            #expect(ages.count == 5)
+            // Records of a longer age outlive the ranges of the others.
+            let left = try fixture.left()
+            let youngest = fixture.entries.filter { $0.at.duration(to: store.monotonic) > .seconds(80) }
+            #expect(youngest.contains { left.contains($0.id) && $0.maxAge > .seconds(60) })
+            #expect(!youngest.contains { left.contains($0.id) && $0.maxAge <= .seconds(60) })
+
+            store.pass(.seconds(500))
+            try fixture.report()
+            try fixture.writer.closeOpenRange()
+            store.pass(.seconds(500))
+            try fixture.reopen()
+            try fixture.retain()
+            #expect(try fixture.left().isEmpty)
+            try fixture.expectSound()
+            #expect(try store.shell().number("SELECT count(*) FROM postings") == 0)
+        }
+    }
+
+    @Test("Series of an application with a short age are collected at that age")
+    func collecting() throws {
+        try TemporaryStore.with { store in
+            store.settings.retention.maxAge = .seconds(1000)
+            store.settings.retention.applicationAges = [ApplicationAge(name: "short", maxAge: .seconds(10))]
+            let writer = try store.writer()
+            for app in ["short", "other"] {
+                try store.store([IssueRecord(message: "m", app: Application(name: app))], to: writer)
+            }
+            try writer.closeOpenRange()
+            store.pass(.seconds(20))
+            let expired = try writer.expiredRanges(wall: store.wall, monotonic: store.monotonic)
+            #expect(expired.general == 0)
+            #expect(expired.accounts.map(\.value) == [1])
+            let snapshot = try writer.retentionSnapshot(freeBytes: nil, wall: store.wall, monotonic: store.monotonic)
+            guard case .expire(let aged) = Retention(settings: writer.retention).next(snapshot) else {
+                Issue.record("nothing expires")
+                return
+            }
+            var thinning = try writer.planExpiry(of: aged)
+            while !(try writer.thin(&thinning).isDone) {}
+            let reader = try store.reader()
+            var references = StoreReader.References()
+            while try reader.read(&references) {}
+            let series = try reader.unreferenced(references, quietSince: expired).series
+            let apps = try store.shell().table(
+                "SELECT accounts.app FROM series JOIN accounts ON accounts.id = account WHERE series.id = \(series.first?.rawValue ?? 0)",
+                columns: 1)
+            #expect(series.count == 1)
+            #expect(apps == [["short"]])
+        }
+    }
+}
