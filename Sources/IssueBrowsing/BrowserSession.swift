@@ -118,6 +118,11 @@ package struct BrowserSession<Failure: Error> {
         try call(.limits, Array("{}".utf8))
     }
 
+    /// Returns what retention keeps and removes next.
+    package func retention() throws(Failure) -> BrowserReply<RetentionReply> {
+        try call(.retention, Array("{}".utf8))
+    }
+
     /// Forwards pending records now, and returns when they have fates or after the timeout.
     package func flush(_ parameters: FlushParameters) throws(Failure) -> BrowserReply<FlushReply> {
         try call(.flush, parameters.json, timeout: parameters.replyTimeout)

@@ -12,6 +12,7 @@ package struct IssueControl {
         HistogramCommand.self,
         ResolveCommand.self, MuteCommand.self, ReopenCommand.self, GroupCommand.self, ExplainCommand.self,
         DeployCommand.self, DeploysCommand.self, StatusCommand.self, LimitsCommand.self,
+        RetentionCommand.self,
         HealthCommand.self, MetricsCommand.self,
         DoctorCommand.self, FlushCommand.self,
         NotifyCommand.self, SilenceCommand.self,

@@ -68,6 +68,7 @@ struct InterfaceConformanceTests {
         check("Notifier", NotifierStatus.self)
         check("Limit", LimitStatus.self)
         check("LimitNeed", LimitNeed.self)
+        check("RetentionRule", RetentionRule.self)
         check("Silence", IssueSilence.self)
         check(.report, ReportParameters.self, ReportReply.self)
         check(.list, ListParameters.self, ListReply.self)
@@ -102,6 +103,7 @@ struct InterfaceConformanceTests {
         check(.addSilence, AddSilenceMessage.self, AddSilenceMessage.self)
         check(.endSilence, EndSilenceParameters.self, SilencesReply.self)
         check(LimitsReply.self, words(between: "method Limits() -> (", in: CollectorInterface.description))
+        check(RetentionReply.self, words(between: "method Retention() -> (", in: CollectorInterface.description))
         check(DaemonStatus.self, words(between: "method Status() -> (", in: CollectorInterface.description))
     }
 

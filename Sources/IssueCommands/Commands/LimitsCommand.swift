@@ -112,8 +112,8 @@ private struct LimitRow {
 
     private var refill: String {
         guard limit.capacity != nil, let period = limit.period else { return "-" }
-        guard let refill = limit.refill else { return "each \(PeriodText.text(period))" }
-        return "\(Quantity.text(refill))/\(PeriodText.text(period))"
+        guard let refill = limit.refill else { return "each \(PeriodText.ofRate(period))" }
+        return "\(Quantity.text(refill))/\(PeriodText.ofRate(period))"
     }
 
     private var needed: String {
@@ -122,22 +122,31 @@ private struct LimitRow {
             guard let refill = need.refill, refill != limit.refill, let period = limit.period else {
                 return amount(need.capacity)
             }
-            return "\(amount(need.capacity)) with \(Quantity.text(refill))/\(PeriodText.text(period))"
+            return "\(amount(need.capacity)) with \(Quantity.text(refill))/\(PeriodText.ofRate(period))"
         }.joined(separator: ", or ")
     }
 
     private func amount(_ number: Int64) -> String { isBytes ? Quantity.bytes(number) : Quantity.text(number) }
 }
 
-/// A period of a limit, in the form of the configuration.
+/// A period of a limit, or an age, in the form of the configuration.
 enum PeriodText {
-    /// Returns the text of a period, such as `min`, `5min` or `day`.
+    /// Returns the text of a duration, such as `1min` or `7d`.
     static func text(_ period: Duration) -> String {
         let milliseconds = period.components.seconds * 1000 + period.components.attoseconds / 1_000_000_000_000_000
-        let units: [(Int64, String)] = [(86_400_000, "day"), (3_600_000, "h"), (60_000, "min"), (1000, "s"), (1, "ms")]
+        let units: [(Int64, String)] = [(86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1000, "s"), (1, "ms")]
         for (size, name) in units where milliseconds >= size && milliseconds.isMultiple(of: size) {
-            return milliseconds == size ? name : "\(milliseconds / size)\(name)"
+            return "\(milliseconds / size)\(name)"
         }
         return "\(milliseconds)ms"
+    }
+
+    /// Returns the text of the period of a rate, such as `min`, `5min` or `day`.
+    static func ofRate(_ period: Duration) -> String {
+        switch text(period) {
+        case "1d": "day"
+        case let one where one.first == "1" && one.dropFirst().first?.isLetter == true: String(one.dropFirst())
+        case let other: other
+        }
     }
 }

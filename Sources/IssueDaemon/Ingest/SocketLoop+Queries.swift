@@ -51,6 +51,9 @@ extension SocketLoop {
         case .deadLetters: job(.deadLetters(try read(parameters)), connection)
         case .status: job(.status, connection)
         case .limits: job(.limits, connection)
+        case .retention:
+            guard viewer(of: connection) == .everything else { throw .denied }
+            job(.retention, connection)
         case .flush: try flush(try read(parameters), connection)
         case .await:
             let query: AwaitParameters = try read(parameters)

@@ -48,7 +48,7 @@ final class QueryService: Sendable {
         switch job.work {
         case .status, .metrics, .limits, .destinations: status.submit(job)
         case .list, .records, .newest, .news, .show, .histogram, .fates, .deadLetters, .setState,
-            .deploy, .deployments, .grouping, .explainRecord, .silences, .addSilence, .endSilence:
+            .deploy, .deployments, .grouping, .explainRecord, .retention, .silences, .addSilence, .endSilence:
             inbox.withLock { $0.enqueue(job) }
             inbox.broadcast()
         }
@@ -186,6 +186,11 @@ final class QueryService: Sendable {
                 settings: forecasts.withLock { $0 }, reader: reader, viewer: job.viewer,
                 requester: job.process.sender)
             return .reply(Self.reply(try forecasting.forecast(parameters)))
+        case .retention:
+            let (retention, now) = (try writer.perform { $0.retention }, Clock.wall)
+            let free = (try? FileSystem.freeBytes(at: FileSystem.parentFolder(of: path))).map { Int64(clamping: $0) }
+            let usage = try reader.retentionUsage(retention, freeBytes: free, now: now)
+            return .reply(Self.reply(usage.reply(retention, now: now)))
         case .silences:
             return .reply(Self.reply(SilencesReply(silences: try reader.silences(at: Clock.wall).map(\.silence))))
         case .addSilence(let silence): return .reply(Self.reply(try add(silence, job, thread)))
@@ -517,6 +522,8 @@ struct QueryJob: Sendable {
         /// Stores a deployment.
         case deploy(DeployParameters, isOperator: Bool)
         case deployments(DeploymentsParameters)
+        /// Returns what retention removes next.
+        case retention
         /// Changes or queries the grouping.
         case grouping(GroupingQueries.Work, isOperator: Bool)
         /// Returns what would become of a record.

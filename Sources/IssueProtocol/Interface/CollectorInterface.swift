@@ -155,6 +155,12 @@ package enum CollectorInterface {
 
         type LimitNeed (capacity: int, refill: ?int)
 
+        # A reason for which records are removed. rule: max_age, max_size or keep_free. app: the application to which the rule
+        # applies; absent for all others. uid: its user, or the user whose records are removed first. at: when it removes
+        # records next, which may be in the past; absent if it removes none at the present rate. records: how many it then
+        # removes at once.
+        type RetentionRule (rule: string, app: ?string, uid: ?int, age: ?int, at: ?string, records: ?int)
+
         # A period in which notifiers report no events of the issues that match all given lists. A name may end with *.
         # The daemon sets id, uid (the author), at and count (the events covered so far).
         type Silence (
@@ -266,6 +272,13 @@ package enum CollectorInterface {
         # Returns the limits that held back most first, then the emptiest; at most 200. others: how many more there are, and
         # others_held how many records these have held back. since: when counting began, at most 24 hours ago.
         method Limits() -> (limits: []Limit, others: ?int, others_held: ?int, since: string)
+
+        # Returns what retention keeps, and what it removes next: the rules in the order in which they remove records.
+        # growth: the bytes that a day adds.
+        method Retention() -> (
+          records: int, oldest: ?string, bytes: int, max_bytes: int, free_bytes: ?int, keep_free: int, growth: ?int,
+          rules: ?[]RetentionRule
+        )
 
         # Forwards now. Replies when everything that was pending at the time of the call has a fate, or after the
         # timeout.

@@ -10,6 +10,7 @@ package enum CollectorMethod: String, CaseIterable, Sendable {
     case deployments = "Deployments"
     case status = "Status"
     case limits = "Limits"
+    case retention = "Retention"
     case flush = "Flush"
     case deadLetters = "DeadLetters"
     case requeue = "Requeue"

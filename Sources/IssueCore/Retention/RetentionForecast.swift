@@ -1,0 +1,99 @@
+package import IssueProtocol
+
+/// The state of the store from which `Retention` follows what is removed next. All sizes are in bytes.
+package struct RetentionUsage: Equatable, Sendable {
+    /// The records of one age that are removed together.
+    package struct Portion: Equatable, Sendable {
+        /// The application; nil for those without an age of their own.
+        package var app: String?
+        package var uid: UInt32?
+        package var maxAge: Duration
+        /// When the newest record of their range was received. It is the age of the range that counts.
+        package var newest: IssueTimestamp
+        package var records: Int64
+
+        package init(
+            app: String? = nil, uid: UInt32? = nil, maxAge: Duration, newest: IssueTimestamp, records: Int64
+        ) {
+            (self.app, self.uid, self.maxAge) = (app, uid, maxAge)
+            (self.newest, self.records) = (newest, records)
+        }
+    }
+
+    package var records: Int64 = 0
+    package var oldest: IssueTimestamp?
+    /// The size of the database without its free pages.
+    package var usedBytes: Int64 = 0
+    package var spareBytes: Int64 = 0
+    /// Nil if unknown.
+    package var freeBytes: Int64?
+    /// The records that were received in `period`, including those that were removed.
+    package var recentRecords: Int64 = 0
+    /// The time in which they were received: the last 24 hours, or less if the store is younger.
+    package var period: Duration = .seconds(86_400)
+    package var portions: [Portion] = []
+    /// The user who takes most space, and the number of records that would be removed from one range.
+    package var eviction: (uid: UInt32, records: Int64)?
+
+    package init() {}
+
+    package static func == (left: Self, right: Self) -> Bool {
+        left.records == right.records && left.oldest == right.oldest && left.usedBytes == right.usedBytes
+            && left.spareBytes == right.spareBytes && left.freeBytes == right.freeBytes
+            && left.recentRecords == right.recentRecords && left.period == right.period
+            && left.portions == right.portions && left.eviction?.uid == right.eviction?.uid
+            && left.eviction?.records == right.eviction?.records
+    }
+
+    /// The bytes that new records add in a day; nil if there were none.
+    package var growth: Int64? {
+        guard records > 0, recentRecords > 0 else { return nil }
+        let days = max(period / .seconds(86_400), 1.0 / 24)
+        let perDay = Double(usedBytes) / Double(records) * Double(recentRecords) / days
+        return Int64(min(perDay, 1e18))
+    }
+
+    /// Returns what retention removes next, and when.
+    ///
+    /// New records are expected at the rate of the last day, with the average size of the stored ones. A limit on space
+    /// is not reached if the age removes as much as is added before.
+    package func reply(_ settings: RetentionSettings, now: IssueTimestamp) -> RetentionReply {
+        var rules = portions.map { portion in
+            RetentionRule(
+                .maxAge, app: portion.app, uid: portion.uid, age: portion.maxAge,
+                at: portion.newest.advanced(by: portion.maxAge), records: portion.records)
+        }
+        if !portions.contains(where: { $0.app == nil }) { rules.append(RetentionRule(.maxAge, age: settings.maxAge)) }
+        // The database only grows until then.
+        let removal = rules.compactMap(\.at).min()
+        func moment(_ room: Int64) -> IssueTimestamp? {
+            if room < 0 { return now }
+            guard let growth, growth > 0 else { return nil }
+            let days = Double(room) / Double(growth)
+            guard days < 36_525 else { return nil }
+            let at = now.advanced(by: .seconds(Int64(days * 86_400)))
+            // From then on, as much is removed as is added.
+            return removal.map { at > $0 } ?? false ? nil : at
+        }
+        var size = RetentionRule(.maxSize, at: moment(settings.maxSize.clampedDifference(usedBytes)))
+        var space = RetentionRule(
+            .keepFree,
+            at: freeBytes.flatMap { moment($0.clampedSum(spareBytes).clampedDifference(settings.keepFree)) })
+        if let eviction {
+            (size.uid, size.records) = (eviction.uid, eviction.records)
+            (space.uid, space.records) = (eviction.uid, eviction.records)
+        }
+        rules += [size, space]
+        let sorted = rules.enumerated().sorted { left, right in
+            switch (left.element.at, right.element.at) {
+            case (let one?, let other?) where one != other: one < other
+            case (.some, nil): true
+            case (nil, .some): false
+            default: left.offset < right.offset
+            }
+        }.map(\.element)
+        return RetentionReply(
+            records: records, oldest: oldest, bytes: usedBytes, maxBytes: settings.maxSize, freeBytes: freeBytes,
+            keepFree: settings.keepFree, growth: growth, rules: sorted)
+    }
+}

@@ -1,0 +1,143 @@
+package import IssueCore
+package import IssueProtocol
+import SQLiteKit
+
+/// The figures of `Retention`.
+extension StoreReader {
+    /// The maximum number of applications with an age of their own.
+    private static let maxApplications = 100
+    /// In milliseconds.
+    private static let day: Int64 = 86_400_000
+
+    /// Reads the state of the store that the next removals depend on.
+    ///
+    /// - Parameters:
+    ///   - retention: The limits.
+    ///   - freeBytes: The free space of the file system, in bytes; nil if unknown.
+    ///   - now: The current wall time.
+    package func retentionUsage(
+        _ retention: RetentionSettings, freeBytes: Int64?, now: IssueTimestamp
+    ) throws -> RetentionUsage {
+        try snapshot {
+            var usage = RetentionUsage()
+            let pageSize = try connection.pragma("page_size")
+            usage.spareBytes = try connection.pragma("freelist_count") * pageSize
+            usage.usedBytes = try connection.pragma("page_count") * pageSize - usage.spareBytes
+            usage.freeBytes = freeBytes
+            usage.records = try number(Self.recordCount)
+            usage.oldest = try connection.withStatement("SELECT received_at FROM records ORDER BY id LIMIT 1") {
+                try $0.first { IssueTimestamp(millisecondsSince1970: $0.int64(0)) }
+            }
+            try addRate(to: &usage, now: now)
+            try addPortions(to: &usage, retention)
+            try addEviction(to: &usage)
+            return usage
+        }
+    }
+
+    private func number(_ sql: StaticString) throws -> Int64 {
+        try connection.withStatement(sql) { try $0.first { $0.int64(0) } ?? 0 }
+    }
+
+    /// Counts the records of the last day. Those of the open range are not in `counts`; they are no older than a day.
+    private func addRate(to usage: inout RetentionUsage, now: IssueTimestamp) throws {
+        let start = now.millisecondsSince1970 - Self.day
+        let closed = try connection.withStatement("SELECT coalesce(sum(records), 0) FROM counts WHERE minute >= ?1") {
+            $0.bind(start / 60_000, at: 1)
+            return try $0.first { $0.int64(0) } ?? 0
+        }
+        usage.recentRecords = closed + usage.records - (try number("SELECT coalesce(sum(records), 0) FROM ranges"))
+        let first = try connection.withStatement("SELECT min(minute) FROM counts") {
+            try $0.first { $0.optionalInt64(0) } ?? nil
+        }
+        let begin = first.map { $0 * 60_000 } ?? usage.oldest?.millisecondsSince1970 ?? start
+        usage.period = .milliseconds(min(Self.day, max(0, now.millisecondsSince1970 - begin)))
+    }
+
+    private func addPortions(to usage: inout RetentionUsage, _ retention: RetentionSettings) throws {
+        var general: Set<AccountID> = []
+        var own: [(account: AccountID, name: LimitView.Application, age: Duration)] = []
+        let accounts = try connection.withStatement("SELECT id, uid, app FROM accounts ORDER BY id") {
+            try $0.all { ($0.id(0, as: AccountID.self), UInt32(clamping: $0.int64(1)), $0.text(2)) }
+        }
+        for (id, uid, app) in accounts {
+            let age = retention.maxAge(uid: uid, application: app)
+            if age == retention.maxAge { general.insert(id) } else { own.append((id, (uid, app), age)) }
+        }
+        if let portion = try oldestPortion(of: own.isEmpty ? nil : general) {
+            usage.portions.append(
+                RetentionUsage.Portion(
+                    maxAge: retention.maxAge, newest: portion.newest, records: portion.records))
+        }
+        for (account, name, age) in own.prefix(Self.maxApplications) {
+            guard let portion = try oldestPortion(of: [account]) else { continue }
+            usage.portions.append(
+                RetentionUsage.Portion(
+                    app: name.app, uid: name.uid, maxAge: age, newest: portion.newest, records: portion.records))
+        }
+    }
+
+    /// Returns the number of records of some accounts in the oldest closed range that has any, and the time of its
+    /// newest record.
+    ///
+    /// - Parameter accounts: The accounts; nil for all.
+    private func oldestPortion(of accounts: Set<AccountID>?) throws -> (newest: IssueTimestamp, records: Int64)? {
+        let list = accounts.map { "[\($0.map { "\($0.rawValue)" }.joined(separator: ","))]" }
+        let found = try connection.withStatement(
+            """
+            SELECT postings.range FROM postings JOIN series ON series.id = postings.series
+            WHERE postings.records > 0 AND (?1 IS NULL OR series.account IN (SELECT value FROM json_each(?1)))
+            ORDER BY postings.range LIMIT 1
+            """
+        ) {
+            $0.bind(list, at: 1)
+            return try $0.first { $0.int64(0) }
+        }
+        guard let found else { return nil }
+        return try connection.withStatement(
+            """
+            SELECT sum(postings.records), (SELECT last_at FROM ranges WHERE id = ?2)
+            FROM postings JOIN series ON series.id = postings.series
+            WHERE postings.range = ?2 AND (?1 IS NULL OR series.account IN (SELECT value FROM json_each(?1)))
+            """
+        ) {
+            $0.bind(list, at: 1)
+            $0.bind(found, at: 2)
+            return try $0.first { (IssueTimestamp(millisecondsSince1970: $0.int64(1)), $0.int64(0)) }
+        }
+    }
+
+    /// Finds the user who takes most space, and counts the records of their largest groups in their oldest large range.
+    private func addEviction(to usage: inout RetentionUsage) throws {
+        let holdings = try connection.withStatement(
+            """
+            SELECT ranges.id, ranges.first_id, ranges.last_id, ranges.last_at, shares.uid, shares.bytes
+            FROM shares JOIN ranges ON ranges.id = shares.range ORDER BY ranges.id
+            """
+        ) {
+            try $0.all { row in
+                RetentionSnapshot.Holding(
+                    range: RetentionSnapshot.ClosedRange(
+                        id: row.int64(0), firstID: row.id(1), lastID: row.id(2),
+                        newest: RecordLogInstant(milliseconds: row.int64(3)), isUnderWay: false),
+                    user: UInt32(clamping: row.int64(4)), bytes: row.int64(5), isSettled: true)
+            }
+        }
+        guard let candidate = EvictionPolicy.evictionCandidate(holdings) else { return }
+        let groups = try connection.withStatement(
+            """
+            SELECT series."group", sum(max(1, postings.bytes)), sum(postings.records)
+            FROM postings JOIN series ON series.id = postings.series JOIN accounts ON accounts.id = series.account
+            WHERE postings.range = ?1 AND postings.records > 0 AND accounts.uid = ?2 GROUP BY 1
+            """
+        ) {
+            $0.bind(candidate.range.id, at: 1)
+            $0.bind(Int64(candidate.user), at: 2)
+            return try $0.all { (id: $0.id(0, as: GroupID.self), bytes: $0.int64(1), records: $0.int64(2)) }
+        }
+        let sizes = Dictionary(groups.map { ($0.id, $0.bytes) }) { first, _ in first }
+        let noisiest = EvictionPolicy.noisiest(sizes)
+        let records = groups.filter { noisiest.contains($0.id) }.reduce(0) { $0 + $1.records }
+        usage.eviction = (candidate.user, records)
+    }
+}

@@ -1,0 +1,47 @@
+import IssueCommands
+import IssueProtocol
+import Issues
+import Testing
+import UnixIO
+
+@Suite("issuectl retention")
+struct RetentionTests {
+    private static let reply = """
+        {"records": 2001, "oldest": "2026-11-18T13:00:00.000Z", "bytes": 1048576, "max_bytes": 1073741824,
+         "free_bytes": 107374182400, "keep_free": 268435456, "growth": 2097152, "rules": [
+            {"rule": "max_age", "app": "shop", "uid": 33, "age": 604800000, "at": "2026-11-21T11:00:00.000Z", "records": 12},
+            {"rule": "max_age", "age": 2592000000, "at": "2026-12-18T13:00:00.000Z", "records": 65536},
+            {"rule": "max_size", "uid": 1000, "records": 3000},
+            {"rule": "keep_free"}, {"rule": "of the future"}
+        ]}
+        """
+
+    @Test("The rules are shown in the order in which they remove records, with times and numbers")
+    func table() {
+        let outcome = issuectl(["retention"], .reply(Self.reply))
+        #expect(outcome.calls == ["Retention {}"])
+        #expect(outcome.code == .success)
+        #expect(outcome.output.contains("  Records  2,001\n"))
+        #expect(outcome.output.contains("  Size     1.0 MiB of 1.0 GiB, about 2.0 MiB more each day\n"))
+        #expect(outcome.output.contains("  Free     100.0 GiB on the disk; 256.0 MiB stay free\n"))
+        #expect(
+            outcome.output.hasSuffix(
+                """
+                RULE                        NEXT          RECORDS  REMOVES
+                MaxAge=7d of shop, user 33  now                12  the oldest records
+                MaxAge=30d                  in 27 days     65,536  the oldest records
+                MaxSize=                    not expected    3,000  the largest issues of user 1000
+                KeepFree=                   not expected        -  -
+                of the future               not expected        -  -
+
+                """), "\(outcome.output)")
+    }
+
+    @Test("With --ndjson each rule is a line, and users without the right learn how to get it")
+    func forms() {
+        #expect(issuectl(["retention", "--ndjson"], .reply(Self.reply)).output.split(separator: "\n").count == 5)
+        let denied = issuectl(["retention"], .failure(.refused(.denied)))
+        #expect(denied.errors.contains("permission denied"))
+        #expect(issuectl(["retention", "now"]).code == .usage)
+    }
+}

@@ -1,0 +1,86 @@
+import IssueCore
+import IssueProtocol
+import Testing
+
+@Suite("What retention removes next")
+struct RetentionForecastTests {
+    private static let day: Int64 = 86_400
+    private let now = IssueTimestamp(millisecondsSince1970: 1_790_000_000_000)
+
+    private func settings() -> RetentionSettings {
+        RetentionSettings(maxSize: 1 << 30, maxAge: .seconds(30 * Self.day), keepFree: 256 << 20)
+    }
+
+    private func usage(age: Int64, bytes: Int64 = 100 << 20) -> RetentionUsage {
+        var usage = RetentionUsage()
+        usage.records = 1000
+        usage.usedBytes = bytes
+        usage.freeBytes = 100 << 30
+        usage.recentRecords = 100
+        usage.portions = [
+            .init(maxAge: .seconds(30 * Self.day), newest: now.advanced(by: .seconds(-age * Self.day)), records: 77)
+        ]
+        usage.eviction = (uid: 1000, records: 55)
+        return usage
+    }
+
+    @Test("The age comes first if it removes the oldest records before the size limit is reached")
+    func age() {
+        let reply = usage(age: 10).reply(settings(), now: now)
+        #expect(reply.growth == 10 << 20)
+        #expect(reply.rules.map(\.name) == ["max_age", "max_size", "keep_free"])
+        #expect(reply.rules.map(\.at) == [now.advanced(by: .seconds(20 * Self.day)), nil, nil])
+        #expect(reply.rules.first?.records == 77)
+    }
+
+    @Test("The size limit comes first if the database reaches it before, with the records that it removes")
+    func size() throws {
+        var usage = usage(age: 1, bytes: 1000 << 20)
+        usage.recentRecords = 12
+        // 12 MiB a day, and 24 MiB are left.
+        let reply = usage.reply(settings(), now: now)
+        #expect(reply.rules.map(\.name) == ["max_size", "max_age", "keep_free"])
+        #expect(reply.rules.first?.at == now.advanced(by: .seconds(2 * Self.day)))
+        #expect(reply.rules.first?.uid == 1000)
+        #expect(reply.rules.first?.records == 55)
+        usage.usedBytes = 2 << 30
+        #expect(usage.reply(settings(), now: now).rules.first?.at == now)
+    }
+
+    @Test("The disk is full when less than KeepFree= is left, counting the free pages of the database")
+    func space() {
+        var usage = usage(age: 1)
+        (usage.freeBytes, usage.spareBytes) = (200 << 20, 100 << 20)
+        // 44 MiB are left, and each day adds 10 MiB.
+        let first = usage.reply(settings(), now: now).rules.first
+        #expect(first?.name == "keep_free")
+        #expect(first?.at == now.advanced(by: .milliseconds(4_400 * Self.day)))
+        usage.freeBytes = nil
+        #expect(usage.reply(settings(), now: now).rules.last?.at == nil)
+    }
+
+    @Test("Applications with an age of their own have a rule each, in the order of time")
+    func applications() {
+        var usage = usage(age: 10)
+        usage.portions.append(
+            .init(
+                app: "shop", uid: 7, maxAge: .seconds(7 * Self.day), newest: now.advanced(by: .seconds(-8 * Self.day)),
+                records: 5))
+        let rules = usage.reply(settings(), now: now).rules
+        #expect(rules.map(\.app) == ["shop", nil, nil, nil])
+        #expect(rules.first?.at == now.advanced(by: .seconds(-Self.day)))
+        #expect(rules.first?.uid == 7)
+    }
+
+    @Test("Without closed ranges or records there is a rule without a time, and no rate")
+    func empty() {
+        let reply = RetentionUsage().reply(settings(), now: now)
+        #expect(reply.growth == nil)
+        #expect(reply.rules.map(\.name) == ["max_age", "max_size", "keep_free"])
+        #expect(reply.rules.allSatisfy { $0.at == nil && $0.records == nil })
+        var young = usage(age: 0)
+        young.period = .seconds(60)
+        // A minute is too short for a rate; it counts as an hour.
+        #expect(young.growth == 240 << 20)
+    }
+}
