@@ -1,7 +1,7 @@
-package import IssueWire
+public import IssueWire
 
-/// The class of a byte in a message.
-package enum ByteClass {
+/// The class of a byte in a message. Public so that `IssueCore` inlines it.
+public enum ByteClass {
     case letter
     case digit
     case quote
@@ -14,7 +14,7 @@ package enum ByteClass {
     case other
 
     @inlinable @inline(__always)
-    package static func of(_ byte: UInt8) -> ByteClass {
+    public static func of(_ byte: UInt8) -> ByteClass {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): .letter
         case UInt8(ascii: "0")...UInt8(ascii: "9"): .digit
@@ -31,7 +31,7 @@ package enum ByteClass {
 
     /// Returns the bytes at which a replaced part is found, including all bytes that are not ASCII.
     @inlinable @inline(__always)
-    package static func marks(in bytes: ByteMask.Vector) -> ByteMask.Found {
+    public static func marks(in bytes: ByteMask.Vector) -> ByteMask.Found {
         // The range from the full stop to the colon contains the slash and the digits.
         let middle = (bytes .> ByteMask.of("-")) .& (bytes .< ByteMask.of(";"))
         let quotes = (bytes .== ByteMask.of("\"")) .| (bytes .== ByteMask.of("'")) .| (bytes .== ByteMask.of("`"))
@@ -41,23 +41,23 @@ package enum ByteClass {
     }
 
     @inlinable @inline(__always)
-    package static func isLetter(_ byte: UInt8) -> Bool { (byte | 0x20) &- UInt8(ascii: "a") < 26 }
+    public static func isLetter(_ byte: UInt8) -> Bool { (byte | 0x20) &- UInt8(ascii: "a") < 26 }
 
     @inlinable @inline(__always)
-    package static func isDigit(_ byte: UInt8) -> Bool { byte &- UInt8(ascii: "0") <= 9 }
+    public static func isDigit(_ byte: UInt8) -> Bool { byte &- UInt8(ascii: "0") <= 9 }
 
     @inlinable @inline(__always)
-    package static func isHexadecimal(_ byte: UInt8) -> Bool {
+    public static func isHexadecimal(_ byte: UInt8) -> Bool {
         byte &- UInt8(ascii: "0") <= 9 || (byte | 0x20) &- UInt8(ascii: "a") <= 5
     }
 
     /// Returns `true` for a letter, digit or underscore.
     @inlinable @inline(__always)
-    package static func inWord(_ byte: UInt8) -> Bool { isLetter(byte) || isDigit(byte) || byte == UInt8(ascii: "_") }
+    public static func inWord(_ byte: UInt8) -> Bool { isLetter(byte) || isDigit(byte) || byte == UInt8(ascii: "_") }
 
     /// Returns `true` for the first letters of `ShortWords.units`.
     @inlinable @inline(__always)
-    package static func mayBeginUnit(_ byte: UInt8) -> Bool {
+    public static func mayBeginUnit(_ byte: UInt8) -> Bool {
         let letters: UInt32 = 0b1100_1001_0100_1100_1011
         let index = (byte | 0x20) &- UInt8(ascii: "a")
         return index < 26 && letters >> UInt32(index) & 1 != 0
@@ -65,7 +65,7 @@ package enum ByteClass {
 
     /// Returns `true` for the first letters of `ShortWords.truthValues`.
     @inlinable @inline(__always)
-    package static func mayBeginTruthValue(_ byte: UInt8) -> Bool {
+    public static func mayBeginTruthValue(_ byte: UInt8) -> Bool {
         switch byte | 0x20 {
         case UInt8(ascii: "t"), UInt8(ascii: "f"), UInt8(ascii: "n"): true
         default: false
@@ -74,13 +74,13 @@ package enum ByteClass {
 
     /// Returns `true` if a value follows an equals sign after this byte.
     @inlinable
-    package static func mayEndKey(_ byte: UInt8) -> Bool {
+    public static func mayEndKey(_ byte: UInt8) -> Bool {
         inWord(byte) || byte == UInt8(ascii: ")") || byte == UInt8(ascii: "]") || byte == UInt8(ascii: "-")
     }
 
     /// Returns `true` if a slash after this byte begins a path.
     @inlinable
-    package static func mayPrecedePath(_ byte: UInt8) -> Bool {
+    public static func mayPrecedePath(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: " "), UInt8(ascii: "("), UInt8(ascii: "["), UInt8(ascii: "="), UInt8(ascii: ":"),
             UInt8(ascii: ","), UInt8(ascii: "~"), UInt8(ascii: "<"), UInt8(ascii: ">"), UInt8(ascii: "{"),
@@ -92,7 +92,7 @@ package enum ByteClass {
 
     /// Returns `true` if a path may have this byte after its first slash, apart from letters and digits.
     @inlinable
-    package static func mayBeginPath(_ byte: UInt8) -> Bool {
+    public static func mayBeginPath(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "*"), UInt8(ascii: "$"), UInt8(ascii: "%"): true
         default: false
@@ -100,7 +100,7 @@ package enum ByteClass {
     }
 
     @inlinable
-    package static func inPath(_ byte: UInt8) -> Bool {
+    public static func inPath(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
             UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "/"), UInt8(ascii: "."), UInt8(ascii: "_"),
@@ -114,7 +114,7 @@ package enum ByteClass {
 
     /// Returns `true` if the byte may occur before the at sign of a mailbox address. Covers the common characters only.
     @inlinable
-    package static func inMailbox(_ byte: UInt8) -> Bool {
+    public static func inMailbox(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
             UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"),
@@ -125,7 +125,7 @@ package enum ByteClass {
     }
 
     @inlinable
-    package static func inAddress(_ byte: UInt8) -> Bool {
+    public static func inAddress(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "["), UInt8(ascii: "]"), UInt8(ascii: ";"): true
         default: inPath(byte)
@@ -134,7 +134,7 @@ package enum ByteClass {
 
     /// Returns `true` if the byte belongs to the sentence when it follows a path or an address.
     @inlinable
-    package static func isSentencePunctuation(_ byte: UInt8) -> Bool {
+    public static func isSentencePunctuation(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "."), UInt8(ascii: ":"), UInt8(ascii: "?"), UInt8(ascii: ";"): true
         default: false

@@ -56,14 +56,13 @@ package struct Redactor: Sendable {
         let rules = isCode ? formRules : rules
         guard !rules.isEmpty else { return false }
         let names = isCode ? nil : names
-        let first = SecretReader.place(
-            in: bytes, from: start, to: end, more: SecretReader.examinesMore(rules, names))
-        guard first < end else { return false }
         var reader = SecretReader(bytes, from: start, to: end, rules, names)
-        reader.position = first
+        guard let first = reader.next() else { return false }
         matches.removeAll(keepingCapacity: true)
-        while let match = reader.next() {
+        var next: RedactionMatch? = first
+        while let match = next {
             matches.append(match)
+            next = reader.next()
             if matches.count == Self.maxMatches {
                 matches[Self.maxMatches - 1].end = end
                 matches[Self.maxMatches - 1].isMark = false
@@ -78,12 +77,7 @@ package struct Redactor: Sendable {
         let rules = isCode ? formRules : rules
         guard !rules.isEmpty else { return false }
         let names = isCode ? nil : names
-        let first = SecretReader.place(
-            in: bytes, from: range.lowerBound, to: range.upperBound,
-            more: SecretReader.examinesMore(rules, names))
-        guard first < range.upperBound else { return false }
         var reader = SecretReader(bytes, from: range.lowerBound, to: range.upperBound, rules, names)
-        reader.position = first
         return reader.mayFindInJSON()
     }
 

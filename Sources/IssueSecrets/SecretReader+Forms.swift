@@ -256,9 +256,9 @@ extension SecretReader {
             (first, body, minCount, hasHyphens) = (index - 7, index + 4, 36, false)
         case UInt8(ascii: "p") where has("glpat-", at: index - 2):
             (first, body, minCount) = (index - 2, index + 4, 20)
-        case UInt8(ascii: "o") where has("xox", at: index - 1):
-            guard index + 4 <= end, ByteClass.isLetter(bytes[index + 2]), has("-", at: index + 3) else { return nil }
-            (first, body, minCount) = (index - 1, index + 4, 10)
+        case UInt8(ascii: "x") where has("xox", at: index):
+            guard index + 5 <= end, ByteClass.isLetter(bytes[index + 3]), has("-", at: index + 4) else { return nil }
+            (first, body, minCount) = (index, index + 5, 10)
         default: return nil
         }
         guard first >= lowest, first == start || !ByteClass.inWord(bytes[first - 1]) else { return nil }

@@ -105,12 +105,6 @@ struct SecretReader: ~Escapable {
 
     // MARK: Places
 
-    /// Returns the first place at or after an index that must be examined, or an index not below `end`.
-    @inline(__always)
-    static func place(in bytes: Span<UInt8>, from first: Int, to end: Int, more: Bool) -> Int {
-        more ? anyPlace(in: bytes, from: first, to: end) : usualPlace(in: bytes, from: first, to: end)
-    }
-
     /// Returns the first place at or after `position` that must be examined, or an index not below `end`.
     ///
     /// Each window is searched once, however many places it has.
@@ -128,16 +122,24 @@ struct SecretReader: ~Escapable {
                 if index >= position, index >= end || isPlace(index) { return index }
             }
             var next = max(position, windowStart &+ 16)
-            guard next < end, next &+ 29 <= bytes.count else {
-                while next < end, !isPlace(next) { next &+= 1 }
-                windowStart = next &- 16
-                return next
+            while next < end, next &+ 29 <= bytes.count {
+                placesLeft =
+                    examinesMore
+                    ? bytes.window(
+                        at: next, for: { Self.any(Self.usual($0, $1, $2, $3, $4, $5), $0) },
+                        exact: { Self.any(Self.exact($0, $1, $2, $3, $4, $5), $0) })
+                    : bytes.window(
+                        at: next, for: { Self.usual($0, $1, $2, $3, $4, $5) },
+                        exact: { Self.exact($0, $1, $2, $3, $4, $5) })
+                if placesLeft.0 | placesLeft.1 != 0 { break }
+                next &+= 16
             }
             windowStart = next
-            placesLeft =
-                examinesMore
-                ? bytes.window(at: next, for: { Self.any($0, $1, $2, $3, $4, $5) })
-                : bytes.window(at: next, for: { Self.usual($0, $1, $2, $3, $4, $5) })
+            if placesLeft.0 | placesLeft.1 != 0 { continue }
+            // The last bytes are examined one by one.
+            while next < end, !isPlace(next) { next &+= 1 }
+            windowStart = next &- 16
+            return next
         }
     }
 
@@ -145,31 +147,10 @@ struct SecretReader: ~Escapable {
         examinesMore ? Self.isAnyPlace(bytes, index) : Self.isUsualPlace(bytes, index)
     }
 
+    /// Adds the places of addresses and of all names.
     @inline(__always)
-    private static func usualPlace(in bytes: Span<UInt8>, from first: Int, to end: Int) -> Int {
-        // Vectors extend beyond the end of the text as far as there are bytes. The last bytes are examined one by one.
-        var index = bytes.scanWindows(
-            from: first, to: end, for: { usual($0, $1, $2, $3, $4, $5) },
-            confirm: { isUsualPlace(bytes, $0) })
-        while index < end, !isUsualPlace(bytes, index) { index &+= 1 }
-        return index
-    }
-
-    private static func anyPlace(in bytes: Span<UInt8>, from first: Int, to end: Int) -> Int {
-        var index = bytes.scanWindows(
-            from: first, to: end,
-            for: { any($0, $1, $2, $3, $4, $5) }, confirm: { isAnyPlace(bytes, $0) })
-        while index < end, !isAnyPlace(bytes, index) { index &+= 1 }
-        return index
-    }
-
-    @inline(__always)
-    private static func any(
-        _ b0: ByteMask.Vector, _ b1: ByteMask.Vector, _ b2: ByteMask.Vector, _ b3: ByteMask.Vector,
-        _ b10: ByteMask.Vector, _ b13: ByteMask.Vector
-    ) -> ByteMask.Found {
-        usual(b0, b1, b2, b3, b10, b13) .| (b0 .== ByteMask.of(".")) .| (b0 .== ByteMask.of(":"))
-            .| (b0 .== ByteMask.of("="))
+    private static func any(_ usual: ByteMask.Found, _ b0: ByteMask.Vector) -> ByteMask.Found {
+        usual .| (b0 .== ByteMask.of(".")) .| (b0 .== ByteMask.of(":")) .| (b0 .== ByteMask.of("="))
     }
 
     private static func isAnyPlace(_ bytes: Span<UInt8>, _ index: Int) -> Bool {
@@ -179,25 +160,38 @@ struct SecretReader: ~Escapable {
         }
     }
 
-    /// Selects possible places by the bytes 0, 1, 2, 3, 10 and 13 bytes after it.
-    ///
-    /// Names and words are found by letters in the middle of them: "pas" and "pwd", "cr" (secret, credentials), "k"
-    /// (token, cookie, key), "uth" (authorization), "bea" (bearer) and "z" (logz). The capital letters from H to K are
-    /// in `eyJ`, `AKIA` and `-----BEGIN`. The numbers of cards have digits at these distances, however they are
-    /// grouped in ASCII; in other text, a digit precedes the first separator. `ghp_`, `pat-` and `xoxb-` have a certain
-    /// letter before an underscore or hyphen. Each comparison here costs as much as a percent of decoding a record.
+    /// Selects possible places by the bytes 0, 1, 2, 3, 10 and 13 bytes after it, and all places before a byte that is
+    /// not ASCII.
     @inline(__always)
     private static func usual(
         _ b0: ByteMask.Vector, _ b1: ByteMask.Vector, _ b2: ByteMask.Vector, _ b3: ByteMask.Vector,
         _ b10: ByteMask.Vector, _ b13: ByteMask.Vector
     ) -> ByteMask.Found {
+        ascii(b0, b1, b2, b3, b10, b13) .| (b1 .< ByteMask.Vector(repeating: 0))
+    }
+
+    /// Names and words are found by letters in the middle of them: "pas" and "pwd", "cr" (secret, credentials), "k"
+    /// (token, cookie, key), "uth" (authorization), "bea" (bearer) and "z" (logz). The capital letters from H to K are
+    /// in `eyJ`, `AKIA` and `-----BEGIN`. The tokens of services have "gh", "pat" or "x" (xoxb), and "sen" and "san" are
+    /// in the names of passwords in other languages. The numbers of cards have digits at these distances, however they
+    /// are grouped in ASCII. Each comparison here costs as much as a percent of decoding a record.
+    @inline(__always)
+    private static func ascii(
+        _ b0: ByteMask.Vector, _ b1: ByteMask.Vector, _ b2: ByteMask.Vector, _ b3: ByteMask.Vector,
+        _ b10: ByteMask.Vector, _ b13: ByteMask.Vector
+    ) -> ByteMask.Found {
         let small = ByteMask.of(" ")
         let (l0, l2) = (b0 | small, b2 | small)
-        let pass = (l0 .== ByteMask.of("p")) .& ((l2 .== ByteMask.of("s")) .| (l2 .== ByteMask.of("d")))
+        // The codes of d and t differ in one bit, and so do those of x and z.
+        let (one, two) = (ByteMask.Vector(repeating: 0x10), ByteMask.Vector(repeating: 2))
+        let pass = (l0 .== ByteMask.of("p")) .& ((l2 .== ByteMask.of("s")) .| ((l2 | one) .== ByteMask.of("t")))
         let secret = (l0 .== ByteMask.of("c")) .& ((b1 | small) .== ByteMask.of("r"))
         let auth = (l0 .== ByteMask.of("u")) .& (l2 .== ByteMask.of("h"))
         let bearer = (l0 .== ByteMask.of("b")) .& (l2 .== ByteMask.of("a"))
-        let letters = (l0 .== ByteMask.of("k")) .| (l0 .== ByteMask.of("z"))
+        let foreign = (l0 .== ByteMask.of("s")) .& (l2 .== ByteMask.of("n"))
+        let hub = (b0 .== ByteMask.of("g")) .& (b1 .== ByteMask.of("h"))
+        let option = (b0 .== ByteMask.of("-")) .& (b1 .== ByteMask.of("p"))
+        let letters = (l0 .== ByteMask.of("k")) .| ((l0 | two) .== ByteMask.of("z"))
         let signs = (b0 .== ByteMask.of("@")) .| (b0 .== ByteMask.of("\\"))
         let capitals = (b0 & ByteMask.Vector(repeating: -4)) .== ByteMask.of("H")
         // The high half of a digit is 3, and the three high bits of a capital letter are 010.
@@ -205,27 +199,23 @@ struct SecretReader: ~Escapable {
         let card = ((b0 ^ three) | (b10 ^ three) | (b13 ^ three)) & ByteMask.Vector(repeating: -16)
         let account = ((b0 ^ capital) | (b2 ^ three) | (b3 ^ three)) & ByteMask.Vector(repeating: -32)
         let none = ByteMask.Vector(repeating: 0)
-        let tokens =
-            ((b1 .== ByteMask.of("h")) .| (b1 .== ByteMask.of("a")) .| (b1 .== ByteMask.of("x")))
-            .& ((b3 .== ByteMask.of("_")) .| (b3 .== ByteMask.of("-")))
-        let option = (b0 .== ByteMask.of("-")) .& (b1 .== ByteMask.of("p"))
-        let groups = (((b0 ^ three) & ByteMask.Vector(repeating: -16)) .== none) .& (b1 .< none)
-        let words = pass .| secret .| auth .| bearer .| letters .| tokens .| option .| foreign(l0, b1, b2, l2, b3)
-        return words .| signs .| capitals .| groups .| (card .== none) .| (account .== none)
+        let words = pass .| secret .| auth .| bearer .| foreign .| hub .| option .| letters
+        return words .| signs .| capitals .| (card .== none) .| (account .== none)
     }
 
-    /// Selects the names of passwords in other languages that have none of the letters of English ones: "sen" and "san"
-    /// (senha, contraseña, lösenord, salasana), "woo" (wachtwoord), "ол" (пароль) and 密.
+    /// Selects possible places in a window with bytes that are not ASCII. The last digit before a separator that is not
+    /// ASCII may be in a card's number; names of passwords have "se" (contraseña), "ол" (пароль) or 密.
     @inline(__always)
-    private static func foreign(
-        _ l0: ByteMask.Vector, _ b1: ByteMask.Vector, _ b2: ByteMask.Vector, _ l2: ByteMask.Vector,
-        _ b3: ByteMask.Vector
+    private static func exact(
+        _ b0: ByteMask.Vector, _ b1: ByteMask.Vector, _ b2: ByteMask.Vector, _ b3: ByteMask.Vector,
+        _ b10: ByteMask.Vector, _ b13: ByteMask.Vector
     ) -> ByteMask.Found {
         func byte(_ byte: UInt8) -> ByteMask.Vector { ByteMask.Vector(repeating: Int8(bitPattern: byte)) }
-        let latin =
-            (l0 .== ByteMask.of("s")) .& ((l2 .== ByteMask.of("n")) .| (b2 .== byte(0xC3)))
-            .| (l0 .== ByteMask.of("w")) .& (l2 .== ByteMask.of("o"))
-        return latin .| (b1 .== byte(0xBE)) .& (b3 .== byte(0xBB)) .| (b1 .== byte(0xAF)) .& (b2 .== byte(0x86))
+        let none = ByteMask.Vector(repeating: 0)
+        let groups = (((b0 ^ ByteMask.of("0")) & ByteMask.Vector(repeating: -16)) .== none) .& (b1 .< none)
+        let latin = ((b0 | ByteMask.of(" ")) .== ByteMask.of("s")) .& (b2 .== byte(0xC3))
+        let others = (b1 .== byte(0xBE)) .& (b3 .== byte(0xBB)) .| (b1 .== byte(0xAF)) .& (b2 .== byte(0x86))
+        return ascii(b0, b1, b2, b3, b10, b13) .| groups .| latin .| others
     }
 
     /// Returns `true` for a place.
@@ -268,13 +258,12 @@ struct SecretReader: ~Escapable {
             if has("e", 1), has("n", 2), has("n", 3) { return true }
             if has("o", 1), has("d", 2), has("s", -1), has("g", -2) { return true }
         case UInt8(ascii: "g"): if byte(1) == UInt8(ascii: "h"), byte(3) == UInt8(ascii: "_") { return true }
-        case UInt8(ascii: "o"): if byte(1) == UInt8(ascii: "x"), byte(-1) == UInt8(ascii: "x") { return true }
+        case UInt8(ascii: "x"): return byte(1) == UInt8(ascii: "o") && byte(2) == UInt8(ascii: "x")
         case UInt8(ascii: "-"):
             return byte(1) == UInt8(ascii: "p") && (isBlank(byte(-1)) || isQuote(byte(-1)))
         case UInt8(ascii: "s"), UInt8(ascii: "S"):
             if has("e", 1) { return has("n", 2) && (has("h", 3) || has("a", 3) || has("o", 3)) || byte(2) == 0xC3 }
             if has("a", 1), has("n", 2), has("a", 3), has("a", -1), has("l", -2) { return true }
-        case UInt8(ascii: "w"), UInt8(ascii: "W"): if has("o", 1), has("t", -1) { return true }
         case 0xD0: return byte(1) == 0xBE && byte(3) == 0xBB && byte(4) == 0xD1
         case 0xE5: return byte(1) == 0xAF && byte(2) == 0x86
         case UInt8(ascii: "u"), UInt8(ascii: "U"):

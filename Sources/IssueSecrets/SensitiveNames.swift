@@ -29,10 +29,10 @@ package struct SensitiveNames: Sendable {
     private init() {
         let words: [(Meaning, String)] = [
             (.secret(.password), "password passwd passphrase passcode passwort pwd"),
-            // In German, French, Portuguese, Dutch, Norwegian, Danish, Spanish, Swedish and Finnish.
+            // In German, French, Portuguese, Norwegian, Danish, Spanish, Swedish and Finnish.
             (
                 .secret(.password),
-                "kennwort motdepasse palavrapasse senha wachtwoord passord adgangskode contrasena losenord salasana"
+                "kennwort motdepasse palavrapasse senha passord adgangskode contrasena losenord salasana"
             ),
 
             (.perhaps(.password), "pass passwords passphrases"),
@@ -56,7 +56,7 @@ package struct SensitiveNames: Sendable {
         }
         for word in [
             "password", "passwd", "passphrase", "authorization", "apikey", "secretkey", "privatekey", "clientsecret",
-            "accesstoken", "authtoken", "refreshtoken", "apitoken", "kennwort", "wachtwoord",
+            "accesstoken", "authtoken", "refreshtoken", "apitoken", "kennwort",
         ] {
             unbounded.insert(Self.hash(word.utf8))
         }

@@ -1,7 +1,8 @@
 /// A list of words of at most eight bytes that have a meaning for a reader.
 ///
-/// A word is an integer with the last letter in the lowest byte. Letters are in lower case.
-package struct ShortWords: Sendable {
+/// A word is an integer with the last letter in the lowest byte. Letters are in lower case. Public so that `IssueCore`
+/// inlines it.
+public struct ShortWords: Sendable {
     @usableFromInline let words: [UInt64]
     /// A bit for each word, which rules out most other words.
     @usableFromInline let filter: UInt64
@@ -14,8 +15,9 @@ package struct ShortWords: Sendable {
     @inlinable @inline(__always)
     static func bit(_ word: UInt64) -> UInt64 { 1 << ((word &* 0x9E37_79B9_7F4A_7C15) >> 58) }
 
+    /// Returns `true` if the list has a word.
     @inlinable @inline(__always)
-    package func contains(_ word: UInt64) -> Bool { filter & Self.bit(word) != 0 && words.contains(word) }
+    public func contains(_ word: UInt64) -> Bool { filter & Self.bit(word) != 0 && words.contains(word) }
 }
 
 extension ShortWords {

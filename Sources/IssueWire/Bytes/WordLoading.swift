@@ -78,61 +78,21 @@ extension Span<UInt8> {
         return index
     }
 
-    /// Finds the first index that a mask selects by the bytes 0, 1, 2, 3, 10 and 13 bytes after it, and that a closer
-    /// look confirms.
-    ///
-    /// - Parameters:
-    ///   - start: The index of the first byte to test.
-    ///   - end: The index after the last byte to test.
-    ///   - mask: Selects indexes of six vectors: the bytes, and those at the distances.
-    ///   - confirm: Returns whether a selected index is one that is looked for.
-    /// - Returns: The index, which may be above `end`; otherwise the index of the remaining bytes that were not tested,
-    ///   as there are too few bytes after them.
-    @inlinable @inline(__always)
-    package func scanWindows(
-        from start: Int, to end: Int,
-        for mask: (
-            ByteMask.Vector, ByteMask.Vector, ByteMask.Vector, ByteMask.Vector, ByteMask.Vector, ByteMask.Vector
-        ) -> ByteMask.Found,
-        confirm: (Int) -> Bool
-    ) -> Int {
-        precondition(start >= 0 && end <= count, "The range must be within the bytes")
-        @inline(__always)
-        func vector(_ index: Int) -> ByteMask.Vector {
-            unsafe bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: index, as: ByteMask.Vector.self)
-        }
-        var index = start
-        while index < end, index &+ 16 &+ 13 <= count {
-            let found = mask(
-                vector(index), vector(index &+ 1), vector(index &+ 2), vector(index &+ 3), vector(index &+ 10),
-                vector(index &+ 13))
-            let words = unsafe unsafeBitCast(found, to: SIMD2<UInt64>.self)
-            if words[0] | words[1] != 0 {
-                for half in 0..<2 {
-                    // One bit for each selected byte.
-                    var bits = UInt64(littleEndian: words[half]) & 0x0101_0101_0101_0101
-                    while bits != 0 {
-                        let selected = index &+ 8 &* half &+ bits.trailingZeroBitCount >> 3
-                        if confirm(selected) { return selected }
-                        bits &= bits &- 1
-                    }
-                }
-            }
-            index &+= 16
-        }
-        return index
-    }
-
-    /// Returns the indexes of a window of sixteen bytes that a mask selects like that of `scanWindows`: one bit of each
-    /// byte that is selected, in two integers for eight bytes each.
+    /// Returns the indexes of a window of sixteen bytes that a mask selects, as one bit of each selected byte in two
+    /// integers for eight bytes each.
     ///
     /// - Parameters:
     ///   - index: The index of the first byte; at least 28 bytes must follow it.
-    ///   - mask: Selects indexes of six vectors: the bytes, and those 1, 2, 3, 10 and 13 bytes after them.
+    ///   - mask: Selects indexes of six vectors: the bytes, and those 1, 2, 3, 10 and 13 bytes after them. It must select
+    ///     each index before a byte that is not ASCII.
+    ///   - exact: The mask for windows with bytes that are not ASCII. It need not select these indexes.
     @inlinable @inline(__always)
     package func window(
         at index: Int,
         for mask: (
+            ByteMask.Vector, ByteMask.Vector, ByteMask.Vector, ByteMask.Vector, ByteMask.Vector, ByteMask.Vector
+        ) -> ByteMask.Found,
+        exact: (
             ByteMask.Vector, ByteMask.Vector, ByteMask.Vector, ByteMask.Vector, ByteMask.Vector, ByteMask.Vector
         ) -> ByteMask.Found
     ) -> (UInt64, UInt64) {
@@ -141,10 +101,14 @@ extension Span<UInt8> {
         func vector(_ index: Int) -> ByteMask.Vector {
             unsafe bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: index, as: ByteMask.Vector.self)
         }
-        let found = mask(
-            vector(index), vector(index &+ 1), vector(index &+ 2), vector(index &+ 3), vector(index &+ 10),
-            vector(index &+ 13))
-        let words = unsafe unsafeBitCast(found, to: SIMD2<UInt64>.self)
+        let (b0, b1, b2, b3) = (vector(index), vector(index &+ 1), vector(index &+ 2), vector(index &+ 3))
+        let (b10, b13) = (vector(index &+ 10), vector(index &+ 13))
+        var words = unsafe unsafeBitCast(mask(b0, b1, b2, b3, b10, b13), to: SIMD2<UInt64>.self)
+        if words[0] | words[1] == 0 { return (0, 0) }
+        let signs = unsafe unsafeBitCast(b1, to: SIMD2<UInt64>.self)
+        if (signs[0] | signs[1]) & 0x8080_8080_8080_8080 != 0 {
+            words = unsafe unsafeBitCast(exact(b0, b1, b2, b3, b10, b13), to: SIMD2<UInt64>.self)
+        }
         let bits: UInt64 = 0x0101_0101_0101_0101
         return (UInt64(littleEndian: words[0]) & bits, UInt64(littleEndian: words[1]) & bits)
     }
