@@ -35,7 +35,10 @@ struct ConfigurationReader {
         builder.build(merger.sections, faulty: Set(merger.problems.map(\.scope)))
         return ConfigurationReading(
             configuration: builder.configuration, problems: inOrder(unreadable + merger.problems + builder.problems),
-            origins: ConfigurationOrigins(files: merger.files, sections: merger.sections.map(\.origins)))
+            origins: ConfigurationOrigins(files: merger.files, sections: merger.sections.map(\.origins)),
+            namesStore: merger.sections.contains { section in
+                section.kind == .store && section.values["Path"] != nil && !section.wrongKeys.contains("Path")
+            })
     }
 
     private mutating func read(_ path: String, mayBeMissing: Bool) {

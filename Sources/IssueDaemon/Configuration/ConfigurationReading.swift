@@ -10,6 +10,8 @@ package struct ConfigurationReading: Sendable {
     package var problems: [ConfigurationProblem]
     /// The files that were read, and the lines that set the values.
     package var origins = ConfigurationOrigins(files: [], sections: [])
+    /// `true` if the files have a valid `[Store] Path=`.
+    package var namesStore = false
 
     /// `true` if there are no errors, apart from missing credentials.
     package var isValid: Bool { problems.allSatisfy(\.scope.isCredential) }
@@ -32,6 +34,8 @@ package struct EffectiveConfiguration: Sendable {
     package var problems: [ConfigurationProblem]
     /// Retention must not remove records, because it is not known how many of them the operator wants to keep.
     package var suspendsRetention = false
+    /// The database that is used because the files do not say which one is meant; nil if they do.
+    package private(set) var separateStore: String?
 
     /// Decides which configuration to use.
     ///
@@ -91,6 +95,10 @@ extension EffectiveConfiguration {
             ? lastValid : LastValidConfiguration(source: source, surroundings: surroundings).read(besides: path)
         self.init(reading, lastValid: lastValid, running: running)
         guard suspendsRetention else { return }
+        if let path = surroundings.separateStore(for: source), !reading.namesStore {
+            configuration.store.path = path
+            separateStore = path
+        }
         // The database may grow by the default of `MaxSize=`, so that an error that is never fixed does not fill the
         // disk.
         let store = configuration.store
@@ -119,6 +127,9 @@ extension EffectiveConfiguration {
         switch basis {
         case .files: "the affected destinations and notifiers are paused"
         case .lastValid: "using the last valid configuration"
+        case .validLines where separateStore != nil:
+            "using the lines without errors; the database is unknown, so records are stored in "
+                + "\(configuration.store.path) until this is fixed"
         case .validLines where suspendsRetention:
             "using the lines without errors; no records are removed by age or size until this is fixed"
         case .validLines: "using the lines without errors"
@@ -224,6 +235,16 @@ package struct LastValidConfiguration: Sendable {
 }
 
 extension HostEnvironment {
+    /// Returns the database of a daemon that was started with `--config` but can't read which database it should use.
+    ///
+    /// The default one may belong to another daemon of the host. Returns nil for a service with a state directory and
+    /// for the default files, because then the default one is this daemon's own.
+    fileprivate func separateStore(for source: ConfigurationSource) -> String? {
+        guard source != .default, folder("STATE_DIRECTORY") == nil else { return nil }
+        let configuration = isOrdinaryUser ? userConfiguration : .default
+        return "\(FileSystem.parentFolder(of: configuration.store.path))/unknown-config/issues.db"
+    }
+
     /// The default folder of the daemon's state. Returns nil for a file named with `--config`, because a host may have
     /// several of them.
     fileprivate func stateFolder(for source: ConfigurationSource) -> String? {

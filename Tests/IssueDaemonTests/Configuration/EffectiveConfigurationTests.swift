@@ -190,6 +190,33 @@ struct EffectiveConfigurationTests {
         #expect(retention.applicationAges.isEmpty)
     }
 
+    @Test("A daemon with --config never uses the default database because it can't read which one is meant")
+    func namedFile() throws {
+        let folder = try ConfigurationFolder()
+        let file = ConfigurationSource.file("\(folder.path)/typo.conf")
+        let surroundings = folder.surroundings(userID: 0)
+        let standard = "/var/lib/issued/issues.db"
+        let missing = EffectiveConfiguration(file, in: surroundings)
+        #expect(missing.configuration.store.path == "/var/lib/issued/unknown-config/issues.db")
+        #expect(missing.faults.first?.contains("/typo.conf: The file can't be read") == true)
+        #expect(missing.faults.first?.contains("/var/lib/issued/unknown-config/issues.db") == true)
+        for text in ["[Store]\nPath=relative\n", "[Store\n", "[Store]\nMaxSize=x\n"] {
+            try folder.write(text, to: "typo.conf")
+            #expect(EffectiveConfiguration(file, in: surroundings).separateStore != nil, "\(text)")
+        }
+        // The database is known, or the error does not concern it.
+        for text in ["[Store]\nPath=\(standard)\nMaxSize=x\n", "[Log]\nLevel=x\n", ""] {
+            try folder.write(text, to: "typo.conf")
+            let effective = EffectiveConfiguration(file, in: surroundings)
+            #expect(effective.configuration.store.path == standard, "\(text)")
+            #expect(effective.separateStore == nil)
+        }
+        // The state directory of a service is its own.
+        try folder.write("[Store\n", to: "typo.conf")
+        let service = folder.surroundings(userID: 0, ["STATE_DIRECTORY": "\(folder.path)/state"])
+        #expect(EffectiveConfiguration(file, in: service).separateStore == nil)
+    }
+
     @Test("A reload with an error changes nothing, unless only a credential is missing")
     func reload() throws {
         let folder = try ConfigurationFolder()
