@@ -52,7 +52,9 @@ let package = Package(
         // Layer 4: executables.
         .executableTarget(name: "issued", dependencies: ["IssueDaemon"]),
         .executableTarget(name: "issuectl", dependencies: ["IssueCommands"]),
-        .executableTarget(name: "issued-sql", dependencies: ["IssueCommands", "IssueStore", "SQLiteKit", "UnixIO"]),
+        .executableTarget(
+            name: "issued-sql",
+            dependencies: ["IssueCommands", "IssueStore", "IssueCore", "IssueProtocol", "SQLiteKit", "UnixIO"]),
 
         // Tests, one target for each target above, and what they share.
         .target(name: "FakeLogz", dependencies: ["IssueProtocol", "UnixIO", "CLibraries"], path: "Tests/FakeLogz"),

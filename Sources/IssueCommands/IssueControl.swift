@@ -14,7 +14,7 @@ package struct IssueControl {
         DeployCommand.self, DeploysCommand.self, StatusCommand.self, LimitsCommand.self,
         RetentionCommand.self,
         HealthCommand.self, MetricsCommand.self,
-        DoctorCommand.self, FlushCommand.self,
+        DoctorCommand.self, BundleCommand.self, FlushCommand.self,
         NotifyCommand.self, SilenceCommand.self,
         DeadLettersCommand.self, SQLCommand.self, BackupCommand.self, RepairCommand.self,
         PurgeCommand.self,
@@ -25,6 +25,8 @@ package struct IssueControl {
     private static let otherNames = [
         "unmute": "reopen", "unresolve": "reopen", "export": "dead-letters export", "check": "doctor",
         "monitor": "health", "prometheus": "metrics", "tail": "follow", "search": "records", "delete": "purge",
+        "bugreport": "bundle",
+        "support": "bundle",
     ]
 
     // Without the common options, which `run` adds.
@@ -34,12 +36,12 @@ package struct IssueControl {
     package init(
         environment: @escaping (String) -> String?, now: IssueTimestamp, terminal: TerminalInfo,
         input: any CommandInput, output: any CommandOutput,
-        files: FileSaving, reporting: ReportSurroundings, sql: SQLAccess,
+        files: FileSaving, reporting: ReportSurroundings, sql: SQLAccess, tools: HostTools = .process,
         connect: @escaping LinkFactory
     ) {
         context = CommandContext(
             environment: environment, now: now, terminal: terminal, input: input, output: output, files: files,
-            reporting: reporting, sql: sql, makeLink: connect)
+            reporting: reporting, sql: sql, tools: tools, makeLink: connect)
     }
 
     /// Runs the command that the arguments name. The program's name is not among the arguments.
@@ -276,6 +278,7 @@ struct CommandContext {
     var files: FileSaving
     var reporting: ReportSurroundings
     var sql: SQLAccess
+    var tools: HostTools
     fileprivate var makeLink: LinkFactory
 
     // The common options.

@@ -1,4 +1,6 @@
 package import IssueCommands
+import IssueCore
+import IssueProtocol
 import IssueStore
 import SQLiteKit
 import UnixIO
@@ -109,6 +111,17 @@ package final class StoreQueries: SQLDatabase {
             return try read(statement, atMost: bounds.rows)
         } catch {
             throw failure(error, bounds, isForWAL: guarding.hasInterrupted)
+        }
+    }
+
+    package var mainQueries: [(name: String, sql: String)] { StoreReader.mainQueries }
+
+    package func makeAnonymizer() -> RecordAnonymizer {
+        var anonymizer = Anonymizer()
+        return { message, metadata, details in
+            let values = [metadata, details].map { try? JSONValue(json: $0) }
+            let kept = values[0].map { String(decoding: anonymizer.value($0).json, as: UTF8.self) }
+            return (anonymizer.message(message, values: values.compactMap { $0 }), kept ?? "")
         }
     }
 

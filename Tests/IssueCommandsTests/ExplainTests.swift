@@ -120,7 +120,7 @@ struct ExplainTests {
 
                 Destination logzio
                   Outcome           summarised: application rate
-                  Application rate  0 of 100 left, 60 more every 1 min
+                  Application rate  0 of 100 left, 60 more every min
                   Daily bytes       1.0 MiB of 2.0 MiB left, per day
 
                 Destination otlp

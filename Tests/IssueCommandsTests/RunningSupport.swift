@@ -85,6 +85,7 @@ func issuectl(
     input: [String] = [], bytes: [[UInt8]]? = nil, writes: Int = .max, caller: String? = nil, keeps: Bool = true,
     isInputTerminal: Bool = false,
     sql: SQLAccess = .program { (name) throws(CommandFailure) in throw CommandFailure(.unavailable, name) },
+    tools: HostTools = .process,
     _ script: ScriptedLink.Reply...
 ) -> Outcome {
     let link = ScriptedLink(script)
@@ -113,6 +114,7 @@ func issuectl(
                 try FileSystem.writeAtomically(content, to: path, mode: 0o644)
             }),
         reporting: surroundings.surroundings(caller: caller, keeps: keeps), sql: sql,
+        tools: tools,
         connect: { (path) throws(CollectorConnectionError) in
             if let path, path.hasPrefix("/absent") {
                 throw .unreachable(path: path, .noSuchFile)

@@ -4,8 +4,11 @@ import UnixIO
 
 /// A database that splits texts at semicolons, and returns a prepared result for each statement.
 private final class ScriptedDatabase: SQLDatabase {
+    let mainQueries: [(name: String, sql: String)] = []
     var results: [String: SQLResult] = [:]
     var statements: [String] = []
+
+    func makeAnonymizer() -> RecordAnonymizer { { message, metadata, _ in (message, metadata) } }
     var bounds: [SQLBounds] = []
 
     func isComplete(_ text: String) -> Bool { text.last { $0 > " " } == ";" }

@@ -298,7 +298,7 @@ enum ForecastText {
         func text(_ number: Int) -> String { isBytes ? Quantity.bytes(number) : Quantity.text(number) }
         let period = RelativeTime.span(seconds: UInt64(max(1, limit.period / 1000)))
         let every = period.hasPrefix("1 ") ? String(period.dropFirst(2)) : period
-        let refill = limit.burst == limit.refill ? "per \(every)" : "\(text(limit.refill)) more every \(period)"
+        let refill = limit.burst == limit.refill ? "per \(every)" : "\(text(limit.refill)) more every \(every)"
         return "\(text(limit.available)) of \(text(limit.burst)) left, \(refill)"
     }
 

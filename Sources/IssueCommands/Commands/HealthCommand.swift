@@ -5,7 +5,7 @@ import UnixIO
 
 /// `issuectl health`: prints a verdict in one word and its reasons.
 struct HealthCommand: Command {
-    private static let standard = HealthThresholds()
+    static let standard = HealthThresholds()
 
     static let degradedAge = OptionSpecification(
         "degraded-after", value: "TIME", "Degraded if a record has been pending for TIME (default 15min)")

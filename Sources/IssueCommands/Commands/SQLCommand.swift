@@ -163,7 +163,18 @@ package protocol SQLDatabase {
     /// - Returns: The result; nil if the text contains no further statement.
     /// - Throws: `CommandFailure` if the statement is invalid, not allowed, too slow, or its result too large.
     func runFirst(of text: inout ArraySlice<UInt8>, within bounds: SQLBounds) throws(CommandFailure) -> SQLResult?
+
+    /// The main queries of the daemon, whose plans are in support bundles.
+    var mainQueries: [(name: String, sql: String)] { get }
+
+    /// Returns a function that anonymises records for support bundles.
+    func makeAnonymizer() -> RecordAnonymizer
 }
+
+/// Returns a message and its metadata without values. Metadata and details are JSON, or empty.
+package typealias RecordAnonymizer = (_ message: String, _ metadata: String, _ details: String) -> (
+    message: String, metadata: String
+)
 
 /// The limits of the result of a query.
 package struct SQLBounds: Equatable, Sendable {

@@ -76,17 +76,20 @@ extension StoreReader {
         var sortKey: Int64
     }
 
-    private func groupSums(_ query: GroupQuery, _ selection: SeriesSelection, after: PageCursor?) throws -> [GroupSum] {
+    /// The SQL that selects the groups of a page.
+    ///
+    /// - Parameter isBounded: `true` if the filter has a time.
+    static func groupSumsSQL(_ order: ResultOrder, isBounded: Bool) -> String {
         // All keys are sorted in descending order, so that one cursor condition serves all of them.
         let sortKey: StaticString
-        switch query.order {
+        switch order {
         case .newest: sortKey = "max(last_at)"
         case .oldest: sortKey = "-min(first_at)"
         case .most: sortKey = "sum(occurrences)"
         case .worst: sortKey = "(SELECT severity FROM groups WHERE id = \"group\") * 10000000000000 + max(last_at)"
         }
         let closed: StaticString =
-            query.filter.since == nil && query.filter.until == nil
+            !isBounded
             ? "SELECT series, records, occurrences, first_at, last_at FROM totals"
             : """
             SELECT sum.series, sum.records, sum.occurrences, max(sum.first * 60000, totals.first_at) AS first_at,
@@ -98,7 +101,7 @@ extension StoreReader {
             ) AS sum
             JOIN totals ON totals.series = sum.series
             """
-        let sql = """
+        return """
             WITH matching AS MATERIALIZED (\(SeriesSelection.sql)),
             closed AS (\(closed)),
             open AS MATERIALIZED (
@@ -120,6 +123,11 @@ extension StoreReader {
             WHERE ?17 IS NULL OR (sort_key, "group") < (?17, ?18)
             ORDER BY sort_key DESC, "group" DESC LIMIT ?19
             """
+    }
+
+    private func groupSums(_ query: GroupQuery, _ selection: SeriesSelection, after: PageCursor?) throws -> [GroupSum] {
+        let isBounded = query.filter.since != nil || query.filter.until != nil
+        let sql = Self.groupSumsSQL(query.order, isBounded: isBounded)
         let statement = try Statement(composedSQL: sql, on: connection)
         selection.bind(to: statement)
         statement.bind(query.filter.since?.millisecondsSince1970 ?? 0, at: 14)

@@ -1,0 +1,151 @@
+package import IssueProtocol
+import UnixIO
+
+/// Removes from texts what a support bundle must not contain: reported messages, and secrets in addresses.
+package enum BundleFilters {
+    /// The text in place of a removed value.
+    static let removed = "(removed)"
+
+    /// The fields of log lines that never contain what an application has reported. All others are removed, so that a
+    /// new field is left out until it is added here.
+    private static let plainFields: Set<String> = [
+        "app", "bytes", "changed", "checked", "closed", "connections", "count", "critical", "database", "destination",
+        "ended", "errors", "events", "expired", "file", "first", "folder", "free", "group", "held", "how", "id",
+        "issues",
+        "largest_connections", "largest_uid", "left_out", "limit", "merged", "method", "most_of_uid", "names", "new",
+        "notifier", "of", "path", "pid", "reason", "record", "records", "refused", "regressed", "request", "result",
+        "severity", "socket", "t", "threads", "took", "uid", "unreadable", "user", "users", "version", "error",
+        "warning",
+        "advice",
+    ]
+
+    // MARK: The log
+
+    /// Returns lines of the log without the values of fields that may contain reported text.
+    ///
+    /// Of an answer, the status code remains.
+    package static func log(_ text: String) -> String {
+        text.split(separator: "\n", omittingEmptySubsequences: false).map { line(of: $0) }.joined(separator: "\n")
+    }
+
+    private static func line(of line: Substring) -> String {
+        var output = ""
+        var rest = line
+        while let equals = rest.firstIndex(of: "=") {
+            let name = rest[..<equals].reversed().prefix { $0.isASCII && ($0.isLowercase || $0 == "_") }
+            let start = rest.index(equals, offsetBy: -name.count)
+            let value = Self.value(in: rest[rest.index(after: equals)...])
+            output += rest[...equals]
+            rest = rest[value.endIndex...]
+            let isField = !name.isEmpty && (start == line.startIndex || line[line.index(before: start)] == " ")
+            switch String(name.reversed()) {
+            case let name where isField && name == "answer": output += statusCode(of: value) ?? removed
+            case let name where isField && !plainFields.contains(name): output += removed
+            case let name where isField || name.isEmpty: output += value
+            default: output += value
+            }
+        }
+        return addresses(in: output + rest)
+    }
+
+    /// Returns the value at the start of a text, with its quotation marks.
+    private static func value(in text: Substring) -> Substring {
+        guard text.first == "\"" else { return text.prefix { $0 != " " } }
+        var isEscaped = false
+        var index = text.index(after: text.startIndex)
+        while index < text.endIndex {
+            let character = text[index]
+            index = text.index(after: index)
+            if isEscaped {
+                isEscaped = false
+            } else if character == "\\" {
+                isEscaped = true
+            } else if character == "\"" {
+                break
+            }
+        }
+        return text[..<index]
+    }
+
+    /// Returns the status code at the start of a summary of an answer, such as `401` of `401: unauthorised`.
+    package static func statusCode(of answer: some StringProtocol) -> String? {
+        let digits = answer.drop { $0 == "\"" }.prefix { $0.isASCII && $0.isNumber }
+        return digits.count == 3 ? String(digits) : nil
+    }
+
+    // MARK: Addresses
+
+    /// Returns a text without user names and passwords in URLs.
+    package static func addresses(in text: String) -> String {
+        var output = ""
+        var rest = text[...]
+        while let mark = rest.firstRange(of: "://") {
+            output += rest[..<mark.upperBound]
+            rest = rest[mark.upperBound...]
+            let authority = rest.prefix { !" /?#\"'\n\t".contains($0) }
+            guard let at = authority.lastIndex(of: "@") else { continue }
+            output += "\(removed)@"
+            rest = rest[authority.index(after: at)...]
+        }
+        return output + rest
+    }
+
+    // MARK: The configuration
+
+    /// Returns the output of `issued --print-config` without what may be a secret.
+    ///
+    /// The daemon prints no secrets, but the URL of a webhook often is one although it should be in a file of its own.
+    package static func configuration(_ text: String) -> String {
+        var isNotifier = false
+        return text.split(separator: "\n", omittingEmptySubsequences: false).map { line in
+            if line.hasPrefix("[") { isNotifier = line.hasPrefix("[Notify ") }
+            guard let equals = line.firstIndex(of: "="), !line.hasPrefix("#"),
+                equals != line.index(before: line.endIndex)
+            else { return addresses(in: String(line)) }
+            let (key, value) = (line[..<equals], line[line.index(after: equals)...])
+            switch key {
+            case "URL" where isNotifier: return "\(key)=\(origin(of: value))"
+            case "Template" where isNotifier: return "\(key)=\(removed)"
+            default: return addresses(in: String(line))
+            }
+        }.joined(separator: "\n")
+    }
+
+    /// Returns the scheme and the host of a URL.
+    private static func origin(of url: Substring) -> String {
+        guard let mark = url.firstRange(of: "://") else { return removed }
+        let authority = url[mark.upperBound...].prefix { !"/?#".contains($0) }
+        let host = authority.lastIndex(of: "@").map { authority[authority.index(after: $0)...] } ?? authority
+        let isWhole = url[authority.endIndex...].allSatisfy { $0 == "/" } && host.count == authority.count
+        return "\(url[..<mark.upperBound])\(host)\(isWhole ? "" : "/\(removed)")"
+    }
+
+    /// Returns the value of a key in a printed configuration; nil if it is absent.
+    static func value(of key: String, in section: String, of text: String) -> String? {
+        var isInside = false
+        for line in text.split(separator: "\n") {
+            if line.hasPrefix("[") { isInside = line == "[\(section)]" }
+            if isInside, line.hasPrefix("\(key)=") { return String(line.dropFirst(key.count + 1)) }
+        }
+        return nil
+    }
+
+    // MARK: The status
+
+    /// Returns the status without the answers of destinations, which may quote records.
+    package static func status(_ status: DaemonStatus) -> DaemonStatus {
+        var status = status
+        for index in status.destinations.indices {
+            status.destinations[index].lastAnswer = status.destinations[index].lastAnswer.map {
+                statusCode(of: $0) ?? removed
+            }
+            status.destinations[index].advice = status.destinations[index].advice.map { addresses(in: $0) }
+        }
+        for index in status.notifiers.indices {
+            status.notifiers[index].lastAnswer = status.notifiers[index].lastAnswer.map {
+                statusCode(of: $0) ?? removed
+            }
+        }
+        return status
+    }
+}

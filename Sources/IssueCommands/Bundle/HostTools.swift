@@ -1,0 +1,128 @@
+import UnixIO
+
+/// Programs and files of the host, for commands that collect facts. Tests replace it.
+package struct HostTools {
+    /// What a program has printed, or why it could not be run.
+    package enum Output: Equatable, Sendable {
+        case printed(String)
+        case failed(String)
+    }
+
+    /// The reason why a file can't be read or written.
+    package struct Failure: Error, Equatable, Sendable {
+        package var reason: String
+        /// `true` if the file exists and must not be replaced.
+        package var isExisting = false
+
+        package init(reason: String, isExisting: Bool = false) {
+            (self.reason, self.isExisting) = (reason, isExisting)
+        }
+    }
+
+    /// Runs a program by its name, such as `journalctl`. Only the end of a long output is kept.
+    package var run: (_ program: String, _ arguments: [String]) -> Output
+    /// Reads a small text file; nil if it can't be read.
+    package var read: (_ path: String) -> String?
+    /// Returns the names, sizes and permissions of the files in a folder.
+    package var list: (_ folder: String) throws(Failure) -> [String]
+    /// Writes a file that only its owner may read.
+    package var save: (_ content: [UInt8], _ path: String, _ replacing: Bool) throws(Failure) -> Void
+
+    package init(
+        run: @escaping (_ program: String, _ arguments: [String]) -> Output,
+        read: @escaping (_ path: String) -> String?,
+        list: @escaping (_ folder: String) throws(Failure) -> [String],
+        save: @escaping (_ content: [UInt8], _ path: String, _ replacing: Bool) throws(Failure) -> Void
+    ) {
+        self.run = run
+        self.read = read
+        self.list = list
+        self.save = save
+    }
+}
+
+extension HostTools {
+    /// The maximum size of the output of a program and of a file, in bytes.
+    private static let maxOutput = 2 << 20
+    private static let maxFile = 256 << 10
+    private static let timeout: Duration = .seconds(20)
+    private static let maxFiles = 200
+
+    /// The variables that programs get.
+    private static let variables = ["HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR", "ISSUED_SOCKET"]
+    private static let folders = ["/usr/sbin", "/usr/bin", "/usr/local/sbin", "/usr/local/bin", "/sbin", "/bin"]
+
+    /// The tools of this host.
+    package static var process: HostTools {
+        HostTools(
+            run: run,
+            read: { path in
+                (try? FileSystem.read(path, limit: maxFile)).map { String(decoding: $0, as: UTF8.self) }
+            },
+            list: { (folder) throws(Failure) in
+                do throws(Errno) { return try list(folder) } catch { throw Failure(reason: "\(error)") }
+            },
+            save: { (content, path, isReplacing) throws(Failure) in
+                do throws(Errno) {
+                    guard !isReplacing else { return try FileSystem.writeAtomically(content, to: path, mode: 0o600) }
+                    try create(path, content)
+                } catch {
+                    throw Failure(reason: "\(error)", isExisting: error == .alreadyExists)
+                }
+            })
+    }
+
+    private static func run(_ name: String, _ arguments: [String]) -> Output {
+        let own = CurrentProcess.executable.map { FileSystem.parentFolder(of: $0) }
+        let environment =
+            ["PATH=\(folders.joined(separator: ":"))", "LC_ALL=C.UTF-8"]
+            + variables.compactMap { name in ProcessEnvironment[name].map { "\(name)=\($0)" } }
+        for folder in [own].compactMap({ $0 }) + folders {
+            do throws(Errno) {
+                let result = try ProgramOutput.collect(
+                    "\(folder)/\(name)", arguments, environment: environment, limit: maxOutput, timeout: timeout)
+                return output(of: result, name)
+            } catch .noSuchFile {
+                continue
+            } catch {
+                return .failed("cannot run \(folder)/\(name): \(error)")
+            }
+        }
+        return .failed("the program \(name) is not installed")
+    }
+
+    private static func output(of result: ProgramOutput.Result, _ name: String) -> Output {
+        var text = String(decoding: result.output, as: UTF8.self)
+        // The first line is not complete.
+        if result.isCut { text = "…\n" + text.drop { $0 != "\n" }.dropFirst() }
+        if result.isTimedOut { return .failed("\(name) took longer than \(timeout.components.seconds) s") }
+        if let code = result.code, code != 0 {
+            let reason = text.split(separator: "\n").prefix(20).joined(separator: "\n")
+            return .failed("\(name) exited with \(code)\(reason.isEmpty ? "" : ":\n\(reason)")")
+        }
+        return .printed(text)
+    }
+
+    private static func list(_ folder: String) throws(Errno) -> [String] {
+        let names = try FileSystem.names(in: folder).sorted()
+        let lines = names.prefix(maxFiles).map { name in
+            guard let status = try? FileSystem.status(of: "\(folder)/\(name)", followingLinks: false) else {
+                return "? \(name)"
+            }
+            return "\(status.kind) mode=\(String(status.mode & 0o7777, radix: 8)) uid=\(status.uid) "
+                + "bytes=\(status.size) \(name)"
+        }
+        return lines + (names.count > maxFiles ? ["and \(names.count - maxFiles) more"] : [])
+    }
+
+    private static func create(_ path: String, _ content: [UInt8]) throws(Errno) {
+        let file = try FileDescriptor.open(path, [.writeOnly, .create, .exclusive, .noFollow], mode: 0o600)
+        do throws(Errno) {
+            try file.writeAll(content)
+            try file.synchronize()
+        } catch {
+            try? FileSystem.remove(path)
+            throw error
+        }
+    }
+}

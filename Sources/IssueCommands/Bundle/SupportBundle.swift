@@ -1,0 +1,450 @@
+import IssueBrowsing
+import IssueProtocol
+import Issues
+import UnixIO
+
+/// A support bundle: one text with what is needed to examine a fault of the daemon, in parts.
+///
+/// A part that cannot be collected is left out, and the bundle says why.
+struct SupportBundle {
+    /// A part, and its text or the reason for its absence.
+    struct Part {
+        var name: String
+        var summary: String
+        var content: Content
+
+        enum Content {
+            case text(String)
+            case missing(String)
+        }
+
+        var reason: String? {
+            if case .missing(let reason) = content { reason } else { nil }
+        }
+    }
+
+    /// The version of the format, for programs that read bundles.
+    static let format = 1
+
+    let parts: [Part]
+    let hasMessages: Bool
+    let now: IssueTimestamp
+    let userID: UInt32
+
+    var missing: [Part] { parts.filter { $0.reason != nil } }
+
+    /// The text of the bundle. It ends with a line feed.
+    var text: String {
+        let width = parts.map(\.name.count).max() ?? 0
+        let messages =
+            hasMessages
+            ? "Messages and metadata are anonymised: values are replaced, constant words remain."
+            : "It contains no reported message and no metadata."
+        var text = """
+            issued support bundle, format \(Self.format)
+            made \(now.description) by issuectl \(ProductVersion.text), user \(userID)
+
+            Read this file before you share it. It contains no token, password or key.
+            \(messages)
+            It contains names of hosts, users' ids, applications, destinations and files.
+
+
+            """
+        for part in parts {
+            let state = part.reason.map { "missing: \($0.split(separator: "\n").first ?? "")" } ?? part.summary
+            text += "\(Fitting.pad(part.name, to: width))  \(state)\n"
+        }
+        for part in parts {
+            text += "\n==== \(part.name) ====\n\n"
+            switch part.content {
+            case .text(let content): text += content
+            case .missing(let reason): text += "missing: \(reason)\n"
+            }
+            if text.last != "\n" { text += "\n" }
+        }
+        return Self.printable(text)
+    }
+
+    /// Replaces control characters, which could change the terminal on which the file is read.
+    private static func printable(_ text: String) -> String {
+        String(
+            String.UnicodeScalarView(
+                text.unicodeScalars.map { scalar in
+                    switch scalar.properties.generalCategory {
+                    case .control where scalar != "\n" && scalar != "\t", .format, .lineSeparator, .paragraphSeparator:
+                        "?"
+                    default: scalar
+                    }
+                }))
+    }
+}
+
+/// Collects the parts of a support bundle.
+struct BundleCollector {
+    let context: CommandContext
+    /// The configuration file that `issued --print-config` reads; nil for the standard files.
+    var configuration: String?
+    /// The database; nil for that of the configuration.
+    var database: String?
+    /// The number of newest records to include, anonymised.
+    var messages = 0
+    /// Opens the database, or says why it is not read.
+    var open: (_ path: String?) throws(CommandFailure) -> any SQLDatabase
+
+    private static let statusTimeout: Duration = .seconds(10)
+    private static let logLines = 5000
+    private static let queryTime: Duration = .seconds(5)
+
+    func collect() -> SupportBundle {
+        var parts = [system, program("versions", "versions of the programs", "issued", ["--version"])]
+        let (printed, path) = configurationPart()
+        parts.append(printed)
+        parts += statusParts
+        parts.append(service)
+        parts.append(log)
+        parts += databaseParts(path: database ?? path)
+        return SupportBundle(
+            parts: parts, hasMessages: messages > 0, now: context.now, userID: CurrentProcess.userID)
+    }
+
+    // MARK: Host
+
+    private var system: SupportBundle.Part {
+        let tools = context.tools
+        var lines: [String] = []
+        func add(_ name: String, _ path: String, _ keep: (Substring) -> Bool = { _ in true }) {
+            guard let text = tools.read(path) else { return }
+            lines += text.split(separator: "\n").filter(keep).map { "\(name): \($0)" }
+        }
+        add("host", "/proc/sys/kernel/hostname")
+        add("kernel", "/proc/sys/kernel/osrelease")
+        add("system", "/etc/os-release") { $0.hasPrefix("PRETTY_NAME=") }
+        add("uptime", "/proc/uptime")
+        add("load", "/proc/loadavg")
+        let memory = ["MemTotal", "MemAvailable", "SwapTotal", "SwapFree", "Dirty", "Writeback:"]
+        add("memory", "/proc/meminfo") { line in memory.contains { line.hasPrefix($0) } }
+        for kind in ["cpu", "io", "memory"] { add("\(kind) pressure", "/proc/pressure/\(kind)") }
+        let processors = tools.read("/proc/cpuinfo")?.split(separator: "\n").count { $0.hasPrefix("processor") } ?? 0
+        if processors > 0 { lines.append("processors: \(processors)") }
+        if case .printed(let text) = tools.run("systemctl", ["--version"]) {
+            lines += text.split(separator: "\n").prefix(1).map { "service manager: \($0)" }
+        }
+        return SupportBundle.Part(
+            name: "system", summary: "kernel, memory, load",
+            content: lines.isEmpty ? .missing("/proc can't be read") : .text(lines.joined(separator: "\n")))
+    }
+
+    private func program(
+        _ name: String, _ summary: String, _ program: String, _ arguments: [String],
+        filter: (String) -> String = { $0 }
+    ) -> SupportBundle.Part {
+        switch context.tools.run(program, arguments) {
+        case .printed(let text):
+            let content = filter(text)
+            return SupportBundle.Part(
+                name: name, summary: summary, content: content.isEmpty ? .missing("it is empty") : .text(content))
+        case .failed(let reason):
+            return SupportBundle.Part(name: name, summary: summary, content: .missing(filter(reason)))
+        }
+    }
+
+    private func configurationPart() -> (part: SupportBundle.Part, database: String?) {
+        var path: String?
+        let part = program(
+            "configuration", "effective values, and where they come from", "issued",
+            ["--print-config"] + (configuration.map { ["--config", $0] } ?? [])
+        ) { text in
+            path = BundleFilters.value(of: "Path", in: "Store", of: text)
+            return BundleFilters.configuration(text)
+        }
+        return (part, path)
+    }
+
+    private var service: SupportBundle.Part {
+        let properties = [
+            "Id", "LoadState", "ActiveState", "SubState", "Result", "NRestarts", "ExecMainCode", "ExecMainStatus",
+            "ActiveEnterTimestamp", "InactiveEnterTimestamp", "MemoryCurrent", "MemoryPeak", "MemoryMax",
+            "TasksCurrent",
+            "LimitNOFILE", "FragmentPath", "DropInPaths",
+        ]
+        return program(
+            "service", "state of the units", "systemctl",
+            ["show", "--no-pager", "-p", properties.joined(separator: ","), "issued.service", "issued.socket"])
+    }
+
+    private var log: SupportBundle.Part {
+        let part = program(
+            "log", "the daemon's log, at most \(Self.logLines) lines of 7 days", "journalctl",
+            [
+                "-u", "issued.service", "--no-pager", "--no-hostname", "-o", "short-iso", "-n", "\(Self.logLines)",
+                "--since", "-7d", "-q",
+            ], filter: BundleFilters.log)
+        guard part.reason == "it is empty" else { return part }
+        return SupportBundle.Part(
+            name: part.name, summary: part.summary,
+            content: .missing("the journal has no lines of issued.service for this user"))
+    }
+
+    // MARK: Daemon
+
+    private var statusParts: [SupportBundle.Part] {
+        let now = context.now
+        var parts: [SupportBundle.Part] = []
+        func add(_ name: String, _ summary: String, _ content: SupportBundle.Part.Content) {
+            parts.append(SupportBundle.Part(name: name, summary: summary, content: content))
+        }
+        let plain = Painter(isColored: false)
+        let sockets = context.socket.map { [$0] } ?? SocketPath.search()
+        let context = context
+        let facts = DoctorFacts.collect(sockets: sockets, now: now) { () throws(CollectorConnectionError) in
+            let session = BrowserSession<CollectorConnectionError>(link: try context.connect()) { $0 }
+            return BundleFilters.status(try session.status(timeout: Self.statusTimeout).value)
+        }
+        let names = [
+            ("status", "the daemon, its store and its destinations"), ("health", "the verdict of issuectl health"),
+            ("metrics", "the output of issuectl metrics"),
+        ]
+        switch facts.status {
+        case .success(let status):
+            let page = StatusPage(status: status, now: now, width: nil, painter: plain)
+            add(names[0].0, names[0].1, .text(page.lines.joined(separator: "\n")))
+            let health = HealthReport(status, now: now, thresholds: HealthCommand.standard)
+            let findings = health.findings.map { "\n\($0.verdict.rawValue): \($0.message)" }
+            add(names[1].0, names[1].1, .text(health.verdict.rawValue + findings.joined()))
+            add(names[2].0, names[2].1, .text(MetricText.text(MetricSource(status, now: now), .openMetrics)))
+        case .failure(let failure):
+            let reason = CommandFailure(failure).message ?? "the daemon does not reply"
+            for name in names { add(name.0, name.1, .missing(reason)) }
+        }
+        let report = DoctorReport(DoctorCheck.all, facts: facts)
+        let lines = report.lines(painter: plain).joined(separator: "\n")
+        add("doctor", "the checks of issuectl doctor", .text(BundleFilters.addresses(in: lines)))
+        return parts
+    }
+
+    // MARK: Database
+
+    private func databaseParts(path: String?) -> [SupportBundle.Part] {
+        var parts: [SupportBundle.Part] = []
+        if let path {
+            let folder = FileSystem.parentFolder(of: path)
+            parts.append(
+                SupportBundle.Part(name: "files", summary: "files of the database", content: files(in: folder)))
+        }
+        let library: Result<any SQLDatabase, CommandFailure>
+        do throws(CommandFailure) {
+            library = .success(try open(path))
+        } catch {
+            library = .failure(error)
+        }
+        for query in BundleQuery.all {
+            parts.append(
+                part(query.name, query.summary, library) { database throws(CommandFailure) in
+                    try Self.tables(query.statements, on: database)
+                })
+        }
+        parts.append(
+            part("plans", "how SQLite answers the main queries", library) { database throws(CommandFailure) in
+                try database.mainQueries.map { name, sql throws(CommandFailure) in
+                    "# \(name)\n" + (try Self.plan(sql, on: database))
+                }.joined(separator: "\n")
+            })
+        guard messages > 0 else { return parts }
+        parts.append(
+            part("messages", "the newest records, anonymised", library) { database throws(CommandFailure) in
+                try Self.messages(messages, on: database)
+            })
+        return parts
+    }
+
+    private func files(in folder: String) -> SupportBundle.Part.Content {
+        do throws(HostTools.Failure) {
+            var lines = ["folder: \(folder)"]
+            if let bytes = try? FileSystem.freeBytes(at: folder) { lines.append("free: \(bytes) bytes") }
+            if let mount = Self.mount(of: folder, in: context.tools.read("/proc/self/mounts") ?? "") {
+                lines.append("mount: \(mount)")
+            }
+            return .text((lines + (try context.tools.list(folder))).joined(separator: "\n"))
+        } catch {
+            return .missing("\(folder): \(error.reason)")
+        }
+    }
+
+    /// Returns the type and options of the file system that holds a folder; nil if it is not listed.
+    static func mount(of folder: String, in mounts: String) -> String? {
+        let lines = mounts.split(separator: "\n").compactMap { line -> (point: Substring, text: String)? in
+            let fields = line.split(separator: " ")
+            guard fields.count >= 4 else { return nil }
+            let isParent = fields[1] == "/" || folder == fields[1] || folder.hasPrefix("\(fields[1])/")
+            return isParent ? (fields[1], "\(fields[1]) \(fields[2]) \(fields[3])") : nil
+        }
+        return lines.max { $0.point.count < $1.point.count }?.text
+    }
+
+    private func part(
+        _ name: String, _ summary: String, _ library: Result<any SQLDatabase, CommandFailure>,
+        _ text: (any SQLDatabase) throws(CommandFailure) -> String
+    ) -> SupportBundle.Part {
+        var content: SupportBundle.Part.Content
+        do throws(CommandFailure) {
+            content = .text(try text(try library.get()))
+        } catch {
+            content = .missing(error.message ?? "the database can't be read")
+        }
+        return SupportBundle.Part(name: name, summary: summary, content: content)
+    }
+
+    private static func rows(_ sql: String, on database: any SQLDatabase) throws(CommandFailure) -> SQLResult {
+        var text = Array(sql.utf8)[...]
+        return try database.runFirst(of: &text, within: SQLBounds(rows: 2000, time: queryTime))
+            ?? SQLResult(columns: [], rows: [])
+    }
+
+    /// Returns the rows of queries. If some of them fail, the reasons are in their places.
+    ///
+    /// - Throws: The failure of the first query if all of them fail.
+    private static func tables(
+        _ statements: [(title: String, sql: String)], on database: any SQLDatabase
+    ) throws(CommandFailure) -> String {
+        var blocks: [String] = []
+        var failures: [CommandFailure] = []
+        for (title, sql) in statements {
+            do throws(CommandFailure) {
+                blocks.append("# \(title)\n\(try table(sql, on: database))")
+            } catch {
+                failures.append(error)
+                blocks.append("# \(title)\nmissing: \(error.message ?? "the query failed")\n")
+            }
+        }
+        if failures.count == statements.count, let failure = failures.first { throw failure }
+        return blocks.joined(separator: "\n")
+    }
+
+    /// Returns the rows of a query, with a tab between values.
+    private static func table(_ sql: String, on database: any SQLDatabase) throws(CommandFailure) -> String {
+        let result = try rows(sql, on: database)
+        let lines =
+            [result.columns.joined(separator: "\t")]
+            + result.rows.map { row in
+                row.map(text).joined(separator: "\t")
+            }
+        return lines.map { $0 + "\n" }.joined() + (result.isCut ? "…\n" : "")
+    }
+
+    private static func text(_ value: SQLValue) -> String {
+        switch value {
+        case .null: "-"
+        case .integer(let number): "\(number)"
+        case .real(let number): "\(number)"
+        case .text(let text): text
+        case .blob(let bytes): "(\(bytes.count) bytes)"
+        }
+    }
+
+    private static func plan(_ sql: String, on database: any SQLDatabase) throws(CommandFailure) -> String {
+        let result = try rows("EXPLAIN QUERY PLAN \(sql)", on: database)
+        // The columns are id, parent, notused and detail.
+        var depths: [Int64: Int] = [:]
+        return result.rows.map { row in
+            guard row.count == 4, case .integer(let id) = row[0], case .integer(let parent) = row[1] else { return "" }
+            let depth = depths[parent].map { $0 + 1 } ?? 0
+            depths[id] = depth
+            return String(repeating: "  ", count: depth) + text(row[3]) + "\n"
+        }.joined()
+    }
+
+    private static func messages(_ count: Int, on database: any SQLDatabase) throws(CommandFailure) -> String {
+        let result = try rows("\(BundleQuery.messages) LIMIT \(count)", on: database)
+        let anonymizer = database.makeAnonymizer()
+        return result.rows.map { row in
+            let values = row.map { value in
+                if case .text(let text) = value { text } else { value == .null ? "" : text(value) }
+            }
+            let found = anonymizer(values[3], values[4], values[5])
+            let metadata = found.metadata.isEmpty ? "" : "\t\(found.metadata)"
+            return "\(values[0])\t\(values[1])\t\(values[2])\t\(found.message)\(metadata)\n"
+        }.joined()
+    }
+}
+
+/// The queries of a bundle. None selects texts that an application has reported, except for the names of applications.
+enum BundleQuery {
+    /// The newest records: time, severity, count, message, metadata and details.
+    static let messages = "SELECT received_at, severity, count, message, metadata, details FROM recent"
+
+    static let all: [(name: String, summary: String, statements: [(title: String, sql: String)])] = [
+        (
+            "schema", "version and tables of the database",
+            [
+                ("version of the schema", "PRAGMA user_version"),
+                ("version of SQLite", "SELECT sqlite_version() AS version"),
+                ("pages", "PRAGMA page_count"), ("size of a page", "PRAGMA page_size"),
+                ("free pages", "PRAGMA freelist_count"),
+                ("schema", "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY type DESC, name"),
+            ]
+        ),
+        (
+            "rows", "numbers of rows",
+            [
+                (
+                    "accounts, groups, series, senders, processes",
+                    """
+                    SELECT (SELECT count(*) FROM accounts) AS accounts, (SELECT count(*) FROM groups) AS groups,
+                        (SELECT count(*) FROM series) AS series, (SELECT count(*) FROM senders) AS senders,
+                        (SELECT count(*) FROM processes) AS processes
+                    """
+                ),
+                ("blocks of records", "SELECT count(*) AS blocks, min(first_id), max(last_id) FROM blocks"),
+                ("ranges", "SELECT count(*) AS ranges, min(first_id), max(last_id) FROM ranges"),
+                (
+                    "states of groups",
+                    "SELECT state, merged_into IS NOT NULL AS merged, rule, count(*) FROM groups GROUP BY 1, 2, 3"
+                ),
+                ("corrections", "SELECT kind, count(*), sum(hits) FROM corrections GROUP BY kind"),
+            ]
+        ),
+        (
+            "ledger", "fates of records for each destination",
+            [
+                (
+                    "ledger",
+                    """
+                    SELECT destination, fate, sum(records) AS records, sum(occurrences) AS occurrences FROM ledgers
+                    GROUP BY 1, 2 ORDER BY 1, 2
+                    """
+                ),
+                ("accounts whose ledger does not balance (must be empty)", "SELECT * FROM ledger_check"),
+                (
+                    "destinations",
+                    "SELECT id, name, kind, active, first_id, cursor, express_id FROM destinations ORDER BY id"
+                ),
+                (
+                    "batches", "SELECT destination, kind, state, count(*) FROM batches GROUP BY 1, 2, 3"
+                ),
+            ]
+        ),
+        (
+            "limits", "levels of the limits, as stored",
+            [
+                (
+                    "rows by kind (0 bucket, 1 group, 2 window, 3 sequence)",
+                    "SELECT destination, kind, count(*) FROM limits GROUP BY 1, 2"
+                ),
+                (
+                    "buckets (account 0 is the destination's own; role 0 common, 1 critical, 2 new groups, 3 summaries)",
+                    """
+                    SELECT destination, key >> 3 AS account, key & 7 AS role, value FROM limits WHERE kind = 0
+                    ORDER BY 1, 2, 3 LIMIT 500
+                    """
+                ),
+                (
+                    "open windows",
+                    """
+                    SELECT destination, key >> 3 AS "group", key & 7 AS reason, value ->> 'count' AS records FROM limits
+                    WHERE kind = 2 ORDER BY 4 DESC LIMIT 200
+                    """
+                ),
+            ]
+        ),
+    ]
+}

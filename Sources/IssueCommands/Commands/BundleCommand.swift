@@ -1,0 +1,145 @@
+import IssueProtocol
+import Issues
+import UnixIO
+
+/// `issuectl bundle`: writes a text file with what is needed to examine a fault, without messages and secrets.
+///
+/// Like `sql`, it runs `issued-sql` for the parts that need the database. Without that program, they are missing.
+struct BundleCommand: Command {
+    static let output = OptionSpecification(
+        "output", short: "o", value: "FILE", from: .files,
+        "Write to FILE, or to standard output if it is - (default: a new file in this folder)")
+    static let force = OptionSpecification("force", "Replace FILE if it exists")
+    static let messages = OptionSpecification(
+        "with-messages", "Include the newest records, anonymised")
+    static let limit = OptionSpecification(
+        "limit", short: "n", value: "NUMBER", "Maximum number of these records (default \(defaultLimit))")
+    static let configuration = OptionSpecification(
+        "config", value: "FILE", from: .files, "The daemon's configuration file (default: the standard files)")
+    static let database = OptionSpecification(
+        "database", value: "FILE", from: .files, "The database (default: that of the configuration)")
+
+    static let specification = CommandSpecification(
+        name: "bundle", summary: "Write a support bundle for someone who helps you",
+        sections: [("Output", [output, force]), ("Content", [messages, limit, configuration, database])],
+        notes: [
+            "The bundle has these parts: system, versions, configuration, status, health, metrics, doctor, service, log, "
+                + "files, schema, rows, ledger, limits, plans. A part that cannot be collected is missing, with the "
+                + "reason; the daemon need not run. Run it as root: other users can read little.",
+            "It contains no reported message, no metadata and no secret: values of the log that may quote a report are "
+                + "removed, and so are the paths of webhooks. It contains names of hosts, applications, destinations and "
+                + "files. With --with-messages, each message is reduced to its constant words and each metadata value to "
+                + "its type; words that are also in metadata are replaced. Read the file before you share it.",
+            "The file can be read by you alone. An existing one is not overwritten without --force.",
+        ],
+        examples: [
+            "sudo issuectl bundle", "sudo issuectl bundle -o /tmp/issued.txt --with-messages",
+            "sudo issuectl bundle -o - | less",
+        ])
+
+    private static let defaultLimit = 100
+    private static let maxLimit: Int64 = 2000
+
+    private let arguments: ParsedArguments
+    private let count: Int
+
+    init(_ arguments: ParsedArguments, at now: IssueTimestamp) throws(UsageError) {
+        self.arguments = arguments
+        let limit = try arguments.integer(Self.limit, in: 1...Self.maxLimit)
+        guard limit == nil || arguments.has(Self.messages) else {
+            throw UsageError("--limit is only used with --with-messages")
+        }
+        if arguments[Self.output] == "" { throw UsageError("", of: Self.output, expected: "a file") }
+        if arguments[Self.output] == "-", arguments.has(CommonOptions.json) || arguments.has(CommonOptions.lines) {
+            throw UsageError("--json prints the path of a file, so it cannot be used with --output -")
+        }
+        count = arguments.has(Self.messages) ? Int(limit ?? Int64(Self.defaultLimit)) : 0
+    }
+
+    func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
+        var obstacle = CommandFailure(.unavailable, "the database can't be read")
+        switch context.sql {
+        case .library(let open):
+            return try write(in: context) { (path) throws(CommandFailure) in try open(path) }
+        case .program(let run):
+            // Checked first, so that an existing file is reported by the program that the user has started.
+            _ = try path(in: context)
+            do throws(CommandFailure) {
+                return try run("issued-sql")
+            } catch {
+                obstacle = error
+            }
+        }
+        return try write(in: context) { _ throws(CommandFailure) in throw obstacle }
+    }
+
+    private func write(
+        in context: CommandContext, _ open: @escaping (_ path: String?) throws(CommandFailure) -> any SQLDatabase
+    ) throws(CommandFailure) -> ExitCode {
+        let path = try path(in: context)
+        let collector = BundleCollector(
+            context: context, configuration: arguments[Self.configuration], database: arguments[Self.database],
+            messages: count, open: open)
+        context.publishProgress("collecting")
+        let bundle = collector.collect()
+        context.publishProgress("")
+        let text = Array(bundle.text.utf8)
+        guard let path else {
+            try context.print(text: bundle.text)
+            return .success
+        }
+        do throws(HostTools.Failure) {
+            try context.tools.save(text, path, arguments.has(Self.force))
+        } catch {
+            if error.isExisting { throw Self.exists(path) }
+            throw CommandFailure(.refused, "cannot write \(path): \(error.reason)")
+        }
+        switch context.format {
+        case .human: try context.print(lines(path, bytes: text.count, bundle))
+        case .json, .lines:
+            let missing = bundle.missing.map { part in
+                JSONValue.object([.init("part", .string(part.name)), .init("reason", .string(part.reason ?? ""))])
+            }
+            let members: [JSONValue.Member] = [
+                .init("path", .string(path)), .init("bytes", .integer(Int64(text.count))),
+                .init("parts", .array(bundle.parts.map { .string($0.name) })), .init("missing", .array(missing)),
+            ]
+            try context.print(json: JSONValue.object(members).json)
+        }
+        return .success
+    }
+
+    private func lines(_ path: String, bytes: Int, _ bundle: SupportBundle) -> [String] {
+        let missing = bundle.missing.map { part in
+            let reason = part.reason?.split(separator: "\n").first ?? ""
+            return "missing: \(part.name): \(TerminalSanitizer.line(String(reason)))"
+        }
+        return [
+            "\(TerminalSanitizer.line(path)): \(Quantity.bytes(bytes)), \(Quantity.text(bundle.parts.count, "part"))"
+        ]
+            + missing + ["Read it before you share it."]
+    }
+
+    /// Returns the path of the file; nil for standard output.
+    private func path(in context: CommandContext) throws(CommandFailure) -> String? {
+        let name = "issued-bundle-\(context.now.description.filter { $0 != ":" }.prefix { $0 != "." })Z.txt"
+        guard let chosen = arguments[Self.output] else { return try free(name) }
+        if chosen == "-" { return nil }
+        guard (try? FileSystem.status(of: chosen))?.kind == .directory else { return try free(chosen) }
+        return try free(chosen + (chosen.hasSuffix("/") ? "" : "/") + name)
+    }
+
+    private func free(_ path: String) throws(CommandFailure) -> String {
+        guard let status = try? FileSystem.status(of: path, followingLinks: false) else { return path }
+        guard arguments.has(Self.force) else { throw Self.exists(path) }
+        // A device or a pipe would be replaced by a file.
+        guard status.kind == .regular || status.kind == .symbolicLink else {
+            throw CommandFailure(.refused, "\(path) is not a regular file")
+        }
+        return path
+    }
+
+    private static func exists(_ path: String) -> CommandFailure {
+        CommandFailure(.refused, "\(path) already exists: use --force to replace it")
+    }
+}

@@ -1,0 +1,235 @@
+import Foundation
+import IssueCommands
+import IssueProtocol
+import Issues
+import Testing
+import UnixIO
+
+@Suite("issuectl bundle")
+struct BundleTests {
+    /// A database that answers every query with one row that names it.
+    private struct ScriptedDatabase: SQLDatabase {
+        var records: [[SQLValue]] = []
+
+        func isComplete(_ text: String) -> Bool { true }
+
+        func runFirst(
+            of text: inout ArraySlice<UInt8>, within bounds: SQLBounds
+        ) throws(CommandFailure) -> SQLResult? {
+            let sql = String(decoding: text, as: UTF8.self)
+            text = []
+            if sql.hasPrefix("EXPLAIN") {
+                return SQLResult(
+                    columns: ["id", "parent", "notused", "detail"],
+                    rows: [
+                        [.integer(3), .integer(0), .integer(0), .text("SCAN groups")],
+                        [.integer(5), .integer(3), .integer(0), .text("SEARCH series")],
+                    ])
+            }
+            if sql.contains("FROM recent") { return SQLResult(columns: [], rows: records) }
+            return SQLResult(columns: ["sql"], rows: [[.text("of \(sql.prefix(20))")]])
+        }
+
+        var mainQueries: [(name: String, sql: String)] { [("List", "SELECT 1")] }
+
+        func makeAnonymizer() -> RecordAnonymizer {
+            { message, metadata, _ in ("anonymous \(message.count)", metadata.isEmpty ? "" : "{}") }
+        }
+    }
+
+    private final class Saved {
+        var files: [(path: String, text: String, isReplacing: Bool)] = []
+    }
+
+    private static let status = """
+        {"version":"0.1.0","host":"h","started_at":"2026-11-20T12:00:00.000Z","received":8,"rejected":0,"duplicates":0,\
+        "store":{"id":"abcdefghijkl","records":8,"groups":1,"faults":[]},"destinations":[{"name":"logzio","kind":"LogzIO",\
+        "state":"paused","reason":"unauthorised","ledger":{"received":8,"pending":8,"delivered":0,"summarised":0,\
+        "dead_lettered":0,"withheld":0,"expired":0,"unconfirmed":0},"last_answer":"400: plantedAnswer of a record",\
+        "requests":1,"resent":0,"maybe_duplicate":0,"bytes_today":0}],"suppressions":[],"notifiers":[{"name":"oncall",\
+        "format":"json","state":"waiting","received":1,"pending":1,"delivered":0,"given_up":0,"silenced":0,"messages":0,\
+        "repeated":0,"last_answer":"500: plantedAnswer two"}]}
+        """
+
+    private func tools(_ saved: Saved, exists: Bool = false, isInstalled: Bool = true) -> HostTools {
+        HostTools(
+            run: { program, arguments in
+                guard isInstalled else { return .failed("the program \(program) is not installed") }
+                switch program {
+                case "journalctl":
+                    return .printed(
+                        """
+                        2026-11-21T11:00:00+0000 issued[7]: New issue reported group=g7 app=shop issue="plantedMessage \\"x\\" y" id=issue.new
+                        2026-11-21T11:00:01+0000 issued[7]: Destination paused answer="401: plantedAnswer" advice="Replace it" id=destination.paused
+                        2026-11-21T11:00:02+0000 issued[7]: Operator request started parameters={"text":"plantedText"} uid=0 id=audit.request-started
+
+                        """)
+                case "issued" where arguments.first == "--print-config":
+                    return .printed(
+                        "[Store]\nPath=/var/lib/x/issues.db\n[LogzIO]\nURL=https://planted:pw@listener.example/y\n"
+                            + "[Notify oncall]\nURL=https://hooks.example/services/plantedHook\nTemplate={\"k\":\"plantedKey\"}\n"
+                    )
+                case "issued": return .printed("issued 0.1.0\n")
+                default: return .printed("\(program) \(arguments.joined(separator: " "))\n")
+                }
+            },
+            read: { path in path == "/proc/sys/kernel/osrelease" ? "6.1.0\n" : nil },
+            list: { (folder) throws(HostTools.Failure) in ["regular mode=600 uid=0 bytes=1 issues.db in \(folder)"] },
+            save: { (content, path, isReplacing) throws(HostTools.Failure) in
+                if exists, !isReplacing { throw HostTools.Failure(reason: "it exists", isExisting: true) }
+                saved.files.append((path, String(decoding: content, as: UTF8.self), isReplacing))
+            })
+    }
+
+    private func run(
+        _ words: [String] = [], exists: Bool = false, isInstalled: Bool = true, sql: SQLAccess? = nil,
+        _ reply: ScriptedLink.Reply = .reply(status)
+    ) -> (outcome: Outcome, saved: Saved) {
+        let saved = Saved()
+        let row: [SQLValue] = [
+            .text("2026-11-21T11:00:00.000Z"), .text("error"), .integer(1), .text("plantedMessage"),
+            .text(#"{"k":"plantedValue"}"#), .null,
+        ]
+        let library = SQLAccess.library { (path) throws(CommandFailure) in
+            guard path == "/var/lib/x/issues.db" else { throw CommandFailure(.refused, "there is no \(path ?? "")") }
+            return ScriptedDatabase(records: [row])
+        }
+        let outcome = issuectl(
+            ["bundle", "--socket", "/run/x"] + words, sql: sql ?? library,
+            tools: tools(saved, exists: exists, isInstalled: isInstalled), reply)
+        return (outcome, saved)
+    }
+
+    /// The part of a bundle with a name.
+    private func part(_ name: String, _ text: String) -> String {
+        let start = text.range(of: "\n==== \(name) ====\n\n")
+        return String(start.map { text[$0.upperBound...] } ?? "").components(separatedBy: "\n==== ")[0]
+    }
+
+    @Test("All parts are in the file, and no planted message or secret is")
+    func whole() throws {
+        let (outcome, saved) = run(["-o", "/nowhere/b.txt"])
+        #expect(outcome.code == .success)
+        #expect(outcome.output.hasPrefix("/nowhere/b.txt: "))
+        #expect(!outcome.output.contains("missing"))
+        let file = try #require(saved.files.first)
+        #expect(file.path == "/nowhere/b.txt" && !file.isReplacing)
+        #expect(file.text.hasPrefix("issued support bundle, format 1\n"))
+        #expect(!file.text.contains("planted"), "\(file.text)")
+        for name in [
+            "system", "versions", "configuration", "status", "health", "metrics", "doctor", "service", "log", "files",
+            "schema", "rows", "ledger", "limits", "plans",
+        ] { #expect(!part(name, file.text).isEmpty, "\(name)") }
+        #expect(part("system", file.text).contains("kernel: 6.1.0\n"))
+        #expect(part("status", file.text).contains("Last answer  400\n"))
+        #expect(part("plans", file.text) == "# List\nSCAN groups\n  SEARCH series\n")
+        #expect(part("files", file.text).contains("issues.db in /var/lib/x\n"))
+        #expect(part("log", file.text).contains("group=g7 app=shop issue=(removed) id=issue.new\n"))
+        #expect(part("log", file.text).contains(#"answer=401 advice="Replace it""#))
+        #expect(part("configuration", file.text).contains("URL=https://(removed)@listener.example/y\n"))
+        #expect(part("configuration", file.text).contains("URL=https://hooks.example/(removed)\n"))
+        #expect(!file.text.contains("==== messages ===="))
+    }
+
+    @Test("Messages are only included on request, and anonymised")
+    func messages() throws {
+        let (_, saved) = run(["-o", "/nowhere/b.txt", "--with-messages"])
+        let text = try #require(saved.files.first).text
+        #expect(part("messages", text) == "2026-11-21T11:00:00.000Z\terror\t1\tanonymous 14\t{}\n")
+        #expect(!text.contains("planted"))
+        #expect(text.contains("Messages and metadata are anonymised"))
+    }
+
+    @Test("Without daemon, programs and database, the bundle says what is missing and why")
+    func nothing() throws {
+        let (outcome, saved) = run(
+            ["-o", "/nowhere/b.txt", "--socket", "/absent"], isInstalled: false,
+            sql: .program { (name) throws(CommandFailure) in throw CommandFailure(.unavailable, "\(name) is missing") })
+        #expect(outcome.code == .success)
+        let text = try #require(saved.files.first).text
+        #expect(part("status", text).hasPrefix("missing: cannot reach the daemon at /absent"))
+        #expect(part("log", text) == "missing: the program journalctl is not installed\n")
+        #expect(part("schema", text) == "missing: issued-sql is missing\n")
+        #expect(outcome.output.contains("missing: configuration: the program issued is not installed\n"))
+        let json = run(["-o", "/nowhere/b.txt", "--json"], isInstalled: false).outcome.output
+        let missing = try JSONValue(json: json)["missing"]?.asArray?.compactMap { $0["part"]?.asString }
+        #expect(missing?.contains("log") == true && missing?.contains("status") == false)
+    }
+
+    @Test("An existing file is not overwritten without --force")
+    func existing() throws {
+        let refused = run(["-o", "/nowhere/b.txt"], exists: true)
+        #expect(refused.outcome.code == .refused)
+        #expect(refused.outcome.errors == "issuectl: /nowhere/b.txt already exists: use --force to replace it\n")
+        let forced = run(["-o", "/nowhere/b.txt", "--force"], exists: true)
+        #expect(forced.outcome.code == .success && forced.saved.files.first?.isReplacing == true)
+        // Found before anything is collected.
+        let folder = FileManager.default.temporaryDirectory.appending(path: "bundle-\(UUID())")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let file = folder.appending(path: "b.txt").path
+        try "mine".write(toFile: file, atomically: false, encoding: .utf8)
+        let early = run(["-o", file])
+        #expect(early.outcome.code == .refused && early.outcome.calls.isEmpty && early.saved.files.isEmpty)
+        #expect(
+            run(["-o", folder.path, "--force"]).saved.files.first?.path.hasPrefix(
+                "\(folder.path)/issued-bundle-2026-11-21T120000") == true)
+        #expect(run(["-o", folder.path]).outcome.code == .success)
+    }
+
+    @Test("The file is new, and only its owner may read it")
+    func mode() throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "bundle-\(UUID())")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let path = folder.appending(path: "b.txt").path
+        let tools = HostTools.process
+        try tools.save(Array("one".utf8), path, false)
+        #expect(try FileSystem.status(of: path).mode & 0o777 == 0o600)
+        #expect(throws: HostTools.Failure.self) { try tools.save(Array("two".utf8), path, false) }
+        try FileSystem.setMode(0o644, of: path)
+        try tools.save(Array("three".utf8), path, true)
+        #expect(try FileSystem.status(of: path).mode & 0o777 == 0o600)
+        #expect(try FileSystem.read(path, limit: 100) == Array("three".utf8))
+    }
+
+    @Test("Standard output takes the text itself")
+    func standardOutput() {
+        let (outcome, saved) = run(["-o", "-"])
+        #expect(saved.files.isEmpty && outcome.output.hasPrefix("issued support bundle"))
+    }
+
+    @Test(
+        "Wrong options are usage errors",
+        arguments: [["-n", "3"], ["-o", ""], ["-o", "-", "--json"], ["x"], ["--with-messages", "-n", "0"]])
+    func usage(words: [String]) {
+        let (outcome, saved) = run(words)
+        #expect(outcome.code == .usage && saved.files.isEmpty && outcome.calls.isEmpty)
+    }
+
+    @Test(
+        "Only known fields of log lines remain",
+        arguments: [
+            ("a b=c", "a b=(removed)"), ("x uid=7 novel=\"a b\\\" c\" count=2", "x uid=7 novel=(removed) count=2"),
+            ("x answer=\"200: ok\"", "x answer=200"), ("x answer=refused", "x answer=(removed)"),
+            ("x error=\"no https://a:b@c/ today\"", "x error=\"no https://(removed)@c/ today\""), ("plain", "plain"),
+            ("x issue=\"unfinished", "x issue=(removed)"),
+        ])
+    func logLines(line: String, expected: String) {
+        #expect(BundleFilters.log(line) == expected)
+    }
+
+    @Test("A program is run without a shell, with bounded output and time")
+    func programs() throws {
+        func run(_ script: String, limit: Int = 1000, timeout: Duration = .seconds(60)) throws -> ProgramOutput.Result {
+            try ProgramOutput.collect("/bin/sh", ["-c", script], limit: limit, timeout: timeout)
+        }
+        let both = try run("echo out; echo err >&2; read line || echo none; exit 3")
+        #expect(String(decoding: both.output, as: UTF8.self) == "out\nerr\nnone\n" && both.code == 3)
+        let long = try run("i=0; while [ $i -lt 2000 ]; do echo line $i; i=$((i+1)); done", limit: 100)
+        #expect(long.isCut && long.output.count == 100 && long.code == 0)
+        let endless = try run("while :; do :; done", timeout: .milliseconds(50))
+        #expect(endless.isTimedOut && endless.code == nil)
+        #expect(throws: Errno.noSuchFile) { try ProgramOutput.collect("/absent", [], limit: 1, timeout: .seconds(1)) }
+    }
+}
