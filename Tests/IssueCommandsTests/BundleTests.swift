@@ -214,6 +214,8 @@ struct BundleTests {
             ("x answer=\"200: ok\"", "x answer=200"), ("x answer=refused", "x answer=(removed)"),
             ("x error=\"no https://a:b@c/ today\"", "x error=\"no https://(removed)@c/ today\""), ("plain", "plain"),
             ("x issue=\"unfinished", "x issue=(removed)"),
+            ("x request=set_state state=muted command=\"a b\"", "x request=set_state state=muted command=(removed)"),
+            ("at Path= and then", "at Path= and then"),
         ])
     func logLines(line: String, expected: String) {
         #expect(BundleFilters.log(line) == expected)

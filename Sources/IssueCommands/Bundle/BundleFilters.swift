@@ -9,14 +9,12 @@ package enum BundleFilters {
     /// The fields of log lines that never contain what an application has reported. All others are removed, so that a
     /// new field is left out until it is added here.
     private static let plainFields: Set<String> = [
-        "app", "bytes", "changed", "checked", "closed", "connections", "count", "critical", "database", "destination",
-        "ended", "errors", "events", "expired", "file", "first", "folder", "free", "group", "held", "how", "id",
-        "issues",
-        "largest_connections", "largest_uid", "left_out", "limit", "merged", "method", "most_of_uid", "names", "new",
-        "notifier", "of", "path", "pid", "reason", "record", "records", "refused", "regressed", "request", "result",
-        "severity", "socket", "t", "threads", "took", "uid", "unreadable", "user", "users", "version", "error",
-        "warning",
-        "advice",
+        "advice", "app", "bytes", "changed", "checked", "closed", "connections", "correction", "count", "critical",
+        "database", "destination", "ended", "error", "errors", "events", "expired", "file", "first", "folder", "free",
+        "group", "groups", "held", "how", "id", "issues", "largest_connections", "largest_uid", "left_out", "limit",
+        "merged", "method", "most_of_uid", "names", "new", "notifier", "of", "path", "pid", "reason", "record",
+        "records", "refused", "regressed", "request", "result", "severity", "socket", "state", "t", "threads", "took",
+        "uid", "unreadable", "user", "users", "version", "warning",
     ]
 
     // MARK: The log
@@ -39,9 +37,8 @@ package enum BundleFilters {
             rest = rest[value.endIndex...]
             let isField = !name.isEmpty && (start == line.startIndex || line[line.index(before: start)] == " ")
             switch String(name.reversed()) {
-            case let name where isField && name == "answer": output += statusCode(of: value) ?? removed
+            case "answer" where isField: output += statusCode(of: value) ?? removed
             case let name where isField && !plainFields.contains(name): output += removed
-            case let name where isField || name.isEmpty: output += value
             default: output += value
             }
         }
