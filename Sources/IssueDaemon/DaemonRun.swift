@@ -17,6 +17,7 @@ final class DaemonRun {
     private let alertLogger: AlertLogger
     private let destinations = Destinations()
     private let notifiers = Notifiers()
+    private let limitMonitor: LimitMonitor
     private let pulse = Pulse()
     private let writerThread: JoinableThread
     private var socketThread: JoinableThread?
@@ -62,6 +63,7 @@ final class DaemonRun {
         let destinations = destinations
         let notifiers = notifiers
         let alertLogger = AlertLogger(path: path, snapshots: writer.snapshots, log: log)
+        limitMonitor = LimitMonitor { user, text in notifiers.report(.limitReached, uid: user, text) }
         let queries = QueryService(
             path: path, writer: writer, board: board, socket: socket, replies: socket.limits.replyBudget, log: log,
             announcements: { alertLogger.limits() })
@@ -146,7 +148,7 @@ final class DaemonRun {
             try notifiers.start(configuration, path: fixed.path, writer: writer, board: board, log: log)
             let notifiers = notifiers
             try destinations.start(
-                configuration, path: fixed.path, writer: writer, board: board, log: log,
+                configuration, path: fixed.path, writer: writer, board: board, log: log, limitMonitor: limitMonitor,
                 paused: { notifiers.report(.destinationPaused, $0) }
             ) {
                 socket.fatesMoved()

@@ -13,10 +13,12 @@ final class Destinations: Sendable {
     ///
     /// - Parameters:
     ///   - path: The path of the database. A new one in the configuration takes effect after a restart.
+    ///   - limitMonitor: Learns which limits hold records back.
     ///   - paused: Called with the name and the reason when a destination is paused.
     func start(
         _ configuration: Configuration, path: String, writer: WriterService, board: StatusRegistry, log: Log,
-        paused: @escaping @Sendable (String) -> Void, fatesMoved: @escaping @Sendable () -> Void
+        limitMonitor: LimitMonitor, paused: @escaping @Sendable (String) -> Void,
+        fatesMoved: @escaping @Sendable () -> Void
     ) throws {
         // Records are kept for misconfigured destinations like for any other.
         let configured =
@@ -35,7 +37,7 @@ final class Destinations: Sendable {
                 destination: row,
                 settings: ForwardingService.Settings(
                     forward: destination.settings.forward, limits: destination.settings.limits, users: users,
-                    host: Host.name, paused: paused),
+                    host: Host.name, paused: paused, limitMonitor: limitMonitor),
                 path: path, writer: writer, board: board, log: log)
             let thread = try JoinableThread(name: "forward-\(destination.name)") {
                 destination.run(service, fatesMoved: fatesMoved)

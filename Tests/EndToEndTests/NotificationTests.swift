@@ -1,4 +1,5 @@
 import FakeLogz
+import Foundation
 import IssueProtocol
 import IssueTestSupport
 import Testing
@@ -156,7 +157,7 @@ struct NotificationTests {
             try daemon.start()
             client = try RawClient(path: daemon.socket)
             try report(500)
-            let until = IssueTimestamp(millisecondsSince1970: 4_000_000_000_000)
+            let until = IssueTimestamp(millisecondsSince1970: Int64(Date().timeIntervalSince1970 * 1000) + 3_600_000)
             let added = try client.call(
                 .addSilence, AddSilenceMessage(silence: IssueSilence(apps: ["shop"], until: until, reason: "deploy")),
                 returning: AddSilenceMessage.self)
@@ -234,7 +235,7 @@ struct NotificationTests {
         let receiver = try WebhookReceiver()
         try await DaemonFixture.with(configuration(receiver, "Severity=error")) { daemon in
             let client = try RawClient(path: daemon.socket)
-            let until = IssueTimestamp(millisecondsSince1970: 4_000_000_000_000)
+            let until = IssueTimestamp(millisecondsSince1970: Int64(Date().timeIntervalSince1970 * 1000) + 3_600_000)
             let added = try client.call(
                 .addSilence, AddSilenceMessage(silence: IssueSilence(apps: ["shop"], until: until, reason: "deploy")),
                 returning: AddSilenceMessage.self)
@@ -272,6 +273,27 @@ struct NotificationTests {
             try daemon.restart()
             let client = try RawClient(path: daemon.socket)
             try await eventually("it is paused again") { try client.destination().state == .paused }
+            #expect(receiver.requests.count == 1)
+        }
+    }
+
+    @Test("A limit that holds back an application's records is reported once, also after a reload")
+    func reachedLimit() async throws {
+        let receiver = try WebhookReceiver()
+        let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
+        defer { listener.stop() }
+        let limits = "[Limits shop]\nApplicationBurst=5\nApplicationRefill=1/h\n"
+        try await DaemonFixture.with(
+            .forwarding(to: listener, "\(limits)[Notify oncall]\nURL=\(receiver.url)\nOn=limit-reached\nDelay=0")
+        ) { daemon in
+            let client = try RawClient(path: daemon.socket)
+            _ = try client.report(Array(repeating: record("Order failed"), count: 50))
+            try await eventually("it is reported") { receiver.requests.count == 1 }
+            let text = "application shop of user \(getuid()) exceeds ApplicationBurst= of logzio"
+            #expect(title(receiver.messages[0]).contains(": \(text)"))
+            try daemon.reload()
+            _ = try client.report(Array(repeating: record("Order failed"), count: 50))
+            try await eventually("all records have a fate") { try client.destination().ledger.pending == 0 }
             #expect(receiver.requests.count == 1)
         }
     }

@@ -176,7 +176,7 @@ extension NotificationMessage.OwnEvent {
         switch kinds {
         case .storeFault: "Store fault"
         case .destinationPaused: "Destination paused"
-        case .limitReached: "Limit reached"
+        case .limitReached: "Limit"
         case _: "Event"
         }
     }

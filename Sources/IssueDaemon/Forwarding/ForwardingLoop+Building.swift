@@ -66,6 +66,7 @@ extension ForwardingLoop where Destination: ~Copyable {
             types = try reader.fieldTypes(of: service.destination.id)
             return current == nil ? .build(scan.limit) : .preempt(scan.limit)
         }
+        try service.settings.limitMonitor?.heldBack(scan.reachedLimits, by: service.destination.name, reader)
         cursor = new.span?.upperBound ?? cursor
         priority = max(priority, new.priorityThrough ?? priority)
         if new.span != nil { fatesMoved() }

@@ -118,6 +118,8 @@ struct OutboxScan {
     let body: any PreparedBody
     /// The number of bytes of each user's lines.
     private(set) var users: [UInt32: Int] = [:]
+    /// The limits that have held back records of this scan.
+    private(set) var reachedLimits: Set<ReachedLimit> = []
     private var builder: BatchBuilder
     private var withheld: [AccountID: NewBatch.Tally] = [:]
     private var summarised: [AccountID: NewBatch.Tally] = [:]
@@ -148,12 +150,18 @@ struct OutboxScan {
 
     mutating func summarise(_ candidate: Candidate, _ reason: SuppressionReason) {
         batch.held[reason, default: []].append(candidate.record)
+        reach(reason, account: candidate.account, user: candidate.user)
         Self.count(1, candidate.count, of: candidate.account, in: &summarised)
     }
 
     /// Counts the records of a run. Their rows are recorded separately.
     mutating func summarise(_ run: SuppressedRun) {
         Self.count(run.records, run.occurrences, of: run.account, in: &summarised)
+        reach(run.reason, account: run.account, user: run.user)
+    }
+
+    private mutating func reach(_ reason: SuppressionReason, account: AccountID, user: UInt32) {
+        if let limit = ReachedLimit(reason, account: account, user: user) { reachedLimits.insert(limit) }
     }
 
     /// The batch with all its totals.

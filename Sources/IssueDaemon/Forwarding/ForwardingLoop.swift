@@ -77,6 +77,7 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
             }
             try lookForCredential(at: now)
             try closeWindows()
+            try service.settings.limitMonitor?.heldBack([], by: service.destination.name, reader)
             try completeFlushes()
             publishStatus()
         }
@@ -121,7 +122,8 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
 
     private func wait() -> ForwardingInbox {
         let check = shipper.lacksCredential ? credentialCheck : nil
-        let times = [deadline, try? summariesDue(), check, limitsDue].compactMap { $0 }
+        let limitEnd = service.settings.limitMonitor?.nextEnd(of: service.destination.name)
+        let times = [deadline, try? summariesDue(), check, limitsDue, limitEnd].compactMap { $0 }
         _ = service.inbox.wait(deadline: times.min().map { Clock.kernel($0) }) { $0.isEmpty ? nil : true }
         return service.inbox.withLock { $0.take() }
     }
@@ -231,6 +233,8 @@ final class ForwardingService: Sendable {
         var host: String
         /// Called with the name and the reason when the destination is paused.
         var paused: @Sendable (String) -> Void = { _ in }
+        /// Nil if no limits are reported.
+        var limitMonitor: LimitMonitor?
     }
 
     let destination: DestinationRow

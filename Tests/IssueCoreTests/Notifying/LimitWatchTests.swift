@@ -1,0 +1,62 @@
+import IssueCore
+import IssueProtocol
+import Testing
+
+@Suite("Limits that begin and cease to hold records back")
+struct LimitWatchTests {
+    private func instant(_ seconds: Int64) -> MonotonicInstant { MonotonicInstant(sinceBoot: .seconds(seconds)) }
+
+    private func limit(_ account: Int64, user: UInt32 = 1000) throws -> ReachedLimit {
+        try #require(ReachedLimit(.applicationRate, account: AccountID(rawValue: account), user: user))
+    }
+
+    @Test("The limits of an application and of a user count, the limit of one issue does not")
+    func kinds() {
+        func limit(_ reason: SuppressionReason) -> ReachedLimit? { ReachedLimit(reason, account: 7, user: 1000) }
+        #expect(limit(.groupRate) == nil && limit(.cardinality) == nil)
+        #expect(limit(.applicationRate)?.account == 7)
+        #expect(limit(.globalRate)?.account == nil && limit(.dailyBytes)?.user == 1000)
+    }
+
+    @Test("A limit that is reached again and again is reported once, and its end after a quiet time")
+    func once() throws {
+        var watch = LimitWatch()
+        let limit = try limit(1)
+        #expect(watch.heldBack([limit], at: instant(0)) == [limit])
+        for second in 1...1200 as ClosedRange<Int64> {
+            #expect(watch.heldBack(second % 500 == 0 ? [limit] : [], at: instant(second)) == [])
+            #expect(watch.ended(at: instant(second)) == [])
+        }
+        #expect(watch.nextEnd == instant(1600))
+        #expect(watch.ended(at: instant(1599)) == [])
+        #expect(watch.ended(at: instant(1600)) == [limit])
+        #expect(watch.nextEnd == nil && watch.ended(at: instant(9999)) == [])
+        #expect(watch.heldBack([limit], at: instant(1601)) == [limit])
+    }
+
+    @Test("A user with many applications causes few events, and none of them takes another user's")
+    func hostile() throws {
+        var watch = LimitWatch()
+        var begun = 0
+        for account in 0..<5000 as Range<Int64> {
+            begun += watch.heldBack([try limit(account)], at: instant(account / 100)).count
+        }
+        #expect(begun == LimitWatch.maxBeginsOfUser)
+        let other = try limit(9000, user: 2000)
+        #expect(watch.heldBack([other], at: instant(50)) == [other])
+        // The end is reported only for what was reported.
+        #expect(watch.ended(at: instant(2000)).count == LimitWatch.maxBeginsOfUser + 1)
+        #expect(watch.heldBack([try limit(1)], at: instant(3599)) == [])
+        #expect(watch.heldBack([try limit(1)], at: instant(3600)).count == 1)
+    }
+
+    @Test("The number of limits and users in memory is bounded")
+    func bounded() throws {
+        var watch = LimitWatch()
+        var begun = 0
+        for user in 0..<3000 as Range<UInt32> {
+            begun += watch.heldBack([try limit(Int64(user), user: user)], at: instant(0)).count
+        }
+        #expect(begun == LimitWatch.maxEntries)
+    }
+}
