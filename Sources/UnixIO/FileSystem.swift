@@ -108,6 +108,12 @@ package enum FileSystem {
         try calling { unsafe faccessat(AT_FDCWD, path, W_OK | X_OK, AT_EACCESS) }
     }
 
+    /// Returns whether this process may run a regular file as a program.
+    package static func isExecutable(_ path: String) -> Bool {
+        guard let status = try? status(of: path), status.kind == .regular else { return false }
+        return unsafe faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) == 0
+    }
+
     /// Returns the path of the folder that contains a file.
     package static func parentFolder(of path: String) -> String {
         var parts = path[...]

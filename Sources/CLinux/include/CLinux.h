@@ -132,6 +132,16 @@ void clinux_keep_heaps_small(void);
 ssize_t clinux_random(void *bytes, size_t count);
 int clinux_set_dumpable(int on);
 
+// Child processes
+
+/// Starts the program arguments[0] as the leader of a new process group, with `input` as its standard input, `output` as
+/// its standard output and error, and no other descriptors. All signals are unblocked and have their default action.
+int clinux_spawn(char *const arguments[], char *const environment[], int input, int output, int32_t *pid);
+/// Returns 1 if a child has ended, without reaping it, and stores its exit status or signal; 0 if it has not; or -1.
+int clinux_has_ended(int32_t pid, int *is_signal, int *status);
+/// Reaps a child that has ended. Returns 0 if it has not.
+int clinux_reap(int32_t pid);
+
 // Forks
 
 /// Delays every fork of this process until this thread releases it. A child that is forked while another thread holds a

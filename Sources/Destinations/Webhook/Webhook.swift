@@ -48,6 +48,27 @@ package struct Webhook: Sendable {
         self.version = version
     }
 
+    /// Returns the body and the headers of a message.
+    package func content(of message: NotificationMessage) -> WebhookContent {
+        template.map { WebhookContent(json: $0.body(of: message)) } ?? format.content(of: message)
+    }
+
+    /// Connects to the host of a URL, with TLS if it has the scheme `https`, and sends nothing.
+    package func probe(_ url: WebhookURL) -> DestinationProbe {
+        var request = HTTPRequest(url: url.text)
+        request.connectTimeout = min(timeout, .seconds(10))
+        request.totalTimeout = request.connectTimeout
+        request.proxy = proxy
+        request.caFile = caFile
+        var client = StreamClient()
+        do throws(HTTPTransferError) {
+            try client.send([], to: request)
+            return DestinationProbe(isAccepted: true, message: "connected to \(url.origin), and sent nothing")
+        } catch {
+            return DestinationProbe(isAccepted: false, message: error.message)
+        }
+    }
+
     /// Sends a message and waits for the response.
     ///
     /// Each message uses a new connection: a kept one may break after the request was sent, and libcurl would then
@@ -62,7 +83,7 @@ package struct Webhook: Sendable {
         _ message: NotificationMessage, to url: WebhookURL, token: ShippingToken?,
         cancellation: HTTPCancellation?, now: () -> IssueTimestamp
     ) -> DeliveryResult {
-        let content = template.map { WebhookContent(json: $0.body(of: message)) } ?? format.content(of: message)
+        let content = content(of: message)
         var request = HTTPRequest(url: url.text)
         request.body = content.bytes
         request.headers.append(name: "Content-Type", value: content.type)

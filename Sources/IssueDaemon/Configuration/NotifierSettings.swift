@@ -1,6 +1,7 @@
 package import Destinations
 package import IssueCore
 import IssueProtocol
+import UnixIO
 
 /// The settings of a `[Notify NAME]` section.
 package struct NotifierSettings: Hashable, SectionSettings {
@@ -10,6 +11,8 @@ package struct NotifierSettings: Hashable, SectionSettings {
     package var urlCredential: String?
     /// The name or path of the file that holds a bearer token; nil for none.
     package var credential: String?
+    /// The program that is run instead of a request; nil for a webhook.
+    package var command: NotifierCommand?
     package var format = WebhookFormat.json
     package var template: WebhookTemplate?
     package var caFile: String?
@@ -49,14 +52,22 @@ package struct NotifierConfiguration: Hashable, Sendable {
 extension NotifierConfiguration {
     /// One sentence for each setting that is valid but probably a mistake.
     var warnings: [String] {
+        var warnings: [String] = []
+        if let program = settings.command?.arguments.first, !FileSystem.isExecutable(program) {
+            warnings.append("Notifier \(name): Command=\(program) is not a program that this user can run.")
+        }
+        if settings.command != nil, settings.credential != nil || settings.proxy != nil || settings.caFile != nil {
+            warnings.append("Notifier \(name): Credential=, Proxy= and CAFile= have no effect on Command=.")
+        }
         let kinds = settings.filter.kinds
         if settings.escalated.isUnlimited, kinds.contains(.escalated), kinds != NotificationFilter().kinds {
-            return ["Notifier \(name): On= contains escalated, but Escalated= is not set, for example to 100/h."]
+            warnings.append(
+                "Notifier \(name): On= contains escalated, but Escalated= is not set, for example to 100/h.")
         }
         if !settings.escalated.isUnlimited, !kinds.contains(.escalated) {
-            return ["Notifier \(name): Escalated= has no effect, because On= does not contain escalated."]
+            warnings.append("Notifier \(name): Escalated= has no effect, because On= does not contain escalated.")
         }
-        return []
+        return warnings
     }
 }
 
@@ -65,6 +76,7 @@ extension ConfigurationTable {
     static let notifier: [ConfigurationKey<NotifierSettings>] = [
         .init(optional: "URL", \.url, .webhook, "The URL of the webhook, if it contains no secret."),
         .init(optional: "URLCredential", \.urlCredential, .credential, "The credential or file that holds the URL."),
+        .init(optional: "Command", \.command, .command, "The program that gets the messages, and its arguments."),
         .init(optional: "Credential", \.credential, .credential, "The credential or file that holds a bearer token."),
         .init("Format", \.format, .choice(), "The format of the messages."),
         .init(optional: "Template", \.template, .template, "JSON with placeholders, instead of Format=."),
@@ -83,7 +95,7 @@ extension ConfigurationTable {
         .init("Rate", \.rate, .rate, "The rate at which Burst= refills."),
         .init(
             "RequestTimeout", \.requestTimeout, .duration(.milliseconds(100)...(.seconds(600))),
-            "The timeout for a request."),
+            "The timeout for a request or command."),
         .init(
             "RetryFor", \.retryFor, .duration(.seconds(1)...(.seconds(30 * 86_400))), "How long a message is retried."),
         .init(optional: "CAFile", \.caFile, .path, "The certificates to trust instead of the system's."),
@@ -170,15 +182,15 @@ struct NotifierResolver {
     /// Returns the notifier; nil if its address or a credential is invalid.
     mutating func resolve(_ settings: NotifierSettings) -> NotifierConfiguration? {
         if let caFile = settings.caFile, let problem = AuthoritiesFile.problem(caFile) { complain("CAFile", problem) }
-        switch (settings.url, settings.urlCredential) {
-        case (nil, nil):
+        let given = [
+            ("URL", settings.url != nil), ("URLCredential", settings.urlCredential != nil),
+            ("Command", settings.command != nil),
+        ].filter(\.1).map(\.0)
+        if given.count > 1 {
+            complain(given[1], "\(section.title) has both \(given[0])= and \(given[1])=; expected only one.")
+        } else if given.isEmpty, section.wrongKeys.isDisjoint(with: ["URL", "URLCredential", "Command"]) {
             // An invalid value was reported before.
-            if section.wrongKeys.isDisjoint(with: ["URL", "URLCredential"]) {
-                complain(nil, "\(section.title) has no address; expected URL= or URLCredential=.")
-            }
-        case (.some, .some):
-            complain("URLCredential", "\(section.title) has both URL= and URLCredential=; expected only one.")
-        case (.some, nil), (nil, .some): break
+            complain(nil, "\(section.title) has no address; expected URL=, URLCredential= or Command=.")
         }
         let urlFile = settings.urlCredential.map { file($0, word: "URL", key: "URLCredential") }
         let tokenFile = settings.credential.map { file($0, word: "token", key: "Credential") }

@@ -64,6 +64,8 @@ final class NotifierService: Sendable {
     let log: Log
     /// Cancels the request in flight.
     let cancellation = HTTPCancellation()
+    /// Kills the command that runs.
+    let commandCancellation = CommandCancellation()
     let inbox = Monitor(NotifierInbox())
 
     init(
@@ -115,9 +117,10 @@ final class NotifierService: Sendable {
         inbox.signal()
     }
 
-    /// Cancels the request in flight.
+    /// Cancels the request in flight, or kills the command.
     func abandon() {
         cancellation.cancel()
+        commandCancellation.cancel()
     }
 
     /// Sends messages until the service is stopped.
@@ -422,6 +425,10 @@ final class NotifierLoop {
     }
 
     private func send(_ message: NotificationMessage) -> DeliveryResult {
+        if let command = settings.command {
+            return CommandNotifier(command: command, timeout: settings.requestTimeout)
+                .send(webhook.content(of: message), cancellation: service.commandCancellation)
+        }
         let configuration = service.configuration
         var url = settings.url
         if let file = configuration.urlFile { url = (try? file.read()).flatMap { WebhookURL($0.text) } }
@@ -514,7 +521,7 @@ final class NotifierLoop {
                 status.reason = reason.rawValue
             case .again(let failure, _), .ambiguous(let failure):
                 status.state = .waiting
-                status.reason = failure.rawValue
+                status.reason = settings.command == nil ? failure.rawValue : "command_failed"
             case .accepted, .unconfirmed, .partial, .tooLarge, nil: status.state = .waiting
             }
         } else if let next = nextMessage {
@@ -561,7 +568,7 @@ private struct UnstoredEvents {
 
 extension NotifierSettings {
     /// The format as `status` shows it.
-    var shownFormat: String { template == nil ? format.rawValue : "template" }
+    var shownFormat: String { command != nil ? "command" : template == nil ? format.rawValue : "template" }
 }
 
 extension NotificationSubject {

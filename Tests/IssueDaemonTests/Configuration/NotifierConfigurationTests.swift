@@ -58,7 +58,12 @@ struct NotifierConfigurationTests {
     @Test(
         "Errors name the line and what is expected",
         arguments: [
-            ("[Notify a]", "a.conf:1: [Notify a] has no address; expected URL= or URLCredential=."),
+            ("[Notify a]", "a.conf:1: [Notify a] has no address; expected URL=, URLCredential= or Command=."),
+            ("[Notify a]\nCommand=mail root", "a.conf:2: Invalid Command=mail root; expected the absolute path"),
+            (
+                "[Notify a]\nCommand=/bin/true\nURL=https://h/",
+                "a.conf:2: [Notify a] has both URL= and Command=; expected only one."
+            ),
             ("[Notify a]\nURL=https://h/?key=1", "a.conf:2: Invalid URL=…; expected a URL such as"),
             ("[Notify a]\nURL=https://h/\nOn=old", "a.conf:3: Invalid On=old; expected words from store-fault"),
             ("[Notify a]\nURL=https://h/\nBurst=4", "a.conf:3: Invalid Burst=4; expected a number from 5"),
