@@ -106,14 +106,17 @@ struct WebhookTests {
 
     @Test("A template is JSON once its placeholders are filled in, whatever the text contains")
     func template() throws {
-        let template = try #require(WebhookTemplate(#"{"msg":"{title}","n":{count},"other":"{unknown} {"}"#))
+        let template = try #require(WebhookTemplate(#"{"msg":"{title}","n":{count},"other":"{no word} {"}"#))
         let body = String(decoding: template.body(of: message("a\"b\\c{text}")), as: UTF8.self)
         let found = try JSONValue(json: body)
         #expect(found["msg"]?.asString?.contains("8 new issues on web1") == true)
         #expect(found["n"] == .integer(8))
-        #expect(found["other"] == .string("{unknown} {"))
+        #expect(found["other"] == .string("{no word} {"))
         #expect(WebhookTemplate(#"{"msg":{title}}"#) == nil)
         #expect(WebhookTemplate("{title}") == nil)
+        #expect(WebhookTemplate(#"{"msg":"{titel}"}"#) == nil)
+        #expect(WebhookTemplate(#"{"msg":"{Title} {title}"}"#) == nil)
+        #expect(WebhookTemplate(#"{"a":{},"b":[{"c":"{}"}],"d":"{title"}"#) != nil)
         // A value is not searched for placeholders.
         var one = message("{host}\"")
         (one.counts, one.others) = ([(.new, 1)], [])
@@ -143,5 +146,12 @@ struct WebhookTests {
         for wrong in ["", "ftp://a/", "https://user@a/", "https://a/ b", "https://a/#x", "hooks.example.com"] {
             #expect(WebhookURL(wrong) == nil, "\(wrong)")
         }
+    }
+
+    @Test("A probe connects and sends nothing")
+    func probe() throws {
+        let probe = Webhook(format: .json, proxy: "", timeout: .seconds(5), version: "1")
+            .probe(try #require(WebhookURL("http://127.0.0.1:1/hook/SECRET")))
+        #expect(!probe.isAccepted && probe.message.contains("127.0.0.1:1") && !probe.message.contains("SECRET"))
     }
 }

@@ -153,6 +153,7 @@ package enum WebhookFormat: String, CaseIterable, Hashable, Sendable {
                 for other in message.others {
                     list.object { object in
                         object.member("uid", ifPresent: other.uid.map { Int64($0) })
+                        if other.isOfDaemon { object.member("daemon", true) }
                         object.member("count", other.count)
                     }
                 }
@@ -252,13 +253,22 @@ package struct WebhookTemplate: Hashable, Sendable {
         "title", "text", "host", "notifier", "kinds", "severity", "count", "id", "attempt", "at",
     ]
 
-    /// Returns nil unless the text is valid JSON once the placeholders are filled in.
+    /// Returns nil unless the text is valid JSON once the placeholders are filled in, and all of them are known.
     package init?(_ text: String) {
         self.text = text
         let sample = NotificationMessage(
             id: "m1", notifier: "n", host: "h", at: .epoch, attempt: 1, mayBeRepetition: false)
-        guard text.utf8.count <= 8192, (try? JSONValue(json: String(decoding: body(of: sample), as: UTF8.self))) != nil
+        guard text.utf8.count <= 8192, !Self.hasUnknownPlaceholder(text),
+            (try? JSONValue(json: String(decoding: body(of: sample), as: UTF8.self))) != nil
         else { return nil }
+    }
+
+    /// Returns `true` if a word in braces is no placeholder. In JSON, it can only be in a string.
+    private static func hasUnknownPlaceholder(_ text: String) -> Bool {
+        text.split(separator: "{", omittingEmptySubsequences: false).dropFirst().contains { rest in
+            let name = rest.prefix { $0.isLetter || $0 == "_" }
+            return !name.isEmpty && rest.dropFirst(name.count).first == "}" && !placeholders.contains(String(name))
+        }
     }
 
     /// Returns the text with the values of a message.

@@ -123,8 +123,8 @@ extension NotificationMessage {
             lines += items.map { "\($0.heading): \($0.title) (\($0.group))" }
         }
         for other in others {
-            lines.append(
-                other.uid.map { "and \(other.count) more of user \($0)" } ?? "and \(other.count) more of other users")
+            let source = other.isOfDaemon ? "the daemon" : other.uid.map { "user \($0)" } ?? "other users"
+            lines.append("and \(other.count) more of \(source)")
         }
         return lines
     }

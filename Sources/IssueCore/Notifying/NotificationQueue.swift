@@ -112,12 +112,15 @@ package struct NotificationPacer: Sendable {
 package struct NotificationDigest: Equatable, Sendable {
     /// Events of one user that the message does not list.
     package struct Others: Equatable, Sendable {
-        /// Nil for the sum of users who are not listed individually.
+        /// Nil for the sum of users who are not listed individually, and for the daemon.
         package var uid: UInt32?
+        /// `true` for events of the daemon itself that no user has caused.
+        package var isOfDaemon: Bool
         package var count: Int64
 
-        package init(uid: UInt32?, count: Int64) {
+        package init(uid: UInt32?, isOfDaemon: Bool = false, count: Int64) {
             self.uid = uid
+            self.isOfDaemon = isOfDaemon
             self.count = count
         }
     }
@@ -127,7 +130,7 @@ package struct NotificationDigest: Equatable, Sendable {
 
     /// The listed events, the most urgent first. Each user has about the same number.
     package private(set) var listed: [Notice] = []
-    /// The users with the most other events, and at the end the sum of all remaining users.
+    /// The users with the most other events, the sum of all remaining users, and other events of the daemon itself.
     package private(set) var others: [Others] = []
     /// The number of all events, by kind. An event of two kinds counts for the more urgent one.
     package private(set) var counts: [(kind: NotificationKinds, count: Int64)] = []
@@ -157,14 +160,19 @@ package struct NotificationDigest: Equatable, Sendable {
         listed = chosen.sorted(by: order)
         let ids = Set(listed.map(\.id))
         var rest: [UInt32: Int64] = [:]
+        var ofDaemon: Int64 = 0
         for notice in notices where notice.isOnlyCounted || !ids.contains(notice.id) {
-            guard let uid = notice.uid else { continue }
+            guard let uid = notice.uid else {
+                ofDaemon = ofDaemon.clampedSum(notice.count)
+                continue
+            }
             rest[uid] = rest[uid, default: 0].clampedSum(notice.count)
         }
         let sorted = rest.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
         others = sorted.prefix(Self.maxUsers).map { Others(uid: $0.key, count: $0.value) }
         let remaining = sorted.dropFirst(Self.maxUsers).reduce(Int64(0)) { $0.clampedSum($1.value) }
         if remaining > 0 { others.append(Others(uid: nil, count: remaining)) }
+        if ofDaemon > 0 { others.append(Others(uid: nil, isOfDaemon: true, count: ofDaemon)) }
     }
 
     package static func == (left: Self, right: Self) -> Bool {

@@ -112,10 +112,16 @@ enum NamePattern {
 }
 
 extension IssueSilence {
-    /// The maximum number of silences that are stored.
+    /// The maximum number of silences in effect, and of one user's.
     package static let maxCount = 256
+    package static let maxCountOfUser = 64
     /// The maximum length of the reason, in characters.
     package static let maxReason = 500
+    /// The maximum length of a name, and of all names together, in bytes.
+    package static let maxName = 256
+    package static let maxNames = 8192
+    /// The maximum time until the end.
+    package static let maxTime: Duration = .seconds(366 * 86_400)
 
     /// Returns `true` if no notifier reports an event because of this silence.
     ///
@@ -128,10 +134,24 @@ extension IssueSilence {
 
     /// Returns the name of an invalid parameter; nil if there is none.
     package func invalidParameter(at now: IssueTimestamp) -> String? {
-        if until <= now { return "until" }
-        if reason.isEmpty || reason.count > Self.maxReason { return "reason" }
-        let lists = [("apps", apps), ("environments", environments), ("units", units), ("groups", groups)]
-        if lists.allSatisfy(\.1.isEmpty) { return "apps" }
-        return lists.first { $0.1.count > 50 || $0.1.contains { $0.isEmpty || $0.utf8.count > 256 } }?.0
+        if until <= now || until > now.advanced(by: Self.maxTime) { return "until" }
+        if reason.allSatisfy(\.isWhitespace) || reason.unicodeScalars.count > Self.maxReason { return "reason" }
+        let lists = [("apps", apps), ("environments", environments), ("units", units)]
+        if lists.allSatisfy(\.1.isEmpty), groups.isEmpty { return "apps" }
+        if let wrong = lists.first(where: { $0.1.count > 50 || !$0.1.allSatisfy(Self.isPattern) }) { return wrong.0 }
+        if groups.count > 50 || !groups.allSatisfy(Self.isGroup) { return "groups" }
+        let bytes = (apps + environments + units).reduce(0) { $0 + $1.utf8.count }
+        return bytes > Self.maxNames ? lists.max { $0.1.count < $1.1.count }?.0 : nil
+    }
+
+    /// Returns `true` for a name that has a `*` only at its end, and no control characters.
+    private static func isPattern(_ name: String) -> Bool {
+        !name.isEmpty && name.utf8.count <= maxName && !name.dropLast().contains("*")
+            && !name.unicodeScalars.contains { $0.properties.generalCategory == .control }
+    }
+
+    /// Returns `true` for the id of a group: `g` and 16 hexadecimal digits.
+    private static func isGroup(_ id: String) -> Bool {
+        id.utf8.count == 17 && id.first == "g" && id.dropFirst().allSatisfy { "0123456789abcdef".contains($0) }
     }
 }

@@ -115,7 +115,8 @@ extension ValueForm where Value == WebhookURL {
 extension ValueForm where Value == WebhookTemplate {
     static var template: Self {
         ValueForm(
-            expected: "JSON in which placeholders such as {title} stand within strings",
+            expected: "JSON in which placeholders stand within strings: "
+                + WebhookTemplate.placeholders.map { "{\($0)}" }.joined(separator: ", "),
             parse: { WebhookTemplate($0) }, text: { $0.text })
     }
 }

@@ -468,13 +468,15 @@ final class NotifierLoop {
         (message.counts, message.others) = (digest.counts, digest.others)
         message.ownEvents = digest.listed.map { .init(kinds: $0.kinds, text: $0.text ?? "", at: $0.at) }
         let result = send(message)
-        service.log.notice(
-            .notifierUnstored, ["notifier": service.name, "answer": result.summary.text])
+        let isFirst = unstored.attempts == 0
         switch result.verdict {
         // A message that may have arrived is not repeated, because its attempts are not stored.
         case .accepted, .unconfirmed, .ambiguous: unstored.removeAll()
         case .partial, .paused, .tooLarge, .again: unstored.failed(at: Clock.monotonic)
         }
+        // Not each attempt, of which there are many while the store and the receiver fail.
+        guard isFirst || unstored.events.isEmpty else { return }
+        service.log.notice(.notifierUnstored, ["notifier": service.name, "answer": result.summary.text])
     }
 
     // MARK: Status
@@ -497,6 +499,9 @@ final class NotifierLoop {
             isFailureLogged = true
         }
     }
+
+    /// `true` while events are gathered for `Delay=`.
+    private var isGathering: Bool { waitingSince.map { Self.now < $0.advanced(by: settings.delay) } ?? false }
 
     private func publish(isSending: Bool = false) {
         guard let row = opened?.row else { return }
@@ -526,7 +531,7 @@ final class NotifierLoop {
             }
         } else if let next = nextMessage {
             status.state = .waiting
-            status.reason = "rate"
+            status.reason = isGathering ? "gathering" : "rate"
             status.nextAttempt = Clock.wall.advanced(by: Clock.monotonic.duration(to: next))
         }
         service.board.update(status)

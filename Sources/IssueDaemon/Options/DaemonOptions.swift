@@ -144,7 +144,7 @@ package enum DaemonStart: Sendable {
                 let warnings = configuration.warnings + subject.warnings(on: configuration.store.path, unit: unit)
                 for warning in warnings { complain("Warning: \(warning)\n") }
                 if options.isOnline {
-                    let check = OnlineCheck(configuration.destinations)
+                    let check = OnlineCheck(configuration.destinations, configuration.notifiers)
                     output(check.text)
                     return .exit(check.isPassed ? .success : .refused)
                 }

@@ -71,10 +71,11 @@ package struct MetricSample: Equatable, Sendable {
         }
     }
 
-    /// The label with the name of the destination.
+    /// The labels with the names of the destination and of the notifier. A sample has at most one of them.
     package static let destinationLabel = "destination"
+    package static let notifierLabel = "notifier"
 
-    /// The destination first, if it has one.
+    /// The destination or notifier first, if there is one.
     package var labels: [Label]
     package var value: Int64
 
@@ -174,6 +175,27 @@ extension MetricFamily {
         MetricFamily("destination_sent_today", in: .bytes, help: "Sent today (UTC), which DailyBytes= limits.") {
             $0.destinations { [MetricSample(Int64($0.bytesToday))] }
         },
+        MetricFamily("notifier_events_delivered", .counter, help: "Events in messages that the receiver has accepted.")
+        {
+            $0.notifiers { [MetricSample(Int64($0.delivered))] }
+        },
+        MetricFamily("notifier_events_failed", .counter, help: "Events in messages that were given up.") {
+            $0.notifiers { [MetricSample(Int64($0.givenUp))] }
+        },
+        MetricFamily("notifier_events_waiting", help: "Events that wait for a message or are in an unfinished one.") {
+            $0.notifiers { [MetricSample(Int64($0.pending))] }
+        },
+        MetricFamily(
+            "notifier_oldest_waiting_time", in: .seconds,
+            help: "When the oldest waiting event happened, in seconds since 1970; absent without one."
+        ) { $0.notifiers { $0.oldestPending.map { [MetricSample($0.secondsSince1970)] } ?? [] } },
+        MetricFamily("notifier_state", help: "1 for the current state of the notifier, 0 for the others.") {
+            $0.notifiers { notifier in
+                DestinationState.allCases.map {
+                    MetricSample($0 == notifier.state ? 1 : 0, labels: [.init("state", $0.rawValue)])
+                }
+            }
+        },
     ]
 
     /// The families that a caller may see, with their samples. Families without samples are left out.
@@ -198,6 +220,17 @@ extension MetricSource {
             samples(destination).map { sample in
                 MetricSample(
                     sample.value, labels: [.init(MetricSample.destinationLabel, destination.name)] + sample.labels)
+            }
+        }
+    }
+}
+
+extension MetricSource {
+    /// Returns samples of each notifier, with its name as the first label.
+    fileprivate func notifiers(_ samples: (NotifierStatus) -> [MetricSample]) -> [MetricSample] {
+        status.notifiers.flatMap { notifier in
+            samples(notifier).map { sample in
+                MetricSample(sample.value, labels: [.init(MetricSample.notifierLabel, notifier.name)] + sample.labels)
             }
         }
     }

@@ -76,8 +76,9 @@ extension MetricsMethod {
     }
 
     private static func write(_ sample: MetricSample, of family: MetricFamily, to writer: inout JSONWriter) {
-        let object = sample.labels.first { $0.name == MetricSample.destinationLabel }
-        let fields = sample.labels.filter { $0.name != MetricSample.destinationLabel }
+        let objects = [MetricSample.destinationLabel, MetricSample.notifierLabel]
+        let object = sample.labels.first { objects.contains($0.name) }
+        let fields = sample.labels.filter { !objects.contains($0.name) }
         writer.key("name")
         writer.string(family.varlinkName)
         writer.key("value")

@@ -8,19 +8,21 @@ extension StoreWriter {
     /// - Parameters:
     ///   - silence: The silence. Its id and count are ignored.
     ///   - now: The wall time.
-    /// - Returns: The silence with its id; nil if too many are stored.
+    /// - Returns: The silence with its id; nil if too many are in effect, of all users or of its own.
     package func add(_ silence: IssueSilence, at now: IssueTimestamp) throws(StoreFailure) -> IssueSilence? {
         try transaction { () throws(SQLiteError) in
             try connection.withStatement("DELETE FROM silences WHERE until < ?1") { statement throws(SQLiteError) in
                 statement.bind(now.advanced(by: .zero - SilenceTable.keptFor).millisecondsSince1970, at: 1)
                 try statement.run()
             }
-            let count = try connection.withStatement("SELECT count(*) FROM silences WHERE until > ?1") {
-                statement throws(SQLiteError) in
+            let (count, own) = try connection.withStatement(
+                "SELECT count(*), count(*) FILTER (WHERE uid = ?2) FROM silences WHERE until > ?1"
+            ) { statement throws(SQLiteError) in
                 statement.bind(now.millisecondsSince1970, at: 1)
-                return try statement.first { $0.int64(0) } ?? 0
+                statement.bind(silence.uid, at: 2)
+                return try statement.first { ($0.int64(0), $0.int64(1)) } ?? (0, 0)
             }
-            guard count < IssueSilence.maxCount else { return nil }
+            guard count < IssueSilence.maxCount, own < IssueSilence.maxCountOfUser else { return nil }
             try connection.withStatement(
                 """
                 INSERT INTO silences (apps, environments, units, groups, until, reason, uid, at)

@@ -106,8 +106,24 @@ struct NotificationRuleTests {
             invalid(IssueSilence(apps: ["a"], until: until, reason: String(repeating: "r", count: 501))) == "reason")
         #expect(invalid(IssueSilence(until: until, reason: "r")) == "apps")
         #expect(invalid(IssueSilence(apps: ["a"], units: [""], until: until, reason: "r")) == "units")
+        let group = "g0123456789abcdef"
+        #expect(invalid(IssueSilence(groups: Array(repeating: group, count: 50), until: until, reason: "r")) == nil)
         #expect(
-            invalid(IssueSilence(groups: Array(repeating: "g", count: 51), until: until, reason: "r")) == "groups")
+            invalid(IssueSilence(groups: Array(repeating: group, count: 51), until: until, reason: "r")) == "groups")
+        for wrong in ["g1", "*", "s0123456789abcdef", "g0123456789ABCDEF", "g0123456789abcdeg", "g0123456789abcdé"] {
+            #expect(invalid(IssueSilence(groups: [wrong], until: until, reason: "r")) == "groups", "\(wrong)")
+        }
+        #expect(invalid(IssueSilence(apps: ["shop*", "*"], until: until, reason: "r")) == nil)
+        for wrong in ["s*p", "**", "a\nb", String(repeating: "a", count: 257)] {
+            #expect(
+                invalid(IssueSilence(environments: [wrong], until: until, reason: "r")) == "environments", "\(wrong)")
+        }
+        let long = Array(repeating: String(repeating: "a", count: 200), count: 41)
+        #expect(invalid(IssueSilence(units: long, until: until, reason: "r")) == "units")
+        #expect(invalid(IssueSilence(apps: ["a"], until: until, reason: " \n")) == "reason")
+        let far = Self.now.advanced(by: .seconds(366 * 86_400))
+        #expect(invalid(IssueSilence(apps: ["a"], until: far, reason: "r")) == nil)
+        #expect(invalid(IssueSilence(apps: ["a"], until: far.advanced(by: .seconds(1)), reason: "r")) == "until")
     }
 }
 
@@ -222,6 +238,16 @@ struct NotificationQueueTests {
         #expect(digest.listed == [])
         #expect(digest.others.map(\.uid) == [39, 38, 37, 36, 35, nil])
         #expect(digest.others.reduce(0) { $0 + $1.count } == digest.total)
+    }
+
+    @Test("Events of the daemon that a digest does not list are counted")
+    func daemonEvents() {
+        let digest = NotificationDigest(notices(14, uid: nil, .destinationPaused))
+        #expect(digest.listed.count == 10 && digest.others == [.init(uid: nil, isOfDaemon: true, count: 4)])
+        var message = NotificationMessage(
+            id: "m", notifier: "n", host: "web1", at: at, attempt: 1, mayBeRepetition: false)
+        (message.counts, message.others) = (digest.counts, digest.others)
+        #expect(message.lines == ["and 4 more of the daemon"])
     }
 
     static let outcomes: [(verdict: DeliveryVerdict, attempts: Int, age: Int64, outcome: NotificationOutcome)] = [

@@ -71,6 +71,10 @@ struct NotifierConfigurationTests {
                 "[Notify a]\nURL=https://h/\nEscalated=100/1s",
                 "a.conf:3: Invalid Escalated=100/1s; expected a number of"
             ),
+            (
+                "[Notify a]\nURL=https://h/\nTemplate={\"a\": \"{titel}\"}",
+                "a.conf:3: Invalid Template={\"a\": \"{titel}\"}; expected JSON"
+            ),
             ("[Notify a]\nURL=https://h/\nTemplate={title}", "a.conf:3: Invalid Template={title}; expected JSON"),
             ("[Notify a b]\nURL=https://h/", "a.conf:1: Expected [Section] or [Section NAME]"),
             (
@@ -87,6 +91,44 @@ struct NotifierConfigurationTests {
         let expected = problem.replacingOccurrences(of: "a.conf", with: "issued.conf")
         let problems = folder.problems(of: text)
         #expect(problems.contains { $0.hasPrefix(expected) }, "\(problems)")
+    }
+
+    @Test("Command= names a program, and warns of one that does not exist and of keys without effect")
+    func command() throws {
+        let found = try load("[Notify a]\nCommand=/bin/sh -c 'cat > /dev/null'")
+        #expect(found.notifiers[0].settings.command?.arguments == ["/bin/sh", "-c", "cat > /dev/null"])
+        #expect(found.notifiers[0].settings.shownFormat == "command" && found.warnings == [])
+        #expect(found.text.contains("\nCommand=/bin/sh -c 'cat > /dev/null'\n"))
+        #expect(try load("[Notify a]\nCommand=/nonexistent/page").warnings.count == 1)
+        #expect(try load("[Notify a]\nCommand=/bin/true\nProxy=http://proxy:3128").warnings.count == 1)
+    }
+
+    @Test("The online check of a notifier reaches its host or finds its program, and shows no secret")
+    func online() throws {
+        func check(_ lines: String) throws -> OnlineCheck {
+            OnlineCheck([], try load("[Notify a]\n\(lines)").notifiers)
+        }
+        let unreachable = try check("URL=http://127.0.0.1:1/SECRET\nProxy=")
+        #expect(!unreachable.isPassed && unreachable.text.hasPrefix("notifier a: failed, "))
+        #expect(!unreachable.text.contains("SECRET"))
+        #expect(try check("Command=/bin/true").text == "notifier a: ok, /bin/true can be run; it was not\n")
+        #expect(try !check("Command=/nonexistent").isPassed)
+    }
+
+    static let lines: [(line: String, words: [String]?)] = [
+        ("/bin/page", ["/bin/page"]), ("/bin/page  a\tb", ["/bin/page", "a", "b"]),
+        (#"/bin/page "a b" 'c "d"' e"f g"h"#, ["/bin/page", "a b", "c \"d\"", "ef gh"]),
+        (#"/bin/page "" '' x"#, ["/bin/page", "", "", "x"]),
+        (#"/bin/page a\ b \s \n \t \\ \" \' \x41"#, ["/bin/page", "a b", " ", "\n", "\t", "\\", "\"", "'", "A"]),
+        (#""/opt/my tool" $HOME * | > ;"#, ["/opt/my tool", "$HOME", "*", "|", ">", ";"]),
+        ("page", nil), ("", nil), ("-/bin/page", nil), ("/bin/", nil), (#"/bin/page "open"#, nil),
+        (#"/bin/page \q"#, nil), (#"/bin/page \x0"#, nil), (#"/bin/page \x00"#, nil), (#"/bin/page \xff"#, nil),
+        (#"/bin/page \"#, nil), ("/bin/page" + String(repeating: " a", count: 64), nil),
+    ]
+
+    @Test("A command line is split as in a unit, without a shell", arguments: lines)
+    func split(line: String, words: [String]?) {
+        #expect(NotifierCommand(line)?.arguments == words)
     }
 
     @Test("Escalated= sets the number of occurrences in a time, and needs the event escalated")

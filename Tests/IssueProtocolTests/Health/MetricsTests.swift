@@ -17,6 +17,11 @@ struct MetricsTests {
             status.destinations[0].oldestPending = Self.now
             status.destinations[0].lastSuccess = Self.now
             status.store.oldest = Self.now
+            status.notifiers = [
+                NotifierStatus(
+                    name: "oncall", format: "json", state: .waiting, received: 6, pending: 1, delivered: 3, givenUp: 2,
+                    oldestPending: Self.now)
+            ]
         }
     }
 
@@ -41,6 +46,8 @@ struct MetricsTests {
 
                 """))
         #expect(text.contains("\nissued_destination_records{destination=\"logzio\",fate=\"delivered\"} 5\n"))
+        #expect(text.contains("\nissued_notifier_events_delivered_total{notifier=\"oncall\"} 3\n"))
+        #expect(text.contains("\nissued_notifier_state{notifier=\"oncall\",state=\"waiting\"} 1\n"))
         #expect(text.hasSuffix("\n# EOF\n"))
     }
 
@@ -88,7 +95,7 @@ struct MetricsTests {
         #expect(lines.filter { !$0.hasPrefix("#") } == ["issued_up 0"])
     }
 
-    @Test("The number of samples depends only on the number of destinations")
+    @Test("The number of samples depends only on the number of destinations and notifiers")
     func cardinality() {
         func count(_ change: (inout DaemonStatus) -> Void) -> Int {
             MetricFamily.values(source(change)).reduce(0) { $0 + $1.samples.count }
@@ -150,7 +157,7 @@ struct MetricsTests {
         .enabled(if: Promtool.path != nil, "promtool is missing (Debian's package: prometheus)"))
     func checked() throws {
         let rules = Self.root.appending(path: "config/prometheus/alerts.yml").path
-        #expect(try Promtool.output(["check", "rules", rules], input: "").contains("SUCCESS: 12 rules found"))
+        #expect(try Promtool.output(["check", "rules", rules], input: "").contains("SUCCESS: 14 rules found"))
         for source in [complete(), source(), source { $0.store.bytes = nil }] {
             #expect(try Promtool.output(["check", "metrics"], input: MetricText.text(source, .prometheus)) == "")
         }

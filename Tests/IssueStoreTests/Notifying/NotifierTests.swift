@@ -289,6 +289,24 @@ struct NotifierTests {
         }
     }
 
+    @Test("A user can't use up the silences of others, and the number of all is limited")
+    func manySilences() throws {
+        try with { store, writer, _ in
+            let end = store.wall.advanced(by: .seconds(60))
+            func add(_ uid: Int64) throws -> Bool {
+                try writer.add(IssueSilence(apps: ["shop"], until: end, reason: "r", uid: uid), at: store.wall) != nil
+            }
+            let own = try (0..<100 as Range<Int64>).count { _ in try add(1000) }
+            #expect(own == IssueSilence.maxCountOfUser)
+            let all = try (0..<1000 as Range<Int64>).count { try add(1001 + $0 % 10) }
+            #expect(own + all == IssueSilence.maxCount)
+            // One that has ended makes room.
+            _ = try writer.endSilence("s1", by: 0, at: store.wall)
+            let isAdded = try add(1004)
+            #expect(isAdded)
+        }
+    }
+
     @Test("A file of the version before notifiers is upgraded in place")
     func upgrade() throws {
         try TemporaryStore.with { store in
