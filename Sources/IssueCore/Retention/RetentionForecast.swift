@@ -35,6 +35,11 @@ package struct RetentionUsage: Equatable, Sendable {
     /// The user who takes most space, and the number of records that would be removed from one range.
     package var eviction: (uid: UInt32, records: Int64)?
 
+    /// The size of a database without records, about.
+    package static let emptyBytes: Int64 = 512 << 10
+    /// The size of a record that is assumed at least.
+    private static let minRecordBytes = 60.0
+
     package init() {}
 
     package static func == (left: Self, right: Self) -> Bool {
@@ -49,7 +54,8 @@ package struct RetentionUsage: Equatable, Sendable {
     package var growth: Int64? {
         guard records > 0, recentRecords > 0 else { return nil }
         let days = max(period / .seconds(86_400), 1.0 / 24)
-        let perDay = Double(usedBytes) / Double(records) * Double(recentRecords) / days
+        let size = max(Self.minRecordBytes, Double(usedBytes - Self.emptyBytes) / Double(records))
+        let perDay = size * Double(recentRecords) / days
         return Int64(min(perDay, 1e18))
     }
 
@@ -64,15 +70,15 @@ package struct RetentionUsage: Equatable, Sendable {
                 at: portion.newest.advanced(by: portion.maxAge), records: portion.records)
         }
         if !portions.contains(where: { $0.app == nil }) { rules.append(RetentionRule(.maxAge, age: settings.maxAge)) }
-        // The database only grows until then.
-        let removal = rules.compactMap(\.at).min()
+        // The database grows until the first records reach the general age. Then as much is removed as is added.
+        let removal =
+            rules.first { $0.app == nil }?.at ?? oldest?.advanced(by: settings.maxAge)
         func moment(_ room: Int64) -> IssueTimestamp? {
             if room < 0 { return now }
             guard let growth, growth > 0 else { return nil }
             let days = Double(room) / Double(growth)
             guard days < 36_525 else { return nil }
             let at = now.advanced(by: .seconds(Int64(days * 86_400)))
-            // From then on, as much is removed as is added.
             return removal.map { at > $0 } ?? false ? nil : at
         }
         var size = RetentionRule(.maxSize, at: moment(settings.maxSize.clampedDifference(usedBytes)))

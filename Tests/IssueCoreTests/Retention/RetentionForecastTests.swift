@@ -8,13 +8,14 @@ struct RetentionForecastTests {
     private let now = IssueTimestamp(millisecondsSince1970: 1_790_000_000_000)
 
     private func settings() -> RetentionSettings {
-        RetentionSettings(maxSize: 1 << 30, maxAge: .seconds(30 * Self.day), keepFree: 256 << 20)
+        RetentionSettings(
+            maxSize: RetentionUsage.emptyBytes + 1 << 30, maxAge: .seconds(30 * Self.day), keepFree: 256 << 20)
     }
 
     private func usage(age: Int64, bytes: Int64 = 100 << 20) -> RetentionUsage {
         var usage = RetentionUsage()
         usage.records = 1000
-        usage.usedBytes = bytes
+        usage.usedBytes = bytes + RetentionUsage.emptyBytes
         usage.freeBytes = 100 << 30
         usage.recentRecords = 100
         usage.portions = [
@@ -80,6 +81,11 @@ struct RetentionForecastTests {
         #expect(reply.rules.allSatisfy { $0.at == nil && $0.records == nil })
         var young = usage(age: 0)
         young.period = .seconds(60)
+        // A few records in a new database say nothing about the limit on its size, if they become too old before.
+        var new = RetentionUsage()
+        (new.records, new.recentRecords, new.usedBytes, new.oldest) = (6, 6, 500 << 10, now)
+        #expect(new.growth == 360)
+        #expect(new.reply(settings(), now: now).rules.allSatisfy { $0.at == nil })
         // A minute is too short for a rate; it counts as an hour.
         #expect(young.growth == 240 << 20)
     }
