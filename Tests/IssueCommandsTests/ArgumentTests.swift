@@ -110,6 +110,10 @@ struct ArgumentTests {
             (["list", "extra"], "issuectl: unexpected argument 'extra'. See issuectl list --help\n"),
             (["show"], "issuectl: missing argument ID. See issuectl show --help\n"),
             (
+                ["silence", "add", "--app", "shop", "--for", "400d", "--reason", "r"],
+                "issuectl: a silence lasts 366 days at most. See issuectl silence --help\n"
+            ),
+            (
                 ["list", "-p", "eror"],
                 "issuectl: invalid value 'eror' for --severity; expected one of: debug, info, warning, error, critical (did you mean error?). See issuectl list --help\n"
             ),

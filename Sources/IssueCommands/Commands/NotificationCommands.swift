@@ -122,7 +122,7 @@ struct SilenceCommand: Command {
         notes: [
             "list (the default) shows the silences in effect; add needs an end, a reason and at least one option that "
                 + "selects issues; end ID ends one early. Silenced issues are stored, counted and forwarded as usual. "
-                + "A name of an application, environment or unit may end with *. SPAN is "
+                + "They last 366 days at most. A name of an application, environment or unit may end with *. SPAN is "
                 + "\(DurationExpression.forms), TIME is RFC 3339 or a date."
         ],
         examples: [
@@ -162,6 +162,10 @@ struct SilenceCommand: Command {
             throw UsageError("\"\(name)\": only the end of a name can be *")
         }
         guard let end = try Self.end(arguments, at: now) else { throw UsageError("give an end with --for or --until") }
+        // The daemon has the same limit.
+        guard end <= now.advanced(by: .seconds(366 * 86_400)) else {
+            throw UsageError("a silence lasts 366 days at most")
+        }
         guard let reason = arguments[Self.reason], !reason.isEmpty else {
             throw UsageError("give a reason with --reason")
         }
