@@ -58,12 +58,15 @@ struct WebhookTests {
         "Code points that join with the next or the previous one into a character do not hide it from the escapes",
         arguments: ["\u{0D4E}", "\u{111C2}", "\u{11A84}"])
     func joinedCharacters(prefix: String) throws {
-        let hostile = message("\(prefix)<!channel>\u{301} \(prefix)@all \(prefix)[x](http:\(prefix)//e.org/\u{301}) *\u{301}")
+        let hostile = message(
+            "\(prefix)<!channel>\u{301} \(prefix)@all \(prefix)[x](http:\(prefix)//e.org/\u{301}) *\u{301}")
         func scalars(_ text: String) -> [Unicode.Scalar] { Array(text.unicodeScalars) }
         let slack = scalars(try json(.slack, hostile)["text"]?.asString ?? "")
         #expect(!slack.contains("<") && !slack.contains(">"))
         // The asterisks of the title, and none in it.
-        let title = scalars(try json(.slack, message(prefix + "*\u{301}"))["text"]?.asString ?? "").prefix { $0 != "\n" }
+        let title = scalars(try json(.slack, message(prefix + "*\u{301}"))["text"]?.asString ?? "").prefix {
+            $0 != "\n"
+        }
         #expect(title.count { $0 == "*" } == 2)
         for format in [WebhookFormat.mattermost, .discord] {
             let found = try json(format, hostile)

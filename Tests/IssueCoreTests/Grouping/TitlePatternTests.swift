@@ -51,8 +51,10 @@ struct TitlePatternTests {
         }
         var random = SeededGenerator(seed: 7)
         for _ in 0..<20_000 {
-            let text = String((0..<Int.random(in: 1...7, using: &random)).map { _ in "ab*".randomElement(using: &random) ?? "a" })
-            let title = String((0..<Int.random(in: 0...9, using: &random)).map { _ in "ab".randomElement(using: &random) ?? "a" })
+            let text = String(
+                (0..<Int.random(in: 1...7, using: &random)).map { _ in "ab*".randomElement(using: &random) ?? "a" })
+            let title = String(
+                (0..<Int.random(in: 0...9, using: &random)).map { _ in "ab".randomElement(using: &random) ?? "a" })
             guard let pattern = TitlePattern(text) else { continue }
             #expect(pattern.matches(title) == matches(text[...], title[...]), "\(text) \(title)")
         }
