@@ -255,6 +255,35 @@ struct NotificationTests {
         }
     }
 
+    @Test("While events are gathered, the status says so, and not that a limit was reached")
+    func gathering() async throws {
+        let receiver = try WebhookReceiver()
+        try await DaemonFixture.with(
+            DaemonConfiguration("[Notify oncall]\nURL=\(receiver.url)\nDelay=10min")
+        ) { daemon in
+            let client = try RawClient(path: daemon.socket)
+            _ = try client.report([record("Order failed")])
+            try await eventually("the event waits") { try notifier(client).state == .waiting }
+            #expect(try notifier(client).reason == "gathering" && receiver.requests.isEmpty)
+            #expect(try notifier(client).nextAttempt != nil && notifier(client).pending == 1)
+        }
+    }
+
+    @Test("The daemon itself refuses a silence with names or groups of a wrong form")
+    func wrongSilences() async throws {
+        try await DaemonFixture.with(DaemonConfiguration("")) { daemon in
+            let client = try RawClient(path: daemon.socket)
+            let until = IssueTimestamp(millisecondsSince1970: Int64(Date().timeIntervalSince1970 * 1000) + 3_600_000)
+            for silence in [
+                IssueSilence(apps: ["s*p"], until: until, reason: "deploy"),
+                IssueSilence(groups: ["g1"], until: until, reason: "deploy"),
+                IssueSilence(apps: ["shop"], until: until.advanced(by: .seconds(400 * 86_400)), reason: "deploy"),
+            ] {
+                #expect(try client.refusal(of: .addSilence, AddSilenceMessage(silence: silence)) != nil)
+            }
+        }
+    }
+
     @Test("A destination that is paused is reported once, although the daemon restarts")
     func pausedDestination() async throws {
         let receiver = try WebhookReceiver()
