@@ -104,6 +104,8 @@ struct DoctorTests {
         #expect(
             try messages(mode: 0o666, folderMode: 0o750).first?.hasPrefix("the folder of /r/s has mode 0750") == true)
         #expect(try messages(mode: 0o666, folderMode: 0o777).first?.contains("could replace the socket") == true)
+        // In a folder with the sticky bit, users can't replace the files of others.
+        #expect(try messages(mode: 0o666, folderMode: 0o1777) == [])
         // A user's own daemon serves only this user.
         #expect(try messages(mode: 0o600, folderMode: 0o700, owner: 1000, userID: 1000) == [])
     }
@@ -135,6 +137,40 @@ struct DoctorTests {
             #expect(missing.contains(setting))
         }
         #expect(!missing.contains("Type=notify"))
+    }
+
+    @Test("Settings count only in their section, and of two limits the hard one")
+    func sections() throws {
+        let text = try ShippedText.of("systemd/issued.service")
+        let facts = try facts { _ in
+        } _: { facts in
+            facts.service = UnitFile()
+            facts.service.add("\(text)\n[Service]\nLimitNOFILE=1024:524288\n[Unit]\nRestart=no\n[Install]\nType=x\n")
+        }
+        #expect(findings(facts).isEmpty)
+    }
+
+    @Test("Faults are classified by their identifiers, and of an older daemon by their texts")
+    func faultKinds() throws {
+        func checks(_ change: (inout StoreStatus) -> Void) throws -> [String: [DoctorFinding]] {
+            findings(
+                try facts {
+                    change(&$0.store)
+                } _: { _ in
+                })
+        }
+        let damaged = try checks { $0.add("some text", .damagedBlocks) }
+        #expect(damaged.keys.sorted() == ["database"])
+        #expect(damaged["database"]?.first?.fix.contains("backup;") == false)
+        let configuration = try checks { $0.add("some text", .configuration) }
+        #expect(configuration.keys.sorted() == ["configuration"])
+        let older = try checks { $0.faults = ["configuration error (using the last valid configuration): a", "b"] }
+        #expect(older.keys.sorted() == ["configuration", "database"])
+        let newer = try checks {
+            $0.faults = ["configuration error of a new kind"]
+            $0.faultIDs = ["config.new"]
+        }
+        #expect(newer.keys.sorted() == ["database"])
     }
 
     @Test("The unit that is shipped has every setting that is checked")

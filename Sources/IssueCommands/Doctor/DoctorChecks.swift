@@ -112,7 +112,8 @@ extension DoctorCheck {
                     "the folder of \(path) has mode \(octal(socket.folderMode)), so not every user can report",
                     fix: "chmod 0755 \(FileSystem.parentFolder(of: path))"))
         }
-        if socket.folderMode & 0o022 != 0 {
+        // In a folder with the sticky bit, users can replace only their own files.
+        if socket.folderMode & 0o022 != 0, socket.folderMode & 0o1000 == 0 {
             findings.append(
                 DoctorFinding(
                     .problem, "other users can write to the folder of \(path), and could replace the socket",
@@ -152,7 +153,14 @@ extension DoctorCheck {
         ("Restart", { $0 == "always" }, "Restart=always"),
         ("WatchdogSec", { $0 != "0" && !$0.isEmpty }, "WatchdogSec=30s"),
         ("StateDirectory", { $0.split(separator: " ").contains("issued") }, "StateDirectory=issued"),
-        ("LimitNOFILE", { $0 == "infinity" || (Int($0) ?? 0) >= 16_384 }, "LimitNOFILE=16384"),
+        // SOFT:HARD, of which the daemon uses the hard limit.
+        (
+            "LimitNOFILE",
+            { value in
+                let hard = value.split(separator: ":").last ?? ""
+                return hard == "infinity" || (Int(hard) ?? 0) >= 16_384
+            }, "LimitNOFILE=16384"
+        ),
         ("LimitCORE", { $0 == "0" }, "LimitCORE=0"),
         ("NoNewPrivileges", { ["yes", "true", "on", "1"].contains($0) }, "NoNewPrivileges=yes"),
     ]
@@ -217,18 +225,9 @@ extension DoctorCheck {
 // MARK: The daemon
 
 extension DoctorCheck {
-    private static func isConfiguration(_ fault: String) -> Bool {
-        fault.hasPrefix("configuration error") || fault.contains("configuration errors: see")
-    }
-
-    private static func isDestination(_ fault: String) -> Bool { fault.hasPrefix("destination ") }
-
-    private static func isSetAside(_ fault: String) -> Bool { fault.contains("issuectl repair") }
-
     private static func configuration(_ facts: DoctorFacts) -> [DoctorFinding]? {
-        guard let faults = visibleFaults(facts) else { return nil }
-        return faults.filter { isConfiguration($0) && !isDestination($0) }.map {
-            DoctorFinding(.problem, $0, fix: "issued --check; then: systemctl reload issued")
+        visibleFaults(facts)?.filter { $0.kind == .configuration }.map {
+            DoctorFinding(.problem, $0.text, fix: "issued --check; then: systemctl reload issued")
         }
     }
 
@@ -237,28 +236,31 @@ extension DoctorCheck {
         if store.id.isEmpty {
             return [
                 DoctorFinding(
-                    .problem, "the database cannot be opened: \(faults.first ?? "unknown reason")",
+                    .problem, "the database cannot be opened: \(faults.first?.text ?? "unknown reason")",
                     fix: "journalctl --unit issued --lines 20 names the file and the cause")
             ]
         }
         return faults.compactMap { fault in
-            if isConfiguration(fault) || isDestination(fault) || fault.hasPrefix(StoreStatus.ledgerFaultPrefix) {
-                return nil
+            switch fault.kind {
+            case .configuration, .credential, .ledger: nil
+            case .refusing:
+                DoctorFinding(.problem, fault.text, fix: "issuectl status; free disk space, or fix the file's rights")
+            case .setAside: DoctorFinding(.warning, fault.text, fix: "issuectl repair; then remove the file")
+            case .damagedBlocks:
+                DoctorFinding(
+                    .problem, fault.text,
+                    fix: "journalctl --dmesg shows faults of the disk. All other records are intact; those in the "
+                        + "blocks are only in older backups (Operations.md, The database is damaged)")
+            case nil:
+                DoctorFinding(
+                    .problem, fault.text, fix: "journalctl --unit issued --priority warning names the cause")
             }
-            if fault.hasPrefix(StoreStatus.refusalFaultPrefix) {
-                return DoctorFinding(.problem, fault, fix: "issuectl status; free disk space, or fix the file's rights")
-            }
-            if isSetAside(fault) {
-                return DoctorFinding(.warning, fault, fix: "issuectl repair; then remove the file")
-            }
-            return DoctorFinding(
-                .problem, fault, fix: "issuectl backup; then restore a copy (Operations.md, The database is damaged)")
         }
     }
 
     private static func ledger(_ facts: DoctorFacts) -> [DoctorFinding]? {
         guard let daemon = facts.daemon, visibleFaults(facts) != nil else { return nil }
-        let faults = daemon.store.faults.filter { $0.hasPrefix(StoreStatus.ledgerFaultPrefix) }
+        let faults = daemon.store.faultsByKind.filter { $0.kind == .ledger }.map(\.text)
         let fix = "report it as a fault of issued, with the output of: issuectl sql 'SELECT * FROM ledger_check'"
         let unnamed = daemon.destinations.filter { destination in
             !destination.balances && !faults.contains { $0.contains(" \(destination.name) ") }
@@ -275,9 +277,9 @@ extension DoctorCheck {
         }
     }
 
-    private static func visibleFaults(_ facts: DoctorFacts) -> [String]? {
+    private static func visibleFaults(_ facts: DoctorFacts) -> [(text: String, kind: StoreFaultKind?)]? {
         guard let store = facts.daemon?.store, store.id.isEmpty || store.bytes != nil else { return nil }
-        return store.faults
+        return store.faultsByKind
     }
 }
 
@@ -287,7 +289,7 @@ extension DoctorCheck {
     private static let tokenReasons: Set = ["unauthorised", "forbidden", "no_credential", "proxy_refuses"]
 
     private static func configured(_ facts: DoctorFacts) -> [DestinationStatus]? {
-        facts.daemon?.destinations.filter { $0.reason != DestinationStatus.removedReason }
+        facts.daemon?.destinations.filter { !$0.isRemoved }
     }
 
     private static func findings(

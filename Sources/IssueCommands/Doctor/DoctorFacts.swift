@@ -89,13 +89,17 @@ package struct UnitFile: Equatable, Sendable {
         "/lib/systemd/system",
     ]
 
-    /// Adds the settings of a text in the syntax of systemd.syntax(7).
+    /// Adds the settings of a text in the syntax of systemd.syntax(7). Those of `[Unit]` and `[Install]` are ignored. An
+    /// empty value resets the key.
     package mutating func add(_ text: String) {
         path = path ?? ""
+        var isIgnored = false
         for line in text.split(separator: "\n") where !line.hasPrefix("#") && !line.hasPrefix(";") {
-            guard let equals = line.firstIndex(of: "=") else { continue }
-            let key = line[..<equals].filter { $0 != " " }
-            values[String(key)] = String(line[line.index(after: equals)...].drop { $0 == " " })
+            if line.hasPrefix("[") { isIgnored = line.hasPrefix("[Unit]") || line.hasPrefix("[Install]") }
+            guard !isIgnored, let equals = line.firstIndex(of: "=") else { continue }
+            let key = String(line[..<equals].filter { $0 != " " })
+            let value = String(line[line.index(after: equals)...].drop { $0 == " " }.prefix { $0 != "\r" })
+            values[key] = value.isEmpty ? nil : value
         }
     }
 

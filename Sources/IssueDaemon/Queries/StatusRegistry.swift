@@ -205,19 +205,22 @@ final class StatusRegistry: Sendable {
         let state = state.withLock { $0 }
         let isAll = viewer == .everything
         var store = figures.store
+        store.faultIDs = store.faults.map { _ in StoreFaultKind.ledger.rawValue }
         if isAll {
             store.sqliteVersion = StoreReader.sqliteVersion
             store.freeBytes = (try? FileSystem.freeBytes(at: FileSystem.parentFolder(of: path))).map {
                 Int(clamping: $0)
             }
             if let (failure, since) = state.obstacle {
-                store.faults.append("\(StoreStatus.refusalFaultPrefix)\(since.description): \(failure)")
+                store.add("\(StoreStatus.refusalFaultPrefix)\(since.description): \(failure)", .refusing)
             }
             if !state.damagedBlocks.isEmpty {
                 let records = state.damagedBlocks.values.reduce(0, +)
-                store.faults.append("\(records) records in damaged blocks of the database are unreadable")
+                store.add("\(records) records in damaged blocks of the database are unreadable", .damagedBlocks)
             }
-            store.faults += databasesSetAside + state.configurationFaults + Self.credentialFaults(state)
+            for fault in databasesSetAside { store.add(fault, .setAside) }
+            for fault in state.configurationFaults { store.add(fault, .configuration) }
+            for fault in Self.credentialFaults(state) { store.add(fault, .credential) }
         }
         return DaemonStatus(
             version: ProductVersion.text, host: Host.name, startedAt: startedAt,

@@ -115,14 +115,13 @@ package struct HealthReport: Equatable, Sendable {
             findings.append(HealthFinding(.storeClosed, .failing, "the database cannot be opened\(reason)"))
         }
         let paused = status.destinations.filter { $0.state == .paused }.map(\.name)
-        for fault in store.faults.dropFirst(store.id.isEmpty ? 1 : 0) {
+        for (fault, kind) in store.faultsByKind.dropFirst(store.id.isEmpty ? 1 : 0) {
             // The finding about the destination covers this.
             if paused.contains(where: { fault.hasPrefix("destination \($0) is paused") }) { continue }
-            if fault.hasPrefix(StoreStatus.refusalFaultPrefix) {
-                findings.append(HealthFinding(.refusing, .failing, fault))
-            } else if fault.hasPrefix(StoreStatus.ledgerFaultPrefix) {
-                findings.append(HealthFinding(.ledger, .degraded, fault))
-            } else {
+            switch kind {
+            case .refusing: findings.append(HealthFinding(.refusing, .failing, fault))
+            case .ledger: findings.append(HealthFinding(.ledger, .degraded, fault))
+            case .damagedBlocks, .setAside, .configuration, .credential, nil:
                 findings.append(HealthFinding(.fault, .degraded, fault))
             }
         }
@@ -164,8 +163,7 @@ package struct HealthReport: Equatable, Sendable {
         let age = destination.oldestPending.map { $0.age(at: now) } ?? .zero
         let isLate = destination.oldestPending != nil && age >= min(thresholds.degradedAge, thresholds.failingAge)
         // The records of a removed destination wait until it is configured again or they expire, as intended.
-        let isRemoved = destination.state == .idle && destination.reason == DestinationStatus.removedReason
-        guard !isRemoved, isLate || destination.state == .paused else { return nil }
+        guard !destination.isRemoved, isLate || destination.state == .paused else { return nil }
         var message = "destination \(destination.name) is \(destination.state.rawValue)"
         if let reason = destination.reason { message += " (\(reason))" }
         if destination.oldestPending != nil {
@@ -207,7 +205,56 @@ package struct HealthReport: Equatable, Sendable {
     }
 }
 
+/// The kind of a fault of the store or the configuration. The raw value is its identifier on the wire.
+package enum StoreFaultKind: String, CaseIterable, Sendable {
+    /// Reports are refused now.
+    case refusing = "store.refusing"
+    /// The ledger of a destination does not balance.
+    case ledger = "store.ledger"
+    /// Records in damaged blocks of the database cannot be read.
+    case damagedBlocks = "store.damaged-blocks"
+    /// A database that could not be used was moved aside.
+    case setAside = "store.set-aside"
+    /// The configuration has an error.
+    case configuration = "config.error"
+    /// A destination lacks its credential.
+    case credential = "destination.credential"
+}
+
 extension StoreStatus {
+    /// Adds a fault.
+    package mutating func add(_ fault: String, _ kind: StoreFaultKind) {
+        // The store itself finds only faults of ledgers.
+        while faultIDs.count < faults.count { faultIDs.append(StoreFaultKind.ledger.rawValue) }
+        faults.append(fault)
+        faultIDs.append(kind.rawValue)
+    }
+
+    /// The faults with their kinds. The kind is nil if the daemon is newer; if the daemon is too old to send
+    /// identifiers, it is found by the text.
+    package var faultsByKind: [(text: String, kind: StoreFaultKind?)] {
+        faults.enumerated().map { index, fault in
+            (
+                fault,
+                faultIDs.isEmpty
+                    ? Self.kind(of: fault)
+                    : index < faultIDs.count
+                        ? StoreFaultKind(rawValue: faultIDs[index]) : nil
+            )
+        }
+    }
+
+    private static func kind(of fault: String) -> StoreFaultKind? {
+        if fault.hasPrefix(refusalFaultPrefix) { return .refusing }
+        if fault.hasPrefix(ledgerFaultPrefix) { return .ledger }
+        if fault.hasPrefix("destination ") { return .credential }
+        if fault.hasPrefix("configuration error") || fault.contains("configuration errors: see") {
+            return .configuration
+        }
+        if fault.contains("damaged blocks") { return .damagedBlocks }
+        return fault.contains("issuectl repair") ? .setAside : nil
+    }
+
     /// The beginning of the fault that the store has while reports are refused.
     package static let refusalFaultPrefix = "reports are refused since "
     /// The beginning of the fault for a ledger that does not balance. The name of the destination follows.
@@ -217,6 +264,9 @@ extension StoreStatus {
 extension DestinationStatus {
     /// The reason of a destination that is no longer in the configuration.
     package static let removedReason = "no longer configured"
+
+    /// `true` for a destination that is no longer configured. Its records wait until it is again, or expire.
+    package var isRemoved: Bool { state == .idle && reason == Self.removedReason }
 }
 
 extension IssueTimestamp {

@@ -170,7 +170,7 @@ package enum CollectorInterface {
 
         type StoreStatus (
           id: string, records: int, groups: int, bytes: ?int, oldest: ?string, free_bytes: ?int, faults: []string,
-          sqlite_version: ?string
+          fault_ids: ?[]string, sqlite_version: ?string
         )
 
         # How many values a rule of the configuration has removed from records since the start.

@@ -143,6 +143,9 @@ public struct StoreStatus: Equatable, Sendable {
     public var freeBytes: Int?
     /// A sentence for each current fault of the store.
     public var faults: [String]
+    /// An identifier for each of the faults, in the same order, which stays the same in later versions. Empty if the
+    /// daemon is too old to send them.
+    public var faultIDs: [String] = []
     /// The version of SQLite that the daemon uses. Nil if the caller may not see all records.
     public var sqliteVersion: String?
 
@@ -173,6 +176,7 @@ extension StoreStatus: JSONObjectCodable {
         try members.optional("oldest", &oldest)
         try members.optional("free_bytes", &freeBytes)
         try members.defaulted("faults", &faults, [])
+        try members.nonempty("fault_ids", &faultIDs)
         try members.optional("sqlite_version", &sqliteVersion)
     }
 }

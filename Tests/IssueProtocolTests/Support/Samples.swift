@@ -62,9 +62,13 @@ enum Samples {
     static let minimalSuppression = Suppression(
         destination: "logz", app: nil, group: nil, reason: .cardinality, count: 0, since: moment)
 
-    static let store = StoreStatus(
-        id: "s", records: 1, groups: 2, bytes: 3, oldest: moment, freeBytes: 4, faults: ["set aside"],
-        sqliteVersion: "3.40.1")
+    static let store: StoreStatus = {
+        var store = StoreStatus(
+            id: "s", records: 1, groups: 2, bytes: 3, oldest: moment, freeBytes: 4, faults: ["set aside"],
+            sqliteVersion: "3.40.1")
+        store.faultIDs = ["store.set-aside"]
+        return store
+    }()
 
     static let minimalStore = StoreStatus(
         id: "s", records: 0, groups: 0, bytes: nil, oldest: nil, freeBytes: nil, faults: [])
