@@ -8,17 +8,21 @@ package import UnixIO
 package struct BrowserSession<Failure: Error> {
     private let link: any BrowserLink
     private let failing: (CollectorConnectionError) -> Failure
-
     /// The timeout for an ordinary reply.
-    private static var timeout: Duration { .seconds(45) }
+    private let timeout: Duration
 
     /// Creates a session.
     ///
     /// - Parameters:
     ///   - link: The connection to the daemon.
+    ///   - timeout: The timeout for an ordinary reply.
     ///   - failing: Converts an error of the connection.
-    package init(link: any BrowserLink, failing: @escaping (CollectorConnectionError) -> Failure) {
+    package init(
+        link: any BrowserLink, timeout: Duration = .seconds(45),
+        failing: @escaping (CollectorConnectionError) -> Failure
+    ) {
         self.link = link
+        self.timeout = timeout
         self.failing = failing
     }
 
@@ -110,7 +114,7 @@ package struct BrowserSession<Failure: Error> {
     ///
     /// - Parameter timeout: The maximum time to wait for the reply; nil for that of ordinary replies.
     package func status(timeout: Duration? = nil) throws(Failure) -> BrowserReply<DaemonStatus> {
-        try call(.status, Array("{}".utf8), timeout: timeout ?? Self.timeout)
+        try call(.status, Array("{}".utf8), timeout: timeout)
     }
 
     /// Returns the state of the limits.
@@ -219,11 +223,11 @@ package struct BrowserSession<Failure: Error> {
     }
 
     private func call<Reply>(
-        _ method: CollectorMethod, _ parameters: [UInt8], timeout: Duration = Self.timeout
+        _ method: CollectorMethod, _ parameters: [UInt8], timeout: Duration? = nil
     ) throws(Failure) -> BrowserReply<Reply> {
         let json: [UInt8]
         do throws(CollectorConnectionError) {
-            json = try link.call(method, parameters: parameters, timeout: timeout)
+            json = try link.call(method, parameters: parameters, timeout: timeout ?? self.timeout)
         } catch {
             throw failing(error)
         }
@@ -264,6 +268,13 @@ package protocol BrowserLink: AnyObject {
     func stream(
         _ method: CollectorMethod, parameters: [UInt8], receivesFile: Bool, receive: ([UInt8]) -> Bool
     ) throws(CollectorConnectionError) -> PassedFile?
+
+    /// Sets a closure that is called if a reply takes longer than `delay`, once for each call.
+    func onDelay(of delay: Duration, _ action: @escaping () -> Void)
+}
+
+extension BrowserLink {
+    package func onDelay(of delay: Duration, _ action: @escaping () -> Void) {}
 }
 
 /// Connects to the given socket, or for nil to the first reachable one of the standard paths.
@@ -315,6 +326,10 @@ package final class SocketLink: BrowserLink {
     package init(_ path: String?) throws(CollectorConnectionError) {
         connection = try CollectorConnection(
             paths: path.map { [$0] } ?? SocketPath.search(), trust: .socket(path))
+    }
+
+    package func onDelay(of delay: Duration, _ action: @escaping () -> Void) {
+        connection.delayNotice = (delay, action)
     }
 
     package func call(

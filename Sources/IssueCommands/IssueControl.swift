@@ -95,7 +95,7 @@ package struct IssueControl {
             return printText(Self.commands.map { "\($0.specification.name)\n" }.joined())
         }
         let specification = try command(named: name).specification
-        return printText(ManualPage.text(of: specification, common: CommonOptions.everywhere, date: date))
+        return printText(ManualPage.text(of: specification, common: CommonOptions.added(to: specification), date: date))
     }
 
     private func run(
@@ -106,7 +106,7 @@ package struct IssueControl {
         let context: CommandContext
         var arguments = common
         do throws(UsageError) {
-            let parser = ArgumentParser(specification.options + CommonOptions.everywhere)
+            let parser = ArgumentParser(CommonOptions.all(of: specification))
             try parser.parse(words, into: &arguments)
             if arguments.has(CommonOptions.help) { return printText(help(of: specification)) }
             try specification.operands.check(arguments.operands)
@@ -132,6 +132,7 @@ package struct IssueControl {
             arguments.has(CommonOptions.json) ? .json : arguments.has(CommonOptions.lines) ? .lines : .human
         context.painter.isColored = (choice ?? .auto).applies(to: context.terminal, context.environment)
         context.socket = arguments[CommonOptions.socket]
+        if let timeout = try arguments.duration(CommonOptions.timeout) { context.timeout = timeout }
         return context
     }
 
@@ -150,7 +151,7 @@ package struct IssueControl {
     }
 
     private func help(of specification: CommandSpecification) -> String {
-        HelpText.text(of: specification, common: CommonOptions.everywhere)
+        HelpText.text(of: specification, common: CommonOptions.added(to: specification))
     }
 
     private func printText(_ text: String) -> ExitCode {
@@ -285,6 +286,11 @@ struct CommandContext {
     var format = OutputFormat.human
     var painter = Painter(isColored: false)
     fileprivate(set) var socket: String?
+    /// The maximum time to wait for the reply to a query.
+    fileprivate(set) var timeout: Duration = .seconds(30)
+
+    /// The time after which a user should know that the command waits.
+    private static let noticeableDelay: Duration = .seconds(2)
 
     /// Set once a connection to the daemon was established.
     fileprivate let hasConnected = Flag()
@@ -300,6 +306,7 @@ struct CommandContext {
     func connect() throws(CollectorConnectionError) -> any BrowserLink {
         let link = try makeLink(socket)
         hasConnected.value = true
+        link.onDelay(of: Self.noticeableDelay) { warn("waiting for the reply of the daemon (see --timeout)") }
         return link
     }
 
@@ -308,7 +315,7 @@ struct CommandContext {
     /// - Parameter notFound: The error message if the daemon does not find what was asked for; nil for the default.
     func collector(notFound: String? = nil) throws(CommandFailure) -> Collector {
         do throws(CollectorConnectionError) {
-            return Collector(link: try connect()) { failure in
+            return Collector(link: try connect(), timeout: timeout) { failure in
                 if case .refused(.notFound) = failure, let notFound { return CommandFailure(.refused, notFound) }
                 return CommandFailure(failure)
             }
@@ -476,6 +483,8 @@ enum CommonOptions {
     )
     static let json = OptionSpecification("json", "Print one JSON document")
     static let lines = OptionSpecification("ndjson", "Print one JSON object per line, as received")
+    static let timeout = OptionSpecification(
+        "timeout", value: "TIME", "Maximum time to wait for the reply to a query (default 30s)")
     static let color = OptionSpecification(
         "color", value: "WHEN", from: .words(ColorChoice.allCases.map(\.rawValue)),
         "Colour the output: auto, always or never")
@@ -483,8 +492,18 @@ enum CommonOptions {
     /// Only before the command: after `list`, this option selects application versions.
     static let version = OptionSpecification("version", "Show the version")
 
-    static let everywhere = [socket, json, lines, color, help]
+    private static let everywhere = [socket, timeout, json, lines, color, help]
     static let leading = everywhere + [version]
+
+    /// Returns the common options of a command. Some commands have a timeout with another meaning.
+    static func added(to command: CommandSpecification) -> [OptionSpecification] {
+        everywhere.filter { option in !command.options.contains { $0.name == option.name } }
+    }
+
+    /// Returns all options of a command.
+    static func all(of command: CommandSpecification) -> [OptionSpecification] {
+        command.options + added(to: command)
+    }
 }
 
 /// The format of the output.

@@ -98,6 +98,11 @@ struct HealthTests {
             #expect(try String(contentsOfFile: path, encoding: .utf8).contains("\nissued_health_status 0\n"))
         }
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["issued.prom"])
+        for format in ["--json", "--ndjson"] {
+            let printed = issuectl(["metrics", format], .reply(Self.fine)).output
+            #expect(issuectl(["metrics", format, "--output", path], .reply(Self.fine)).output.isEmpty)
+            #expect(try String(contentsOfFile: path, encoding: .utf8) == printed)
+        }
         let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
         #expect(mode == 0o644)
         let missing = issuectl(["metrics", "--output", folder.path + "/missing/x.prom"], .reply(Self.fine))

@@ -31,13 +31,15 @@ struct HelpTests {
                 """# + list.joined() + #"""
 
                     Options:
-                          --socket PATH  The daemon's socket (default: ISSUED_SOCKET or a standard
-                                         location)
-                          --json         Print one JSON document
-                          --ndjson       Print one JSON object per line, as received
-                          --color WHEN   Colour the output: auto, always or never
-                      -h, --help         Show this help
-                          --version      Show the version
+                          --socket PATH   The daemon's socket (default: ISSUED_SOCKET or a standard
+                                          location)
+                          --timeout TIME  Maximum time to wait for the reply to a query (default
+                                          30s)
+                          --json          Print one JSON document
+                          --ndjson        Print one JSON object per line, as received
+                          --color WHEN    Colour the output: auto, always or never
+                      -h, --help          Show this help
+                          --version       Show the version
 
                     Run issuectl COMMAND --help for more about a command.
 
@@ -184,6 +186,8 @@ struct HelpTests {
                 Common options:
                       --socket PATH         The daemon's socket (default: ISSUED_SOCKET or a
                                             standard location)
+                      --timeout TIME        Maximum time to wait for the reply to a query
+                                            (default 30s)
                       --json                Print one JSON document
                       --ndjson              Print one JSON object per line, as received
                       --color WHEN          Colour the output: auto, always or never
@@ -243,6 +247,8 @@ struct HelpTests {
                 Common options:
                       --socket PATH         The daemon's socket (default: ISSUED_SOCKET or a
                                             standard location)
+                      --timeout TIME        Maximum time to wait for the reply to a query
+                                            (default 30s)
                       --json                Print one JSON document
                       --ndjson              Print one JSON object per line, as received
                       --color WHEN          Colour the output: auto, always or never
@@ -267,12 +273,14 @@ struct HelpTests {
                 Show all details of a record, or of a group's newest record.
 
                 Common options:
-                      --socket PATH  The daemon's socket (default: ISSUED_SOCKET or a standard
-                                     location)
-                      --json         Print one JSON document
-                      --ndjson       Print one JSON object per line, as received
-                      --color WHEN   Colour the output: auto, always or never
-                  -h, --help         Show this help
+                      --socket PATH   The daemon's socket (default: ISSUED_SOCKET or a standard
+                                      location)
+                      --timeout TIME  Maximum time to wait for the reply to a query (default
+                                      30s)
+                      --json          Print one JSON document
+                      --ndjson        Print one JSON object per line, as received
+                      --color WHEN    Colour the output: auto, always or never
+                  -h, --help          Show this help
 
                 Examples:
                   issuectl show g92c9da597585468b
@@ -318,6 +326,8 @@ struct HelpTests {
                 Common options:
                       --socket PATH         The daemon's socket (default: ISSUED_SOCKET or a
                                             standard location)
+                      --timeout TIME        Maximum time to wait for the reply to a query
+                                            (default 30s)
                       --json                Print one JSON document
                       --ndjson              Print one JSON object per line, as received
                       --color WHEN          Colour the output: auto, always or never
@@ -326,6 +336,9 @@ struct HelpTests {
                 With --since, earlier records from that time on are shown first. TIME is RFC
                 3339, a date, 2h or 7d (ago), now, today or yesterday. Days begin at midnight
                 UTC.
+
+                If the daemon stops, the command waits until it runs again, and continues where
+                it was.
 
                 Examples:
                   issuectl follow --severity error
@@ -343,12 +356,14 @@ struct HelpTests {
                 Show the state of the daemon, its store and its destinations.
 
                 Common options:
-                      --socket PATH  The daemon's socket (default: ISSUED_SOCKET or a standard
-                                     location)
-                      --json         Print one JSON document
-                      --ndjson       Print one JSON object per line, as received
-                      --color WHEN   Colour the output: auto, always or never
-                  -h, --help         Show this help
+                      --socket PATH   The daemon's socket (default: ISSUED_SOCKET or a standard
+                                      location)
+                      --timeout TIME  Maximum time to wait for the reply to a query (default
+                                      30s)
+                      --json          Print one JSON document
+                      --ndjson        Print one JSON object per line, as received
+                      --color WHEN    Colour the output: auto, always or never
+                  -h, --help          Show this help
 
                 For each destination, the ledger counts the records since it was added. It
                 balances if the number received is the sum of all fates. Exits with 1 if the

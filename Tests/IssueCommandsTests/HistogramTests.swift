@@ -46,6 +46,8 @@ struct HistogramTests {
                 Common options:
                       --socket PATH         The daemon's socket (default: ISSUED_SOCKET or a
                                             standard location)
+                      --timeout TIME        Maximum time to wait for the reply to a query
+                                            (default 30s)
                       --json                Print one JSON document
                       --ndjson              Print one JSON object per line, as received
                       --color WHEN          Colour the output: auto, always or never

@@ -1,4 +1,5 @@
 import IssueCommands
+import IssueProtocol
 import Issues
 import Testing
 import UnixIO
@@ -151,12 +152,48 @@ struct RecordsTests {
 
                 """#)
         #expect(
-            outcome.calls == [
-                #"Records {"filter":{"apps":["shop"],"since":"2026-11-21T12:00:00.000Z"},"order":"oldest","follow":true}"#
-            ])
-        #expect(outcome.code == .unavailable)
+            outcome.calls.first
+                == #"Records {"filter":{"apps":["shop"],"since":"2026-11-21T12:00:00.000Z"},"order":"oldest","follow":true}"#
+        )
+    }
+
+    @Test("follow continues after the daemon was restarted, without repeating a record")
+    func followAgain() throws {
+        let outcome = issuectl(
+            ["follow", "--json"],
+            .parts([Fixtures.records(Fixtures.decodingRecord)], nil), .failure(.closed),
+            .parts([Fixtures.records(Fixtures.decodingRecord, Fixtures.diskRecord)], .closed),
+            .failure(.refused(.denied)))
+        #expect(outcome.output == "\(Fixtures.decodingRecord)\n\(Fixtures.diskRecord)\n")
         #expect(
-            outcome.errors == "issuectl: the daemon ended the stream: is it stopping? (systemctl status issued)\n")
+            outcome.errors == """
+                issuectl: the daemon ended the stream; waiting until it runs again
+                issuectl: connected again
+                issuectl: the daemon ended the stream; waiting until it runs again
+                issuectl: connected again
+                issuectl: the daemon ended the stream; waiting until it runs again
+                issuectl: connected again
+                issuectl: permission denied: only root and the groups in Operators= (issued.conf) may do this
+
+                """)
+        #expect(outcome.code == .refused)
+        // From ten seconds before the last record on, but not before the start.
+        #expect(outcome.calls.count == 4)
+        #expect(outcome.calls.last?.contains(#""since":"2026-11-21T12:00:00.000Z""#) == true)
+    }
+
+    @Test("follow asks again for the records of the last seconds")
+    func followSince() {
+        var progress = FollowProgress(IssueFilter())
+        func record(_ id: String, _ seconds: Int) -> StoredRecord {
+            var record = StoredRecord.initial
+            record.id = id
+            record.receivedAt = IssueTimestamp(millisecondsSince1970: Int64(seconds) * 1000)
+            return record
+        }
+        let areNew = [("a", 100), ("b", 101), ("a", 100)].map { progress.isNew(record($0, $1)) }
+        #expect(areNew == [true, true, false])
+        #expect(progress.filter.since == IssueTimestamp(millisecondsSince1970: 91_000))
     }
 
     @Test("No line of follow is wider than the terminal", arguments: Array(1...90))
@@ -169,7 +206,7 @@ struct RecordsTests {
     func followNobody() {
         let outcome = issuectl(
             ["follow", "--json"], writes: 1,
-            .parts([Fixtures.records(Fixtures.diskRecord, Fixtures.diskRecord), Fixtures.records()], .closed))
+            .parts([Fixtures.records(Fixtures.diskRecord, Fixtures.decodingRecord), Fixtures.records()], .closed))
         #expect(outcome.output == Fixtures.diskRecord + "\n")
         #expect(outcome.errors == "")
         #expect(outcome.code == .success)

@@ -12,6 +12,14 @@ struct ReportTests {
         "{\"receipts\":[\((first..<(first + count)).map { "{\"id\":\"r\($0)\"}" }.joined(separator: ","))]}"
     }
 
+    @Test("Without a message and without input, a line on standard error says that nothing was reported")
+    func nothing() {
+        let outcome = issuectl(["report"], input: ["\n  \n"])
+        #expect(outcome.errors == "issuectl: standard input has no lines: nothing was reported\n")
+        #expect(outcome.code == .success && outcome.calls.isEmpty)
+        #expect(issuectl(["report", "--quiet"]).errors.isEmpty)
+    }
+
     @Test("The operands form one message, and its id is printed")
     func words() {
         let outcome = issuectl(["report", "No", "space", "left"], .reply(Self.one))

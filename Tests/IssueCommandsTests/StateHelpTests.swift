@@ -19,6 +19,8 @@ struct StateHelpTests {
                 Common options:
                       --socket PATH          The daemon's socket (default: ISSUED_SOCKET or a
                                              standard location)
+                      --timeout TIME         Maximum time to wait for the reply to a query
+                                             (default 30s)
                       --json                 Print one JSON document
                       --ndjson               Print one JSON object per line, as received
                       --color WHEN           Colour the output: auto, always or never
@@ -55,6 +57,8 @@ struct StateHelpTests {
                 Common options:
                       --socket PATH          The daemon's socket (default: ISSUED_SOCKET or a
                                              standard location)
+                      --timeout TIME         Maximum time to wait for the reply to a query
+                                             (default 30s)
                       --json                 Print one JSON document
                       --ndjson               Print one JSON object per line, as received
                       --color WHEN           Colour the output: auto, always or never
@@ -81,12 +85,14 @@ struct StateHelpTests {
                 Reopen a resolved or muted issue.
 
                 Common options:
-                      --socket PATH  The daemon's socket (default: ISSUED_SOCKET or a standard
-                                     location)
-                      --json         Print one JSON document
-                      --ndjson       Print one JSON object per line, as received
-                      --color WHEN   Colour the output: auto, always or never
-                  -h, --help         Show this help
+                      --socket PATH   The daemon's socket (default: ISSUED_SOCKET or a standard
+                                      location)
+                      --timeout TIME  Maximum time to wait for the reply to a query (default
+                                      30s)
+                      --json          Print one JSON document
+                      --ndjson        Print one JSON object per line, as received
+                      --color WHEN    Colour the output: auto, always or never
+                  -h, --help          Show this help
 
                 Examples:
                   issuectl list --state muted

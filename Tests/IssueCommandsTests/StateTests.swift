@@ -29,6 +29,17 @@ struct StateTests {
         #expect(muted.calls == [#"SetState {"group":"g7","state":"muted"}"#])
     }
 
+    @Test("For the id of a record, the error names its issue")
+    func recordID() {
+        let outcome = issuectl(
+            ["resolve", "bb6m-h"], .failure(.refused(.notFound(id: "bb6m-h"))), .reply(Fixtures.shown))
+        #expect(outcome.errors == "issuectl: 'bb6m-h' is a record, not an issue: use issuectl resolve g7\n")
+        #expect(outcome.code == .refused)
+        let unknown = issuectl(
+            ["resolve", "g8"], .failure(.refused(.notFound(id: "g8"))))
+        #expect(unknown.errors.hasPrefix("issuectl: no record or group 'g8'"))
+    }
+
     @Test("--until-newer-version is sent to the daemon and printed")
     func versions() {
         let resolved = issuectl(["resolve", "g7", "--until-newer-version"], reply("resolved"))

@@ -138,7 +138,7 @@ struct Completion {
         }
 
         private var options: [OptionSpecification] {
-            command.map { $0.options + CommonOptions.everywhere } ?? CommonOptions.leading
+            command.map { CommonOptions.all(of: $0) } ?? CommonOptions.leading
         }
 
         mutating func read(_ word: String) {

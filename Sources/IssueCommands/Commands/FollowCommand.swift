@@ -1,5 +1,5 @@
 import IssueBrowsing
-import IssueProtocol
+package import IssueProtocol
 import Issues
 import UnixIO
 
@@ -8,7 +8,10 @@ struct FollowCommand: Command {
     static let specification = CommandSpecification(
         name: "follow", summary: "Show new records as they arrive, until interrupted",
         sections: [("Filter", FilterOptions.ofRecords)],
-        notes: ["With --since, earlier records from that time on are shown first. " + FilterOptions.timeNote],
+        notes: [
+            "With --since, earlier records from that time on are shown first. " + FilterOptions.timeNote,
+            "If the daemon stops, the command waits until it runs again, and continues where it was.",
+        ],
         examples: ["issuectl follow --severity error", "issuectl follow --ndjson --app shop"])
 
     private var filter: IssueFilter
@@ -20,15 +23,60 @@ struct FollowCommand: Command {
     }
 
     func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
-        let parameters = RecordsParameters(filter: filter, order: .oldest, follow: true)
-        try context.collector().follow(parameters) { answer throws(CommandFailure) in
-            switch context.format {
-            case .human: try context.print(answer.value.records.map { line($0, in: context) })
-            // A JSON document would never end, so both formats print one object per line.
-            case .json, .lines: for record in answer.elements(of: "records") { try context.print(json: record) }
+        var progress = FollowProgress(filter)
+        var hasConnected = false
+        var isWaiting = false
+        while true {
+            do throws(FollowEnd) {
+                let session: BrowserSession<FollowEnd>
+                do throws(CollectorConnectionError) {
+                    session = BrowserSession(link: try context.connect()) { .connection($0) }
+                } catch {
+                    throw .connection(error)
+                }
+                if isWaiting { context.warn("connected again") }
+                (hasConnected, isWaiting) = (true, false)
+                let parameters = RecordsParameters(filter: progress.filter, order: .oldest, follow: true)
+                try session.follow(parameters) { answer throws(FollowEnd) in
+                    do throws(CommandFailure) {
+                        try show(answer, &progress, in: context)
+                    } catch {
+                        throw .command(error)
+                    }
+                }
+            } catch {
+                switch error {
+                case .command(let failure): throw failure
+                case .connection(let error):
+                    guard hasConnected, error.mayPass else { throw CommandFailure(error) }
+                }
+            }
+            if !isWaiting { context.warn("the daemon ended the stream; waiting until it runs again") }
+            isWaiting = true
+            context.reporting.sleep(Self.pause)
+        }
+    }
+
+    /// The time between attempts to connect again.
+    private static let pause: Duration = .seconds(1)
+
+    private enum FollowEnd: Error {
+        case connection(CollectorConnectionError)
+        case command(CommandFailure)
+    }
+
+    private func show(
+        _ answer: BrowserReply<RecordsReply>, _ progress: inout FollowProgress, in context: CommandContext
+    ) throws(CommandFailure) {
+        // A JSON document would never end, so both formats print one object per line.
+        let elements = context.format == .human ? [] : answer.elements(of: "records")
+        for (index, record) in answer.value.records.enumerated() where progress.isNew(record) {
+            if context.format == .human {
+                try context.print(line(record, in: context))
+            } else if elements.indices.contains(index) {
+                try context.print(json: elements[index])
             }
         }
-        throw CommandFailure(.unavailable, "the daemon ended the stream: is it stopping? (systemctl status issued)")
     }
 
     private func line(_ stored: StoredRecord, in context: CommandContext) -> String {
@@ -43,5 +91,35 @@ struct FollowCommand: Command {
         let left = Fitting.cut(head + word, to: width)
         guard left == head + word else { return left }
         return head + context.painter(word, TextStyle(severity)) + Fitting.cut(body, to: width - DisplayWidth.of(left))
+    }
+}
+
+/// The records that `follow` has shown, so that it continues after them on another connection.
+package struct FollowProgress {
+    /// The filter for the next connection.
+    package private(set) var filter: IssueFilter
+    /// The ids and times of the last records.
+    private var shown: [String: IssueTimestamp] = [:]
+    private var newest: IssueTimestamp?
+
+    /// The time before the newest record from which records are asked for again. Records of several senders may be
+    /// stored in another order than that of their times.
+    private static let overlap: Duration = .seconds(10)
+    /// The number of remembered records above which old ones are forgotten.
+    private static let maxShown = 20_000
+
+    package init(_ filter: IssueFilter) {
+        self.filter = filter
+    }
+
+    /// Returns `true` for a record that was not shown before, and remembers it.
+    package mutating func isNew(_ record: StoredRecord) -> Bool {
+        guard shown.updateValue(record.receivedAt, forKey: record.id) == nil else { return false }
+        if newest.map({ record.receivedAt > $0 }) ?? true { newest = record.receivedAt }
+        guard let newest else { return true }
+        let start = newest.advanced(by: .zero - Self.overlap)
+        if filter.since.map({ start > $0 }) ?? true { filter.since = start }
+        if shown.count > Self.maxShown { shown = shown.filter { $0.value >= start } }
+        return true
     }
 }

@@ -56,9 +56,11 @@ struct MetricsCommand: Command {
                 writer.key("metrics")
                 writer.array { writer in for family in families { writer.raw(family) } }
             }
+            guard file == nil else { return try save(writer.bytes + [UInt8(ascii: "\n")], in: context) }
             try context.print(json: writer.bytes)
             return .success
         case .lines:
+            guard file == nil else { return try save(families.flatMap { $0 + [UInt8(ascii: "\n")] }, in: context) }
             for family in families { try context.print(json: family) }
             return .success
         }
@@ -68,12 +70,19 @@ struct MetricsCommand: Command {
 
     private func write(_ text: String, in context: CommandContext) throws(CommandFailure) {
         guard context.format == .human else { return }
-        guard let file else { return try context.print(text: text) }
+        guard file != nil else { return try context.print(text: text) }
+        _ = try save(Array(text.utf8), in: context)
+    }
+
+    /// Replaces the file of `--output`.
+    private func save(_ bytes: [UInt8], in context: CommandContext) throws(CommandFailure) -> ExitCode {
+        guard let file else { return .success }
         do throws(Errno) {
-            try context.files.replace(file, Array(text.utf8))
+            try context.files.replace(file, bytes)
         } catch {
             throw CommandFailure(.refused, "cannot write \(file): \(error)")
         }
+        return .success
     }
 
     /// A family as a line of JSON.

@@ -35,6 +35,8 @@ struct ReportSession {
     private var nextNumber: Int64 = 1
     private var receipts: [[UInt8]] = []
     private var hasFailed = false
+    /// `true` once there was a message or a line that is not blank.
+    private var hasInput = false
     /// `true` after a call has timed out. Further records are then kept without trying.
     private var isSpooling = false
     /// `true` if the daemon may have stored records that it has not confirmed.
@@ -67,6 +69,7 @@ struct ReportSession {
 
     /// Reports one message.
     mutating func report(message: String) throws(CommandFailure) {
+        hasInput = true
         try add(template.record(message: message), line: nil)
         try send()
     }
@@ -82,6 +85,7 @@ struct ReportSession {
 
     /// Prints the remaining output and returns the exit code.
     mutating func finish() -> ExitCode {
+        if !hasInput, !how.isQuiet { context.warn("standard input has no lines: nothing was reported") }
         if context.format == .json, !how.isQuiet {
             output(PrettyJSON.document("receipts", receipts))
         }
@@ -90,9 +94,11 @@ struct ReportSession {
 
     private mutating func process(_ line: LineReader.Line, isJSON: Bool) throws(CommandFailure) {
         guard let bytes = line.bytes else {
+            hasInput = true
             return try reject("longer than \(Quantity.bytes(Int64(Self.recordBytes)))", line: line.number)
         }
         guard bytes.contains(where: { $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "\t") }) else { return }
+        hasInput = true
         guard isJSON || bytes.first == UInt8(ascii: "{") else { return try add(plain(bytes), line: line.number) }
         let value: JSONValue
         do throws(JSONError) {

@@ -101,7 +101,13 @@ private protocol StateCommand: Command {
 
 extension StateCommand {
     func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
-        let answer = try context.collector().setState(parameters)
+        let collector = try context.collector()
+        let answer: BrowserReply<SetStateReply>
+        do throws(CommandFailure) {
+            answer = try collector.setState(parameters)
+        } catch {
+            throw RecordOperand.failure(error, parameters.group, Self.specification.name, collector)
+        }
         try context.print(answer) { [line($0.group, now: context.now)] }
         let group = answer.value.group
         if parameters.resolvedIn != nil && group.resolvedIn == nil
@@ -127,6 +133,20 @@ extension StateCommand {
         if parameters.untilNewerVersion == true { ends.append("until a newer version reports it") }
         for end in ends { text += text.contains(" until ") ? ", or \(end)" : " \(end)" }
         return TerminalSanitizer.line("\(text): \(group.title)")
+    }
+}
+
+/// The id of a record where a command expects that of a group.
+enum RecordOperand {
+    /// Returns the failure of a command, with the group of the record if the operand is the id of a record.
+    static func failure(
+        _ failure: CommandFailure, _ operand: String, _ command: String, _ collector: Collector
+    ) -> CommandFailure {
+        guard failure.code == .refused, operand.contains("-"), let details = try? collector.show(operand).value,
+            details.record != nil
+        else { return failure }
+        return CommandFailure(
+            .refused, "'\(operand)' is a record, not an issue: use issuectl \(command) \(details.group.id)")
     }
 }
 

@@ -47,16 +47,24 @@ package enum RelativeTime {
         return difference > 0 ? "\(span) ago" : "in \(span)"
     }
 
-    /// Returns a time span in its largest full unit, such as `59 s`, `3 min`, `5 h` or `2 days`.
+    /// Returns a time span such as `59 s`, `3 min`, `1 h 59 min` or `2 days`, rounded down.
+    ///
+    /// Below ten hours and ten days, it has a second unit: `1 h` for almost two hours would be misleading.
     static func span(seconds: UInt64) -> String {
         switch seconds {
         case ..<60: return "\(seconds) s"
         case ..<3600: return "\(seconds / 60) min"
+        case ..<36_000: return joined("\(seconds / 3600) h", seconds % 3600 / 60, "min")
         case ..<86_400: return "\(seconds / 3600) h"
         case ..<63_072_000:
             let days = seconds / 86_400
-            return days == 1 ? "1 day" : "\(days) days"
+            let text = days == 1 ? "1 day" : "\(days) days"
+            return days < 10 ? joined(text, seconds % 86_400 / 3600, "h") : text
         default: return "\(seconds / 31_536_000) years"
         }
+    }
+
+    private static func joined(_ text: String, _ rest: UInt64, _ unit: String) -> String {
+        rest == 0 ? text : "\(text) \(rest) \(unit)"
     }
 }

@@ -63,6 +63,10 @@ struct RecordDetails {
         self.painter = painter
     }
 
+    /// The id that the kernel shows for users of another user namespace without an id on this host
+    /// (user_namespaces(7)).
+    private static let overflowUserID = 65_534
+
     var lines: [String] {
         var page = TextPage(painter: painter)
         let record = reply.record?.record
@@ -133,6 +137,8 @@ struct RecordDetails {
 
     private func sender(_ sender: Sender) -> String {
         "\(sender.command.map { "\($0), " } ?? "")pid \(sender.pid), uid \(sender.uid), gid \(sender.gid)"
+            + (sender.uid == Self.overflowUserID
+                ? " (nobody, or a user of a container that has no id on this host)" : "")
     }
 
     private func group(into page: inout TextPage) {

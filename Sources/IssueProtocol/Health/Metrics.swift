@@ -157,7 +157,13 @@ extension MetricFamily {
         MetricFamily(
             "destination_oldest_pending_time", in: .seconds,
             help: "When the oldest undelivered record was received, in seconds since 1970; absent without one."
-        ) { $0.destinations { $0.oldestPending.map { [MetricSample($0.secondsSince1970)] } ?? [] } },
+        ) {
+            // The records of a removed destination are not late: nobody expects them to be sent.
+            $0.destinations { destination in
+                guard !destination.isRemoved, let oldest = destination.oldestPending else { return [] }
+                return [MetricSample(oldest.secondsSince1970)]
+            }
+        },
         MetricFamily(
             "destination_last_success_time", in: .seconds,
             help: "When the last request succeeded, in seconds since 1970; absent without one."

@@ -10,6 +10,8 @@ package struct CollectorConnection: ~Copyable {
     private let socket: FileDescriptor
     /// Whether descriptors that are passed with replies are kept. Otherwise the kernel closes them.
     private var receivesFiles = false
+    /// A closure that is called once if the first reply to a call takes longer than the delay; nil for none.
+    package var delayNotice: (delay: Duration, action: () -> Void)?
     private var passedFile: FileDescriptor?
     private var replies = ReplyReader(limit: CollectorConnection.replyLimit)
 
@@ -48,6 +50,7 @@ package struct CollectorConnection: ~Copyable {
     ) throws(CollectorConnectionError) -> [UInt8] {
         let deadline = timeout.map { MonotonicClock.now.advanced(by: $0) }
         try send(VarlinkCall(method: method, parameters: parameters).message, deadline: deadline)
+        try noticeDelay(deadline: deadline)
         return try accepted(deadline: deadline).parameters
     }
 
@@ -90,6 +93,18 @@ package struct CollectorConnection: ~Copyable {
         let deadline = MonotonicClock.now.advanced(by: timeout)
         try send(message, deadline: deadline)
         return try reply(deadline: deadline)
+    }
+
+    /// Waits until the reply arrives or its delay has to be noticed.
+    private func noticeDelay(deadline: KernelInstant?) throws(CollectorConnectionError) {
+        guard let delayNotice else { return }
+        let left = deadline.map { max(.zero, MonotonicClock.now.duration(to: $0)) } ?? delayNotice.delay
+        guard left > delayNotice.delay else { return }
+        do throws(Errno) {
+            if try !Readiness.wait(socket, for: .read, timeout: delayNotice.delay) { delayNotice.action() }
+        } catch {
+            throw Self.lost(error)
+        }
     }
 
     // MARK: Messages
