@@ -87,20 +87,33 @@ struct GroupingQueries {
         if let template = parameters.template {
             let pattern = try pattern(template)
             let source = try own(parameters.group)
-            try protect()
-            switch try writer.perform({ try $0.split(source.group, by: pattern, author) }) {
-            case .done(let group): groups = [group, source.group]
-            case .noMatch: throw QueryFailure.invalidFilter(field: "template", reason: "no record of the group matches")
-            case .allMatch:
-                throw QueryFailure.invalidFilter(field: "template", reason: "all records of the group match")
-            case .tooMany: throw tooMany
+            let (sample, isAll) = try reader.match(pattern, in: source.group)
+            guard let sample else {
+                throw QueryFailure.invalidFilter(field: "template", reason: "no record of the group matches")
             }
+            guard !isAll else {
+                throw QueryFailure.invalidFilter(field: "template", reason: "all records of the group match")
+            }
+            guard try !reader.hasTooManyFormerSplits(source.uid) else { throw tooMany }
+            try protect()
+            let begun = try writer.perform { try $0.beginSplit(source.group, by: pattern, sample: sample, author) }
+            guard var split = begun else { throw tooMany }
+            while !split.isDone {
+                let next = split
+                split = try writer.perform { try $0.proceed(with: next) }
+            }
+            try describe([split.target, split.source])
+            groups = [split.target, split.source]
         } else {
             // The group that the id names, even if it was merged into another one.
             let group = try reader.named(parameters.group, viewer: viewer)
             _ = try own(parameters.group)
             try protect()
-            groups = try writer.perform { try $0.undoMerges(of: group) }
+            var found: [GroupID] = []
+            for id in try writer.perform({ try $0.mergesToUndo(of: group) }) {
+                for group in try undo(correction: id) ?? [] where !found.contains(group) { found.append(group) }
+            }
+            groups = found
             guard !groups.isEmpty else {
                 throw QueryFailure.invalidFilter(field: "group", reason: "no user has merged this group")
             }
@@ -148,9 +161,7 @@ struct GroupingQueries {
         }
         guard isOperator || owner == requester.uid else { throw CollectorError.denied }
         try protect()
-        guard let groups = try writer.perform({ try $0.undo(correction: id) }) else {
-            throw QueryFailure.notFound(id: "\(id)")
-        }
+        guard let groups = try undo(correction: id) else { throw QueryFailure.notFound(id: "\(id)") }
         let changed = try reader.groups(groups)
         return (
             QueryService.reply(SplitGroupReply(groups: changed)),
@@ -158,6 +169,28 @@ struct GroupingQueries {
                 request: "undo_correction", group: changed.first?.id ?? "", detail: (name: "correction", value: "\(id)")
             )
         )
+    }
+
+    /// Undoes a correction in steps, so that reports need not wait until all records have moved.
+    ///
+    /// - Returns: The groups that the records belong to now, at most 1,000; nil if the correction does not exist.
+    private func undo(correction id: Int64) throws -> [GroupID]? {
+        var undoing = StoreWriter.Undoing(correction: id)
+        while !undoing.isDone {
+            let next = undoing
+            guard let done = try writer.perform({ try $0.proceed(with: next) }) else { return nil }
+            undoing = done
+        }
+        try describe(undoing.undescribed)
+        return undoing.groups
+    }
+
+    /// Sets the attributes of groups whose series have changed. Reading them on this thread keeps the writer free.
+    private func describe(_ groups: [GroupID]) throws {
+        for group in groups {
+            let attributes = try reader.attributes(of: group)
+            try writer.perform { try $0.describe(group, attributes) }
+        }
     }
 
     private func suggest(_ parameters: SuggestMergesParameters) throws -> ([UInt8], GroupChange?) {
@@ -194,7 +227,11 @@ struct GroupingQueries {
         QueryFailure.invalidFilter(
             field: "group",
             reason:
-                "an application has at most \(StoreWriter.maxCorrections) corrections and \(StoreWriter.maxRules) rules"
+                """
+                an application has at most \(StoreWriter.maxCorrections) corrections, \(StoreWriter.maxRules) rules and \
+                \(StoreWriter.maxRules) splits, a user \(StoreWriter.maxCorrectionsByUser), and at most \
+                \(StoreWriter.maxDepth) merges follow each other
+                """
         )
     }
 }

@@ -16,6 +16,7 @@ final class QueryService: Sendable {
     private let log: Log
     private let status: StatusService
     private let changes = Mutex(ChangeLogLimit())
+    private let changeRates = Mutex(ChangeRateLimit())
     /// The threads start with the first query, because each of them takes memory. The watch thread is the first.
     private let threads = Mutex<[JoinableThread]>([])
     private let forecasts = Mutex(ForecastSettings())
@@ -177,7 +178,7 @@ final class QueryService: Sendable {
             let grouping = GroupingQueries(
                 reader: reader, writer: writer, viewer: job.viewer, requester: job.process.sender,
                 isOperator: isOperator
-            ) { [watch] in guard watch.protect(thread) else { throw StoreFailure.tooSlow } }
+            ) { [self] in try beginChange(.grouping, job, isOperator: isOperator, thread) }
             let (reply, change) = try grouping.answer(work)
             if let change { note(change, .auditGroupingChanged, by: job.process.sender, isOperator: isOperator) }
             return .reply(reply)
@@ -265,8 +266,7 @@ final class QueryService: Sendable {
         let standing = TriageState(
             parameters,
             knownVersion: parameters.untilNewerVersion == true ? try reader.newestVersion(of: subject) : nil, at: now)
-        // From now on the writer makes the change in any case, so the answer must report it.
-        guard watch.protect(thread) else { throw StoreFailure.tooSlow }
+        try beginChange(.state, job, isOperator: isOperator, thread)
         guard try writer.perform({ try $0.set(standing, ofGroup: subject.group) }) else {
             throw QueryFailure.notFound(id: parameters.group)
         }
@@ -274,6 +274,20 @@ final class QueryService: Sendable {
             request: "set_state", group: parameters.group, detail: (name: "state", value: parameters.state.name))
         note(change, .auditStateChanged, by: job.process.sender, isOperator: isOperator)
         return SetStateReply(group: try reader.show(parameters.group, viewer: job.viewer).group)
+    }
+
+    /// Called before the writer makes a change for a user.
+    ///
+    /// From then on the writer makes the change in any case, so the answer must report it.
+    private func beginChange(
+        _ kind: ChangeRateLimit.Kind, _ job: QueryJob, isOperator: Bool, _ thread: Int
+    ) throws {
+        if !isOperator {
+            let user = job.process.accountableUser
+            let wait = changeRates.withLock { $0.take(kind, user: user, at: Clock.monotonic) }
+            if let wait { throw CollectorError.busy(retryAfter: wait) }
+        }
+        guard watch.protect(thread) else { throw StoreFailure.tooSlow }
     }
 
     private func add(_ silence: IssueSilence, _ job: QueryJob, _ thread: Int) throws -> AddSilenceMessage {
@@ -321,7 +335,7 @@ final class QueryService: Sendable {
         let scope = parameters.scope(
             requestedBy: author, isOperator: isOperator, isReused: job.viewer == .nothing)
         guard let scope else { throw CollectorError.denied }
-        guard watch.protect(thread) else { throw StoreFailure.tooSlow }
+        try beginChange(.state, job, isOperator: isOperator, thread)
         let result = try writer.perform { try $0.declare(parameters, of: scope, by: author, at: now) }
         if !result.isKnown { noteDeployment(result.deployment, by: job.process.sender, isOperator: isOperator) }
         return DeployReply(deployment: result.deployment, isKnown: result.isKnown ? true : nil)

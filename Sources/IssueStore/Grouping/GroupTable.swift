@@ -59,9 +59,10 @@ struct GroupTable {
                 first_version = CASE WHEN other.first_at < groups.first_at THEN other.first_version
                     ELSE groups.first_version END,
                 first_at = min(groups.first_at, other.first_at),
-                last_version = coalesce((
-                    SELECT version FROM series WHERE "group" IN (?1, ?2) AND version IS NOT NULL
-                    ORDER BY id DESC LIMIT 1), groups.last_version)
+                last_version = CASE
+                    WHEN (SELECT max(id) FROM series WHERE "group" = ?1) > (SELECT max(id) FROM series WHERE "group" = ?2)
+                    THEN coalesce(other.last_version, groups.last_version)
+                    ELSE coalesce(groups.last_version, other.last_version) END
             FROM groups AS other WHERE groups.id = ?2 AND other.id = ?1
             """
         ) { statement throws(SQLiteError) in
@@ -104,8 +105,14 @@ struct GroupTable {
         return series
     }
 
+    /// The maximum number of moves that are stored for a series. A user who merges and splits all day can't store more.
+    static let maxMoves = 16
+
     /// Moves series of one group to another one. Their records up to `row` keep the limits, summaries and mutes of
     /// their previous group.
+    ///
+    /// Of a series that has moved more than 16 times, the records of the earliest moves count as records of the group
+    /// that it belonged to afterwards.
     func move(
         _ series: [SeriesID], from source: GroupID, to target: GroupID, from row: RowID
     ) throws(SQLiteError) {
@@ -117,6 +124,17 @@ struct GroupTable {
             statement.bind(StoreWriter.list(series), at: 1)
             statement.bind(row, at: 2)
             statement.bind(source, at: 3)
+            try statement.run()
+        }
+        try connection.withStatement(
+            """
+            DELETE FROM moves WHERE series IN (SELECT value FROM json_each(?1)) AND last_id <= (
+                SELECT last_id FROM moves AS newer WHERE newer.series = moves.series
+                ORDER BY last_id DESC LIMIT 1 OFFSET ?2)
+            """
+        ) { statement throws(SQLiteError) in
+            statement.bind(StoreWriter.list(series), at: 1)
+            statement.bind(Self.maxMoves, at: 2)
             try statement.run()
         }
         try connection.withStatement(

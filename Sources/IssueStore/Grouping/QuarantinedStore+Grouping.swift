@@ -181,12 +181,14 @@ extension StoreWriter {
         _ author: CorrectionAuthor, hits: Int64
     ) throws(SQLiteError) {
         let (source, target) = (try ensure(group), try ensure(other))
-        guard try table.correctionCount(ofAccountOf: target) < Self.maxCorrections,
+        guard try table.allowsCorrections(1, kind, ofAccountOf: target),
             try !table.hasCorrection(kind, from: source, to: target, pattern)
         else { return }
         switch kind {
         case .merge:
-            guard try table.root(of: source) == source, try table.root(of: target) != source else { return }
+            guard try table.root(of: source) == source, try table.root(of: target) != source,
+                try table.mergeDepth(of: [source]) < Self.maxDepth
+            else { return }
             let id = try table.insertCorrection(kind, from: source, to: target, pattern: nil, author)
             try table.set(hits: hits, of: id)
             try join(source, target, by: id)
@@ -195,16 +197,14 @@ extension StoreWriter {
             let id = try table.insertCorrection(kind, from: source, to: target, pattern: pattern, author)
             try table.set(hits: hits, of: id)
             let root = try table.root(of: source)
-            let matching = try table.series(of: root).filter {
+            let matching = try table.series(of: root, limit: .max).filter {
                 pattern.matches(RecordCommit.title(of: $0.description))
             }
             try table.move(matching.map(\.id), from: root, to: try table.root(of: target), from: memory.open.nextID)
-            try table.describe(target)
+            try table.describe(target, try table.attributes(of: target))
             memory.caches.triage.removeAll()
         case .rule:
-            guard let pattern, try table.correctionCount(ofAccountOf: target, kind: .rule) < Self.maxRules else {
-                return
-            }
+            guard let pattern else { return }
             let id = try table.insertCorrection(kind, from: source, to: target, pattern: pattern, author)
             try table.set(hits: hits, of: id)
             for other in try table.groups(ofAccountOf: target, matching: pattern) { try join(other, target, by: id) }
@@ -213,7 +213,7 @@ extension StoreWriter {
 }
 
 extension GroupTable {
-    fileprivate func hasCorrection(
+    func hasCorrection(
         _ kind: GroupCorrection.Kind, from source: GroupID, to target: GroupID, _ pattern: TitlePattern?
     ) throws(SQLiteError) -> Bool {
         try connection.withStatement(

@@ -18,64 +18,85 @@ extension StoreWriter {
 
     /// The maximum number of corrections of an application.
     package static let maxCorrections = 1000
-    /// The maximum number of rules of an application. Each of them is compared with the title of each new issue.
+    /// The maximum number of corrections of all applications of a user.
+    package static let maxCorrectionsByUser = 4096
+    /// The maximum number of rules of an application, and of its splits. Each rule is compared with the title of each new
+    /// issue.
     package static let maxRules = 100
-    /// The maximum number of series that a correction moves at once. `regroup` moves the others.
-    private static let seriesPerCorrection = 4096
+    /// The maximum length of a chain of merges, each of which merges the result of another one. New records follow it.
+    package static let maxDepth = 64
+    /// The maximum number of series that one transaction moves. Reports wait for it.
+    package static let seriesPerCorrection = 512
+    /// The maximum number of groups that one transaction turns back.
+    private static let groupsPerUndoing = 64
 
     private var table: GroupTable { GroupTable(connection: connection) }
 
     /// Merges groups into another group of the same account, with all future records of their fingerprints.
     ///
-    /// - Returns: The number of groups that were merged. Groups that belong together already are not counted. Nil if the
-    ///   account would have too many corrections.
+    /// If they have many series, `regroup` moves some of these later.
+    ///
+    /// - Returns: The number of groups that were merged. Groups that belong together already are not counted. Nil if this
+    ///   exceeds a limit for corrections.
     package func merge(
         _ groups: [GroupID], into target: GroupID, by author: CorrectionAuthor
     ) throws(StoreFailure) -> Int? {
         try transaction { () throws(SQLiteError) in
             let target = try table.root(of: target)
-            guard try table.correctionCount(ofAccountOf: target) + groups.count <= Self.maxCorrections else {
-                return nil
-            }
-            var count = 0
+            guard try table.allowsCorrections(groups.count, ofAccountOf: target) else { return nil }
+            var sources: [GroupID] = []
             for group in groups {
                 let source = try table.root(of: group)
-                guard source != target else { continue }
-                let correction = try table.insertCorrection(.merge, from: source, to: target, pattern: nil, author)
-                try redirect(source, to: target, by: correction)
-                if try !moveSeries(of: source, to: target, limit: Self.seriesPerCorrection) {
-                    memory.values.regroupedThrough = 0
-                }
-                count += 1
+                if source != target, !sources.contains(source) { sources.append(source) }
             }
-            return count
+            guard try table.mergeDepth(of: sources) < Self.maxDepth else { return nil }
+            var redirects: [(source: GroupID, correction: Int64)] = []
+            for source in sources {
+                redirects.append(
+                    (source, try table.insertCorrection(.merge, from: source, to: target, pattern: nil, author)))
+            }
+            try redirect(redirects, to: target)
+            return sources.count
         }
+    }
+
+    /// Makes groups redirects to another one and moves their first series.
+    private func redirect(
+        _ redirects: [(source: GroupID, correction: Int64)], to target: GroupID
+    ) throws(SQLiteError) {
+        var left = Self.seriesPerCorrection
+        for (source, correction) in redirects {
+            try table.redirect(source, to: target, by: correction, from: memory.open.nextID)
+            let moved =
+                left == 0 ? [] : try table.moveSeries(of: source, to: target, limit: left, from: memory.open.nextID)
+            left -= moved.count
+            if left == 0 { memory.values.regroupedThrough = 0 }
+        }
+        try groupsChanged([target])
     }
 
     /// Merges the groups of an account that match a pattern into one group, including future ones.
     ///
     /// - Parameter groups: The groups that match now.
-    /// - Returns: `false` if the account has too many rules.
+    /// - Returns: `false` if this exceeds a limit for corrections.
     package func addRule(
         _ pattern: TitlePattern, merging groups: [GroupID], into target: GroupID, by author: CorrectionAuthor
     ) throws(StoreFailure) -> Bool {
         try transaction { () throws(SQLiteError) in
             let target = try table.root(of: target)
-            guard try table.correctionCount(ofAccountOf: target) < Self.maxCorrections,
-                try table.correctionCount(ofAccountOf: target, kind: .rule) < Self.maxRules
+            var sources: Set<GroupID> = []
+            for group in groups { sources.insert(try table.root(of: group)) }
+            sources.remove(target)
+            guard try table.allowsCorrections(1, .rule, ofAccountOf: target),
+                try table.mergeDepth(of: sources.sorted()) < Self.maxDepth
             else { return false }
             let correction = try table.insertCorrection(.rule, from: target, to: target, pattern: pattern, author)
-            for group in groups {
-                let source = try table.root(of: group)
-                guard source != target else { continue }
-                try redirect(source, to: target, by: correction)
-                if try !moveSeries(of: source, to: target, limit: Self.seriesPerCorrection) {
-                    memory.values.regroupedThrough = 0
-                }
-            }
+            try redirect(sources.sorted().map { ($0, correction) }, to: target)
             return true
         }
     }
+
+    // MARK: Splitting
 
     /// The result of a split.
     package enum SplitResult: Equatable, Sendable {
@@ -87,84 +108,277 @@ extension StoreWriter {
         case tooMany
     }
 
-    /// Moves the series of a group whose titles match a pattern, including future ones, to a group of their own.
+    /// The progress of a split.
+    package struct Split: Equatable, Sendable {
+        package let source: GroupID
+        package let target: GroupID
+        package let pattern: TitlePattern
+        fileprivate var reached: SeriesID = 0
+        package fileprivate(set) var isDone = false
+    }
+
+    /// Begins to split a group: stores the correction, so that it applies to future records.
     ///
-    /// The new group has the state of the old one.
-    package func split(
-        _ group: GroupID, by pattern: TitlePattern, _ author: CorrectionAuthor
-    ) throws(StoreFailure) -> SplitResult {
+    /// The new group has the state of the old one. If the same split was begun before, continues that one.
+    ///
+    /// - Parameter sample: A series of the group that matches the pattern.
+    /// - Returns: Nil if this exceeds a limit for corrections, or if the group or the series has changed.
+    package func beginSplit(
+        _ group: GroupID, by pattern: TitlePattern, sample: SeriesID, _ author: CorrectionAuthor
+    ) throws(StoreFailure) -> Split? {
         try transaction { () throws(SQLiteError) in
             let source = try table.root(of: group)
-            guard try table.correctionCount(ofAccountOf: source) < Self.maxCorrections else { return .tooMany }
-            let series = try table.series(of: source)
-            let matching = series.filter { pattern.matches(RecordCommit.title(of: $0.description)) }
-            guard let first = matching.first else { return .noMatch }
-            guard matching.count < series.count else { return .allMatch }
-            let target = try table.splitTarget(of: source, pattern, first.description)
-            _ = try table.insertCorrection(.split, from: source, to: target, pattern: pattern, author)
-            let triage = TriageTable(connection: connection)
-            _ = try triage.write(try triage.standing(ofGroup: source), of: target, from: memory.open.nextID)
-            try table.move(matching.map(\.id), from: source, to: target, from: memory.open.nextID)
-            try table.describe(source)
-            try table.describe(target)
+            guard
+                let first = try table.series(of: source, above: SeriesID(rawValue: sample.rawValue - 1), limit: 1)
+                    .first,
+                first.id == sample, try table.allowsCorrections(1, .split, ofAccountOf: source),
+                let target = try table.splitTarget(of: source, pattern, first.description)
+            else { return nil }
+            if try !table.hasCorrection(.split, from: source, to: target, pattern) {
+                _ = try table.insertCorrection(.split, from: source, to: target, pattern: pattern, author)
+                let triage = TriageTable(connection: connection)
+                _ = try triage.write(try triage.standing(ofGroup: source), of: target, from: memory.open.nextID)
+            }
             try groupsChanged([source, target])
-            return .done(target)
+            return Split(source: source, target: target, pattern: pattern)
         }
     }
 
-    /// Undoes a correction, also for records that arrived since.
+    /// Moves some more series of a group that is being split.
+    package func proceed(with split: Split) throws(StoreFailure) -> Split {
+        try transaction { () throws(SQLiteError) in
+            var split = split
+            let some = try table.series(of: split.source, above: split.reached, limit: Self.seriesPerCorrection)
+            let matching = some.filter { split.pattern.matches(RecordCommit.title(of: $0.description)) }.map(\.id)
+            let target = try table.root(of: split.target)
+            if target != split.source {
+                try table.move(matching, from: split.source, to: target, from: memory.open.nextID)
+                try seriesMoved(matching, to: target)
+            }
+            split.reached = some.last?.id ?? split.reached
+            split.isDone = some.count < Self.seriesPerCorrection
+            return split
+        }
+    }
+
+    /// Moves the series of a group whose titles match a pattern, including future ones, to a group of their own.
+    ///
+    /// The daemon performs the same steps one by one, so that reports need not wait for all of them.
+    package func split(
+        _ group: GroupID, by pattern: TitlePattern, _ author: CorrectionAuthor
+    ) throws(StoreFailure) -> SplitResult {
+        let (sample, isAll) = try failing { () throws(SQLiteError) in
+            try table.match(pattern, in: try table.root(of: group))
+        }
+        guard let sample else { return .noMatch }
+        guard !isAll else { return .allMatch }
+        guard var split = try beginSplit(group, by: pattern, sample: sample, author) else { return .tooMany }
+        while !split.isDone { split = try proceed(with: split) }
+        for group in [split.source, split.target] {
+            try describe(group, failing { () throws(SQLiteError) in try table.attributes(of: group) })
+        }
+        return .done(split.target)
+    }
+
+    // MARK: Undoing
+
+    /// The progress of undoing a correction.
+    package struct Undoing: Sendable {
+        package let correction: Int64
+        /// Groups that the records belong to now; at most 1,000 of them.
+        package fileprivate(set) var groups: [GroupID] = []
+        /// Groups whose attributes must be set with `describe`, because they lost or got many series.
+        package fileprivate(set) var undescribed: [GroupID] = []
+        package fileprivate(set) var isDone = false
+        /// The last group that was turned back completely.
+        fileprivate var reachedGroup: GroupID = 0
+        /// The last series that was moved; of the group after `reachedGroup` if a merge is undone.
+        fileprivate var reachedSeries: SeriesID = 0
+        /// The group that is being turned back, and the group that its series are in.
+        fileprivate var current: (group: GroupID, from: GroupID)?
+
+        package init(correction: Int64) {
+            self.correction = correction
+        }
+
+        fileprivate mutating func add(_ group: GroupID) {
+            if groups.count < 1000, !groups.contains(group) { groups.append(group) }
+        }
+    }
+
+    /// Undoes a part of a correction, also for records that arrived since.
+    ///
+    /// The correction is removed with the last part. If it is interrupted before, undoing it again continues.
+    ///
+    /// - Returns: Nil if the correction does not exist.
+    package func proceed(with undoing: Undoing) throws(StoreFailure) -> Undoing? {
+        try transaction { () throws(SQLiteError) in
+            guard let found = try table.correction(undoing.correction) else { return nil }
+            var undoing = undoing
+            let target = try table.root(of: found.target)
+            if undoing.groups.isEmpty {
+                undoing.add(target)
+                undoing.undescribed.append(target)
+            }
+            switch found.kind {
+            case .merge, .rule: try turnBack(&undoing, target)
+            case .split: try returnHome(&undoing, found, target)
+            }
+            if undoing.isDone { try table.dropCorrection(undoing.correction) }
+            memory.caches.triage.removeAll()
+            memory.values.nextMuteEnd = try Self.nextMuteEnd(connection)
+            return undoing
+        }
+    }
+
+    /// Turns some redirects of a merge or rule back into groups.
+    private func turnBack(_ undoing: inout Undoing, _ target: GroupID) throws(SQLiteError) {
+        let row = memory.open.nextID
+        var left = Self.seriesPerCorrection
+        let sources = try table.redirects(
+            by: undoing.correction, above: undoing.reachedGroup, limit: Self.groupsPerUndoing)
+        for source in sources {
+            let from: GroupID
+            if let current = undoing.current, current.group == source {
+                from = current.from
+            } else {
+                undoing.reachedSeries = 0
+                let holder = try table.root(of: source)
+                // It was turned back, and then the daemon was interrupted.
+                from = holder == source ? target : holder
+                if holder != source { try table.detach(source, from: holder, row: row) }
+                undoing.add(source)
+            }
+            let series = try table.series(
+                of: source, in: from, above: undoing.reachedSeries, limit: left)
+            try table.move(series, from: from, to: source, from: row)
+            try seriesMoved(series, to: source)
+            guard series.count < left else {
+                // More of this group may be left.
+                undoing.current = (source, from)
+                undoing.reachedSeries = series.last ?? undoing.reachedSeries
+                if undoing.undescribed.last != source { undoing.undescribed.append(source) }
+                return
+            }
+            left -= series.count
+            if undoing.undescribed.last != source { try table.describe(source, try table.attributes(of: source)) }
+            try table.forgetCorrection(of: source)
+            (undoing.current, undoing.reachedSeries, undoing.reachedGroup) = (nil, 0, source)
+        }
+        undoing.isDone = sources.count < Self.groupsPerUndoing
+    }
+
+    /// Moves some series of a group that was split off back to the groups of their fingerprints.
+    private func returnHome(
+        _ undoing: inout Undoing, _ correction: CorrectionRow, _ group: GroupID
+    ) throws(SQLiteError) {
+        let some = try table.returnHome(
+            seriesOf: group, above: undoing.reachedSeries, limit: Self.seriesPerCorrection, from: memory.open.nextID)
+        for (home, series) in some.moved {
+            try seriesMoved(series, to: home)
+            undoing.add(home)
+            if !undoing.undescribed.contains(home) { undoing.undescribed.append(home) }
+        }
+        undoing.reachedSeries = some.last ?? undoing.reachedSeries
+        undoing.isDone = some.count < Self.seriesPerCorrection
+        guard undoing.isDone, group == correction.target, try table.isWithoutSeries(group) else { return }
+        // Its id refers to the group that the records returned to.
+        guard let other = undoing.groups.first(where: { $0 != group }) else { return }
+        try table.dropCorrection(correction.id)
+        try table.redirect(group, to: other, by: nil, from: memory.open.nextID)
+        undoing.groups.removeAll { $0 == group }
+        undoing.undescribed.removeAll { $0 == group }
+    }
+
+    /// Undoes a correction completely.
     ///
     /// - Returns: The groups that the records belong to now; nil if the correction does not exist.
     package func undo(correction id: Int64) throws(StoreFailure) -> [GroupID]? {
-        try transaction { () throws(SQLiteError) in
-            guard let found = try table.correction(id) else { return nil }
-            var changed = [try table.root(of: found.target)]
-            switch found.kind {
-            case .merge, .rule:
-                for source in try table.redirects(by: id) {
-                    try table.detach(source, from: memory.open.nextID)
-                    changed.append(source)
-                }
-            case .split:
-                let group = changed[0]
-                try table.dropCorrection(id)
-                let back = try table.returnHome(seriesOf: group, from: memory.open.nextID)
-                changed += back
-                // Its id refers to the group that the records returned to.
-                if let other = back.first, group == found.target, try table.series(of: group).isEmpty {
-                    try table.redirect(group, to: other, by: nil, from: memory.open.nextID)
-                    changed.removeFirst()
-                }
-            }
-            try table.dropCorrection(id)
-            for group in changed { try table.describe(group) }
-            try groupsChanged(changed)
-            return changed
+        var undoing = Undoing(correction: id)
+        while !undoing.isDone {
+            guard let next = try proceed(with: undoing) else { return nil }
+            undoing = next
         }
+        for group in undoing.undescribed {
+            try describe(group, failing { () throws(SQLiteError) in try table.attributes(of: group) })
+        }
+        return undoing.groups
+    }
+
+    /// Returns the merges into a group or, if the group was merged into another one, that merge; newest first.
+    package func mergesToUndo(of group: GroupID) throws(StoreFailure) -> [Int64] {
+        try failing { () throws(SQLiteError) in try table.mergesToUndo(of: group) }
     }
 
     /// Undoes the merges into a group or, if the group was merged into another one, that merge.
     ///
     /// - Returns: The groups that the records belong to now.
     package func undoMerges(of group: GroupID) throws(StoreFailure) -> [GroupID] {
-        let ids = try transaction { () throws(SQLiteError) in try table.mergesToUndo(of: group) }
         var groups: [GroupID] = []
-        for id in ids {
+        for id in try mergesToUndo(of: group) {
             for group in try undo(correction: id) ?? [] where !groups.contains(group) { groups.append(group) }
         }
         return groups
     }
 
+    /// Sets the title, severity, versions and first time of a group whose series have changed.
+    package func describe(_ group: GroupID, _ attributes: GroupAttributes?) throws(StoreFailure) {
+        try transaction { () throws(SQLiteError) in try table.describe(group, attributes) }
+    }
+
+    private func failing<Value>(_ body: () throws(SQLiteError) -> Value) throws(StoreFailure) -> Value {
+        try StoreWriter.failing(body)
+    }
+
     /// Updates the caches after series have moved between these groups.
-    private func groupsChanged(_ groups: [GroupID]) throws(SQLiteError) {
+    func groupsChanged(_ groups: [GroupID]) throws(SQLiteError) {
         memory.caches.triage.removeAll()
         memory.values.nextMuteEnd = try Self.nextMuteEnd(connection)
         let triage = TriageTable(connection: connection)
         for group in groups {
-            memory.caches.series.watch(
-                try triage.series(ofGroup: group), try triage.standing(ofGroup: group).state != .open)
+            try triage.watch(group, try triage.standing(ofGroup: group).state != .open, &memory.caches.series)
         }
     }
+}
+
+extension StoreReader {
+    /// Returns a series of a group whose title matches a pattern, and whether all of them do.
+    package func match(_ pattern: TitlePattern, in group: GroupID) throws -> (sample: SeriesID?, isAll: Bool) {
+        try snapshot { try GroupTable(connection: connection).match(pattern, in: group) }
+    }
+
+    /// Returns the attributes of a group by its series; nil if it has none.
+    package func attributes(of group: GroupID) throws -> GroupAttributes? {
+        try snapshot { try GroupTable(connection: connection).attributes(of: group) }
+    }
+
+    /// Returns `true` if a user has undone as many splits as allowed.
+    ///
+    /// Each of them leaves a group, because its id remains valid.
+    package func hasTooManyFormerSplits(_ uid: UInt32) throws -> Bool {
+        try snapshot {
+            try connection.withStatement(
+                """
+                SELECT count(*) FROM accounts JOIN groups ON groups.account = accounts.id
+                WHERE uid = ?1 AND first_record = 0 AND merged_into IS NOT NULL
+                """
+            ) { statement in
+                statement.bind(Int64(uid), at: 1)
+                return try statement.first { $0.int(0) } ?? 0
+            } >= StoreWriter.maxCorrectionsByUser
+        }
+    }
+}
+
+/// The attributes of a group that depend on its series.
+package struct GroupAttributes: Equatable, Sendable {
+    var first: SeriesDescription
+    var severity: Int64
+    var firstAt: Int64
+    var firstVersion: String?
+    var lastVersion: String?
+    /// The newest series that was examined.
+    var last: SeriesID
 }
 
 /// A row of `corrections`.
@@ -193,19 +407,58 @@ extension GroupCorrection.Kind {
 
 /// Corrections in the database.
 extension GroupTable {
-    func correctionCount(
-        ofAccountOf group: GroupID, kind: GroupCorrection.Kind? = nil
-    ) throws(SQLiteError) -> Int {
-        try connection.withStatement(
+    /// Returns `true` if an account may get more corrections.
+    ///
+    /// - Parameters:
+    ///   - count: The number of new corrections.
+    ///   - kind: The kind of these corrections.
+    ///   - group: A group of the account.
+    func allowsCorrections(
+        _ count: Int, _ kind: GroupCorrection.Kind = .merge, ofAccountOf group: GroupID
+    ) throws(SQLiteError) -> Bool {
+        let found = try connection.withStatement(
             """
-            SELECT count(*) FROM corrections
-            WHERE account = (SELECT account FROM groups WHERE id = ?1) AND (?2 IS NULL OR kind = ?2)
+            SELECT sum(account = own.id), sum(account = own.id AND kind = ?2), count(*)
+            FROM corrections JOIN (SELECT id, uid FROM accounts WHERE id = (
+                SELECT account FROM groups WHERE id = ?1)) AS own
+            WHERE account IN (SELECT accounts.id FROM accounts WHERE accounts.uid = own.uid)
             """
         ) { statement throws(SQLiteError) in
             statement.bind(group, at: 1)
-            statement.bind(kind?.databaseValue, at: 2)
-            return try statement.first { $0.int(0) } ?? 0
+            statement.bind(kind.databaseValue, at: 2)
+            return try statement.first { (all: $0.int(0), ofKind: $0.int(1), byUser: $0.int(2)) }
         }
+        guard let found else { return true }
+        return found.all + count <= StoreWriter.maxCorrections
+            && found.byUser + count <= StoreWriter.maxCorrectionsByUser
+            && (kind == .merge || found.ofKind < StoreWriter.maxRules)
+    }
+
+    /// Returns the length of the longest chain of merges that ends at one of these groups of one account. Each of the
+    /// merges merged the result of another one.
+    func mergeDepth(of groups: [GroupID]) throws(SQLiteError) -> Int {
+        guard let first = groups.first else { return 0 }
+        // A group into which others were merged is the target of a correction.
+        let parents = try connection.withStatement(
+            """
+            SELECT DISTINCT groups.id, merged_into FROM corrections JOIN groups ON groups.id = corrections.target
+            WHERE corrections.account = (SELECT account FROM groups WHERE id = ?1) AND kind <> 2
+            """
+        ) { statement throws(SQLiteError) in
+            statement.bind(first, at: 1)
+            return try statement.all { ($0.id(0, as: GroupID.self), $0.optionalID(1, as: GroupID.self)) }
+        }
+        let parent = Dictionary(parents.map { ($0.0, $0.1) }) { first, _ in first }
+        let wanted = Set(groups)
+        var deepest = 0
+        for start in parent.keys {
+            var (group, depth) = (start, 1)
+            while !wanted.contains(group), let next = parent[group] ?? nil, depth <= parent.count {
+                (group, depth) = (next, depth + 1)
+            }
+            if wanted.contains(group) { deepest = max(deepest, depth) }
+        }
+        return deepest
     }
 
     func insertCorrection(
@@ -249,16 +502,14 @@ extension GroupTable {
         }
     }
 
-    /// Returns the groups that a correction has made redirects.
-    func redirects(by correction: Int64) throws(SQLiteError) -> [GroupID] {
-        // The index on the account's groups is the fastest way to find them.
-        try connection.withStatement(
-            """
-            SELECT id FROM groups WHERE merged_by = ?1 AND merged_into IS NOT NULL
-                AND account = (SELECT account FROM corrections WHERE id = ?1) ORDER BY id
-            """
-        ) { statement throws(SQLiteError) in
+    /// Returns groups that a correction has made redirects and whose merge is not undone completely, in the order of
+    /// their ids.
+    func redirects(by correction: Int64, above group: GroupID, limit: Int) throws(SQLiteError) -> [GroupID] {
+        try connection.withStatement("SELECT id FROM groups WHERE merged_by = ?1 AND id > ?2 ORDER BY id LIMIT ?3") {
+            statement throws(SQLiteError) in
             statement.bind(correction, at: 1)
+            statement.bind(group, at: 2)
+            statement.bind(limit, at: 3)
             return try statement.all { $0.id(0, as: GroupID.self) }
         }
     }
@@ -267,7 +518,7 @@ extension GroupTable {
     func mergesToUndo(of group: GroupID) throws(SQLiteError) -> [Int64] {
         try connection.withStatement(
             """
-            SELECT id FROM corrections WHERE kind = 1 AND CASE
+            SELECT id FROM corrections WHERE account = (SELECT account FROM groups WHERE id = ?1) AND kind = 1 AND CASE
                 WHEN (SELECT merged_by FROM groups WHERE id = ?1) IS NULL THEN target = ?1
                 ELSE id = (SELECT merged_by FROM groups WHERE id = ?1) END
             ORDER BY id DESC
@@ -278,20 +529,75 @@ extension GroupTable {
         }
     }
 
-    /// Returns the series of a group: those of its own fingerprint first, each part oldest first.
-    func series(of group: GroupID) throws(SQLiteError) -> [(id: SeriesID, description: SeriesDescription)] {
+    /// Returns series of a group in the order of their ids, without those whose description was erased.
+    ///
+    /// - Parameter series: Only series with a higher id are returned.
+    func series(
+        of group: GroupID, above series: SeriesID = 0, limit: Int
+    ) throws(SQLiteError) -> [(id: SeriesID, description: SeriesDescription)] {
         try connection.withStatement(
-            #"SELECT id, key FROM series WHERE "group" = ?1 AND key <> x'' ORDER BY home IS NOT NULL, id"#
+            #"SELECT id, key FROM series WHERE "group" = ?1 AND id > ?2 AND key <> x'' ORDER BY id LIMIT ?3"#
         ) { statement throws(SQLiteError) in
             statement.bind(group, at: 1)
+            statement.bind(series, at: 2)
+            statement.bind(limit, at: 3)
             return try statement.all { ($0.id(0, as: SeriesID.self), $0.bytes(1)) }
-        }.compactMap { row in SeriesKey.decode(row.1).map { (row.0, $0) } }
+        }.map { ($0.0, SeriesKey.decode($0.1) ?? SeriesDescription()) }
     }
 
-    /// Returns the group that a pattern splits off another one. Inserts it if it is new.
+    /// Returns a series of a group whose title matches a pattern, and whether all of them do.
+    func match(_ pattern: TitlePattern, in group: GroupID) throws(SQLiteError) -> (sample: SeriesID?, isAll: Bool) {
+        var (sample, isAll) = (SeriesID?.none, true)
+        var next: SeriesID = 0
+        while true {
+            let some = try series(of: group, above: next, limit: StoreWriter.seriesPerCorrection)
+            for series in some {
+                if pattern.matches(RecordCommit.title(of: series.description)) {
+                    sample = sample ?? series.id
+                } else {
+                    isAll = false
+                }
+                if sample != nil, !isAll { return (sample, false) }
+            }
+            guard let last = some.last, some.count == StoreWriter.seriesPerCorrection else { return (sample, isAll) }
+            next = last.id
+        }
+    }
+
+    /// Returns some series that a merge has moved to another group: those of a group's fingerprint, and of the groups
+    /// merged into it.
+    func series(
+        of source: GroupID, in target: GroupID, above series: SeriesID, limit: Int
+    ) throws(SQLiteError) -> [SeriesID] {
+        try connection.withStatement(
+            """
+            WITH RECURSIVE below (id) AS (
+                SELECT ?1 UNION SELECT groups.id FROM below JOIN groups ON groups.merged_into = below.id
+            )
+            SELECT series.id FROM below CROSS JOIN series ON series.home = below.id
+            WHERE series.id > ?3 AND +series."group" = ?2 ORDER BY series.id LIMIT ?4
+            """
+        ) { statement throws(SQLiteError) in
+            statement.bind(source, at: 1)
+            statement.bind(target, at: 2)
+            statement.bind(series, at: 3)
+            statement.bind(limit, at: 4)
+            return try statement.all { $0.id(0, as: SeriesID.self) }
+        }
+    }
+
+    func isWithoutSeries(_ group: GroupID) throws(SQLiteError) -> Bool {
+        try connection.withStatement(#"SELECT 1 FROM series WHERE "group" = ?1 LIMIT 1"#) {
+            statement throws(SQLiteError) in
+            statement.bind(group, at: 1)
+            return try statement.first { _ in false } ?? true
+        }
+    }
+
+    /// Returns the group that a pattern splits off another one. Inserts it if it is new. Nil if that group was merged into this one.
     func splitTarget(
         of source: GroupID, _ pattern: TitlePattern, _ series: SeriesDescription
-    ) throws(SQLiteError) -> GroupID {
+    ) throws(SQLiteError) -> GroupID? {
         let owner = try connection.withStatement(
             """
             SELECT account, uid, app, fingerprint FROM groups JOIN accounts ON accounts.id = groups.account
@@ -303,7 +609,7 @@ extension GroupTable {
                 ($0.id(0, as: AccountID.self), UInt32(clamping: $0.int64(1)), $0.text(2), $0.text(3))
             }
         }
-        guard let (account, uid, app, fingerprint) = owner else { return source }
+        guard let (account, uid, app, fingerprint) = owner else { return nil }
         let own = pattern.fingerprint(splitting: fingerprint)
         if let known = try group(account: account, fingerprint: own) {
             // A redirect from an earlier split that was undone.
@@ -313,7 +619,8 @@ extension GroupTable {
                 statement.bind(known, at: 1)
                 try statement.run()
             }
-            return try root(of: known)
+            let root = try root(of: known)
+            return root == source ? nil : root
         }
         return try insert(series, account: account, uid: uid, app: app, own, firstRecord: 0, at: 0)
     }
@@ -356,63 +663,99 @@ extension GroupTable {
         return GroupID(rawValue: connection.lastInsertedRowID)
     }
 
-    /// Turns a redirect back into a group, with the series of its own fingerprint and of the groups merged into it. It
-    /// gets the state of the group that it was merged into.
-    func detach(_ group: GroupID, from row: RowID) throws(SQLiteError) {
-        let target = try root(of: group)
-        try connection.withStatement("UPDATE groups SET merged_into = NULL, merged_by = NULL WHERE id = ?1") {
+    /// Turns a redirect back into a group with the state of the group that it was merged into.
+    ///
+    /// Its series must be moved afterwards. Until `forgetCorrection(of:)`, the group refers to the correction.
+    func detach(_ group: GroupID, from target: GroupID, row: RowID) throws(SQLiteError) {
+        try connection.withStatement("UPDATE groups SET merged_into = NULL WHERE id = ?1") {
             statement throws(SQLiteError) in
             statement.bind(group, at: 1)
             try statement.run()
         }
-        let series = try connection.withStatement(
-            """
-            WITH RECURSIVE below (id) AS (
-                SELECT ?1 UNION SELECT groups.id FROM below JOIN groups ON groups.merged_into = below.id
-            )
-            SELECT id FROM series WHERE "group" = ?2 AND home IN (SELECT id FROM below)
-            """
-        ) { statement throws(SQLiteError) in
-            statement.bind(group, at: 1)
-            statement.bind(target, at: 2)
-            return try statement.all { $0.id(0, as: SeriesID.self) }
-        }
         let triage = TriageTable(connection: connection)
         _ = try triage.write(try triage.standing(ofGroup: target), of: group, from: row)
-        try move(series, from: target, to: group, from: row)
     }
 
-    /// Moves the series that a split has moved to a group back to the groups of their fingerprints.
+    /// Notes that the merge of a group is undone completely.
+    func forgetCorrection(of group: GroupID) throws(SQLiteError) {
+        try connection.withStatement("UPDATE groups SET merged_by = NULL WHERE id = ?1 AND merged_into IS NULL") {
+            statement throws(SQLiteError) in
+            statement.bind(group, at: 1)
+            try statement.run()
+        }
+    }
+
+    /// Moves some series that a split has moved to a group back to the groups of their fingerprints.
     ///
-    /// - Returns: These groups.
-    func returnHome(seriesOf group: GroupID, from row: RowID) throws(SQLiteError) -> [GroupID] {
+    /// - Returns: The moved series by their groups, and the number and the last one of those that were examined.
+    func returnHome(
+        seriesOf group: GroupID, above series: SeriesID, limit: Int, from row: RowID
+    ) throws(SQLiteError) -> (moved: [GroupID: [SeriesID]], count: Int, last: SeriesID?) {
         let away = try connection.withStatement(
-            #"SELECT id, home FROM series WHERE "group" = ?1 AND home IS NOT NULL"#
+            #"SELECT id, home FROM series WHERE "group" = ?1 AND id > ?2 AND home IS NOT NULL ORDER BY id LIMIT ?3"#
         ) { statement throws(SQLiteError) in
             statement.bind(group, at: 1)
+            statement.bind(series, at: 2)
+            statement.bind(limit, at: 3)
             return try statement.all { ($0.id(0, as: SeriesID.self), $0.id(1, as: GroupID.self)) }
         }
+        var roots: [GroupID: GroupID] = [:]
         var groups: [GroupID: [SeriesID]] = [:]
-        for (series, home) in away { groups[try root(of: home), default: []].append(series) }
+        for (series, home) in away {
+            let root = if let known = roots[home] { known } else { try root(of: home) }
+            roots[home] = root
+            groups[root, default: []].append(series)
+        }
         groups[group] = nil
         for (target, series) in groups { try move(series, from: group, to: target, from: row) }
-        return groups.keys.sorted()
+        return (groups, away.count, away.last?.0)
+    }
+
+    /// Returns the attributes of a group by its series; nil if it has none.
+    ///
+    /// Examines all of its series, so the daemon calls this on a thread for queries if there may be many.
+    func attributes(of group: GroupID) throws(SQLiteError) -> GroupAttributes? {
+        let first = try connection.withStatement(
+            #"SELECT key FROM series WHERE "group" = ?1 AND key <> x'' ORDER BY home IS NOT NULL, id LIMIT 1"#
+        ) { statement throws(SQLiteError) in
+            statement.bind(group, at: 1)
+            return try statement.first { SeriesKey.decode($0.bytes(0)) } ?? nil
+        }
+        guard let first else { return nil }
+        return try connection.withStatement(
+            """
+            SELECT max(severity), min(first_at), max(id),
+                (SELECT version FROM series WHERE "group" = ?1 ORDER BY id LIMIT 1),
+                (SELECT version FROM series WHERE "group" = ?1 AND version IS NOT NULL ORDER BY id DESC LIMIT 1)
+            FROM series WHERE "group" = ?1
+            """
+        ) { statement throws(SQLiteError) in
+            statement.bind(group, at: 1)
+            return try statement.first { row in
+                GroupAttributes(
+                    first: first, severity: row.int64(0), firstAt: row.int64(1), firstVersion: row.optionalText(3),
+                    lastVersion: row.optionalText(4), last: row.id(2))
+            }
+        }
     }
 
     /// Gives a group the title of its first series and the severity, versions and first time of all of its series.
-    func describe(_ group: GroupID) throws(SQLiteError) {
-        guard let first = try series(of: group).first?.description else { return }
+    ///
+    /// Series that arrived after the attributes were read count, too.
+    func describe(_ group: GroupID, _ attributes: GroupAttributes?) throws(SQLiteError) {
+        guard let attributes else { return }
         try connection.withStatement(
             """
             UPDATE groups SET title = ?2, domain = ?3, code = ?4, file = ?5, line = ?6, function = ?7, module = ?8,
-                severity = (SELECT max(severity) FROM series WHERE "group" = ?1),
-                first_at = (SELECT min(first_at) FROM series WHERE "group" = ?1),
-                first_version = (SELECT version FROM series WHERE "group" = ?1 ORDER BY id LIMIT 1),
-                last_version = (
-                    SELECT version FROM series WHERE "group" = ?1 AND version IS NOT NULL ORDER BY id DESC LIMIT 1)
-            WHERE id = ?1
+                severity = max(?9, coalesce((SELECT max(severity) FROM series WHERE "group" = ?1 AND id > ?13), 0)),
+                first_at = ?10, first_version = ?11,
+                last_version = coalesce((
+                    SELECT version FROM series WHERE "group" = ?1 AND id > ?13 AND version IS NOT NULL
+                    ORDER BY id DESC LIMIT 1), ?12)
+            WHERE id = ?1 AND merged_into IS NULL
             """
         ) { statement throws(SQLiteError) in
+            let first = attributes.first
             statement.bind(group, at: 1)
             statement.bind(RecordCommit.title(of: first), at: 2)
             statement.bind(first.domain, at: 3)
@@ -421,6 +764,11 @@ extension GroupTable {
             statement.bind(first.source.line, at: 6)
             statement.bind(first.source.function, at: 7)
             statement.bind(first.source.module, at: 8)
+            statement.bind(attributes.severity, at: 9)
+            statement.bind(attributes.firstAt, at: 10)
+            statement.bind(attributes.firstVersion, at: 11)
+            statement.bind(attributes.lastVersion, at: 12)
+            statement.bind(attributes.last, at: 13)
             try statement.run()
         }
     }

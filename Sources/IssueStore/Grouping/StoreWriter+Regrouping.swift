@@ -148,7 +148,6 @@ extension StoreWriter {
 
     private func updateWatch(of group: GroupID) throws(SQLiteError) {
         let triage = TriageTable(connection: connection)
-        memory.caches.series.watch(
-            try triage.series(ofGroup: group), try triage.standing(ofGroup: group).state != .open)
+        try triage.watch(group, try triage.standing(ofGroup: group).state != .open, &memory.caches.series)
     }
 }

@@ -48,7 +48,10 @@ extension StoreWriter {
             }
             let gone = series.filter { !used.contains($0) && $0 < newest }
             let groups = try connection.withStatement(
-                #"SELECT DISTINCT "group" FROM series WHERE id IN (SELECT value FROM json_each(?1))"#
+                """
+                SELECT home FROM series WHERE id IN (SELECT value FROM json_each(?1)) AND home IS NOT NULL
+                UNION SELECT "group" FROM series WHERE id IN (SELECT value FROM json_each(?1))
+                """
             ) { statement throws(SQLiteError) in
                 statement.bind(Self.list(gone), at: 1)
                 return try statement.all { $0.id(0, as: GroupID.self) }
@@ -95,7 +98,7 @@ extension StoreWriter {
                 """,
                 """
                 DELETE FROM mutes WHERE ("group", first_id) IN (
-                    SELECT "group", first_id FROM mutes WHERE last_id < (SELECT id FROM records ORDER BY id LIMIT 1) LIMIT 4)
+                    SELECT "group", first_id FROM mutes WHERE last_id < (SELECT id FROM records ORDER BY id LIMIT 1) LIMIT 256)
                 """,
                 """
                 DELETE FROM deployments WHERE id IN (
@@ -106,11 +109,11 @@ extension StoreWriter {
                 """,
                 """
                 DELETE FROM moves WHERE (series, last_id) IN (
-                    SELECT series, last_id FROM moves WHERE last_id < (SELECT id FROM records ORDER BY id LIMIT 1) LIMIT 4)
+                    SELECT series, last_id FROM moves WHERE last_id < (SELECT id FROM records ORDER BY id LIMIT 1) LIMIT 256)
                 """,
             ] {
                 try connection.withStatement(sql) { statement throws(SQLiteError) in try statement.run() }
-                count = max(count, connection.changes == 4 ? 1 : 0)
+                count = max(count, connection.changes == 4 || connection.changes == 256 ? 1 : 0)
             }
             memory.caches.senders.removeAll()
             memory.caches.accounts.removeAll()
@@ -178,6 +181,9 @@ extension StoreWriter {
 extension RecordRemoval {
     /// Removes a group without series, unless its state is not open, a limiter window refers to it, a summary is
     /// unsent, or a user has merged or split it. Groups that the fingerprint rule merged into it are removed before it.
+    ///
+    /// A group that a rule has merged is removed, because the rule merges it again when it is reported again. Otherwise
+    /// a rule would keep a row for each fingerprint that ever matched.
     func collect(group: GroupID) throws(SQLiteError) {
         let redirects = try connection.withStatement(
             """
@@ -191,9 +197,15 @@ extension RecordRemoval {
         for redirect in redirects { try collect(group: redirect) }
         let isLeft = try connection.withStatement(
             """
-            SELECT 1 FROM groups WHERE id = ?1 AND state = 0 AND merged_by IS NULL
+            SELECT 1 FROM groups WHERE id = ?1 AND state = 0
+                AND (merged_by IS NULL OR merged_by IN (
+                    SELECT corrections.id FROM corrections
+                    WHERE corrections.account = groups.account AND kind = 3))
                 AND id < (SELECT max(id) FROM groups)
-                AND NOT EXISTS (SELECT 1 FROM corrections WHERE source = ?1 OR target = ?1)
+                AND NOT EXISTS (
+                    SELECT 1 FROM corrections
+                    WHERE corrections.account = groups.account AND (source = ?1 OR target = ?1))
+                AND NOT EXISTS (SELECT 1 FROM series WHERE home = ?1)
                 AND NOT EXISTS (SELECT 1 FROM moves WHERE "group" = ?1)
                 AND NOT EXISTS (SELECT 1 FROM series WHERE "group" = ?1)
                 AND NOT EXISTS (SELECT 1 FROM groups AS other WHERE other.merged_into = ?1)

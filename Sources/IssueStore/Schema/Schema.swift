@@ -23,6 +23,7 @@ package enum Schema {
         Migration(countdowns),
         Migration(notifying),
         Migration(escalations),
+        Migration(boundedWork),
     ]
 
     /// Rejects a file of another program or a newer version before anything in it is changed.
@@ -514,6 +515,15 @@ extension Schema {
     static let countdowns: StaticString = """
         -- The number of further occurrences with which a mute ends, if it ends by their number.
         ALTER TABLE groups ADD COLUMN muted_left INTEGER;
+        """
+}
+
+extension Schema {
+    /// Indexes without which one user's corrections or deployments would take time in proportion to those of all users.
+    static let boundedWork: StaticString = """
+        CREATE INDEX groups_by_correction ON groups (merged_by) WHERE merged_by IS NOT NULL;
+        CREATE INDEX moves_by_group ON moves ("group");
+        CREATE INDEX deployments_by_user ON deployments (uid, observed, at);
         """
 }
 

@@ -158,7 +158,7 @@ extension StoreWriter {
     func change(_ group: GroupID, to standing: TriageState) throws(SQLiteError) -> Bool {
         let triage = TriageTable(connection: connection)
         guard try triage.write(standing, of: group, from: memory.open.nextID) else { return false }
-        memory.caches.series.watch(try triage.series(ofGroup: group), standing.state != .open)
+        try triage.watch(group, standing.state != .open, &memory.caches.series)
         memory.caches.triage.forget(group)
         memory.values.nextMuteEnd = try Self.nextMuteEnd(connection)
         return true
@@ -206,7 +206,7 @@ extension RecordCommit {
             _ = try triage.write(standing, of: found.group, from: row)
             if effect == .regression { try triage.note(regression: row, of: found.group) }
             memory.caches.triage.forget(found.group)
-            memory.caches.series.watch(try triage.series(ofGroup: found.group), false)
+            try triage.watch(found.group, false, &memory.caches.series)
         }
         return effect
     }
@@ -282,15 +282,26 @@ struct TriageTable {
         } else {
             try run(#"DELETE FROM mutes WHERE "group" = ?1 AND first_id >= ?2"#, group, row)
             try run(#"UPDATE mutes SET last_id = ?2 - 1 WHERE "group" = ?1 AND last_id IS NULL"#, group, row)
+            try run(
+                """
+                DELETE FROM mutes WHERE "group" = ?1 AND first_id <= (
+                    SELECT first_id FROM mutes WHERE "group" = ?1 AND first_id < ?2
+                    ORDER BY first_id DESC LIMIT 1 OFFSET 64)
+                """, group, row)
         }
         return true
     }
 
-    func series(ofGroup id: GroupID) throws(SQLiteError) -> Set<SeriesID> {
-        try connection.withStatement(#"SELECT id FROM series WHERE "group" = ?1"#) { statement throws(SQLiteError) in
-            statement.bind(id, at: 1)
-            return Set(try statement.all { $0.id(0) })
+    /// Updates the cache of series after the state of a group has changed. If the group has more series than the cache
+    /// can contain, empties the cache instead: reading all of them would take too long.
+    func watch(_ group: GroupID, _ isWatched: Bool, _ cache: inout SeriesTable) throws(SQLiteError) {
+        let series: [SeriesID] = try connection.withStatement(#"SELECT id FROM series WHERE "group" = ?1 LIMIT ?2"#) {
+            statement throws(SQLiteError) in
+            statement.bind(group, at: 1)
+            statement.bind(SeriesTable.capacity, at: 2)
+            return try statement.all { $0.id(0) }
         }
+        if series.count < SeriesTable.capacity { cache.watch(Set(series), isWatched) } else { cache.removeAll() }
     }
 
     func subject(ofSeries id: SeriesID) throws(SQLiteError) -> TriageCache.Series? {

@@ -333,6 +333,7 @@ extension TemporaryStore {
         try shell().execute(
             """
             DROP TABLE escalations;
+            DROP INDEX groups_by_correction;
             DROP TABLE silences;
             DROP TABLE messages;
             DROP TABLE notices;
