@@ -62,17 +62,17 @@ package struct TitlePattern: Equatable, Sendable {
 private struct SubsequenceSearch: Equatable, Sendable {
     private let text: [UInt8]
     /// For each position, the length of the longest proper prefix of `text` that ends there.
-    private let borders: [Int]
+    private let borders: [UInt8]
 
-    /// - Parameter text: The text to find; not empty.
+    /// - Parameter text: The text to find; not empty, and at most as long as a pattern.
     init(_ text: [UInt8]) {
         self.text = text
-        var borders = [Int](repeating: 0, count: text.count)
+        var borders = [UInt8](repeating: 0, count: text.count)
         var length = 0
         for index in text.indices.dropFirst() {
-            while length > 0, text[index] != text[length] { length = borders[length - 1] }
+            while length > 0, text[index] != text[length] { length = Int(borders[length - 1]) }
             if text[index] == text[length] { length += 1 }
-            borders[index] = length
+            borders[index] = UInt8(length)
         }
         self.borders = borders
     }
@@ -83,7 +83,7 @@ private struct SubsequenceSearch: Equatable, Sendable {
         for index in bytes.indices {
             work += 1
             while length > 0, bytes[index] != text[length] {
-                length = borders[length - 1]
+                length = Int(borders[length - 1])
                 work += 1
             }
             if bytes[index] == text[length] { length += 1 }

@@ -181,6 +181,7 @@ extension StoreWriter {
         _ author: CorrectionAuthor, hits: Int64
     ) throws(SQLiteError) {
         let (source, target) = (try ensure(group), try ensure(other))
+        memory.caches.patterns.removeAll()
         guard try table.allowsCorrections(1, kind, ofAccountOf: target),
             try !table.hasCorrection(kind, from: source, to: target, pattern)
         else { return }

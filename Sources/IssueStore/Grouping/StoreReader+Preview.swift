@@ -86,7 +86,8 @@ extension StoreReader {
                 var older = OlderGroups()
                 home = try older.group(account: account, fingerprint: preview.fingerprint, in: table)
             }
-            found = try table.known(home: home, account: account, series: series)
+            var patterns = PatternCache()
+            found = try table.known(home: home, account: account, series: series, &patterns)
         }
         guard let found, let account = preview.account else {
             preview.changes = series.severity == .critical ? [.new, .critical] : .new

@@ -226,6 +226,7 @@ extension StoreWriter {
             }
             if undoing.isDone { try table.dropCorrection(undoing.correction) }
             memory.caches.triage.removeAll()
+            memory.caches.patterns.removeAll()
             memory.values.nextMuteEnd = try Self.nextMuteEnd(connection)
             return undoing
         }
@@ -333,6 +334,7 @@ extension StoreWriter {
     /// Updates the caches after series have moved between these groups.
     func groupsChanged(_ groups: [GroupID]) throws(SQLiteError) {
         memory.caches.triage.removeAll()
+        memory.caches.patterns.removeAll()
         memory.values.nextMuteEnd = try Self.nextMuteEnd(connection)
         let triage = TriageTable(connection: connection)
         for group in groups {
@@ -379,6 +381,26 @@ package struct GroupAttributes: Equatable, Sendable {
     var lastVersion: String?
     /// The newest series that was examined.
     var last: SeriesID
+}
+
+/// The patterns of rules and splits that are applied to new series.
+///
+/// Every record above the limits for new issues looks for a rule, so they must not be read each time.
+struct PatternCache {
+    struct Entry {
+        var id: Int64
+        var target: GroupID
+        var pattern: TitlePattern
+    }
+
+    // The patterns of an account or a group take up to 60 KB.
+    var rules = BoundedCache<AccountID, [Entry]>(capacity: 64)
+    var splits = BoundedCache<GroupID, [Entry]>(capacity: 64)
+
+    mutating func removeAll() {
+        rules.removeAll()
+        splits.removeAll()
+    }
 }
 
 /// A row of `corrections`.
@@ -776,28 +798,44 @@ extension GroupTable {
     // MARK: New series
 
     /// Returns the split that applies to a title in a group; nil if there is none.
-    func split(of group: GroupID, title: String) throws(SQLiteError) -> (id: Int64, target: GroupID)? {
-        try pattern(
-            in: "SELECT id, target, pattern FROM corrections WHERE source = ?1 AND kind = 2 ORDER BY id DESC",
-            group.rawValue, title)
+    func split(
+        of group: GroupID, title: String, _ cache: inout PatternCache
+    ) throws(SQLiteError) -> (id: Int64, target: GroupID)? {
+        let splits: [PatternCache.Entry]
+        if let known = cache.splits[group] {
+            splits = known
+        } else {
+            splits = try patterns(
+                in: "SELECT id, target, pattern FROM corrections WHERE source = ?1 AND kind = 2 ORDER BY id DESC",
+                group.rawValue)
+            cache.splits.insert(splits, for: group)
+        }
+        return splits.first { $0.pattern.matches(title) }.map { ($0.id, $0.target) }
     }
 
     /// Returns the rule that applies to a title of a new group; nil if there is none.
-    func rule(account: AccountID, title: String) throws(SQLiteError) -> (id: Int64, target: GroupID)? {
-        try pattern(
-            in: "SELECT id, target, pattern FROM corrections WHERE account = ?1 AND kind = 3 ORDER BY id DESC",
-            account.rawValue, title)
+    func rule(
+        account: AccountID, title: String, _ cache: inout PatternCache
+    ) throws(SQLiteError) -> (id: Int64, target: GroupID)? {
+        let rules: [PatternCache.Entry]
+        if let known = cache.rules[account] {
+            rules = known
+        } else {
+            rules = try patterns(
+                in: "SELECT id, target, pattern FROM corrections WHERE account = ?1 AND kind = 3 ORDER BY id DESC",
+                account.rawValue)
+            cache.rules.insert(rules, for: account)
+        }
+        return rules.first { $0.pattern.matches(title) }.map { ($0.id, $0.target) }
     }
 
-    private func pattern(
-        in sql: StaticString, _ id: Int64, _ title: String
-    ) throws(SQLiteError) -> (id: Int64, target: GroupID)? {
-        let found = try connection.withStatement(sql) { statement throws(SQLiteError) in
+    private func patterns(in sql: StaticString, _ id: Int64) throws(SQLiteError) -> [PatternCache.Entry] {
+        try connection.withStatement(sql) { statement throws(SQLiteError) in
             statement.bind(id, at: 1)
             return try statement.all { ($0.int64(0), $0.id(1, as: GroupID.self), $0.text(2)) }
+        }.compactMap { row in
+            TitlePattern(row.2).map { PatternCache.Entry(id: row.0, target: row.1, pattern: $0) }
         }
-        let match = found.first { TitlePattern($0.2)?.matches(title) ?? false }
-        return match.map { ($0.0, $0.1) }
     }
 
     /// Counts a series that corrections have moved.
@@ -835,13 +873,14 @@ extension GroupTable {
     ///   - home: The group that has the fingerprint; nil if there is none.
     ///   - account: The account.
     ///   - series: The series of the records, whose title is compared with patterns.
+    ///   - cache: The patterns that were read before.
     func known(
-        home: GroupID?, account: AccountID, series: SeriesDescription
+        home: GroupID?, account: AccountID, series: SeriesDescription, _ cache: inout PatternCache
     ) throws(SQLiteError) -> RecordCommit.KnownGroup? {
         var known: RecordCommit.KnownGroup
         if let home {
             known = RecordCommit.KnownGroup(id: home, home: home, isWatched: false)
-        } else if let rule = try rule(account: account, title: RecordCommit.title(of: series)) {
+        } else if let rule = try rule(account: account, title: RecordCommit.title(of: series), &cache) {
             known = RecordCommit.KnownGroup(id: rule.target, home: nil, isWatched: false, corrections: [rule.id])
         } else {
             return nil
@@ -869,7 +908,7 @@ extension GroupTable {
                 known.id = target
                 if let correction = row?.2 { known.corrections.append(correction) }
             } else if row?.3 == true,
-                let split = try split(of: known.id, title: RecordCommit.title(of: series)),
+                let split = try split(of: known.id, title: RecordCommit.title(of: series), &cache),
                 !known.corrections.contains(split.id)
             {
                 known.id = split.target

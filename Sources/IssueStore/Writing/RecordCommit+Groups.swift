@@ -137,7 +137,7 @@ extension RecordCommit {
             home = try memory.caches.olderGroups.group(account: account, fingerprint: fingerprint, in: table)
             if let home { try table.finish(home, fingerprint: fingerprint) }
         }
-        return try table.known(home: home, account: account, series: series)
+        return try table.known(home: home, account: account, series: series, &memory.caches.patterns)
     }
 
     /// Inserts a group for a new fingerprint.

@@ -63,6 +63,7 @@ struct WriterMemory {
         var triage = TriageCache()
         var deployments = BoundedCache<AccountID, DeploymentHistory>(capacity: 256)
         var olderGroups = OlderGroups()
+        var patterns = PatternCache()
     }
 
     /// The state of the memory before a transaction.
