@@ -12,8 +12,8 @@ struct LimitsCommand: Command {
         sections: [("Output", [all])],
         notes: [
             "LEFT is what the limit has left now and at most; in parentheses, the part that is not reserved for critical "
-                + "records, new issues or summaries. HELD BACK is what was above the limit in the last 24 hours, since "
-                + "the daemon started or its limits were changed. NEEDED is the limit that would have held back nothing, "
+                + "records, new issues or summaries. HELD BACK is what was above the limit in the last 24 hours, or "
+                + "since the daemon started or its limits changed, if that is more recent. NEEDED is the limit that would have held back nothing, "
                 + "given the same records: the burst with the present refill, or a larger refill with its burst.",
             "Records that are held back are stored, and summaries report their number. New groups, series, applications "
                 + "and senders above their limits join an overflow entry.",

@@ -56,7 +56,7 @@ package struct HourlyDemand: Equatable, Sendable {
     private static func number(of now: RecordLogInstant) -> Int64 { now.milliseconds.flooredQuotient(by: hour) }
 }
 
-/// The demand on a token bucket, from which the limit follows that would have held back nothing.
+/// Tracks the demand on a token bucket, to compute the limit that would have held nothing back.
 ///
 /// It computes the level of a bucket that refuses nothing: the excess grows by one token with each record that wants
 /// one, and falls with the refill, down to zero. A bucket of this size would have had a token for every record. It

@@ -2,8 +2,8 @@ package import IssueProtocol
 
 /// The records that the limits of one destination have held back in the last 24 hours, in memory only.
 ///
-/// A limit is recorded from the first record that it holds back. The tables are bounded. If one is full, a further limit
-/// replaces the one that held back least, at times.
+/// A limit is recorded from the first record that it holds back. The tables are bounded. When one is full,
+/// every 64th limit that does not fit replaces the one that held back least.
 package struct LimitHistory: Sendable {
     /// The limit of a group or an application.
     struct Entry: Sendable {

@@ -1,6 +1,6 @@
 package import IssueProtocol
 
-/// The state of the store from which `Retention` follows what is removed next. All sizes are in bytes.
+/// The state of the store from which the next removals are computed. All sizes are in bytes.
 package struct RetentionUsage: Equatable, Sendable {
     /// The records of one age that are removed together.
     package struct Portion: Equatable, Sendable {

@@ -3,7 +3,8 @@
 /// A round of the event loop serves connections only for a short time and leaves the rest to the next one. So the order
 /// decides who waits: first comes one connection of each user, then a second one of each, and so on. Among users, and
 /// among the connections of a user, the one whose last turn is longest ago is first. A user who sends little therefore
-/// waits for at most one turn of each other user, however many connections the others have.
+/// waits for at most one turn of each other user, however many connections the others have. The poller reports at most
+/// 256 connections at once, and the kernel rotates them, so with more than that the turns are those among 256.
 package struct ReadOrder: Sendable {
     /// A connection that is ready.
     package struct Candidate: Equatable, Sendable {

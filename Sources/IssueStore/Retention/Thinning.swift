@@ -77,7 +77,7 @@ extension StoreWriter {
     }
 }
 
-/// Removes part of a range: removes the records of some series from a range, in the order of their ids.
+/// Removes the records of some series from a range, in the order of their ids.
 ///
 /// Each slice of rows is removed in one transaction together with its ledger entries. The posting lists are emptied
 /// afterwards, and remain as links of their chains.
