@@ -11,7 +11,9 @@ final class EscalationScan {
     private var counter: EscalationCounter
     private var position: RowID
     private var lastTime = RecordLogInstant(milliseconds: 0)
-    private var lastStored = Clock.monotonic
+    /// When counts were last stored; nil before the first time, so that a scan which errors interrupt again and again
+    /// still advances.
+    private var lastStored: MonotonicInstant?
     /// Attributes of series, valid until `move`.
     private var series: [SeriesID: SeriesInfo?] = [:]
     private var move: RowID?
@@ -65,7 +67,7 @@ final class EscalationScan {
     }
 
     /// `true` if the counts were not stored for a while.
-    var isDue: Bool { lastStored.duration(to: Clock.monotonic) >= Self.storeInterval }
+    var isDue: Bool { lastStored.map { $0.duration(to: Clock.monotonic) >= Self.storeInterval } ?? true }
 
     /// Returns the counts to store. They must be stored, or the scan must be made anew.
     func takeProgress() -> EscalationProgress {

@@ -196,6 +196,7 @@ final class NotifierLoop {
                 // The daemon is stopping or changes to another file. The next start continues from the stored state.
                 return
             } catch StoreFailure.walTooLarge {
+                scanAgain()
                 recovery = Clock.monotonic.advanced(by: Self.busyTime)
             } catch {
                 if recovery == nil {
@@ -204,6 +205,7 @@ final class NotifierLoop {
                 _ = service.writer.mustReopen(after: error)
                 opened = nil
                 escalations = nil
+                scanAgain()
                 recovery = Clock.monotonic.advanced(by: Self.recoveryTime)
             }
             // A fault of the store is reported even if the store can't take the event.
@@ -312,6 +314,21 @@ final class NotifierLoop {
 
     /// Counts the occurrences in new records, and stores the escalations among them.
     private func countOccurrences() throws {
+        do {
+            try scanRecords()
+        } catch {
+            // It may have counted records whose escalations are not stored. The next scan starts from the stored counts.
+            escalations = nil
+            throw error
+        }
+    }
+
+    /// Plans a scan after an error, which may have ended one, without waiting for the next record.
+    private func scanAgain() {
+        if service.countsRecords { nextScan = Clock.monotonic }
+    }
+
+    private func scanRecords() throws {
         guard let rate = settings.escalation, let nextScan, nextScan <= Clock.monotonic else { return }
         self.nextScan = nil
         service.inbox.withLock { ($0.isScanPlanned, $0.hasRecords) = (false, false) }
