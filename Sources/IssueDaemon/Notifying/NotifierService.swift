@@ -347,7 +347,7 @@ final class NotifierLoop {
                     })
             }
             // Neither a stop nor a message waits for the end of a backlog.
-            if !found.isEmpty || !service.inbox.withLock({ $0.hasOnlyRecords }) {
+            if !found.isEmpty || isMessageDue || !service.inbox.withLock({ $0.hasOnlyRecords }) {
                 self.nextScan = Clock.monotonic
                 return
             }
@@ -355,6 +355,13 @@ final class NotifierLoop {
     }
 
     // MARK: Sending
+
+    /// `true` if a message can be sent now, or if it is not known when.
+    private var isMessageDue: Bool {
+        guard let row = opened?.row, row.message != nil || !row.waiting.isEmpty else { return false }
+        guard let next = row.message == nil ? nextMessage : nextAttempt else { return true }
+        return next <= Clock.monotonic
+    }
 
     /// Begins a message or attempts to send it, if it is time. Returns `true` if there may be more to do.
     private func deliver() throws -> Bool {
