@@ -66,7 +66,8 @@ extension ForwardingLoop where Destination: ~Copyable {
             types = try reader.fieldTypes(of: service.destination.id)
             return current == nil ? .build(scan.limit) : .preempt(scan.limit)
         }
-        try service.settings.limitMonitor?.heldBack(scan.reachedLimits, by: service.destination.name, reader)
+        // Only after this thread has the new state, because it may look up names.
+        defer { service.settings.limitMonitor?.heldBack(scan.reachedLimits, by: service.destination.name, reader) }
         cursor = new.span?.upperBound ?? cursor
         priority = max(priority, new.priorityThrough ?? priority)
         if new.span != nil { fatesMoved() }

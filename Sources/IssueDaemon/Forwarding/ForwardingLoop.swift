@@ -77,7 +77,7 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
             }
             try lookForCredential(at: now)
             try closeWindows()
-            try service.settings.limitMonitor?.heldBack([], by: service.destination.name, reader)
+            service.settings.limitMonitor?.heldBack([], by: service.destination.name, reader)
             try completeFlushes()
             publishStatus()
         }

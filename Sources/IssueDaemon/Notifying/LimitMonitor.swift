@@ -15,8 +15,9 @@ final class LimitMonitor: Sendable {
         self.report = report
     }
 
-    /// Notes the limits that have held records of a destination back, and reports those that began and ceased.
-    func heldBack(_ limits: Set<ReachedLimit>, by destination: String, _ reader: StoreReader) throws {
+    /// Notes the limits that have held records of a destination back, and reports those that began and those that are
+    /// over. If the name of an application can't be read, the event lacks it.
+    func heldBack(_ limits: Set<ReachedLimit>, by destination: String, _ reader: StoreReader) {
         let now = Clock.monotonic
         let (ended, begun) = watches.withLock { watches in
             guard !limits.isEmpty || watches[destination] != nil else { return ([ReachedLimit](), [ReachedLimit]()) }
@@ -26,11 +27,11 @@ final class LimitMonitor: Sendable {
             return (watch.ended(at: now), begun)
         }
         for limit in ended {
-            let subject = try Self.subject(limit, reader)
+            let subject = Self.subject(limit, reader)
             report(limit.user, "\(subject) no longer exceeds \(Self.name(limit)) of \(destination)")
         }
         for limit in begun {
-            let subject = try Self.subject(limit, reader)
+            let subject = Self.subject(limit, reader)
             report(
                 limit.user,
                 "\(subject) exceeds \(Self.name(limit)) of \(destination), which gets only summaries of further records"
@@ -43,8 +44,9 @@ final class LimitMonitor: Sendable {
         watches.withLock { $0[destination]?.nextEnd }
     }
 
-    private static func subject(_ limit: ReachedLimit, _ reader: StoreReader) throws -> String {
-        guard let account = limit.account, let found = try reader.account(account) else { return "user \(limit.user)" }
+    private static func subject(_ limit: ReachedLimit, _ reader: StoreReader) -> String {
+        guard let account = limit.account else { return "user \(limit.user)" }
+        guard let found = try? reader.account(account) else { return "an application of user \(limit.user)" }
         let app = NotificationText.line(found.app, maxCharacters: NotificationText.maxName)
         return "application \(app) of user \(found.uid)"
     }
