@@ -30,6 +30,7 @@ final class Destinations: Sendable {
                 StoreWriter.ConfiguredDestination(name: $0.name, kind: $0.kind, takesBacklog: $0.backlog == .all)
             }
         let rows = try writer.perform { try $0.configure(configured, at: Clock.wall) }
+        limitMonitor.keep(Set(configuration.destinations.map(\.name)))
         let users = AccountableUsers.onThisHost(configuration.access)
         let names = Set(running.withLock { $0.map(\.service.destination.name) })
         for (destination, row) in zip(configuration.destinations, rows) where !names.contains(row.name) {

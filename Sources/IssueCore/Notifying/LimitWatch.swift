@@ -19,10 +19,11 @@ package struct ReachedLimit: Hashable, Sendable {
     }
 }
 
-/// Decides when notifiers report that a limit of a destination begins or ceases to hold records back.
+/// Decides when notifiers report that a limit of a destination begins or stops holding records back.
 ///
-/// A limit ceases when it has held nothing back for `quietTime`, so a limit that is reached again and again causes one
-/// pair of events. Each user causes a limited number of events. The end of a limit is reported only if its begin was.
+/// A limit counts as over once it has held nothing back for `quietTime`, so a limit that is reached again and again
+/// causes one pair of events. Each user causes a limited number of events, at all destinations together. The end of a
+/// limit is reported only if its begin was.
 package struct LimitWatch: Sendable {
     package static let quietTime: Duration = .seconds(600)
     /// The maximum number of begins that are reported per user in `period`.
@@ -31,35 +32,54 @@ package struct LimitWatch: Sendable {
     /// The maximum number of limits that are reported as reached at the same time, and of users.
     package static let maxEntries = 1000
 
+    private struct Key: Hashable {
+        var destination: String
+        var limit: ReachedLimit
+    }
+
     /// When each reported limit has last held something back.
-    private var lastHeld: [ReachedLimit: MonotonicInstant] = [:]
+    private var lastHeld: [Key: MonotonicInstant] = [:]
     private var begins: [UInt32: (count: Int, since: MonotonicInstant)] = [:]
 
     package init() {}
 
-    /// Notes the limits that have held records back. Returns those whose begin is to be reported.
-    package mutating func heldBack(_ limits: Set<ReachedLimit>, at now: MonotonicInstant) -> [ReachedLimit] {
+    /// Notes the limits that have held records of a destination back. Returns those whose begin is to be reported.
+    package mutating func heldBack(
+        _ limits: Set<ReachedLimit>, by destination: String, at now: MonotonicInstant
+    ) -> [ReachedLimit] {
         var begun: [ReachedLimit] = []
         for limit in limits {
-            if lastHeld[limit] != nil {
-                lastHeld[limit] = now
+            let key = Key(destination: destination, limit: limit)
+            if lastHeld[key] != nil {
+                lastHeld[key] = now
             } else if lastHeld.count < Self.maxEntries, mayReport(limit.user, at: now) {
-                lastHeld[limit] = now
+                lastHeld[key] = now
                 begun.append(limit)
             }
         }
         return begun
     }
 
-    /// Removes the limits that have ceased, and returns them.
-    package mutating func ended(at now: MonotonicInstant) -> [ReachedLimit] {
-        let ended = lastHeld.filter { $0.value.duration(to: now) >= Self.quietTime }.map(\.key)
-        for limit in ended { lastHeld[limit] = nil }
-        return ended
+    /// Removes the limits of a destination that are over, and returns them.
+    package mutating func ended(of destination: String, at now: MonotonicInstant) -> [ReachedLimit] {
+        let ended = lastHeld.filter {
+            $0.key.destination == destination && $0.value.duration(to: now) >= Self.quietTime
+        }
+        for key in ended.keys { lastHeld[key] = nil }
+        return ended.keys.map(\.limit)
     }
 
-    /// When the next limit ceases, unless it holds something back until then; nil if none is reached.
-    package var nextEnd: MonotonicInstant? { lastHeld.values.min().map { $0.advanced(by: Self.quietTime) } }
+    /// Returns when the next limit of a destination is over, unless it holds something back until then; nil if none is
+    /// reached.
+    package func nextEnd(of destination: String) -> MonotonicInstant? {
+        let last = lastHeld.lazy.filter { $0.key.destination == destination }.map(\.value).min()
+        return last.map { $0.advanced(by: Self.quietTime) }
+    }
+
+    /// Forgets the limits of all other destinations. Their ends are not reported.
+    package mutating func keep(_ destinations: Set<String>) {
+        lastHeld = lastHeld.filter { destinations.contains($0.key.destination) }
+    }
 
     private mutating func mayReport(_ user: UInt32, at now: MonotonicInstant) -> Bool {
         if let own = begins[user], own.since.duration(to: now) < Self.period {

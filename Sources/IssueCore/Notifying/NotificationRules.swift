@@ -18,7 +18,7 @@ package struct NotificationKinds: OptionSet, Hashable, Sendable {
     package static let destinationPaused = NotificationKinds(rawValue: 8)
     /// The store does not accept reports, or was damaged.
     package static let storeFault = NotificationKinds(rawValue: 16)
-    /// A user has reached a limit for the number of different names.
+    /// A limit of a destination begins or stops holding records back, or a user reports too many different names.
     package static let limitReached = NotificationKinds(rawValue: 32)
 
     /// A group has had many occurrences in a period that the notifier chooses.

@@ -3,11 +3,11 @@ import IssueProtocol
 import IssueStore
 import Synchronization
 
-/// Reports to notifiers when a limit of a destination begins or ceases to hold records back.
+/// Reports to notifiers when a limit of a destination begins or stops holding records back.
 ///
 /// It outlives the forwarding services, so a reload does not report the same limit again.
 final class LimitMonitor: Sendable {
-    private let watches = Mutex<[String: LimitWatch]>([:])
+    private let watch = Mutex(LimitWatch())
     /// Called with the accountable user and the text of an event.
     private let report: @Sendable (UInt32, String) -> Void
 
@@ -19,12 +19,9 @@ final class LimitMonitor: Sendable {
     /// over. If the name of an application can't be read, the event lacks it.
     func heldBack(_ limits: Set<ReachedLimit>, by destination: String, _ reader: StoreReader) {
         let now = Clock.monotonic
-        let (ended, begun) = watches.withLock { watches in
-            guard !limits.isEmpty || watches[destination] != nil else { return ([ReachedLimit](), [ReachedLimit]()) }
-            var watch = watches[destination] ?? LimitWatch()
-            defer { watches[destination] = watch }
-            let begun = watch.heldBack(limits, at: now)
-            return (watch.ended(at: now), begun)
+        let (ended, begun) = watch.withLock { watch in
+            let begun = watch.heldBack(limits, by: destination, at: now)
+            return (watch.ended(of: destination, at: now), begun)
         }
         for limit in ended {
             let subject = Self.subject(limit, reader)
@@ -39,9 +36,14 @@ final class LimitMonitor: Sendable {
         }
     }
 
-    /// When the next limit of a destination may cease; nil if none is reached.
+    /// Returns when the next limit of a destination may be over; nil if none is reached.
     func nextEnd(of destination: String) -> MonotonicInstant? {
-        watches.withLock { $0[destination]?.nextEnd }
+        watch.withLock { $0.nextEnd(of: destination) }
+    }
+
+    /// Forgets the limits of all other destinations.
+    func keep(_ destinations: Set<String>) {
+        watch.withLock { $0.keep(destinations) }
     }
 
     private static func subject(_ limit: ReachedLimit, _ reader: StoreReader) -> String {
