@@ -9,7 +9,7 @@ struct BundleTests {
     /// Texts of messages, metadata and secrets. No bundle may contain any of them.
     private static let planted = [
         "plantedMessage", "plantedValue", "plantedKey", "plantedPassword", "planted@example.net", "plantedRequest",
-        "plantedBody", "plantedHook", "plantedCause", DaemonConfiguration.token,
+        "plantedBody", "plantedHook", "plantedCause", "plantedToken", DaemonConfiguration.token,
     ]
 
     private func record(_ text: String) throws -> IssueRecord {
@@ -49,6 +49,8 @@ struct BundleTests {
             Password=off
             [Notify oncall]
             URL=http://127.0.0.1:9/plantedHook
+            [Notify pager]
+            Command=/bin/true --token plantedToken
             """
         try await DaemonFixture.with(.forwarding(to: listener, settings)) { daemon in
             let client = try RawClient(path: daemon.socket)
@@ -77,6 +79,7 @@ struct BundleTests {
                     #expect(!found.isEmpty && !found.hasPrefix("missing"), "\(name): \(found.prefix(200))")
                 }
                 #expect(part("configuration", content).contains("URL=http://127.0.0.1:9/(removed)\n"))
+                #expect(part("configuration", content).contains("Command=/bin/true (removed)\n"))
                 #expect(part("schema", content).contains("CREATE TABLE groups"))
                 #expect(part("ledger", content).contains("\tdead_lettered\t"))
                 #expect(part("plans", content).contains("# List: groups, newest first\n"))

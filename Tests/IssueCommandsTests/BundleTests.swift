@@ -68,6 +68,9 @@ struct BundleTests {
                     return .printed(
                         "[Store]\nPath=/var/lib/x/issues.db\n[LogzIO]\nURL=https://planted:pw@listener.example/y\n"
                             + "[Notify oncall]\nURL=https://hooks.example/services/plantedHook\nTemplate={\"k\":\"plantedKey\"}\n"
+                            + "[Notify pager]\nCommand=/bin/page --token plantedToken\n"
+                            + "[Notify quoted]\nCommand=\"/opt/planted page\" plantedToken\n"
+                            + "[Notify plain]\nCommand=/bin/page\n"
                     )
                 case "issued": return .printed("issued 0.1.0\n")
                 default: return .printed("\(program) \(arguments.joined(separator: " "))\n")
@@ -128,6 +131,9 @@ struct BundleTests {
         #expect(part("log", file.text).contains(#"answer=401 advice="Replace it""#))
         #expect(part("configuration", file.text).contains("URL=https://(removed)@listener.example/y\n"))
         #expect(part("configuration", file.text).contains("URL=https://hooks.example/(removed)\n"))
+        #expect(part("configuration", file.text).contains("Command=/bin/page (removed)\n"))
+        #expect(part("configuration", file.text).contains("Command=(removed)\n"))
+        #expect(part("configuration", file.text).contains("Command=/bin/page\n"))
         #expect(!file.text.contains("==== messages ===="))
     }
 

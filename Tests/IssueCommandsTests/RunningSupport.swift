@@ -85,7 +85,7 @@ func issuectl(
     input: [String] = [], bytes: [[UInt8]]? = nil, writes: Int = .max, caller: String? = nil, keeps: Bool = true,
     isInputTerminal: Bool = false,
     sql: SQLAccess = .program { (name) throws(CommandFailure) in throw CommandFailure(.unavailable, name) },
-    tools: HostTools = .process,
+    tools: HostTools = .withoutRelativePaths,
     _ script: ScriptedLink.Reply...
 ) -> Outcome {
     let link = ScriptedLink(script)
@@ -126,6 +126,20 @@ func issuectl(
         code: code, output: String(decoding: output.output, as: UTF8.self),
         errors: String(decoding: output.errors, as: UTF8.self), calls: link.calls.map(withoutNumbers),
         numberedCalls: link.calls, kept: surroundings.kept, sendings: surroundings.sendings)
+}
+
+extension HostTools {
+    /// The tools of this host, but a relative path can't be written: other tests pass arbitrary words, and the working
+    /// folder is that of the repository.
+    static var withoutRelativePaths: Self {
+        var tools = Self.process
+        let save = tools.save
+        tools.save = { (content, path, isReplacing) throws(Failure) in
+            guard path.hasPrefix("/") else { throw Failure(reason: "tests write no relative paths") }
+            try save(content, path, isReplacing)
+        }
+        return tools
+    }
 }
 
 private func withoutNumbers(_ call: String) -> String {

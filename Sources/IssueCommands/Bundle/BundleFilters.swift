@@ -91,7 +91,8 @@ package enum BundleFilters {
 
     /// Returns the output of `issued --print-config` without what may be a secret.
     ///
-    /// The daemon prints no secrets, but the URL of a webhook often is one although it should be in a file of its own.
+    /// The daemon prints no secrets, but the URL of a webhook often is one although it should be in a file of its own,
+    /// and the arguments of a program may contain one.
     package static func configuration(_ text: String) -> String {
         var isNotifier = false
         return text.split(separator: "\n", omittingEmptySubsequences: false).map { line in
@@ -103,6 +104,7 @@ package enum BundleFilters {
             switch key {
             case "URL" where isNotifier: return "\(key)=\(origin(of: value))"
             case "Template" where isNotifier: return "\(key)=\(removed)"
+            case "Command" where isNotifier: return "\(key)=\(program(of: value))"
             default: return addresses(in: String(line))
             }
         }.joined(separator: "\n")
@@ -115,6 +117,14 @@ package enum BundleFilters {
         let host = authority.lastIndex(of: "@").map { authority[authority.index(after: $0)...] } ?? authority
         let isWhole = url[authority.endIndex...].allSatisfy { $0 == "/" } && host.count == authority.count
         return "\(url[..<mark.upperBound])\(host)\(isWhole ? "" : "/\(removed)")"
+    }
+
+    /// Returns the path of the program in a command line, whose arguments may contain a token.
+    private static func program(of command: Substring) -> String {
+        let path = command.prefix { $0 != " " && $0 != "\t" }
+        // A path with quotation marks or escapes may continue after the blank.
+        guard path.hasPrefix("/"), !path.contains(where: { "\"'\\".contains($0) }) else { return removed }
+        return path.endIndex == command.endIndex ? String(path) : "\(path) \(removed)"
     }
 
     /// Returns the value of a key in a printed configuration; nil if it is absent.

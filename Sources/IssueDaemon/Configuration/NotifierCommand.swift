@@ -70,6 +70,6 @@ extension ValueForm where Value == NotifierCommand {
         ValueForm(
             expected:
                 "the absolute path of a program and its arguments, such as /usr/local/bin/page --urgent \"on call\"",
-            parse: { NotifierCommand($0) }, text: { $0.text })
+            parse: { NotifierCommand($0) }, text: { $0.text }, isRepeated: false)
     }
 }

@@ -59,7 +59,11 @@ struct NotifierConfigurationTests {
         "Errors name the line and what is expected",
         arguments: [
             ("[Notify a]", "a.conf:1: [Notify a] has no address; expected URL=, URLCredential= or Command=."),
-            ("[Notify a]\nCommand=mail root", "a.conf:2: Invalid Command=mail root; expected the absolute path"),
+            ("[Notify a]\nCommand=mail root", "a.conf:2: Invalid Command=…; expected the absolute path"),
+            (
+                "[Notify a]\nCommand=/bin/page --token \"SECRET",
+                "a.conf:2: Invalid Command=…; expected the absolute path"
+            ),
             (
                 "[Notify a]\nCommand=/bin/true\nURL=https://h/",
                 "a.conf:2: [Notify a] has both URL= and Command=; expected only one."
