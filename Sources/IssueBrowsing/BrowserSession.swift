@@ -71,6 +71,13 @@ package struct BrowserSession<Failure: Error> {
         try call(.splitGroup, parameters.json)
     }
 
+    /// Gives the records of each value of a field a group of their own.
+    package func splitByField(
+        _ parameters: SplitByFieldParameters
+    ) throws(Failure) -> BrowserReply<SplitByFieldReply> {
+        try call(.splitByField, parameters.json)
+    }
+
     /// Merges all groups that match a pattern into one, and those that will be made.
     package func addGroupRule(_ parameters: AddGroupRuleParameters) throws(Failure) -> BrowserReply<MergeGroupsReply> {
         try call(.addGroupRule, parameters.json)

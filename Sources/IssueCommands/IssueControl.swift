@@ -333,6 +333,11 @@ struct CommandContext {
         try print([line])
     }
 
+    /// Prints a line for users, and nothing if the output is JSON.
+    func printNote(_ line: String) throws(CommandFailure) {
+        if format == .human { try print(line) }
+    }
+
     /// Prints a text that consists of whole lines.
     func print(text: String) throws(CommandFailure) {
         try print(bytes: Array(text.utf8))

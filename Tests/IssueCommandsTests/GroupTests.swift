@@ -72,6 +72,62 @@ struct GroupTests {
         #expect(issuectl(["group", "split", "g7"], reply).calls == [#"SplitGroup {"group":"g7"}"#])
     }
 
+    private func plan(_ values: [String]) -> ScriptedLink.Reply {
+        let list = values.map { #""\#($0)""# }.joined(separator: ",")
+        return .reply(#"{"groups":[],"values":[\#(list)]}"#)
+    }
+
+    @Test("A split by a field prints the values first, and needs --yes for more than 50")
+    func splitByField() {
+        let reply = ScriptedLink.Reply.reply(
+            #"{"groups":[\#(Self.group()),\#(Self.group("g8", "Other"))],"values":["disk",""]}"#)
+        let split = issuectl(
+            ["group", "split", "g7", "--by", "domain", "--reason", "two teams"], plan(["disk", ""]), reply)
+        #expect(
+            split.calls == [
+                #"SplitByField {"group":"g7","field":"domain","dry_run":true}"#,
+                #"SplitByField {"group":"g7","field":"domain","reason":"two teams"}"#,
+            ])
+        #expect(
+            split.output
+                == lines(
+                    """
+                    Splits into 2 issues by domain: disk, (none)
+                    g7 has 8 records: Decoding failed
+                    g8 has 8 records: Other
+                    """))
+        let dry = issuectl(["group", "split", "g7", "--by", "severity", "--dry-run"], plan(["error", "info"]))
+        #expect(dry.output == lines("Splits into 2 issues by severity: error, info"))
+        let json = issuectl(["group", "split", "g7", "--by", "file", "--dry-run", "--json"], plan(["a", "b"]))
+        #expect(json.output.contains("\"values\""))
+        let many = (0..<51).map { "v\($0)" }
+        let refused = issuectl(["group", "split", "g7", "--by", "version"], plan(many))
+        #expect(refused.code == .refused)
+        #expect(refused.errors == lines("issuectl: 51 issues would come out: use --yes to split into more than 50"))
+        #expect(refused.output.contains("v49, ..."))
+        #expect(issuectl(["group", "split", "g7", "--by", "version", "--yes"], plan(many), reply).code == .success)
+    }
+
+    @Test("With --json, a dry run prints the count, and a merge in several calls their sum")
+    func json() {
+        let words = ["group", "merge", "g7", "--dry-run", "--ndjson"]
+        for dry in [
+            issuectl(words + ["g8", "g9"], shown), issuectl(words + ["--app", "shop"], shown, list(2), shown),
+        ] {
+            #expect(dry.output.hasPrefix(#"{"group":{"id":"g7","#))
+            #expect(dry.output.hasSuffix("\"count\":2}\n"))
+        }
+        let none = issuectl(["group", "merge", "g7", "--app", "shop", "--ndjson"], shown, list(0), shown)
+        #expect(none.output.hasSuffix("\"count\":0}\n"))
+        let rule = issuectl(["group", "rule", "add", "g7", "--template", "a*", "--dry-run", "--ndjson"], merged(3))
+        #expect(rule.output.hasSuffix("\"count\":3}\n"))
+        let many = issuectl(
+            ["group", "merge", "g7", "--app", "shop", "--yes", "--ndjson"], shown, list(300), merged(256), merged(44))
+        #expect(many.calls.count == 4)
+        #expect(many.output.hasSuffix("\"count\":300}\n"))
+        #expect(many.output.split(separator: "\n").count == 1)
+    }
+
     @Test("Lists, adds and removes rules")
     func rules() {
         let listed = issuectl(["group", "rule"], .reply(#"{"corrections":[\#(Self.merge)]}"#))
@@ -94,6 +150,9 @@ struct GroupTests {
             #expect(undone.calls == [#"UndoCorrection {"id":7}"#])
             #expect(undone.output == lines("g7 has 8 records: Decoding failed"))
         }
+        let both = issuectl(
+            ["group", "undo", "7", "8"], .reply(#"{"groups":[\#(Self.group())]}"#), .reply(#"{"groups":[]}"#))
+        #expect(both.calls == [#"UndoCorrection {"id":7}"#, #"UndoCorrection {"id":8}"#])
         let absent = issuectl(["group", "undo", "7"], .failure(.refused(.notFound(id: "7"))))
         #expect(absent.errors == lines("issuectl: no correction 7: see issuectl group rule"))
     }
@@ -145,7 +204,9 @@ struct GroupTests {
             [], ["join"], ["merge"], ["merge", "g1"], ["merge", "g1", "g2", "--app", "a"], ["split"],
             ["split", "g1", "g2"], ["undo"], ["undo", "x"], ["rule", "drop"], ["rule", "add", "g1"],
             ["rule", "remove", "x"], ["suggest", "g1"], ["merge", "g1", "g2", "--template", "a"],
-            ["split", "g1", "--dry-run"], ["undo", "7", "--app", "a"], ["suggest", "--text", "a"],
+            ["split", "g1", "--dry-run"], ["split", "g1", "--by", "type"], ["merge", "g1", "g2", "--by", "domain"],
+            ["split", "g1", "--by", "domain", "--template", "a"], ["undo", "7", "x"], ["undo", "7", "--app", "a"],
+            ["suggest", "--text", "a"],
         ])
     func usage(words: [String]) {
         let outcome = issuectl(["group"] + words)

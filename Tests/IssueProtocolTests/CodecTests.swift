@@ -72,10 +72,12 @@ struct CodecTests {
         try check(MergeGroupsReply(group: Samples.group, count: 3))
         try check(SplitGroupParameters(group: "g1", template: "a*", reason: "r"))
         try check(SplitGroupReply(groups: [Samples.group]))
+        try check(SplitByFieldParameters(group: "g1", field: .level, reason: "r", isDryRun: true))
+        try check(SplitByFieldReply(groups: [Samples.group], values: ["a", ""]))
         try check(AddGroupRuleParameters(group: "g1", template: "a*", reason: "r", isDryRun: true))
         let correction = GroupCorrection(
-            id: 7, kind: .split, group: "g1", other: "g2", app: "shop", uid: 1000, template: "a*", author: 1001,
-            at: Samples.group.lastSeen, reason: "r", hits: 3)
+            id: 7, kind: .split, group: "g1", other: "g2", app: "shop", uid: 1000, template: "a*", field: .domain,
+            author: 1001, at: Samples.group.lastSeen, reason: "r", hits: 3)
         try check(CorrectionsParameters(group: "g1"))
         try check(CorrectionsReply(corrections: [correction, GroupCorrection(id: 8, kind: .rule, group: "g1")]))
         try check(UndoCorrectionParameters(id: 7))

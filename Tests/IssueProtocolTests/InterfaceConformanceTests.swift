@@ -82,6 +82,7 @@ struct InterfaceConformanceTests {
         check("MergeSuggestion", MergeSuggestion.self)
         check(.mergeGroups, MergeGroupsParameters.self, MergeGroupsReply.self)
         check(.splitGroup, SplitGroupParameters.self, SplitGroupReply.self)
+        check(.splitByField, SplitByFieldParameters.self, SplitByFieldReply.self)
         check(.addGroupRule, AddGroupRuleParameters.self, MergeGroupsReply.self)
         check(.corrections, CorrectionsParameters.self, CorrectionsReply.self)
         check(.undoCorrection, UndoCorrectionParameters.self, SplitGroupReply.self)
@@ -109,6 +110,7 @@ struct InterfaceConformanceTests {
 
     @Test("The enumerations have the same values as in the file")
     func choices() {
+        #expect(words(ofType: "SplitField") == IssueSplitField.allCases.map(\.rawValue))
         #expect(words(ofType: "Severity") == IssueLevel.allCases.map(\.name))
         #expect(words(ofType: "State") == GroupState.allCases.map(\.name))
         #expect(words(ofType: "DeploymentChange") == DeploymentChange.allCases.map(\.rawValue))

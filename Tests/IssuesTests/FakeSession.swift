@@ -56,7 +56,8 @@ final class FakeSession: Sendable {
         case .records?, .list?, .status?, .limits?, .retention?, .histogram?, .setState?, .deploy?, .deployments?,
             .deadLetters?,
             .requeue?, .mergeGroups?,
-            .splitGroup?, .addGroupRule?, .corrections?, .undoCorrection?, .explain?, .explainRecord?, .suggestMerges?,
+            .splitGroup?, .splitByField?, .addGroupRule?, .corrections?, .undoCorrection?, .explain?, .explainRecord?,
+            .suggestMerges?,
             .purge?,
             .backup?, .repair?, .testNotifier?, .addSilence?, .listSilences?, .endSilence?, nil:
             return send(CollectorError.methodNotImplemented(call.method).reply.message)

@@ -16,8 +16,12 @@ struct GroupCommand: Command {
     static let template = OptionSpecification(
         "template", value: "PATTERN", "Pattern for the titles; * matches any text")
     static let reason = OptionSpecification("reason", value: "TEXT", "The reason, which is shown with the correction")
-    static let dryRun = OptionSpecification("dry-run", short: "n", "Only count the issues; merge nothing")
-    static let yes = OptionSpecification("yes", short: "y", "Merge more than 50 issues without confirmation")
+    static let by = OptionSpecification(
+        "by", value: "FIELD", from: .words(IssueSplitField.allCases.map(\.rawValue)),
+        "Split by the values of a field: \(IssueSplitField.allCases.map(\.rawValue).joined(separator: ", "))")
+    static let dryRun = OptionSpecification("dry-run", short: "n", "Only count the issues; change nothing")
+    static let yes = OptionSpecification(
+        "yes", short: "y", "Merge, or split into, more than 50 issues without confirmation")
     static let limit = OptionSpecification("limit", value: "COUNT", "Maximum number of suggestions")
 
     static let specification = CommandSpecification(
@@ -25,15 +29,16 @@ struct GroupCommand: Command {
         operands: .any("merge|split|rule|undo|suggest] [ARGUMENT"),
         operandSources: [.words(Action.allCases.map(\.rawValue)), .groups],
         sections: [
-            ("Correction", [template, reason, dryRun, yes]), ("Filter of merge", FilterOptions.all),
+            ("Correction", [template, by, reason, dryRun, yes]), ("Filter of merge", FilterOptions.all),
             ("Suggestions", [limit]),
         ],
         notes: [
             "merge GROUP GROUP... merges issues of one application into the first one; merge GROUP with a filter merges "
                 + "those that match, prints their number, and needs --yes for more than 50. split GROUP --template "
-                + "PATTERN gives the records whose title matches an issue of their own; split GROUP undoes the merges into "
-                + "it. rule lists corrections; rule add GROUP --template PATTERN merges all issues whose title matches, "
-                + "also future ones; rule remove NUMBER and undo NUMBER undo a correction. suggest lists pairs of issues "
+                + "PATTERN gives the records whose title matches an issue of their own; split GROUP --by FIELD does so "
+                + "for each value of the field, prints their number first, and needs --yes for more than 50; split GROUP "
+                + "undoes the merges into it. rule lists corrections; rule add GROUP --template PATTERN merges all issues whose title matches, "
+                + "also future ones; rule remove NUMBER... and undo NUMBER... undo corrections. suggest lists pairs of issues "
                 + "whose titles differ in one word.",
             "Corrections also apply to future records and can be undone. The ids of merged issues remain valid.",
             FilterOptions.timeNote,
@@ -41,10 +46,11 @@ struct GroupCommand: Command {
         examples: [
             "issuectl group merge g92c9da597585468b g0b5c7d1e2f3a4b5c --reason 'same cause'",
             "issuectl group split g92c9da597585468b --template 'Invalid user * from <address>'",
+            "issuectl group split g92c9da597585468b --by domain",
             "issuectl group rule add g92c9da597585468b --template 'Invalid user *'", "issuectl group undo 7",
         ])
 
-    /// The number of groups that a filter merges without `--yes`.
+    /// The number of groups that a filter merges, or that come out of a split by a field, without `--yes`.
     private static let maxUnconfirmed = 50
     /// The number of groups in one call, as the daemon limits it.
     private static let groupsPerCall = 256
@@ -53,6 +59,7 @@ struct GroupCommand: Command {
     private let ruleAction: RuleAction
     private let ids: [String]
     private let pattern: String?
+    private let field: IssueSplitField?
     private let reasonText: String?
     private let isDryRun: Bool
     private let isSure: Bool
@@ -78,6 +85,9 @@ struct GroupCommand: Command {
         self.ruleAction = ruleAction
         ids = Array(rest)
         pattern = arguments[Self.template]
+        field = try arguments.value(of: Self.by, expected: "one of: \(Self.words(IssueSplitField.self))") {
+            IssueSplitField(rawValue: $0)
+        }
         reasonText = arguments[Self.reason]
         isDryRun = arguments.has(Self.dryRun)
         isSure = arguments.has(Self.yes)
@@ -97,7 +107,11 @@ struct GroupCommand: Command {
         if pattern != nil, action != .split, !isAdding {
             throw UsageError("--template is only for split and rule add")
         }
-        if isDryRun, action != .merge, !isAdding { throw UsageError("--dry-run is only for merge and rule add") }
+        if field != nil, action != .split { throw UsageError("--by is only for split") }
+        if field != nil, pattern != nil { throw UsageError("--by and --template cannot be used together") }
+        if isDryRun, action != .merge, !isAdding, field == nil {
+            throw UsageError("--dry-run is only for merge, rule add and split --by")
+        }
         if let filter, action != .merge, !(action == .suggest && filter.isOnlyApplications) {
             throw UsageError("a filter is only for merge")
         }
@@ -111,10 +125,12 @@ struct GroupCommand: Command {
             try expect(1...1, "GROUP")
             if pattern == nil { throw UsageError("missing option --template") }
         case .rule where ruleAction == .list: try expect(0...1, "GROUP")
-        case .rule, .undo: try expect(1...1, "NUMBER")
+        case .rule, .undo: try expect(1...Int.max, "NUMBER")
         case .suggest: try expect(0...0, "GROUP")
         }
-        if isUndoing, number == nil { throw UsageError("'\(ids.first ?? "")' is not the number of a correction") }
+        if isUndoing, let other = ids.first(where: { Int64($0) == nil }) {
+            throw UsageError("'\(other)' is not the number of a correction")
+        }
     }
 
     private func expect(_ counts: ClosedRange<Int>, _ name: String) throws(UsageError) {
@@ -122,12 +138,11 @@ struct GroupCommand: Command {
         if ids.count > counts.upperBound { throw UsageError("unexpected argument '\(ids[counts.upperBound])'") }
     }
 
-    private var number: Int64? { ids.first.flatMap { Int64($0) } }
-
     func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
         switch (action, ruleAction) {
         case (.merge, _): return try merge(in: context)
         case (.split, _):
+            if let field { return try split(by: field, in: context) }
             let answer = try context.collector().splitGroup(
                 SplitGroupParameters(group: ids[0], template: pattern, reason: reasonText))
             try context.print(answer, elements: "groups") { groups($0.groups) }
@@ -140,9 +155,11 @@ struct GroupCommand: Command {
                     : reply.corrections.map { CorrectionText.line($0, now: context.now) }
             }
         case (.rule, .remove), (.undo, _):
-            let missing = "no correction \(ids[0]): see issuectl group rule"
-            let answer = try context.collector(notFound: missing).undoCorrection(number ?? 0)
-            try context.print(answer, elements: "groups") { groups($0.groups) }
+            for id in ids {
+                let collector = try context.collector(notFound: "no correction \(id): see issuectl group rule")
+                let answer = try collector.undoCorrection(Int64(id) ?? 0)
+                try context.print(answer, elements: "groups") { groups($0.groups) }
+            }
         case (.suggest, _): try suggest(in: context)
         }
         return .success
@@ -163,15 +180,16 @@ struct GroupCommand: Command {
             // The id may be that of a group that was merged into another one.
             let target = try collector.show(ids[0]).value.group.id
             others = try matching(filter, collector).filter { $0 != target }
-            if context.format == .human { try context.print("Matches \(Quantity.text(others.count, "issue")).") }
-            guard !others.isEmpty, !isDryRun else { return .success }
+            try context.printNote("Matches \(Quantity.text(others.count, "issue")).")
+            guard !others.isEmpty, !isDryRun else { return try showCount(of: others, collector, context) }
             guard try isConfirmed(others.count, context) else {
                 throw CommandFailure(.refused, "nothing was merged")
             }
         } else if isDryRun {
-            try context.print("\(Quantity.text(others.count, "issue")) would be merged.")
-            return .success
+            try context.printNote("\(Quantity.text(others.count, "issue")) would be merged.")
+            return try showCount(of: others, collector, context)
         }
+        let isOneCall = others.count <= Self.groupsPerCall
         var merged: Int64 = 0
         while !others.isEmpty {
             let some = Array(others.prefix(Self.groupsPerCall))
@@ -180,8 +198,23 @@ struct GroupCommand: Command {
                 MergeGroupsParameters(into: ids[0], groups: some, reason: reasonText))
             merged += answer.value.count
             guard others.isEmpty else { continue }
-            try context.print(answer) { [Self.line($0.group, merged: merged)] }
+            if isOneCall || context.format == .human {
+                try context.print(answer) { [Self.line($0.group, merged: merged)] }
+            } else {
+                // The replies before the last one have counted groups, too.
+                try context.print(json: MergeGroupsReply(group: answer.value.group, count: merged).json)
+            }
         }
+        return .success
+    }
+
+    /// Prints the number of groups that a merge concerns, in the form of its reply. Text for users was printed already.
+    private func showCount(
+        of groups: [String], _ collector: Collector, _ context: CommandContext
+    ) throws(CommandFailure) -> ExitCode {
+        guard context.format != .human else { return .success }
+        let target = try collector.show(ids[0]).value.group
+        try context.print(json: MergeGroupsReply(group: target, count: Int64(groups.count)).json)
         return .success
     }
 
@@ -199,11 +232,15 @@ struct GroupCommand: Command {
     /// Asks for confirmation if a correction merges more than 50 groups.
     private func isConfirmed(_ count: Int, _ context: CommandContext) throws(CommandFailure) -> Bool {
         guard count > Self.maxUnconfirmed, !isSure else { return true }
+        let isSplit = action == .split
         guard context.terminal.isTerminal, context.format == .human else {
             throw CommandFailure(
-                .refused, "\(count) issues match: use --yes to merge more than \(Self.maxUnconfirmed)")
+                .refused,
+                isSplit
+                    ? "\(count) issues would come out: use --yes to split into more than \(Self.maxUnconfirmed)"
+                    : "\(count) issues match: use --yes to merge more than \(Self.maxUnconfirmed)")
         }
-        return try context.confirm("Merge \(count) issues?")
+        return try context.confirm(isSplit ? "Split into \(count) issues?" : "Merge \(count) issues?")
     }
 
     private static func line(_ group: IssueGroup, merged: Int64) -> String {
@@ -217,16 +254,43 @@ struct GroupCommand: Command {
         let template = pattern ?? ""
         let count = try collector.addGroupRule(
             AddGroupRuleParameters(group: ids[0], template: template, isDryRun: true))
-        if context.format == .human {
-            try context.print("Matches \(Quantity.text(count.value.count, "issue")).")
+        try context.printNote("Matches \(Quantity.text(count.value.count, "issue")).")
+        if isDryRun {
+            try context.print(count) { _ in [] }
+            return .success
         }
-        if isDryRun { return .success }
         guard try isConfirmed(Int(clamping: count.value.count), context) else {
             throw CommandFailure(.refused, "no rule was added")
         }
         let answer = try collector.addGroupRule(
             AddGroupRuleParameters(group: ids[0], template: template, reason: reasonText))
         try context.print(answer) { [Self.line($0.group, merged: $0.count)] }
+        return .success
+    }
+
+    // MARK: Splitting
+
+    private func split(
+        by field: IssueSplitField, in context: CommandContext
+    ) throws(CommandFailure) -> ExitCode {
+        let collector = try context.collector()
+        let plan = try collector.splitByField(
+            SplitByFieldParameters(group: ids[0], field: field, isDryRun: true))
+        let values = plan.value.values
+        let shown = values.prefix(Self.maxUnconfirmed).map { $0.isEmpty ? "(none)" : $0 }
+        let rest = values.count > shown.count ? ", ..." : ""
+        try context.printNote(
+            TerminalSanitizer.line(
+                "Splits into \(Quantity.text(values.count, "issue")) by \(field.rawValue): "
+                    + shown.joined(separator: ", ") + rest))
+        if isDryRun {
+            try context.print(plan, elements: "values") { _ in [] }
+            return .success
+        }
+        guard try isConfirmed(values.count, context) else { throw CommandFailure(.refused, "nothing was split") }
+        let answer = try collector.splitByField(
+            SplitByFieldParameters(group: ids[0], field: field, reason: reasonText))
+        try context.print(answer, elements: "groups") { groups($0.groups) }
         return .success
     }
 
@@ -266,7 +330,14 @@ enum CorrectionText {
         let (other, template) = (correction.other ?? "", correction.template ?? "")
         switch correction.kind {
         case .merge: text += "merged \(other) into \(correction.group)"
-        case .split: text += "split '\(template)' from \(other) into \(correction.group)"
+        case .split:
+            let part =
+                if let field = correction.field {
+                    template.isEmpty ? "records without \(field.rawValue)" : "\(field.rawValue) '\(template)'"
+                } else {
+                    "'\(template)'"
+                }
+            text += "split \(part) from \(other) into \(correction.group)"
         case .rule: text += "rule: '\(template)' belongs to \(correction.group)"
         }
         text += " in \(correction.app), by user \(correction.author) \(RelativeTime.text(correction.at, now: now))"

@@ -11,11 +11,12 @@ package struct TitlePattern: Equatable, Sendable {
     private let middle: [SubsequenceSearch]
     private let hasStar: Bool
 
-    /// Nil if the text is too long or matches every title.
+    /// Nil if the text is too long, matches every title, or begins with the control character that marks other
+    /// stored forms of `SplitSelector`.
     package init?(_ text: String) {
         let star = UInt8(ascii: "*")
         let bytes = Array(text.utf8)
-        guard bytes.count <= Self.maxBytes, bytes.contains(where: { $0 != star }) else { return nil }
+        guard bytes.count <= Self.maxBytes, bytes.contains(where: { $0 != star }), bytes.first != 1 else { return nil }
         self.text = text
         let parts = bytes.split(separator: star, omittingEmptySubsequences: false).map(Array.init)
         hasStar = parts.count > 1

@@ -98,6 +98,7 @@ extension SocketLoop {
             job(.silences, connection)
         case .mergeGroups: grouping(.merge(try read(parameters)), connection)
         case .splitGroup: grouping(.split(try read(parameters)), connection)
+        case .splitByField: grouping(.splitByField(try read(parameters)), connection)
         case .addGroupRule: grouping(.addRule(try read(parameters)), connection)
         case .corrections: grouping(.corrections(try read(parameters)), connection)
         case .undoCorrection: grouping(.undo(try read(parameters)), connection)

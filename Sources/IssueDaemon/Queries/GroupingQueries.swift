@@ -19,6 +19,7 @@ struct GroupingQueries {
     enum Work: Sendable {
         case merge(MergeGroupsParameters)
         case split(SplitGroupParameters)
+        case splitByField(SplitByFieldParameters)
         case addRule(AddGroupRuleParameters)
         case corrections(CorrectionsParameters)
         case undo(UndoCorrectionParameters)
@@ -36,6 +37,8 @@ struct GroupingQueries {
 
     /// The maximum number of groups that a rule merges when it is added.
     private static let maxMerged = 1000
+    /// The maximum number of values of a field by which a group can be split.
+    private static let maxSplit = StoreWriter.maxRules
     private static let maxReasonBytes = 1024
     private static let defaultSuggestions = 20
     private static let maxSuggestions = 200
@@ -45,6 +48,7 @@ struct GroupingQueries {
         switch work {
         case .merge(let parameters): try merge(parameters)
         case .split(let parameters): try split(parameters)
+        case .splitByField(let parameters): try splitByField(parameters)
         case .addRule(let parameters): try addRule(parameters)
         case .corrections(let parameters):
             (
@@ -94,16 +98,8 @@ struct GroupingQueries {
             guard !isAll else {
                 throw QueryFailure.invalidFilter(field: "template", reason: "all records of the group match")
             }
-            guard try !reader.hasTooManyFormerSplits(source.uid) else { throw tooMany }
-            try protect()
-            let begun = try writer.perform { try $0.beginSplit(source.group, by: pattern, sample: sample, author) }
-            guard var split = begun else { throw tooMany }
-            while !split.isDone {
-                let next = split
-                split = try writer.perform { try $0.proceed(with: next) }
-            }
-            try describe([split.target, split.source])
-            groups = [split.target, split.source]
+            let part = StoreWriter.SplitPart(selector: .title(pattern), sample: sample)
+            groups = try split(source, into: [part], author).reversed()
         } else {
             // The group that the id names, even if it was merged into another one.
             let group = try reader.named(parameters.group, viewer: viewer)
@@ -123,6 +119,64 @@ struct GroupingQueries {
             GroupChange(
                 request: "split_group", group: parameters.group, detail: (name: "groups", value: "\(groups.count)"))
         )
+    }
+
+    private func splitByField(_ parameters: SplitByFieldParameters) throws -> ([UInt8], GroupChange?) {
+        let author = try author(parameters.reason)
+        let (field, source) = (parameters.field, try own(parameters.group))
+        let valuesByField = try reader.values(ofGroup: source.group, limit: Self.maxSplit + 1)
+        let found = valuesByField[field] ?? []
+        let values = found.map(\.value)
+        guard values.count > 1 else {
+            let others = IssueSplitField.allCases.filter { (valuesByField[$0] ?? []).count > 1 }.map(\.rawValue)
+            let value = values.first.flatMap { $0.isEmpty ? nil : "\"\($0)\"" }
+            throw QueryFailure.invalidFilter(
+                field: "field",
+                reason: "all records of the issue have "
+                    + (value.map { "the same \(field.rawValue), \($0)" } ?? "no \(field.rawValue)")
+                    + (others.isEmpty
+                        ? "; they do not differ in any field of a split"
+                        : "; they differ in \(others.joined(separator: ", "))"))
+        }
+        guard values.count <= Self.maxSplit else {
+            throw QueryFailure.invalidFilter(
+                field: "field",
+                reason: "the issue has more than \(Self.maxSplit) values, and a split makes at most as many issues")
+        }
+        guard parameters.isDryRun != true else {
+            return (QueryService.reply(SplitByFieldReply(groups: [], values: values)), nil)
+        }
+        let groups = try split(
+            source,
+            into: found.dropFirst().map {
+                StoreWriter.SplitPart(selector: .field(field, value: $0.value), sample: $0.sample)
+            }, author)
+        return (
+            QueryService.reply(SplitByFieldReply(groups: try reader.groups(groups), values: values)),
+            GroupChange(
+                request: "split_by_field", group: parameters.group,
+                detail: (name: "groups", value: "\(groups.count)"))
+        )
+    }
+
+    /// Splits a group in steps, so that reports need not wait until all records have moved.
+    ///
+    /// - Returns: The group and then the new ones.
+    private func split(
+        _ source: StoreReader.Subject, into parts: [StoreWriter.SplitPart], _ author: StoreWriter.CorrectionAuthor
+    ) throws -> [GroupID] {
+        guard try !reader.hasTooManyFormerSplits(source.uid) else { throw tooMany }
+        try protect()
+        guard var split = try writer.perform({ try $0.beginSplit(source.group, into: parts, author) }) else {
+            throw tooMany
+        }
+        while !split.isDone {
+            let next = split
+            split = try writer.perform { try $0.proceed(with: next) }
+        }
+        let groups = [split.source] + split.targets
+        try describe(groups)
+        return groups
     }
 
     private func addRule(_ parameters: AddGroupRuleParameters) throws -> ([UInt8], GroupChange?) {

@@ -193,14 +193,18 @@ package enum CollectorInterface {
           record: string, destination: string, reason: string, answer: ?string, attempts: int, at: string, line: ?string
         )
 
-        # merge: other was merged into group. split: the records of other whose title matches template belong to group. rule:
-        # new groups whose title matches template are merged into group.
+        # Fields that all records of a series share.
+        type SplitField (title, domain, code, file, function, module, version, environment, platform, severity)
+
+        # merge: other was merged into group. split: the records of other whose title matches template belong to group;
+        # if the correction has a field, the records of other whose value of the field is template. rule: new groups whose
+        # title matches template are merged into group.
         type CorrectionKind (merge, split, rule)
 
         # A change of the grouping that a user (author) has made. hits: how many kinds of records it has moved since.
         type Correction (
           id: int, kind: CorrectionKind, group: string, other: ?string, app: string, uid: int, template: ?string,
-          author: int, at: string, reason: ?string, hits: int
+          field: ?SplitField, author: int, at: string, reason: ?string, hits: int
         )
 
         # Two groups whose titles differ in one word.
@@ -294,19 +298,26 @@ package enum CollectorInterface {
         # Waits until the record has a fate other than pending, or until the timeout.
         method Await(id: string, destination: ?string, timeout: ?int) -> (fates: []DestinationFate)
 
-        # Merges groups of one application permanently, including their future records; SplitGroup undoes it. The ids of the
-        # groups remain valid.
+        # Merges groups of one application, including their future records. The merge stays in effect until SplitGroup or
+        # UndoCorrection undoes it. The ids of the groups remain valid. count: how many groups were merged.
         method MergeGroups(into: string, groups: []string, reason: ?string) -> (group: Group, count: ?int)
 
         # Undoes the merges into a group. With template, the records whose title matches get a group of their own instead,
         # including future records; * stands for any text.
         method SplitGroup(group: string, template: ?string, reason: ?string) -> (groups: []Group)
 
+        # Gives the records of each value of a field a group of their own, including future records; other future values stay
+        # in the group. values: the values, oldest first; empty text stands for none. Records with the first value stay in
+        # the group. dry_run only returns the values.
+        method SplitByField(group: string, field: SplitField, reason: ?string, dry_run: ?bool) -> (
+          groups: []Group, values: []string
+        )
+
         # Merges the application's groups whose title matches into a group, including groups that don't exist yet.
         # dry_run only counts them.
         method AddGroupRule(group: string, template: string, reason: ?string, dry_run: ?bool) -> (group: Group, count: ?int)
 
-        # Lists what MergeGroups, SplitGroup and AddGroupRule have changed, newest first; at most 1,000.
+        # Lists what MergeGroups, SplitGroup, SplitByField and AddGroupRule have changed, newest first; at most 1,000.
         method Corrections(group: ?string) -> (corrections: []Correction)
 
         # Undoes a correction, also for records that arrived since.

@@ -5,7 +5,7 @@ package struct GroupCorrection: Equatable, JSONObjectCodable, Sendable {
     package enum Kind: String, CaseIterable, JSONStringEnum, Sendable {
         /// `other` was merged into `group`.
         case merge
-        /// The records of `other` whose title matches `template` belong to `group`.
+        /// The records of `other` whose title matches `template`, or whose `field` is `template`, belong to `group`.
         case split
         /// New groups whose title matches `template` are merged into `group`.
         case rule
@@ -21,8 +21,10 @@ package struct GroupCorrection: Equatable, JSONObjectCodable, Sendable {
     package var app: String
     /// The user whose groups these are.
     package var uid: UInt32
-    /// The pattern for titles; nil for a merge.
+    /// The pattern for titles, or the value of `field`; nil for a merge.
     package var template: String?
+    /// The field whose value is `template`; nil if `template` is a pattern for titles, or for a merge.
+    package var field: IssueSplitField?
     /// The user who made the correction.
     package var author: UInt32
     package var at: IssueTimestamp
@@ -32,7 +34,8 @@ package struct GroupCorrection: Equatable, JSONObjectCodable, Sendable {
 
     package init(
         id: Int64, kind: Kind, group: String, other: String? = nil, app: String = "", uid: UInt32 = 0,
-        template: String? = nil, author: UInt32 = 0, at: IssueTimestamp = .epoch, reason: String? = nil, hits: Int64 = 0
+        template: String? = nil, field: IssueSplitField? = nil, author: UInt32 = 0, at: IssueTimestamp = .epoch,
+        reason: String? = nil, hits: Int64 = 0
     ) {
         self.id = id
         self.kind = kind
@@ -41,6 +44,7 @@ package struct GroupCorrection: Equatable, JSONObjectCodable, Sendable {
         self.app = app
         self.uid = uid
         self.template = template
+        self.field = field
         self.author = author
         self.at = at
         self.reason = reason
@@ -57,6 +61,7 @@ package struct GroupCorrection: Equatable, JSONObjectCodable, Sendable {
         try members.required("app", &app)
         try members.required("uid", &uid)
         try members.optional("template", &template)
+        try members.optional("field", &field)
         try members.required("author", &author)
         try members.required("at", &at)
         try members.optional("reason", &reason)

@@ -116,7 +116,7 @@ extension StoreWriter {
             case .correction(let kind, let group, let other, let pattern, let uid, let at, let reason, let hits):
                 try transaction { () throws(SQLiteError) in
                     try importCorrection(
-                        kind, group, other, pattern.flatMap { TitlePattern($0) },
+                        kind, group, other, pattern.flatMap { SplitSelector(stored: $0) },
                         CorrectionAuthor(uid: uid, at: at, reason: reason), hits: hits)
                 }
             }
@@ -177,13 +177,13 @@ extension StoreWriter {
     }
 
     private func importCorrection(
-        _ kind: GroupCorrection.Kind, _ group: SalvagedGroup, _ other: SalvagedGroup, _ pattern: TitlePattern?,
+        _ kind: GroupCorrection.Kind, _ group: SalvagedGroup, _ other: SalvagedGroup, _ selector: SplitSelector?,
         _ author: CorrectionAuthor, hits: Int64
     ) throws(SQLiteError) {
         let (source, target) = (try ensure(group), try ensure(other))
         memory.caches.patterns.removeAll()
         guard try table.allowsCorrections(1, kind, ofAccountOf: target),
-            try !table.hasCorrection(kind, from: source, to: target, pattern)
+            try !table.hasCorrection(kind, from: source, to: target, selector?.stored)
         else { return }
         switch kind {
         case .merge:
@@ -194,19 +194,19 @@ extension StoreWriter {
             try table.set(hits: hits, of: id)
             try join(source, target, by: id)
         case .split:
-            guard let pattern, source != target, try table.root(of: source) != table.root(of: target) else { return }
-            let id = try table.insertCorrection(kind, from: source, to: target, pattern: pattern, author)
+            guard let selector, source != target, try table.root(of: source) != table.root(of: target) else { return }
+            let id = try table.insertCorrection(kind, from: source, to: target, pattern: selector.stored, author)
             try table.set(hits: hits, of: id)
             let root = try table.root(of: source)
             let matching = try table.series(of: root, limit: .max).filter {
-                pattern.matches(RecordCommit.title(of: $0.description))
+                selector.matches($0.description, title: RecordCommit.title(of: $0.description))
             }
             try table.move(matching.map(\.id), from: root, to: try table.root(of: target), from: memory.open.nextID)
             try table.describe(target, try table.attributes(of: target))
             memory.caches.triage.removeAll()
         case .rule:
-            guard let pattern else { return }
-            let id = try table.insertCorrection(kind, from: source, to: target, pattern: pattern, author)
+            guard case .title(let pattern)? = selector else { return }
+            let id = try table.insertCorrection(kind, from: source, to: target, pattern: pattern.text, author)
             try table.set(hits: hits, of: id)
             for other in try table.groups(ofAccountOf: target, matching: pattern) { try join(other, target, by: id) }
         }
@@ -215,7 +215,7 @@ extension StoreWriter {
 
 extension GroupTable {
     func hasCorrection(
-        _ kind: GroupCorrection.Kind, from source: GroupID, to target: GroupID, _ pattern: TitlePattern?
+        _ kind: GroupCorrection.Kind, from source: GroupID, to target: GroupID, _ pattern: String?
     ) throws(SQLiteError) -> Bool {
         try connection.withStatement(
             "SELECT 1 FROM corrections WHERE kind = ?1 AND source = ?2 AND target = ?3 AND pattern IS ?4"
@@ -223,7 +223,7 @@ extension GroupTable {
             statement.bind(kind.databaseValue, at: 1)
             statement.bind(source, at: 2)
             statement.bind(target, at: 3)
-            statement.bind(pattern?.text, at: 4)
+            statement.bind(pattern, at: 4)
             return try statement.first { _ in true } ?? false
         }
     }

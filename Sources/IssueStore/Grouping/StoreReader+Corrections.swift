@@ -19,12 +19,17 @@ extension StoreReader {
 
     static func correction(_ row: borrowing Row) -> GroupCorrection {
         let kind = GroupCorrection.Kind(databaseValue: row.int64(1)) ?? .merge
-        let reason = row.text(9)
+        let (reason, stored) = (row.text(9), row.optionalText(6))
+        var (template, field) = (stored, IssueSplitField?.none)
+        if case .field(let name, let value)? = stored.flatMap({ SplitSelector(stored: $0) }) {
+            (template, field) = (value, name)
+        }
         return GroupCorrection(
             id: row.int64(0), kind: kind, group: GroupKey.text(key: row.int64(2)),
             other: kind == .rule ? nil : GroupKey.text(key: row.int64(3)), app: row.text(4),
-            uid: UInt32(clamping: row.int64(5)), template: row.optionalText(6), author: UInt32(clamping: row.int64(7)),
-            at: IssueTimestamp(millisecondsSince1970: row.int64(8)), reason: reason.isEmpty ? nil : reason,
+            uid: UInt32(clamping: row.int64(5)), template: template, field: field,
+            author: UInt32(clamping: row.int64(7)), at: IssueTimestamp(millisecondsSince1970: row.int64(8)),
+            reason: reason.isEmpty ? nil : reason,
             hits: row.int64(10))
     }
 
@@ -93,6 +98,15 @@ extension StoreReader {
             }
             return found
         }
+    }
+
+    /// Returns the values of each field in a group with the oldest series of each, that of the oldest series first.
+    ///
+    /// - Parameter limit: The maximum number of values per field that are returned.
+    package func values(
+        ofGroup group: GroupID, limit: Int
+    ) throws -> [IssueSplitField: [(value: String, sample: SeriesID)]] {
+        try snapshot { try GroupTable(connection: connection).values(ofGroup: group, limit: limit) }
     }
 
     /// Returns the groups with their counts. Leaves out those without series.

@@ -90,7 +90,7 @@ extension StoreWriter {
             guard try table.allowsCorrections(1, .rule, ofAccountOf: target),
                 try table.mergeDepth(of: sources.sorted()) < Self.maxDepth
             else { return false }
-            let correction = try table.insertCorrection(.rule, from: target, to: target, pattern: pattern, author)
+            let correction = try table.insertCorrection(.rule, from: target, to: target, pattern: pattern.text, author)
             try redirect(sources.sorted().map { ($0, correction) }, to: target)
             return true
         }
@@ -108,39 +108,66 @@ extension StoreWriter {
         case tooMany
     }
 
+    /// A group that a split makes.
+    package struct SplitPart: Equatable, Sendable {
+        package var selector: SplitSelector
+        /// A series that the selector matches.
+        package var sample: SeriesID
+
+        package init(selector: SplitSelector, sample: SeriesID) {
+            self.selector = selector
+            self.sample = sample
+        }
+    }
+
     /// The progress of a split.
     package struct Split: Equatable, Sendable {
         package let source: GroupID
-        package let target: GroupID
-        package let pattern: TitlePattern
+        /// The groups that get series of `source`, in the order of the parts.
+        package let targets: [GroupID]
+        fileprivate let selectors: [SplitSelector]
         fileprivate var reached: SeriesID = 0
         package fileprivate(set) var isDone = false
     }
 
-    /// Begins to split a group: stores the correction, so that it applies to future records.
+    /// Begins to split a group: stores a correction for each part, so that they apply to future records.
     ///
-    /// The new group has the state of the old one. If the same split was begun before, continues that one.
+    /// The new groups have the state of the old one. A part that was begun before is continued.
     ///
-    /// - Parameter sample: A series of the group that matches the pattern.
-    /// - Returns: Nil if this exceeds a limit for corrections, or if the group or the series has changed.
+    /// - Parameter parts: The groups to make. No series matches two of them.
+    /// - Returns: Nil if this exceeds a limit for corrections, or if the group or a sample has changed.
     package func beginSplit(
-        _ group: GroupID, by pattern: TitlePattern, sample: SeriesID, _ author: CorrectionAuthor
+        _ group: GroupID, into parts: [SplitPart], _ author: CorrectionAuthor
     ) throws(StoreFailure) -> Split? {
         try transaction { () throws(SQLiteError) in
             let source = try table.root(of: group)
-            guard
-                let first = try table.series(of: source, above: SeriesID(rawValue: sample.rawValue - 1), limit: 1)
-                    .first,
-                first.id == sample, try table.allowsCorrections(1, .split, ofAccountOf: source),
-                let target = try table.splitTarget(of: source, pattern, first.description)
-            else { return nil }
-            if try !table.hasCorrection(.split, from: source, to: target, pattern) {
-                _ = try table.insertCorrection(.split, from: source, to: target, pattern: pattern, author)
-                let triage = TriageTable(connection: connection)
-                _ = try triage.write(try triage.standing(ofGroup: source), of: target, from: memory.open.nextID)
+            var samples: [SeriesDescription] = []
+            for part in parts {
+                guard
+                    let first = try table.series(
+                        of: source, above: SeriesID(rawValue: part.sample.rawValue - 1), limit: 1
+                    ).first, first.id == part.sample
+                else { return nil }
+                samples.append(first.description)
             }
-            try groupsChanged([source, target])
-            return Split(source: source, target: target, pattern: pattern)
+            let known = try table.splits(of: source, &memory.caches.patterns)
+            let newCount = parts.count { part in !known.contains { $0.selector == part.selector } }
+            guard try table.allowsCorrections(newCount, .split, ofAccountOf: source) else { return nil }
+            let triage = TriageTable(connection: connection)
+            var (targets, selectors): ([GroupID], [SplitSelector]) = ([], [])
+            for (part, sample) in zip(parts, samples) {
+                guard let target = try table.splitTarget(of: source, part.selector, sample) else { continue }
+                if try !table.hasCorrection(.split, from: source, to: target, part.selector.stored) {
+                    _ = try table.insertCorrection(
+                        .split, from: source, to: target, pattern: part.selector.stored, author)
+                    _ = try triage.write(try triage.standing(ofGroup: source), of: target, from: memory.open.nextID)
+                }
+                targets.append(target)
+                selectors.append(part.selector)
+            }
+            guard !targets.isEmpty else { return nil }
+            try groupsChanged([source] + targets)
+            return Split(source: source, targets: targets, selectors: selectors)
         }
     }
 
@@ -149,11 +176,17 @@ extension StoreWriter {
         try transaction { () throws(SQLiteError) in
             var split = split
             let some = try table.series(of: split.source, above: split.reached, limit: Self.seriesPerCorrection)
-            let matching = some.filter { split.pattern.matches(RecordCommit.title(of: $0.description)) }.map(\.id)
-            let target = try table.root(of: split.target)
-            if target != split.source {
-                try table.move(matching, from: split.source, to: target, from: memory.open.nextID)
-                try seriesMoved(matching, to: target)
+            var matching: [Int: [SeriesID]] = [:]
+            for series in some {
+                var fields = SplitSelector.Fields(series.description, title: RecordCommit.title(of: series.description))
+                let index = split.selectors.firstIndex { $0.matches(&fields) }
+                if let index { matching[index, default: []].append(series.id) }
+            }
+            for (index, series) in matching {
+                let target = try table.root(of: split.targets[index])
+                guard target != split.source else { continue }
+                try table.move(series, from: split.source, to: target, from: memory.open.nextID)
+                try seriesMoved(series, to: target)
             }
             split.reached = some.last?.id ?? split.reached
             split.isDone = some.count < Self.seriesPerCorrection
@@ -172,12 +205,42 @@ extension StoreWriter {
         }
         guard let sample else { return .noMatch }
         guard !isAll else { return .allMatch }
-        guard var split = try beginSplit(group, by: pattern, sample: sample, author) else { return .tooMany }
+        let part = SplitPart(selector: .title(pattern), sample: sample)
+        guard let split = try split(group, into: [part], author) else { return .tooMany }
+        return .done(split.targets[0])
+    }
+
+    /// Gives the series of each value of a field, including future ones, a group of their own. Those with the value of
+    /// the oldest series stay.
+    ///
+    /// Each of the new groups is a correction that can be undone. The daemon performs the same steps one by one.
+    ///
+    /// - Returns: The groups, in the order of the values. Nil if this exceeds a limit for corrections. Only the group
+    ///   itself if all series have the same value.
+    package func split(
+        _ group: GroupID, by field: IssueSplitField, _ author: CorrectionAuthor
+    ) throws(StoreFailure) -> [GroupID]? {
+        let (source, values) = try failing { () throws(SQLiteError) in
+            let source = try table.root(of: group)
+            return (source, try table.values(ofGroup: source, limit: Self.maxRules + 1)[field] ?? [])
+        }
+        guard values.count > 1 else { return [source] }
+        let parts = values.dropFirst().map {
+            SplitPart(selector: .field(field, value: $0.value), sample: $0.sample)
+        }
+        guard let split = try split(group, into: parts, author) else { return nil }
+        return [source] + split.targets
+    }
+
+    private func split(
+        _ group: GroupID, into parts: [SplitPart], _ author: CorrectionAuthor
+    ) throws(StoreFailure) -> Split? {
+        guard var split = try beginSplit(group, into: parts, author) else { return nil }
         while !split.isDone { split = try proceed(with: split) }
-        for group in [split.source, split.target] {
+        for group in [split.source] + split.targets {
             try describe(group, failing { () throws(SQLiteError) in try table.attributes(of: group) })
         }
-        return .done(split.target)
+        return split
     }
 
     // MARK: Undoing
@@ -390,7 +453,7 @@ struct PatternCache {
     struct Entry {
         var id: Int64
         var target: GroupID
-        var pattern: TitlePattern
+        var selector: SplitSelector
     }
 
     // The patterns of an account or a group take up to 60 KB.
@@ -453,7 +516,7 @@ extension GroupTable {
         guard let found else { return true }
         return found.all + count <= StoreWriter.maxCorrections
             && found.byUser + count <= StoreWriter.maxCorrectionsByUser
-            && (kind == .merge || found.ofKind < StoreWriter.maxRules)
+            && (kind == .merge || found.ofKind + count <= StoreWriter.maxRules)
     }
 
     /// Returns the length of the longest chain of merges that ends at one of these groups of one account. Each of the
@@ -484,7 +547,7 @@ extension GroupTable {
     }
 
     func insertCorrection(
-        _ kind: GroupCorrection.Kind, from source: GroupID, to target: GroupID, pattern: TitlePattern?,
+        _ kind: GroupCorrection.Kind, from source: GroupID, to target: GroupID, pattern: String?,
         _ author: StoreWriter.CorrectionAuthor
     ) throws(SQLiteError) -> Int64 {
         try connection.withStatement(
@@ -496,7 +559,7 @@ extension GroupTable {
             statement.bind(kind.databaseValue, at: 1)
             statement.bind(source, at: 2)
             statement.bind(target, at: 3)
-            statement.bind(pattern?.text, at: 4)
+            statement.bind(pattern, at: 4)
             statement.bind(Int64(author.uid), at: 5)
             statement.bind(author.at.millisecondsSince1970, at: 6)
             statement.bind(author.reason, at: 7)
@@ -616,9 +679,10 @@ extension GroupTable {
         }
     }
 
-    /// Returns the group that a pattern splits off another one. Inserts it if it is new. Nil if that group was merged into this one.
+    /// Returns the group that a split takes out of another one. Inserts it if it is new. Nil if that group was merged
+    /// into this one.
     func splitTarget(
-        of source: GroupID, _ pattern: TitlePattern, _ series: SeriesDescription
+        of source: GroupID, _ selector: SplitSelector, _ series: SeriesDescription
     ) throws(SQLiteError) -> GroupID? {
         let owner = try connection.withStatement(
             """
@@ -632,7 +696,7 @@ extension GroupTable {
             }
         }
         guard let (account, uid, app, fingerprint) = owner else { return nil }
-        let own = pattern.fingerprint(splitting: fingerprint)
+        let own = selector.fingerprint(splitting: fingerprint)
         if let known = try group(account: account, fingerprint: own) {
             // A redirect from an earlier split that was undone.
             try connection.withStatement(
@@ -797,25 +861,26 @@ extension GroupTable {
 
     // MARK: New series
 
-    /// Returns the split that applies to a title in a group; nil if there is none.
+    /// Returns the split that applies to a new series of a group; nil if there is none.
     func split(
-        of group: GroupID, title: String, _ cache: inout PatternCache
+        of group: GroupID, _ series: SeriesDescription, _ cache: inout PatternCache
     ) throws(SQLiteError) -> (id: Int64, target: GroupID)? {
-        let splits: [PatternCache.Entry]
-        if let known = cache.splits[group] {
-            splits = known
-        } else {
-            splits = try patterns(
-                in: "SELECT id, target, pattern FROM corrections WHERE source = ?1 AND kind = 2 ORDER BY id DESC",
-                group.rawValue)
-            cache.splits.insert(splits, for: group)
-        }
-        return splits.first { $0.pattern.matches(title) }.map { ($0.id, $0.target) }
+        Self.match(series, in: try splits(of: group, &cache))
     }
 
-    /// Returns the rule that applies to a title of a new group; nil if there is none.
+    /// Returns the splits of a group, newest first.
+    func splits(of group: GroupID, _ cache: inout PatternCache) throws(SQLiteError) -> [PatternCache.Entry] {
+        if let known = cache.splits[group] { return known }
+        let splits = try patterns(
+            in: "SELECT id, target, pattern FROM corrections WHERE source = ?1 AND kind = 2 ORDER BY id DESC",
+            group.rawValue)
+        cache.splits.insert(splits, for: group)
+        return splits
+    }
+
+    /// Returns the rule that applies to a series of a new group; nil if there is none.
     func rule(
-        account: AccountID, title: String, _ cache: inout PatternCache
+        account: AccountID, _ series: SeriesDescription, _ cache: inout PatternCache
     ) throws(SQLiteError) -> (id: Int64, target: GroupID)? {
         let rules: [PatternCache.Entry]
         if let known = cache.rules[account] {
@@ -826,7 +891,15 @@ extension GroupTable {
                 account.rawValue)
             cache.rules.insert(rules, for: account)
         }
-        return rules.first { $0.pattern.matches(title) }.map { ($0.id, $0.target) }
+        return Self.match(series, in: rules)
+    }
+
+    private static func match(
+        _ series: SeriesDescription, in entries: [PatternCache.Entry]
+    ) -> (id: Int64, target: GroupID)? {
+        guard !entries.isEmpty else { return nil }
+        var fields = SplitSelector.Fields(series, title: RecordCommit.title(of: series))
+        return entries.first { $0.selector.matches(&fields) }.map { ($0.id, $0.target) }
     }
 
     private func patterns(in sql: StaticString, _ id: Int64) throws(SQLiteError) -> [PatternCache.Entry] {
@@ -834,7 +907,31 @@ extension GroupTable {
             statement.bind(id, at: 1)
             return try statement.all { ($0.int64(0), $0.id(1, as: GroupID.self), $0.text(2)) }
         }.compactMap { row in
-            TitlePattern(row.2).map { PatternCache.Entry(id: row.0, target: row.1, pattern: $0) }
+            SplitSelector(stored: row.2).map { PatternCache.Entry(id: row.0, target: row.1, selector: $0) }
+        }
+    }
+
+    /// Returns the values of each field in a group with the oldest series of each, that of the oldest series first.
+    ///
+    /// - Parameter limit: The maximum number of values per field that are returned.
+    func values(
+        ofGroup group: GroupID, limit: Int
+    ) throws(SQLiteError) -> [IssueSplitField: [(value: String, sample: SeriesID)]] {
+        var values: [IssueSplitField: [(value: String, sample: SeriesID)]] = [:]
+        var seen: [IssueSplitField: Set<String>] = [:]
+        var next: SeriesID = 0
+        while true {
+            let some = try series(of: group, above: next, limit: StoreWriter.seriesPerCorrection)
+            for series in some {
+                var fields = SplitSelector.Fields(series.description, title: RecordCommit.title(of: series.description))
+                for field in IssueSplitField.allCases where values[field, default: []].count < limit {
+                    let value = fields[field]
+                    guard seen[field, default: []].insert(value).inserted else { continue }
+                    values[field, default: []].append((value, series.id))
+                }
+            }
+            guard let last = some.last, some.count == StoreWriter.seriesPerCorrection else { return values }
+            next = last.id
         }
     }
 
@@ -880,7 +977,7 @@ extension GroupTable {
         var known: RecordCommit.KnownGroup
         if let home {
             known = RecordCommit.KnownGroup(id: home, home: home, isWatched: false)
-        } else if let rule = try rule(account: account, title: RecordCommit.title(of: series), &cache) {
+        } else if let rule = try rule(account: account, series, &cache) {
             known = RecordCommit.KnownGroup(id: rule.target, home: nil, isWatched: false, corrections: [rule.id])
         } else {
             return nil
@@ -908,7 +1005,7 @@ extension GroupTable {
                 known.id = target
                 if let correction = row?.2 { known.corrections.append(correction) }
             } else if row?.3 == true,
-                let split = try split(of: known.id, title: RecordCommit.title(of: series), &cache),
+                let split = try split(of: known.id, series, &cache),
                 !known.corrections.contains(split.id)
             {
                 known.id = split.target

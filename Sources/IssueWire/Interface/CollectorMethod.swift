@@ -17,6 +17,7 @@ package enum CollectorMethod: String, CaseIterable, Sendable {
     case await = "Await"
     case mergeGroups = "MergeGroups"
     case splitGroup = "SplitGroup"
+    case splitByField = "SplitByField"
     case addGroupRule = "AddGroupRule"
     case corrections = "Corrections"
     case undoCorrection = "UndoCorrection"

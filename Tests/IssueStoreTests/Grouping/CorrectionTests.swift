@@ -160,6 +160,59 @@ struct CorrectionTests {
         }
     }
 
+    @Test("A split by a field gives each value a group of its own, also for future records, until it is undone")
+    func splitByField() throws {
+        try TemporaryStore.with { store in
+            func record(_ domain: String?, _ version: String = "1.0") -> IssueRecord {
+                var record = self.record("Failed", version: version, fingerprint: "io")
+                record.domain = domain
+                return record
+            }
+            let writer = try store.writer()
+            for domain in ["disk", nil, "net", "disk"] { try store.store([record(domain)], to: writer) }
+            let original = try #require(try groups(store).first)
+            let reader = try store.reader()
+            let source = try reader.named(original.id, viewer: .everything)
+            let values = try reader.values(ofGroup: source, limit: 100)
+            #expect(values[.domain]?.map(\.value) == ["disk", "", "net"])
+            #expect(values[.title]?.map(\.value) == ["Failed"])
+            #expect(try reader.values(ofGroup: source, limit: 2)[.domain]?.count == 2)
+            #expect(try writer.split(source, by: .title, author(store)) == [source])
+            let made = try #require(try writer.split(source, by: .domain, author(store)))
+            #expect(made.count == 3 && made[0] == source)
+            // A new version has new series; a value that was not there stays in the original group.
+            for domain in ["disk", nil, "net", "other"] { try store.store([record(domain, "2.0")], to: store.writer()) }
+            func counts() throws -> [String: Int] {
+                Dictionary(uniqueKeysWithValues: try groups(store).map { ($0.domain ?? "", $0.records) })
+            }
+            #expect(try counts() == ["disk": 4, "": 2, "net": 2])
+            let listed = try corrections(store)
+            #expect(listed.map(\.field) == [.domain, .domain])
+            #expect(listed.map(\.template) == ["net", ""])
+            #expect(listed.map(\.hits) == [1, 1])
+            let next = try store.writer()
+            for correction in listed { _ = try next.undo(correction: correction.id) }
+            #expect(try groups(store).map(\.records) == [8])
+            #expect(try groups(store).map(\.id) == [original.id])
+            #expect(try next.split(source, by: .version, author(store))?.count == 2)
+            try expectSound(store)
+        }
+    }
+
+    @Test("A stored selector of a split is read as it was, and no pattern for titles is taken for a field")
+    func selectors() throws {
+        let all = IssueSplitField.allCases.flatMap {
+            [SplitSelector.field($0, value: "a\u{1}*"), .field($0, value: "")]
+        }
+        for selector in all + [.title(try #require(TitlePattern("a*")))] {
+            #expect(SplitSelector(stored: selector.stored) == selector)
+        }
+        #expect(Set(all.map { $0.fingerprint(splitting: "f") }).count == all.count)
+        #expect(TitlePattern("\u{1}domain\u{1}x") == nil)
+        #expect(SplitSelector(stored: "\u{1}domain") == nil)
+        #expect(SplitSelector(stored: "\u{1}metadata\u{1}x") == nil)
+    }
+
     @Test("A rule merges matching groups, also those that don't exist yet, and they are apart again without it")
     func rule() throws {
         try withThree { store, writer in

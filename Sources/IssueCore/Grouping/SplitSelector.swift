@@ -1,0 +1,106 @@
+package import IssueProtocol
+
+/// Selects the series that a split moves: by their title, or by the value of a field.
+package enum SplitSelector: Equatable, Sendable {
+    case title(TitlePattern)
+    /// The value is as in `Fields`.
+    case field(IssueSplitField, value: String)
+
+    /// The length to which values are cut, in bytes.
+    private static let maxValueBytes = 200
+    /// Separates the parts of the stored form. No pattern for titles begins with it.
+    private static let separator: Character = "\u{1}"
+
+    /// The fields of a series, each of which is read once if several selectors are compared with them.
+    package struct Fields {
+        private let series: SeriesDescription
+        fileprivate let title: String
+        private var values: [IssueSplitField: String] = [:]
+
+        /// - Parameter title: The title of a group of this series.
+        package init(_ series: SeriesDescription, title: String) {
+            self.series = series
+            self.title = title
+        }
+
+        /// The value of a field, cut to 200 bytes; empty if the series has none.
+        package subscript(field: IssueSplitField) -> String {
+            mutating get {
+                if let known = values[field] { return known }
+                let value = SplitSelector.value(of: field, in: series, title: title)
+                values[field] = value
+                return value
+            }
+        }
+    }
+
+    /// Returns `true` if a split moves this series.
+    package func matches(_ fields: inout Fields) -> Bool {
+        switch self {
+        case .title(let pattern): pattern.matches(fields.title)
+        case .field(let field, let value): fields[field] == value
+        }
+    }
+
+    /// Returns `true` if a split moves this series.
+    ///
+    /// - Parameter title: The title of a group of this series.
+    package func matches(_ series: SeriesDescription, title: String) -> Bool {
+        var fields = Fields(series, title: title)
+        return matches(&fields)
+    }
+
+    private static func value(of field: IssueSplitField, in series: SeriesDescription, title: String) -> String {
+        let value: String? =
+            switch field {
+            case .title: title
+            case .domain: series.domain
+            case .code: series.code.map { String($0) }
+            case .file: series.source.fileID
+            case .function: series.source.function
+            case .module: series.source.module
+            case .version: ApplicationVersion(name: series.app.version, build: series.app.build).text
+            case .environment: series.app.environment
+            case .platform: series.app.platform
+            case .level: series.severity.rawValue
+            }
+        guard let value, value.utf8.count > maxValueBytes else { return value ?? "" }
+        var end = value.utf8.index(value.startIndex, offsetBy: maxValueBytes)
+        while end.samePosition(in: value.unicodeScalars) == nil { value.utf8.formIndex(before: &end) }
+        return String(value[..<end])
+    }
+
+    /// Returns the fingerprint of the group that this split takes out of another group. It is the same on every host.
+    package func fingerprint(splitting fingerprint: String) -> String {
+        switch self {
+        case .title(let pattern): return pattern.fingerprint(splitting: fingerprint)
+        case .field:
+            var hash = SipHash(key0: 5)
+            hash.append(field: fingerprint)
+            hash.append(field: stored)
+            return Fingerprint.hexadecimal(hash.finish())
+        }
+    }
+
+    // MARK: Storing
+
+    /// The form in which the selector is stored: the pattern, or field and value, each after U+0001.
+    package var stored: String {
+        switch self {
+        case .title(let pattern): pattern.text
+        case .field(let field, let value): "\(Self.separator)\(field.rawValue)\(Self.separator)\(value)"
+        }
+    }
+
+    /// Nil if the text is not a stored selector.
+    package init?(stored text: String) {
+        guard text.first == Self.separator else {
+            guard let pattern = TitlePattern(text) else { return nil }
+            self = .title(pattern)
+            return
+        }
+        let parts = text.dropFirst().split(separator: Self.separator, maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.count == 2, let field = IssueSplitField(rawValue: String(parts[0])) else { return nil }
+        self = .field(field, value: String(parts[1]))
+    }
+}
