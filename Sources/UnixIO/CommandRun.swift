@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import Synchronization
 
 /// A run of another program that is limited in time and in output.
 package struct CommandRun: Equatable, Sendable {
@@ -17,45 +18,55 @@ package struct CommandRun: Equatable, Sendable {
     package var end: End
     /// The last bytes that it wrote to its standard output and error.
     package var output: [UInt8]
+    /// `true` if it wrote more than `output`.
+    package var isCut: Bool
 
-    /// The number of bytes of output that are kept.
+    /// The number of bytes of output that are kept by default.
     package static let keptOutput = 4096
-    /// The number of bytes of output after which the program is killed.
+    /// The number of bytes of output after which the program is killed by default.
     package static let maxOutput = 1 << 20
 
+    /// The maximum number of bytes that are read before the time is checked again.
+    private static let maxRead = 1 << 20
     private static let tick: Duration = .milliseconds(20)
     /// How long to wait for the end of a killed program. It may be later if the kernel waits for a disk or network.
     private static let reapTime: Duration = .seconds(1)
 
-    /// Runs a program and waits for its end. Then its whole process group is killed, so that nothing is left.
+    /// Runs a program and waits for its end. Then its whole process group is killed.
     ///
-    /// The program gets only its standard streams. SIGPIPE must be ignored in this process.
+    /// A process that starts a session of its own (setsid(2)) survives until the service stops; all others are killed.
+    /// The program gets only its standard streams. SIGPIPE must be ignored in this process if there is input.
     ///
     /// - Parameters:
     ///   - arguments: The absolute path of the program, and its arguments.
     ///   - environment: Its environment, such as `PATH=/bin`.
     ///   - input: Its standard input. It need not read it.
+    ///   - kept: The number of bytes of output that are kept.
+    ///   - limit: The number of bytes of output after which the program is killed; nil for no limit.
     ///   - isCancelled: Called repeatedly, at least every 20 ms.
     /// - Throws: The error of posix_spawn(3), such as `noSuchFile`, or of pipe(2).
     package init(
-        _ arguments: [String], environment: [String], input: [UInt8], timeout: Duration, isCancelled: () -> Bool
+        _ arguments: [String], environment: [String], input: [UInt8] = [], keeping kept: Int = keptOutput,
+        limit: Int? = maxOutput, timeout: Duration, isCancelled: () -> Bool = { false }
     ) throws(Errno) {
         let deadline = MonotonicClock.now.advanced(by: timeout)
-        let running = try RunningCommand(arguments, environment: environment)
+        UnreapedCommands.reap()
+        let running = try RunningCommand(arguments, environment: environment, keeping: kept)
         defer { running.finish(within: Self.reapTime) }
+        let limit = limit ?? .max
         var written = 0
         var events: [PollEvent] = []
         while true {
             try running.poller.wait(into: &events, timeout: Self.tick)
             running.write(input, &written)
-            running.read(atMost: Self.maxOutput)
+            running.read(atMost: min(Self.maxRead, limit - running.outputCount))
             if let found = running.ended {
                 // The pipe still has the last output.
-                running.read(atMost: Self.maxOutput)
+                running.read(atMost: min(Self.maxRead, limit - running.outputCount))
                 end = found
                 break
             }
-            if running.outputCount >= Self.maxOutput {
+            if running.outputCount >= limit {
                 end = .tooMuchOutput
                 break
             }
@@ -68,7 +79,24 @@ package struct CommandRun: Equatable, Sendable {
                 break
             }
         }
-        output = running.output
+        output = running.output.suffix(kept)
+        isCut = running.outputCount > kept
+    }
+}
+
+/// Killed programs that had not ended in time.
+enum UnreapedCommands {
+    private static let pids = Mutex<[Int32]>([])
+
+    static var count: Int { pids.withLock { $0.count } }
+
+    static func add(_ pid: Int32) {
+        pids.withLock { $0.append(pid) }
+    }
+
+    /// Reaps those that have ended by now.
+    static func reap() {
+        pids.withLock { pids in pids.removeAll { clinux_reap($0) != 0 } }
     }
 }
 
@@ -86,10 +114,13 @@ private final class RunningCommand {
     private let pid: Int32
     private var input: End?
     private var outputEnd: End?
+    private let kept: Int
+    /// The end of the output, at least the last `kept` bytes.
     private(set) var output: [UInt8] = []
     private(set) var outputCount = 0
 
-    init(_ arguments: [String], environment: [String]) throws(Errno) {
+    init(_ arguments: [String], environment: [String], keeping kept: Int) throws(Errno) {
+        self.kept = kept
         let toChild = try DescriptorPair.pipe()
         let fromChild = try DescriptorPair.pipe()
         poller = try Poller(capacity: 2)
@@ -129,12 +160,15 @@ private final class RunningCommand {
 
     /// Reads what the program has written, and keeps the end of it.
     func read(atMost limit: Int) {
-        while let end = outputEnd, outputCount < limit {
+        var left = limit
+        while let end = outputEnd, left > 0 {
             do throws(Errno) {
                 let count = try end.descriptor.read(appendingTo: &output, atMost: 16_384)
                 if count == 0 { outputEnd = nil }
                 outputCount += count
-                output.removeFirst(max(output.count - CommandRun.keptOutput, 0))
+                left -= count
+                // Not for each read, because this moves all kept bytes.
+                if output.count > 2 * kept { output.removeFirst(output.count - kept) }
             } catch .wouldBlock {
                 return
             } catch {
@@ -154,11 +188,14 @@ private final class RunningCommand {
         }
     }
 
-    /// Kills the process group and reaps the program.
+    /// Kills the process group and reaps the program. One that does not end in time is reaped before the next run.
     func finish(within time: Duration) {
         // The program is not reaped yet, so its id can't belong to another group.
         _ = kill(-pid, SIGKILL)
         let deadline = MonotonicClock.now.advanced(by: time)
-        while clinux_reap(pid) == 0, MonotonicClock.now < deadline { _ = usleep(2000) }
+        while clinux_reap(pid) == 0 {
+            guard MonotonicClock.now < deadline else { return UnreapedCommands.add(pid) }
+            _ = usleep(2000)
+        }
     }
 }

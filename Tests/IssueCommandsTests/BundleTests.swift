@@ -1,9 +1,10 @@
 import Foundation
-import IssueCommands
 import IssueProtocol
 import Issues
 import Testing
 import UnixIO
+
+@testable import IssueCommands
 
 @Suite("issuectl bundle")
 struct BundleTests {
@@ -227,17 +228,17 @@ struct BundleTests {
         #expect(BundleFilters.log(line) == expected)
     }
 
-    @Test("A program is run without a shell, with bounded output and time")
-    func programs() throws {
-        func run(_ script: String, limit: Int = 1000, timeout: Duration = .seconds(60)) throws -> ProgramOutput.Result {
-            try ProgramOutput.collect("/bin/sh", ["-c", script], limit: limit, timeout: timeout)
-        }
-        let both = try run("echo out; echo err >&2; read line || echo none; exit 3")
-        #expect(String(decoding: both.output, as: UTF8.self) == "out\nerr\nnone\n" && both.code == 3)
-        let long = try run("i=0; while [ $i -lt 2000 ]; do echo line $i; i=$((i+1)); done", limit: 100)
-        #expect(long.isCut && long.output.count == 100 && long.code == 0)
-        let endless = try run("while :; do :; done", timeout: .milliseconds(50))
-        #expect(endless.isTimedOut && endless.code == nil)
-        #expect(throws: Errno.noSuchFile) { try ProgramOutput.collect("/absent", [], limit: 1, timeout: .seconds(1)) }
+    @Test(
+        "The output of a program is shown if it succeeded, and otherwise how it failed",
+        arguments: [
+            ("echo out; echo err >&2; read line || echo none", .printed("out\nerr\nnone\n")),
+            ("echo first; echo second; echo third; echo fourth", .printed("…\nthird\nfourth\n")),
+            ("echo no; exit 3", .failed("sh exited with 3:\nno")), ("exit 4", .failed("sh exited with 4")),
+            ("echo half; kill -9 $$", .failed("sh was killed by signal 9:\nhalf")),
+        ] as [(String, HostTools.Output)])
+    func programs(script: String, expected: HostTools.Output) throws {
+        let run = try CommandRun(
+            ["/bin/sh", "-c", script], environment: [], keeping: 20, limit: nil, timeout: .seconds(60))
+        #expect(HostTools.output(of: run, "sh") == expected)
     }
 }

@@ -82,6 +82,37 @@ struct CommandRunTests {
         #expect(found.run.output.count == CommandRun.keptOutput)
     }
 
+    @Test("Without a limit of the output, the end of it is kept, and the timeout applies")
+    func unlimited() throws {
+        func run(_ script: String, timeout: Duration) throws -> CommandRun {
+            try CommandRun(["/bin/sh", "-c", script], environment: [], keeping: 100, limit: nil, timeout: timeout)
+        }
+        let long = try run("i=0; while [ $i -lt 2000 ]; do echo line $i; i=$((i+1)); done", timeout: .seconds(60))
+        #expect(long.end == .exit(0) && long.isCut && long.output.count == 100)
+        #expect(String(decoding: long.output, as: UTF8.self).hasSuffix("line 1998\nline 1999\n"))
+        let endless = try run("while :; do echo 0123456789; done", timeout: .milliseconds(100))
+        #expect(endless.end == .timeout && endless.isCut && endless.output.count == 100)
+        let short = try run("echo out", timeout: .seconds(60))
+        #expect(!short.isCut && String(decoding: short.output, as: UTF8.self) == "out\n")
+    }
+
+    @Test("A killed program that had not ended in time is reaped later")
+    func unreaped() throws {
+        let arguments = ["/bin/true"]
+        var words = unsafe arguments.map { unsafe strdup($0) } + [nil]
+        defer { unsafe words.forEach { unsafe free($0) } }
+        var pid: Int32 = 0
+        let code = unsafe posix_spawn(&pid, "/bin/true", nil, nil, &words, nil)
+        try #require(code == 0)
+        UnreapedCommands.add(pid)
+        while UnreapedCommands.count > 0 {
+            UnreapedCommands.reap()
+            _ = usleep(1000)
+        }
+        let isReaped = waitpid(pid, nil, WNOHANG) == -1
+        #expect(isReaped)
+    }
+
     @Test("A child that keeps the pipes open neither delays the result nor is left")
     func child() throws {
         let found = try run("echo $$; sleep 1000 & exit 0", timeout: .seconds(60))

@@ -79,9 +79,10 @@ extension HostTools {
             + variables.compactMap { name in ProcessEnvironment[name].map { "\(name)=\($0)" } }
         for folder in [own].compactMap({ $0 }) + folders {
             do throws(Errno) {
-                let result = try ProgramOutput.collect(
-                    "\(folder)/\(name)", arguments, environment: environment, limit: maxOutput, timeout: timeout)
-                return output(of: result, name)
+                let run = try CommandRun(
+                    ["\(folder)/\(name)"] + arguments, environment: environment, keeping: maxOutput, limit: nil,
+                    timeout: timeout)
+                return output(of: run, name)
             } catch .noSuchFile {
                 continue
             } catch {
@@ -91,16 +92,21 @@ extension HostTools {
         return .failed("the program \(name) is not installed")
     }
 
-    private static func output(of result: ProgramOutput.Result, _ name: String) -> Output {
-        var text = String(decoding: result.output, as: UTF8.self)
+    /// Returns the text that a program printed, or how it failed.
+    static func output(of run: CommandRun, _ name: String) -> Output {
+        var text = String(decoding: run.output, as: UTF8.self)
         // The first line is not complete.
-        if result.isCut { text = "…\n" + text.drop { $0 != "\n" }.dropFirst() }
-        if result.isTimedOut { return .failed("\(name) took longer than \(timeout.components.seconds) s") }
-        if let code = result.code, code != 0 {
-            let reason = text.split(separator: "\n").prefix(20).joined(separator: "\n")
-            return .failed("\(name) exited with \(code)\(reason.isEmpty ? "" : ":\n\(reason)")")
+        if run.isCut { text = "…\n" + text.drop { $0 != "\n" }.dropFirst() }
+        let problem: String
+        switch run.end {
+        case .exit(0): return .printed(text)
+        case .exit(let code): problem = "exited with \(code)"
+        case .signal(let signal): problem = "was killed by signal \(signal)"
+        case .timeout: return .failed("\(name) took longer than \(timeout.components.seconds) s")
+        case .tooMuchOutput, .cancelled: problem = "was killed"
         }
-        return .printed(text)
+        let reason = text.split(separator: "\n").prefix(20).joined(separator: "\n")
+        return .failed("\(name) \(problem)\(reason.isEmpty ? "" : ":\n\(reason)")")
     }
 
     private static func list(_ folder: String) throws(Errno) -> [String] {
