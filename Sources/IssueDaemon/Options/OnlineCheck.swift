@@ -2,7 +2,8 @@ import Destinations
 import IssueProtocol
 import UnixIO
 
-/// The test of all destinations and notifiers by `issued --check --online`. It stores and notifies nothing.
+/// The test of all destinations and notifiers by `issued --check --online`. It stores nothing and sends no
+/// notification.
 struct OnlineCheck {
     struct Outcome {
         /// The destination, or the word `notifier` and its name.
