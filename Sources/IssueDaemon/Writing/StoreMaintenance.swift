@@ -12,7 +12,15 @@ struct StoreMaintenance {
     private struct ExpiryRun {
         enum Part {
             case range(RetentionSnapshot.ClosedRange)
-            case noisiest(Thinning)
+            case selected(Thinning, Cause)
+        }
+
+        /// Why records of a range are selected.
+        enum Cause {
+            /// The user takes up the most space.
+            case user(UInt32)
+            /// The records of some applications are too old.
+            case age
         }
 
         var part: Part
@@ -156,9 +164,10 @@ struct StoreMaintenance {
         case .thin(let holding, let reason):
             let thinning = try writer.planThinning(of: holding.range, user: holding.user)
             forgetting = ExpiryRun(
-                part: thinning.isWhole ? .range(holding.range) : .noisiest(thinning), reason: reason)
+                part: thinning.isWhole ? .range(holding.range) : .selected(thinning, .user(holding.user)),
+                reason: reason)
         case .expire(let aged):
-            forgetting = ExpiryRun(part: .noisiest(try writer.planExpiry(of: aged)), reason: .age)
+            forgetting = ExpiryRun(part: .selected(try writer.planExpiry(of: aged), .age), reason: .age)
         case .closeRange: try writer.closeOpenRange()
         case .wait(let wait): nextCheck = now.advanced(by: wait)
         }
@@ -179,9 +188,9 @@ struct StoreMaintenance {
         let progress: ExpiryProgress
         switch current.part {
         case .range(let range): progress = try writer.forget(range)
-        case .noisiest(var thinning):
+        case .selected(var thinning, let cause):
             progress = try writer.thin(&thinning)
-            current.part = .noisiest(thinning)
+            current.part = .selected(thinning, cause)
         }
         current.records += progress.records
         current.expired += progress.expired
@@ -200,14 +209,12 @@ struct StoreMaintenance {
         let level: LogLevel = run.expired > 0 ? .warning : run.reason == .age ? .info : .notice
         let (reason, records, expired) = (run.reason.rawValue, "\(run.records)", "\(run.expired)")
         switch run.part {
-        case .range:
+        case .range, .selected(_, .age):
             log.log(level, .storeRecordsExpired, ["reason": reason, "records": records, "expired": expired])
-        case .noisiest(let thinning) where thinning.user == nil:
-            log.log(level, .storeRecordsExpired, ["reason": reason, "records": records, "expired": expired])
-        case .noisiest(let thinning):
+        case .selected(_, .user(let uid)):
             log.log(
                 level, .storeRecordsThinned,
-                ["reason": reason, "uid": "\(thinning.user ?? 0)", "records": records, "expired": expired])
+                ["reason": reason, "uid": "\(uid)", "records": records, "expired": expired])
         }
     }
 }

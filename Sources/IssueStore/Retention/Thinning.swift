@@ -6,8 +6,6 @@ import SQLiteKit
 /// records are too old.
 package struct Thinning: Sendable {
     package let range: RetentionSnapshot.ClosedRange
-    /// The user; nil if the records are those of applications.
-    package let user: UInt32?
     /// `true` if all records of the oldest range would be removed. Then the range is deleted as a whole, which is
     /// cheaper.
     package let isWhole: Bool
@@ -27,11 +25,10 @@ package struct Thinning: Sendable {
     var lists: [SeriesID]
 
     init(
-        range: RetentionSnapshot.ClosedRange, user: UInt32?, isWhole: Bool, accounts: [SeriesID: AccountID],
+        range: RetentionSnapshot.ClosedRange, isWhole: Bool, accounts: [SeriesID: AccountID],
         users: [SeriesID: UInt32], remainingRows: [RowID], spared: [SeriesID: RowID]
     ) {
         self.range = range
-        self.user = user
         self.isWhole = isWhole
         self.accounts = accounts
         self.users = users
@@ -141,7 +138,7 @@ extension RecordRemoval {
         let members = try members(of: aged.range)
         let chosen = members.filter { aged.accounts.contains($0.account) }
         return Thinning(
-            range: aged.range, user: nil, isWhole: false,
+            range: aged.range, isWhole: false,
             accounts: Dictionary(chosen.map { ($0.series, $0.account) }) { first, _ in first },
             users: Dictionary(chosen.map { ($0.series, $0.user) }) { first, _ in first },
             remainingRows: try remainingRows(
@@ -164,7 +161,7 @@ extension RecordRemoval {
         let isOldest = try isOldest(range)
         let isWhole = chosen.count == members.count && spared.isEmpty && isOldest
         return Thinning(
-            range: range, user: user, isWhole: isWhole,
+            range: range, isWhole: isWhole,
             accounts: Dictionary(chosen.map { ($0.series, $0.account) }) { first, _ in first },
             users: Dictionary(chosen.map { ($0.series, $0.user) }) { first, _ in first },
             remainingRows: try remainingRows(of: members.filter { !noisiest.contains($0.group) }, spared, in: range),
