@@ -167,6 +167,18 @@ package struct Admission: Sendable {
         groups.updateAll { _, group in group.bucket = group.bucket.under(limits(group.account).group) }
     }
 
+    /// Removes from the history what has held back nothing in the last 24 hours.
+    package mutating func removeExpiredHistory(at now: RecordLogInstant) {
+        history.removeExpired(at: now)
+    }
+
+    /// Removes groups and applications that no longer exist from the history.
+    package mutating func removeHistory(
+        accounts: Set<AccountID>, groups: Set<GroupID>, at now: RecordLogInstant
+    ) {
+        history.remove(accounts: accounts, groups: groups, at: now)
+    }
+
     static func levels(_ rows: [BucketRow]) -> [BucketRole: BucketRow] {
         Dictionary(rows.map { ($0.key.role, $0) }) { $1 }
     }

@@ -48,6 +48,17 @@ package struct LimitHistory: Sendable {
             entries[key]?.demand.add(count, held: count, at: now)
             return 0
         }
+
+        /// Removes an entry. Returns the number of records that it has held back; 0 if there is none.
+        mutating func remove(_ key: Key, at now: RecordLogInstant) -> Int64 {
+            entries.removeValue(forKey: key)?.demand.held(at: now) ?? 0
+        }
+
+        /// Removes the entries that have held back nothing in the last 24 hours.
+        mutating func removeExpired(at now: RecordLogInstant) {
+            guard entries.values.contains(where: { $0.demand.held(at: now) == 0 }) else { return }
+            entries = entries.filter { $0.value.demand.held(at: now) > 0 }
+        }
     }
 
     /// The settings in effect. With others, the history begins anew.
@@ -75,6 +86,22 @@ package struct LimitHistory: Sendable {
 
     /// `true` if no limit has held back anything, so that nothing needs to be counted.
     var isEmpty: Bool { groups.entries.isEmpty && applications.entries.isEmpty && global == nil }
+
+    /// Removes the entries that have held back nothing in the last 24 hours.
+    mutating func removeExpired(at now: RecordLogInstant) {
+        groups.removeExpired(at: now)
+        applications.removeExpired(at: now)
+    }
+
+    /// Removes the entries of groups and applications that no longer exist. What they held back remains counted.
+    mutating func remove(
+        accounts gone: Set<AccountID>, groups goneGroups: Set<GroupID>, at now: RecordLogInstant
+    ) {
+        for account in gone { count(unlisted: applications.remove(account, at: now), at: now) }
+        for (group, entry) in groups.entries where gone.contains(entry.account) || goneGroups.contains(group) {
+            count(unlisted: groups.remove(group, at: now), at: now)
+        }
+    }
 
     mutating func count(unlisted count: Int64, at now: RecordLogInstant) {
         if count > 0 { unlisted.add(held: count, at: now) }

@@ -27,41 +27,49 @@ extension ForwardingLoop where Destination: ~Copyable {
     /// - Parameter isLast: Whether to publish them now because the service stops.
     func publishLimits(isLast: Bool = false) {
         let now = Clock.monotonic
-        guard isLast || limitsDue.map({ $0 <= now }) ?? false, let offset = try? reader.recordLogOffset() else {
-            return
-        }
-        let wall = Clock.wall.millisecondsSince1970
-        var view = LimitView(admission, offset: offset, at: RecordLogInstant(milliseconds: wall + offset))
-        let isComplete = name(&view)
+        guard isLast || limitsDue.map({ $0 <= now }) ?? false else { return }
+        // Also if reading fails, because a time in the past would be due at once again.
         published.at = now
+        published.cursor = published.cursor ?? 0
+        published.priority = nil
+        guard let offset = try? reader.recordLogOffset() else { return }
+        let wall = Clock.wall.millisecondsSince1970
+        let logTime = RecordLogInstant(milliseconds: wall + offset)
+        admission.removeExpiredHistory(at: logTime)
+        var view = LimitView(admission, offset: offset, at: logTime)
+        let isComplete = name(&view, at: logTime)
         // Names that could not be read are read again the next time.
-        published.cursor = isComplete ? cursor : published.cursor ?? 0
-        published.priority = isComplete ? priority : nil
+        if isComplete { (published.cursor, published.priority) = (cursor, priority) }
         service.board.update(view, of: service.destination.name)
     }
 
-    /// Adds the names of applications and groups. Returns `false` if some could not be read.
-    private func name(_ view: inout LimitView) -> Bool {
+    /// Adds the names of applications and groups, and removes those that no longer exist from the history.
+    ///
+    /// Returns `false` if some could not be read.
+    private func name(_ view: inout LimitView, at now: RecordLogInstant) -> Bool {
         var isComplete = true
+        var accounts: Set<AccountID> = []
+        var groups: Set<GroupID> = []
         for account in view.accounts {
-            if let known = published.accounts[account] {
-                view.names[account] = known
-            } else if let found = try? reader.account(account) {
-                view.names[account] = found
-            } else {
+            do {
+                view.names[account] = try published.accounts[account] ?? reader.account(account)
+                if view.names[account] == nil { accounts.insert(account) }
+            } catch {
                 isComplete = false
             }
         }
         for group in view.groupIDs {
-            if let known = published.groups[group] {
-                view.groupNames[group] = known
-            } else if let found = try? reader.publicID(of: group) {
-                view.groupNames[group] = found
-            } else {
+            do {
+                view.groupNames[group] = try published.groups[group] ?? reader.publicID(of: group)
+                if view.groupNames[group] == nil { groups.insert(group) }
+            } catch {
                 isComplete = false
             }
         }
         (published.accounts, published.groups) = (view.names, view.groupNames)
+        if !accounts.isEmpty || !groups.isEmpty {
+            admission.removeHistory(accounts: accounts, groups: groups, at: now)
+        }
         return isComplete
     }
 }

@@ -198,6 +198,21 @@ struct LimitDemandTests {
         #expect(listed + unlisted == held)
     }
 
+    @Test("What is gone leaves the history but stays counted, and what held back nothing for a day leaves it too")
+    func removed() {
+        var admission = Admission(settings: LimitSettings())
+        for record in 1...21 { _ = admission.evaluate(candidate(Int64(record)), at: at(1000)) }
+        var other = admission
+        admission.removeExpiredHistory(at: at(23 * Self.hour))
+        #expect(LimitView(admission, offset: 0, at: at(1000)).groupIDs == [1])
+        admission.removeHistory(accounts: [], groups: [1], at: at(1000))
+        let view = LimitView(admission, offset: 0, at: at(1000))
+        #expect(view.groupIDs.isEmpty)
+        #expect(view.statuses(destination: "d", wall: .epoch).unlisted == 15)
+        other.removeExpiredHistory(at: at(25 * Self.hour))
+        #expect(LimitView(other, offset: 0, at: at(25 * Self.hour)).groupIDs.isEmpty)
+    }
+
     @Test("A history with the same limits is continued, and one with others is dropped")
     func restored() {
         var admission = Admission(settings: LimitSettings())
