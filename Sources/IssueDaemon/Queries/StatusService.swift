@@ -63,8 +63,13 @@ final class StatusService: Sendable {
     /// Answers queries until `stop()` is called.
     func run() {
         while let (waiting, number) = nextJobs() {
-            answerLimits(waiting.filter(\.work.isLimits))
+            let limits = waiting.filter(\.work.isLimits)
             let jobs = waiting.filter { !$0.work.isLimits }
+            answerLimits(limits.filter(\.isPrivileged))
+            // Operators who wait for figures are answered before the limits of others.
+            let others = limits.filter { !$0.isPrivileged }
+            let isLater = jobs.contains(where: \.isPrivileged)
+            if !isLater { answerLimits(others) }
             if jobs.isEmpty { continue }
             let isFirst = state.withLock { $0.figures == nil }
             let deadline = MonotonicClock.now.advanced(by: isFirst ? Self.firstFiguresTimeout : Self.timeout)
@@ -73,9 +78,12 @@ final class StatusService: Sendable {
             guard let figures else {
                 let error = refusal ?? .busy(retryAfter: .seconds(1))
                 for job in jobs { socket.answered(job.answer(.refusal(error))) }
+                if isLater { answerLimits(others) }
                 continue
             }
-            answer(jobs, from: figures)
+            answer(jobs.filter(\.isPrivileged), from: figures)
+            if isLater { answerLimits(others) }
+            answer(jobs.filter { !$0.isPrivileged }, from: figures)
         }
     }
 
@@ -89,21 +97,27 @@ final class StatusService: Sendable {
         return next ?? nil
     }
 
+    /// Answers queries for limits. The reply is computed once for all queries with the same rights.
     private func answerLimits(_ jobs: [QueryJob]) {
-        for job in jobs.filter(\.isPrivileged) + jobs.filter({ !$0.isPrivileged }) {
-            let reply = board.limits(announcements: announcements(), viewer: job.viewer)
-            socket.answered(job.answer(.reply(QueryService.reply(reply))))
+        guard !jobs.isEmpty else { return }
+        let announcements = announcements()
+        var replies = ReplyCache<[UInt8]>()
+        for job in jobs {
+            let reply = replies.reply(to: job.viewer) {
+                QueryService.reply(board.limits(announcements: announcements, viewer: job.viewer))
+            }
+            socket.answered(job.answer(.reply(reply)))
         }
     }
 
-    /// Operators are answered first. The status is computed once for all queries with the same rights.
+    /// Answers other queries. The status is computed once for all queries with the same rights.
     private func answer(_ jobs: [QueryJob], from figures: StoreFigures) {
-        var known: [(viewer: Viewer, status: DaemonStatus, reply: [UInt8])] = []
-        for job in jobs.filter(\.isPrivileged) + jobs.filter({ !$0.isPrivileged }) {
-            let found = known.last { $0.viewer == job.viewer }
-            let status = found?.status ?? board.status(figures.visible(to: job.viewer), viewer: job.viewer)
-            let reply = found?.reply ?? QueryService.reply(status)
-            if found == nil { known = Array(known.suffix(3)) + [(job.viewer, status, reply)] }
+        var replies = ReplyCache<(status: DaemonStatus, reply: [UInt8])>()
+        for job in jobs {
+            let (status, reply) = replies.reply(to: job.viewer) {
+                let status = board.status(figures.visible(to: job.viewer), viewer: job.viewer)
+                return (status, QueryService.reply(status))
+            }
             switch job.work {
             case .destinations(let name):
                 let destinations = status.destinations.filter { name == nil || $0.name == name }
@@ -155,5 +169,21 @@ final class StatusService: Sendable {
             change(&state)
         }
         state.broadcast()
+    }
+}
+
+/// The replies to the last few viewers, so that many queries with the same rights cost as much as one.
+struct ReplyCache<Reply> {
+    private var replies: [(viewer: Viewer, reply: Reply)] = []
+
+    /// A reply can be large, and one user has only one set of rights.
+    private static var capacity: Int { 4 }
+
+    /// Returns the known reply to a viewer, or computes it.
+    mutating func reply(to viewer: Viewer, _ make: () -> Reply) -> Reply {
+        if let known = replies.last(where: { $0.viewer == viewer }) { return known.reply }
+        let reply = make()
+        replies = Array(replies.suffix(Self.capacity - 1)) + [(viewer, reply)]
+        return reply
     }
 }

@@ -22,4 +22,20 @@ struct LimitRightsTests {
         #expect(limits(.everything).count == 3 + 4 + 1)
         #expect(limits(.everything).first?.held == 1)
     }
+
+    @Test("A reply is computed once for all queries with the same rights")
+    func cached() {
+        var replies = ReplyCache<Int>()
+        var made = 0
+        func reply(_ viewer: Viewer) -> Int {
+            replies.reply(to: viewer) {
+                made += 1
+                return made
+            }
+        }
+        #expect((0..<1024).map { _ in reply(.user(1000)) }.allSatisfy { $0 == 1 })
+        #expect(reply(.everything) == 2 && reply(.user(1000)) == 1)
+        for user in 1..<5 as Range<UInt32> { _ = reply(.user(user)) }
+        #expect(reply(.everything) == 7)
+    }
 }
