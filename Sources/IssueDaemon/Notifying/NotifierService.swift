@@ -289,7 +289,7 @@ final class NotifierLoop {
         of alerts: [StoredAlert], _ reader: StoreReader, _ row: NotifierRow
     ) throws -> (notices: [Notice], silenced: [Int64: Int64]) {
         let now = Clock.wall
-        let silences = try reader.silences(at: now)
+        let silences = try reader.effectiveSilences(at: now)
         var queue = NoticeQueue(row.waiting)
         var notices: [Notice] = []
         var silenced: [Int64: Int64] = [:]

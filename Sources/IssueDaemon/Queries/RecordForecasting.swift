@@ -189,7 +189,7 @@ struct RecordForecasting {
         let event = NotificationSubject(
             kinds: preview.changes, app: preview.app, environment: subject.series.app.environment,
             severity: subject.record.severity, unit: unit, group: preview.id)
-        let silence = try reader.silences(at: now).first { $0.silence.covers(event, at: now) }
+        let silence = try reader.effectiveSilences(at: now).first { $0.silence.covers(event, at: now) }
         return settings.notifiers.map { name, filter in
             if event.kinds.isEmpty {
                 return ForecastNotifier(notifier: name, isNotified: false, reason: "no_event")

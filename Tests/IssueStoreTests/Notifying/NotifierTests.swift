@@ -307,6 +307,36 @@ struct NotifierTests {
         }
     }
 
+    @Test("A silence of a group that was merged into another one covers the other one")
+    func silencedRedirect() throws {
+        try with { store, writer, _ in
+            for message in ["Silenced before", "Merged into"] {
+                try store.store([IssueRecord(message: message, app: Application(name: "shop"))], to: writer)
+            }
+            let reader = try store.reader()
+            let groups = try reader.groups(
+                .init(filter: IssueFilter(), order: .oldest, limit: 9, after: nil, sparkline: nil, now: store.wall),
+                viewer: .everything
+            ).groups
+            let ids = try ["Silenced before", "Merged into"].map { title in
+                try #require(groups.first { $0.title == title }).id
+            }
+            let end = store.wall.advanced(by: .seconds(60))
+            let silence = IssueSilence(groups: [ids[0], "g0000000000000bad"], until: end, reason: "known", uid: 1000)
+            _ = try writer.add(silence, at: store.wall)
+            func effective() throws -> [[String]] {
+                try reader.effectiveSilences(at: store.wall).map(\.silence.groups)
+            }
+            #expect(try effective() == [silence.groups])
+            let named = try ids.map { try reader.named($0, viewer: .everything) }
+            let author = StoreWriter.CorrectionAuthor(uid: 1000, at: store.wall, reason: nil)
+            #expect(try writer.merge([named[0]], into: named[1], by: author) == 1)
+            #expect(try effective() == [[ids[1], "g0000000000000bad"]])
+            // It is listed as it was entered.
+            #expect(try reader.silences(at: store.wall).map(\.silence.groups) == [silence.groups])
+        }
+    }
+
     @Test("A file of the version before notifiers is upgraded in place")
     func upgrade() throws {
         try TemporaryStore.with { store in
