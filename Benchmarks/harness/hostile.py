@@ -89,6 +89,7 @@ def _reports():
         "percent signs": _fill("%20"),
         "equals signs": _fill("a="),
         "short words": _fill("a "),
+        "options": _fill(" -p"),
         "distinct words": _words(RECORD_BYTES // 5, 4),
         "characters of three bytes": "\u4e00" * (RECORD_BYTES // 3),
     }

@@ -33,7 +33,7 @@ extension SecretReader {
     }
 
     /// Returns the password of an option `-p` at an index of a command line.
-    func clientPassword(at index: Int) -> RedactionMatch? {
+    mutating func clientPassword(at index: Int) -> RedactionMatch? {
         guard rules.contains(.password), has("-p", at: index), let option = passwordOption(before: index) else {
             return nil
         }
@@ -52,13 +52,33 @@ extension SecretReader {
         return RedactionMatch(rule: .password, start: first, end: last)
     }
 
-    private func passwordOption(before index: Int) -> PasswordOption? {
+    /// An option `-p`, and the program whose command line it is on.
+    struct CommandOption {
+        /// The index of the option.
+        var index: Int
+        /// The index of the program and how it reads `-p`; nil if there is none near enough.
+        var program: (index: Int, option: PasswordOption)?
+    }
+
+    /// Returns how the program before an index reads `-p`; nil if there is none in the same command or near enough.
+    ///
+    /// Searches back only to the option before, whose program is known, so that many options cost no more than one.
+    private mutating func passwordOption(before index: Int) -> PasswordOption? {
+        let program = program(before: index)
+        lastOption = CommandOption(index: index, program: program)
+        return program?.option
+    }
+
+    private func program(before index: Int) -> (index: Int, option: PasswordOption)? {
         let limit = max(start, index - Self.maxDistance)
         var last = index
         while last > limit {
             var first = last
             while first > limit, bytes[first - 1] > UInt8(ascii: " "), !Self.isQuote(bytes[first - 1]) { first -= 1 }
-            if first < last, let option = passwordOption(of: first, to: last) { return option }
+            if first < last, let option = passwordOption(of: first, to: last) { return (first, option) }
+            if let lastOption, lastOption.index == first {
+                return lastOption.program.flatMap { $0.index >= limit ? $0 : nil }
+            }
             // Another line, or another command.
             guard first > limit, bytes[first - 1] != UInt8(ascii: "\n"), bytes[first - 1] != UInt8(ascii: ";") else {
                 return nil

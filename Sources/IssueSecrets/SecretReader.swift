@@ -21,6 +21,8 @@ struct SecretReader: ~Escapable {
     var lowest: Int
     /// The index after the last at sign. A URL's user does not extend back across it.
     var signEnd: Int
+    /// The last option `-p`, and the program before it.
+    var lastOption: CommandOption?
 
     @_lifetime(copy bytes)
     init(_ bytes: Span<UInt8>, from start: Int, to end: Int, _ rules: RedactionRuleSet, _ names: ConfiguredNames?) {

@@ -228,6 +228,21 @@ struct RedactorTests {
         #expect(redactor.text("/usr/bin/tool") == "/usr/bin/tool")
     }
 
+    @Test("of each -p of a command, as far as 256 bytes after the program and not in the next command")
+    func options() {
+        var redactor = Redactor(settings())
+        func text(_ text: String) -> String { redactor.text(text).replacing("[@password]", with: "#") }
+        #expect(text("mysql -phunter2 -p -phunter3 x") == "mysql -p# -p -p# x")
+        #expect(text("ssh -phunter2 -phunter3; mysql -phunter4") == "ssh -phunter2 -phunter3; mysql -p#")
+        #expect(text("mysql -phunter2; echo -phunter3 -phunter4") == "mysql -p#; echo -phunter3 -phunter4")
+        #expect(text("mysql -phunter2\necho -phunter3") == "mysql -p#\necho -phunter3")
+        #expect(text("mysql -phunter2 sshpass -p hunter3 -phunter4") == "mysql -p# sshpass -p # -p#")
+        let near = "mysql" + String(repeating: " -p", count: 80)
+        #expect(text(near + " -phunter2") == near + " -p#")
+        let far = "mysql" + String(repeating: " -p", count: 90)
+        #expect(text(far + " -phunter2") == far + " -phunter2")
+    }
+
     @Test("keeps its key as bytes")
     func key() {
         let key = RedactionKey(low: 0x0102_0304_0506_0708, high: 0x1112_1314_1516_1718)
