@@ -196,6 +196,27 @@ struct RecordsTests {
         #expect(progress.filter.since == IssueTimestamp(millisecondsSince1970: 91_000))
     }
 
+    @Test("follow remembers a bounded number of records, the newest ones")
+    func followMany() {
+        var progress = FollowProgress(IssueFilter())
+        var stored = StoredRecord.initial
+        func isNew(_ number: Int) -> Bool {
+            stored.id = "\(number)"
+            stored.receivedAt = IssueTimestamp(millisecondsSince1970: Int64(number / 20))
+            return progress.isNew(stored)
+        }
+        var most = 0
+        for number in 0..<150_000 {
+            _ = isNew(number)
+            most = max(most, progress.rememberedCount)
+        }
+        #expect(most > FollowProgress.maxRemembered / 2 && most <= FollowProgress.maxRemembered)
+        #expect(!isNew(149_999) && !isNew(110_000))
+        // An hour later, the old ones are forgotten.
+        for number in 0..<60_000 { _ = isNew(72_000_000 + number * 200) }
+        #expect(progress.rememberedCount <= 20_000)
+    }
+
     @Test("No line of follow is wider than the terminal", arguments: Array(1...90))
     func followWidths(width: Int) {
         let outcome = issuectl(["follow"], width: width, .parts([Fixtures.records(Fixtures.decodingRecord)], nil))

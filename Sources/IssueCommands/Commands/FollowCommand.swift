@@ -105,8 +105,13 @@ package struct FollowProgress {
     /// The time before the newest record from which records are asked for again. Records of several senders may be
     /// stored in another order than that of their times.
     private static let overlap: Duration = .seconds(10)
-    /// The number of remembered records above which old ones are forgotten.
-    private static let maxShown = 20_000
+    /// The number of remembered records above which old ones are forgotten. It doubles if most are of the last seconds,
+    /// because each search for old ones reads all of them.
+    private var maxShown = Self.usualShown
+    private static let usualShown = 20_000
+    /// The maximum number of remembered records. Above it, records may be shown again on another connection.
+    package static let maxRemembered = 100_000
+    package var rememberedCount: Int { shown.count }
 
     package init(_ filter: IssueFilter) {
         self.filter = filter
@@ -119,7 +124,17 @@ package struct FollowProgress {
         guard let newest else { return true }
         let start = newest.advanced(by: .zero - Self.overlap)
         if filter.since.map({ start > $0 }) ?? true { filter.since = start }
-        if shown.count > Self.maxShown { shown = shown.filter { $0.value >= start } }
+        if shown.count > maxShown { forget(before: start) }
         return true
+    }
+
+    /// Forgets the records before a time, and others if there are too many left.
+    private mutating func forget(before start: IssueTimestamp) {
+        shown = shown.filter { $0.value >= start }
+        if shown.count > Self.maxRemembered / 2 {
+            let newest = shown.sorted { $0.value > $1.value }.prefix(Self.maxRemembered / 2)
+            shown = Dictionary(newest.map { ($0.key, $0.value) }) { $1 }
+        }
+        maxShown = max(Self.usualShown, 2 * shown.count)
     }
 }
