@@ -102,6 +102,13 @@ struct ExplainTests {
             json.calls == [#"ExplainRecord {"record":{"message":"m","code":7,"app":{"name":"shop"}}}"#])
     }
 
+    @Test("A period is shown in one unit", arguments: [(5_400_000, "90min"), (3_600_000, "h"), (172_800_000, "2d")])
+    func period(milliseconds: Int, text: String) {
+        let reply = Self.forecast.replacingOccurrences(of: "\"period\":60000}", with: "\"period\":\(milliseconds)}")
+        let outcome = issuectl(["explain", "Login of ann failed"], .reply(reply))
+        #expect(outcome.output.contains("0 of 100 left, 60 more every \(text)\n"))
+    }
+
     @Test("The reply is shown part by part")
     func text() {
         let outcome = issuectl(["explain", "Login of ann failed"], .reply(Self.forecast))
@@ -116,7 +123,7 @@ struct ExplainTests {
                   Stored as    Login of [@email] failed
                   Metadata     {"password":"[@password]"}
                   Removed      password; email (2 times), hash
-                  New issues   12 of 100 left, per 15 min
+                  New issues   12 of 100 left, per 15min
 
                 Destination logzio
                   Outcome           summarised: application rate

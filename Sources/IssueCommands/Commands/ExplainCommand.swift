@@ -296,8 +296,7 @@ enum ForecastText {
     static func level(_ limit: ForecastLimit) -> String {
         let isBytes = limit.limit == SuppressionReason.dailyBytes.rawValue
         func text(_ number: Int) -> String { isBytes ? Quantity.bytes(number) : Quantity.text(number) }
-        let period = RelativeTime.span(seconds: UInt64(max(1, limit.period / 1000)))
-        let every = period.hasPrefix("1 ") ? String(period.dropFirst(2)) : period
+        let every = PeriodText.ofRate(.milliseconds(max(1, limit.period)))
         let refill = limit.burst == limit.refill ? "per \(every)" : "\(text(limit.refill)) more every \(every)"
         return "\(text(limit.available)) of \(text(limit.burst)) left, \(refill)"
     }
