@@ -114,6 +114,30 @@ struct ArgumentTests {
                 "issuectl: a silence lasts 366 days at most. See issuectl silence --help\n"
             ),
             (
+                ["silence", "--app", "shop", "--for", "1h", "--reason", "r"],
+                "issuectl: --app is only for add (did you mean silence add?). See issuectl silence --help\n"
+            ),
+            (
+                ["silence", "end", "s3", "--until", "1h"],
+                "issuectl: --until is only for add. See issuectl silence --help\n"
+            ),
+            (
+                ["notify", "list", "oncall"],
+                "issuectl: list takes no NAME (did you mean notify test?). See issuectl notify --help\n"
+            ),
+            (
+                ["group", "rule", "--reason", "r"],
+                "issuectl: --reason is only for merge, split and rule add (did you mean group rule add?). See issuectl group --help\n"
+            ),
+            (
+                ["group", "undo", "7", "--yes"],
+                "issuectl: --yes is only for merge and rule add. See issuectl group --help\n"
+            ),
+            (
+                ["group", "rule", "--limit", "7"],
+                "issuectl: --limit is only for suggest. See issuectl group --help\n"
+            ),
+            (
                 ["list", "-p", "eror"],
                 "issuectl: invalid value 'eror' for --severity; expected one of: debug, info, warning, error, critical (did you mean error?). See issuectl list --help\n"
             ),

@@ -112,6 +112,13 @@ struct GroupCommand: Command {
         if isDryRun, action != .merge, !isAdding, field == nil {
             throw UsageError("--dry-run is only for merge, rule add and split --by")
         }
+        if reasonText != nil, ![.merge, .split].contains(action), !isAdding {
+            throw UsageError(
+                "--reason is only for merge, split and rule add"
+                    + (action == .rule && ruleAction == .list ? " (did you mean group rule add?)" : ""))
+        }
+        if isSure, action != .merge, !isAdding { throw UsageError("--yes is only for merge and rule add") }
+        if limit != nil, action != .suggest { throw UsageError("--limit is only for suggest") }
         if let filter, action != .merge, !(action == .suggest && filter.isOnlyApplications) {
             throw UsageError("a filter is only for merge")
         }

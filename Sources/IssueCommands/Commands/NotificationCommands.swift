@@ -31,7 +31,7 @@ struct NotifyCommand: Command {
         self.action = action
         let names = arguments.operands.dropFirst()
         switch action {
-        case .list where !names.isEmpty: throw UsageError("list takes no NAME: did you mean test?")
+        case .list where !names.isEmpty: throw UsageError("list takes no NAME (did you mean notify test?)")
         case .test where names.isEmpty: throw UsageError("missing argument NAME")
         case .test where names.count > 1: throw UsageError("test takes one NAME")
         case .list, .test: break
@@ -149,7 +149,17 @@ struct SilenceCommand: Command {
         case .end:
             guard arguments.operands.count == 2 else { throw UsageError("end takes one ID: see issuectl silence") }
         }
-        guard action == .add else { return }
+        guard action == .add else {
+            let ofAdd = [
+                FilterOptions.app, FilterOptions.environment, FilterOptions.unit, FilterOptions.group, Self.duration,
+                Self.until, Self.reason,
+            ]
+            if let option = ofAdd.first(where: arguments.has) {
+                let hint = action == .list ? " (did you mean silence add?)" : ""
+                throw UsageError("\(option.spelling) is only for add\(hint)")
+            }
+            return
+        }
         silence.apps = arguments.all(FilterOptions.app) ?? []
         silence.environments = arguments.all(FilterOptions.environment) ?? []
         silence.units = arguments.all(FilterOptions.unit) ?? []
