@@ -12,6 +12,20 @@ struct BundleTests {
         "plantedBody", "plantedHook", "plantedCause", "plantedToken", DaemonConfiguration.token,
     ]
 
+    /// The reason why an ordinary user can't run `issuectl`, or nil.
+    private static let obstacle: String? = {
+        if let obstacle = OtherUser.obstacle { return obstacle }
+        guard let program = try? TestBinaries.path(of: "issuectl"), let folder = try? ScratchFolder(),
+            let test = try? run(["/usr/bin/test", "-x", program], in: folder, name: "test")
+        else { return nil }
+        // The build folder may be in a folder that other users can't enter.
+        return (try? test.end()) == .exit(1) ? "user 4242 can't run \(program)" : nil
+    }()
+
+    private static func run(_ words: [String], in folder: ScratchFolder, name: String) throws -> ChildProcess {
+        try ChildProcess("/usr/bin/setpriv", ["--reuid", "4242", "--clear-groups"] + words, in: folder, name: name)
+    }
+
     private func record(_ text: String) throws -> IssueRecord {
         var record = IssueRecord(
             message: "\(text) plantedMessage of planted@example.net, password=plantedPassword", severity: .critical,
@@ -103,22 +117,16 @@ struct BundleTests {
 
     @Test(
         "An ordinary user gets a bundle without the parts that they may not read",
-        .enabled(if: OtherUser.obstacle == nil, "\(OtherUser.obstacle ?? "")"))
+        .enabled(if: obstacle == nil, "\(obstacle ?? "")"))
     func ordinaryUser() async throws {
         try await DaemonFixture.with { daemon in
             _ = try RawClient(path: daemon.socket).report([try record("Order 1")])
-            func run(_ words: [String], name: String) throws -> ChildProcess {
-                try ChildProcess(
-                    "/usr/bin/setpriv", ["--reuid", "4242", "--clear-groups"] + words, in: daemon.folder, name: name)
-            }
             let program = try TestBinaries.path(of: "issuectl")
-            // The build folder may be in a folder that other users can't enter.
-            guard try run(["/usr/bin/test", "-x", program], name: "test").end() == .exit(0) else { return }
-            let process = try run(
+            let process = try Self.run(
                 [
                     program, "bundle", "--socket", daemon.socket, "--config", daemon.configurationFile, "--database",
                     daemon.database, "-o", "-",
-                ], name: "bundle")
+                ], in: daemon.folder, name: "bundle")
             #expect(try process.end(within: .seconds(60)) == .exit(0))
             let content = process.output
             for word in Self.planted { #expect(!content.contains(word), "\(word)") }

@@ -1,6 +1,7 @@
 import FakeLogz
 import IssueProtocol
 import IssueTestSupport
+import Issues
 import Testing
 
 @Suite("Explaining records that are not stored", .daemonLog)
@@ -73,8 +74,8 @@ struct ExplainTests {
                 record("Login of bob@example.net failed, password=x9", severity: .critical), client)
             #expect(critical.groupID == group && critical.events == ["critical"])
             #expect(critical.notifiers.map(\.isNotified) == [true, false])
-            let silence = IssueSilence(
-                apps: ["shop"], until: IssueTimestamp(millisecondsSince1970: 4_000_000_000_000), reason: "test")
+            let end = IssueTimestamp(millisecondsSince1970: IssueTimestamp.now.millisecondsSince1970 + 3_600_000)
+            let silence = IssueSilence(apps: ["shop"], until: end, reason: "test")
             let added = try client.call(
                 .addSilence, AddSilenceMessage(silence: silence), returning: AddSilenceMessage.self)
             let silenced = try explain(record("Another", severity: .critical), client)
