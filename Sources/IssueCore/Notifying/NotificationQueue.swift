@@ -34,31 +34,40 @@ package struct Notice: Equatable, Sendable {
 /// Bounds the events that wait for a notifier's next message.
 ///
 /// Each user has a limited number of entries. Above it, their events are only counted, so a flood from one user does
-/// not displace the events of others. A user without entries always gets one.
+/// not displace the events of others. A user always gets an entry for the first event of each kind, so a flood of new
+/// issues does not hide the one that has escalated.
 package struct NoticeQueue: Equatable, Sendable {
     package static let maxEntriesOfUser = 20
     package static let maxEntries = 1000
 
     private var entries: [UInt32?: Int] = [:]
+    private var urgencies: [UInt32?: Set<Int>] = [:]
     private var total = 0
 
     /// - Parameter waiting: The events that are already waiting.
     package init(_ waiting: [Notice] = []) {
         for notice in waiting where !notice.isOnlyCounted {
-            entries[notice.uid, default: 0] += 1
-            total += 1
+            enter(notice.uid, notice.kinds)
         }
     }
 
     /// Returns `true` if an event gets an entry of its own. Otherwise it is only counted.
     ///
-    /// - Parameter user: The accountable user; nil for an event of the daemon itself.
-    package mutating func add(_ user: UInt32?) -> Bool {
-        let own = entries[user, default: 0]
-        guard own == 0 || own < Self.maxEntriesOfUser && total < Self.maxEntries else { return false }
-        entries[user] = own + 1
-        total += 1
+    /// - Parameters:
+    ///   - user: The accountable user; nil for an event of the daemon itself.
+    ///   - kinds: The kinds of the event, of which only the most urgent one matters.
+    package mutating func add(_ user: UInt32?, _ kinds: NotificationKinds) -> Bool {
+        let isFirst = !urgencies[user, default: []].contains(kinds.urgency)
+        let hasRoom = entries[user, default: 0] < Self.maxEntriesOfUser && total < Self.maxEntries
+        guard isFirst || hasRoom else { return false }
+        enter(user, kinds)
         return true
+    }
+
+    private mutating func enter(_ user: UInt32?, _ kinds: NotificationKinds) {
+        entries[user, default: 0] += 1
+        urgencies[user, default: []].insert(kinds.urgency)
+        total += 1
     }
 }
 
@@ -128,7 +137,8 @@ package struct NotificationDigest: Equatable, Sendable {
     package static let maxListed = 10
     package static let maxUsers = 5
 
-    /// The listed events, the most urgent first. Each user has about the same number.
+    /// The listed events, the most urgent first. Each user has about the same number, and of each user the first event
+    /// of every kind comes before further ones.
     package private(set) var listed: [Notice] = []
     /// The users with the most other events, the sum of all remaining users, and other events of the daemon itself.
     package private(set) var others: [Others] = []
@@ -148,7 +158,7 @@ package struct NotificationDigest: Equatable, Sendable {
         }
         let order = { (left: Notice, right: Notice) in (left.kinds.urgency, left.id) < (right.kinds.urgency, right.id) }
         var queues = Dictionary(grouping: notices.filter { !$0.isOnlyCounted }, by: \.uid).values
-            .map { $0.sorted(by: order)[...] }
+            .map { Self.kindsFirst($0.sorted(by: order))[...] }
             .sorted { order($0[$0.startIndex], $1[$1.startIndex]) }
         var chosen: [Notice] = []
         while chosen.count < Self.maxListed, !queues.isEmpty {
@@ -173,6 +183,16 @@ package struct NotificationDigest: Equatable, Sendable {
         let remaining = sorted.dropFirst(Self.maxUsers).reduce(Int64(0)) { $0.clampedSum($1.value) }
         if remaining > 0 { others.append(Others(uid: nil, count: remaining)) }
         if ofDaemon > 0 { others.append(Others(uid: nil, isOfDaemon: true, count: ofDaemon)) }
+    }
+
+    /// Moves the first event of each kind to the front. The events are sorted by urgency.
+    private static func kindsFirst(_ notices: [Notice]) -> [Notice] {
+        var seen: Set<Int> = []
+        var (first, further): ([Notice], [Notice]) = ([], [])
+        for notice in notices {
+            if seen.insert(notice.kinds.urgency).inserted { first.append(notice) } else { further.append(notice) }
+        }
+        return first + further
     }
 
     package static func == (left: Self, right: Self) -> Bool {

@@ -260,7 +260,7 @@ final class NotifierLoop {
         let (_, row) = try open()
         var queue = NoticeQueue(row.waiting)
         let notices = unstored.events.map { event in
-            let isOwn = queue.add(event.uid)
+            let isOwn = queue.add(event.uid, event.kind)
             return Notice(kinds: event.kind, uid: event.uid, text: isOwn ? event.text : nil, at: event.at)
         }
         let id = service.id
@@ -303,7 +303,7 @@ final class NotifierLoop {
                     silenced[silence.number, default: 0] += 1
                     continue
                 }
-                let isOwn = queue.add(alert.uid)
+                let isOwn = queue.add(alert.uid, alert.kinds)
                 notices.append(
                     Notice(
                         kinds: alert.kinds, record: isOwn ? alert.record : nil, uid: alert.uid, at: found.receivedAt))

@@ -146,22 +146,41 @@ struct NotificationQueueTests {
     @Test("A user's flood is counted above the user's share and takes no place from others")
     func flood() {
         var queue = NoticeQueue()
-        let own = (0..<10_000).count { _ in queue.add(1000) }
+        let own = (0..<10_000).count { _ in queue.add(1000, .new) }
         #expect(own == NoticeQueue.maxEntriesOfUser)
         for user in 2000..<2100 as Range<UInt32> {
-            for _ in 0..<100 { _ = queue.add(user) }
+            for _ in 0..<100 { _ = queue.add(user, .new) }
         }
         // The queue is full now. A user without entries still gets one, and the daemon itself too.
-        let quiet = (queue.add(3000), queue.add(3000))
+        let quiet = (queue.add(3000, .new), queue.add(3000, .new))
         #expect(quiet == (true, false))
-        let isOwnAdded = queue.add(nil)
+        let isOwnAdded = queue.add(nil, .storeFault)
         #expect(isOwnAdded)
+    }
+
+    @Test("The first event of each kind waits individually, also during the user's flood of another kind")
+    func rareInFlood() {
+        var queue = NoticeQueue(notices(20, uid: 1000))
+        let rare: [NotificationKinds] = [.escalated, .regressed, [.new, .critical], .limitReached]
+        for kind in rare {
+            let added = (queue.add(1000, kind), queue.add(1000, kind))
+            #expect(added == (true, false))
+        }
+    }
+
+    @Test("A digest names an event of each kind, however many there are of a more urgent or a more frequent one")
+    func kindsInDigest() {
+        let all =
+            notices(20, uid: 1000) + notices(1, uid: 1000, from: 100, .escalated)
+            + notices(15, uid: 1000, from: 200, .regressed) + notices(1, uid: 1000, from: 300, [.new, .critical])
+        let digest = NotificationDigest(all)
+        #expect(digest.listed.map(\.id) == [300, 200, 201, 202, 203, 204, 205, 206, 100, 0])
     }
 
     @Test("A queue that is restored from the store continues where it was")
     func restored() {
         var queue = NoticeQueue(notices(19, uid: 1000) + [Notice(kinds: .new, uid: 1000, count: 500, at: at)])
-        let added = (queue.add(1000), queue.add(1000))
+        let added = (queue.add(1000, .new), queue.add(1000, .new))
         #expect(added == (true, false))
     }
 
