@@ -132,7 +132,12 @@ package struct IssueControl {
             arguments.has(CommonOptions.json) ? .json : arguments.has(CommonOptions.lines) ? .lines : .human
         context.painter.isColored = (choice ?? .auto).applies(to: context.terminal, context.environment)
         context.socket = arguments[CommonOptions.socket]
-        if let timeout = try arguments.duration(CommonOptions.timeout) { context.timeout = timeout }
+        // Options of commands with the same name have the same form.
+        let timeout = try arguments.duration(CommonOptions.timeout)
+        if timeout == .zero, let text = arguments[CommonOptions.timeout] {
+            throw UsageError(text, of: CommonOptions.timeout, expected: "\(DurationExpression.forms), above 0")
+        }
+        if let timeout { context.timeout = timeout }
         return context
     }
 

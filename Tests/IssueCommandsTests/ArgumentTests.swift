@@ -114,6 +114,18 @@ struct ArgumentTests {
                 "issuectl: a silence lasts 366 days at most. See issuectl silence --help\n"
             ),
             (
+                ["list", "--timeout", "0"],
+                "issuectl: invalid value '0' for --timeout; expected a time span such as 30s, 5min or 2h, above 0. See issuectl list --help\n"
+            ),
+            (
+                ["health", "--timeout", "0s"],
+                "issuectl: invalid value '0s' for --timeout; expected a time span such as 30s, 5min or 2h, above 0. See issuectl health --help\n"
+            ),
+            (
+                ["report", "--timeout=0", "m"],
+                "issuectl: invalid value '0' for --timeout; expected a time span such as 30s, 5min or 2h, above 0. See issuectl report --help\n"
+            ),
+            (
                 ["silence", "--app", "shop", "--for", "1h", "--reason", "r"],
                 "issuectl: --app is only for add (did you mean silence add?). See issuectl silence --help\n"
             ),
