@@ -83,6 +83,10 @@ struct HealthTests {
         let outcome = issuectl(["metrics", "--socket", "/absent/socket"])
         #expect(outcome.output.hasSuffix("\nissued_up 0\n# EOF\n"))
         #expect(outcome.code == .unavailable && outcome.errors.contains("cannot reach the daemon"))
+        let family = #"{"name":"issued_up","type":"gauge","samples":[{"value":0}]}"#
+        let json = issuectl(["metrics", "--json", "--socket", "/absent/socket"])
+        #expect(json.output == #"{"metrics":[\#(family)]}"# + "\n" && json.code == .unavailable)
+        #expect(issuectl(["metrics", "--ndjson", "--socket", "/absent/socket"]).output == family + "\n")
     }
 
     @Test("With --output, a file is replaced and nothing is printed")

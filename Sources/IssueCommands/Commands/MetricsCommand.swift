@@ -44,12 +44,22 @@ struct MetricsCommand: Command {
         do throws(CommandFailure) {
             source = MetricSource(try context.collector().status(timeout: timeout).value, now: context.now)
         } catch {
-            try write(MetricText.unreachable(format), in: context)
+            try write(MetricText.unreachable(format), MetricFamily.unreachable, in: context)
             throw CommandFailure(.unavailable, error.message)
         }
-        let families = MetricFamily.values(source).map { json($0.family, $0.samples) }
+        try write(MetricText.text(source, format), MetricFamily.values(source), in: context)
+        return .success
+    }
+
+    /// Prints metrics, or writes them to the file of `--output`, in the format of the output.
+    private func write(
+        _ text: String, _ values: [(family: MetricFamily, samples: [MetricSample])], in context: CommandContext
+    ) throws(CommandFailure) {
+        let families = values.map { json($0.family, $0.samples) }
         switch context.format {
-        case .human: break
+        case .human:
+            guard file == nil else { return try save(Array(text.utf8), in: context) }
+            try context.print(text: text)
         case .json:
             var writer = JSONWriter()
             writer.object { writer in
@@ -58,31 +68,20 @@ struct MetricsCommand: Command {
             }
             guard file == nil else { return try save(writer.bytes + [UInt8(ascii: "\n")], in: context) }
             try context.print(json: writer.bytes)
-            return .success
         case .lines:
             guard file == nil else { return try save(families.flatMap { $0 + [UInt8(ascii: "\n")] }, in: context) }
             for family in families { try context.print(json: family) }
-            return .success
         }
-        try write(MetricText.text(source, format), in: context)
-        return .success
-    }
-
-    private func write(_ text: String, in context: CommandContext) throws(CommandFailure) {
-        guard context.format == .human else { return }
-        guard file != nil else { return try context.print(text: text) }
-        _ = try save(Array(text.utf8), in: context)
     }
 
     /// Replaces the file of `--output`.
-    private func save(_ bytes: [UInt8], in context: CommandContext) throws(CommandFailure) -> ExitCode {
-        guard let file else { return .success }
+    private func save(_ bytes: [UInt8], in context: CommandContext) throws(CommandFailure) {
+        guard let file else { return }
         do throws(Errno) {
             try context.files.replace(file, bytes)
         } catch {
             throw CommandFailure(.refused, "cannot write \(file): \(error)")
         }
-        return .success
     }
 
     /// A family as a line of JSON.

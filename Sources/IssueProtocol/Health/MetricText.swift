@@ -17,7 +17,7 @@ package enum MetricText {
 
     /// Returns the metrics of a daemon that is not reachable: only `issued_up` with the value 0.
     package static func unreachable(_ format: MetricFormat) -> String {
-        text(MetricFamily.all.filter { $0.name == "up" }.map { ($0, [MetricSample(0)]) }, format)
+        text(MetricFamily.unreachable, format)
     }
 
     private static func text(
@@ -60,4 +60,11 @@ extension MetricFamily {
 
     /// The name in front of a value: that of a counter ends with `_total`.
     package var sampleName: String { familyName + (kind == .counter ? "_total" : "") }
+}
+
+extension MetricFamily {
+    /// The metrics of a daemon that is not reachable: only `issued_up` with the value 0.
+    package static var unreachable: [(family: MetricFamily, samples: [MetricSample])] {
+        all.filter { $0.name == "up" }.map { ($0, [MetricSample(0)]) }
+    }
 }
