@@ -52,7 +52,7 @@ struct DoctorTests {
         #expect(report.isFine)
         let lines = report.lines(painter: Painter(isColored: false))
         #expect(lines.dropLast().allSatisfy { $0.hasSuffix("  ok") })
-        #expect(lines.last == "No problem in 15 checks.")
+        #expect(lines.last == "No problem in 16 checks.")
     }
 
     @Test(
@@ -86,8 +86,11 @@ struct DoctorTests {
         #expect(
             skipped == [
                 "groups", "version", "configuration", "disk", "database", "sqlite", "ledger", "destinations", "tls",
-                "token", "delivery",
+                "token", "delivery", "notifiers",
             ])
+        let lines = report.lines(painter: Painter(isColored: false)).filter { $0.contains("  skipped") }
+        #expect(lines.count == skipped.count)
+        #expect(lines.allSatisfy { $0.hasSuffix("  skipped: the daemon does not answer") })
     }
 
     @Test("A socket that others can't use, or could replace, is found")
@@ -280,6 +283,21 @@ struct DoctorTests {
         #expect(findings(late)["delivery"]?.map(\.severity) == [.problem])
     }
 
+    @Test("A notifier that delivers nothing is a problem, with its last answer")
+    func notifiers() throws {
+        let facts = try facts { status in
+            var notifier = NotifierStatus(name: "oncall", format: "json", state: .idle)
+            (notifier.received, notifier.givenUp) = (3, 3)
+            notifier.lastAnswer = "404"
+            status.notifiers = [notifier]
+        }
+        let found = findings(facts)
+        #expect(found.keys.sorted() == ["notifiers"])
+        #expect(
+            found["notifiers"]?.map(\.message)
+                == ["notifier oncall could not deliver any of 3 events; its last answer: 404"])
+    }
+
     @Test("A finding is shown with its fix, the sum follows, and the exit code is 1")
     func output() {
         let outcome = issuectl(
@@ -307,7 +325,8 @@ struct DoctorTests {
         #expect(checks.map { $0["state"]?.asString } == ["ok", "problem"])
         #expect(checks[1]["findings"]?.asArray?.first?["fix"]?.asString?.isEmpty == false)
         let absent = issuectl(["doctor", "disk", "--ndjson", "--socket", "/absent/socket"]).output
-        #expect(absent == #"{"id":"disk","state":"skipped","findings":[]}"# + "\n")
+        #expect(
+            absent == #"{"id":"disk","state":"skipped","findings":[],"reason":"the daemon does not answer"}"# + "\n")
     }
 
     @Test("The checks are listed, and an unknown one is an error")

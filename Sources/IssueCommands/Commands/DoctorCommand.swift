@@ -75,9 +75,24 @@ extension CommandContext {
 struct DoctorReport {
     /// Each check with its findings; nil for one that was not possible.
     let results: [(check: DoctorCheck, findings: [DoctorFinding]?)]
+    private let facts: DoctorFacts
 
     init(_ checks: [DoctorCheck], facts: DoctorFacts) {
         results = checks.map { ($0, $0.findings(facts)) }
+        self.facts = facts
+    }
+
+    /// Returns the reason for which a check was not possible.
+    private func reasonForSkipping(_ check: DoctorCheck) -> String {
+        switch check.id {
+        case "permissions": return "there is no socket"
+        case "unit": return "issued.service is not installed"
+        default: break
+        }
+        guard let daemon = facts.daemon else { return "the daemon does not answer" }
+        if daemon.store.id.isEmpty { return "the database cannot be opened" }
+        return daemon.store.bytes == nil
+            ? "only root, readers and operators see this" : "the daemon does not report this"
     }
 
     /// `true` if there is no warning and no problem.
@@ -94,7 +109,7 @@ struct DoctorReport {
         for (check, findings) in results {
             let name = Fitting.pad(check.id, to: width)
             guard let findings else {
-                lines.append("\(name)  skipped")
+                lines.append("\(name)  skipped: \(reasonForSkipping(check))")
                 continue
             }
             if findings.isEmpty { lines.append("\(name)  ok") }
@@ -121,18 +136,22 @@ struct DoctorReport {
     var json: [JSONValue] {
         results.map { check, findings in
             let state = findings.map { $0.map(\.severity.rawValue).max { Self.rank($0) < Self.rank($1) } ?? "ok" }
-            return .object([
-                .init("id", .string(check.id)), .init("state", .string(state ?? "skipped")),
-                .init(
-                    "findings",
-                    .array(
-                        (findings ?? []).map {
-                            .object([
-                                .init("severity", .string($0.severity.rawValue)), .init("message", .string($0.message)),
-                                .init("fix", .string($0.fix)),
-                            ])
-                        })),
-            ])
+            let reason =
+                findings == nil ? [JSONValue.Member("reason", .string(reasonForSkipping(check)))] : []
+            return .object(
+                [
+                    .init("id", .string(check.id)), .init("state", .string(state ?? "skipped")),
+                    .init(
+                        "findings",
+                        .array(
+                            (findings ?? []).map {
+                                .object([
+                                    .init("severity", .string($0.severity.rawValue)),
+                                    .init("message", .string($0.message)),
+                                    .init("fix", .string($0.fix)),
+                                ])
+                            })),
+                ] + reason)
         }
     }
 

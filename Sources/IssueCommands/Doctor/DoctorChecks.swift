@@ -29,6 +29,7 @@ package struct DoctorCheck: Sendable {
         .init(id: "tls", summary: "TLS connections to the destinations work", findings: tls),
         .init(id: "token", summary: "Every destination accepts its credential", findings: token),
         .init(id: "delivery", summary: "No record waits for too long", findings: delivery),
+        .init(id: "notifiers", summary: "Every notifier delivers its messages", findings: notifiers),
     ]
 }
 
@@ -342,6 +343,19 @@ extension DoctorCheck {
                 finding.verdict == .failing ? .problem : .warning, finding.message,
                 fix: finding.kind == .refused
                     ? "journalctl --unit issued --priority warning" : "issuectl flush shows what holds it up")
+        }
+    }
+}
+
+// MARK: Notifiers
+
+extension DoctorCheck {
+    private static func notifiers(_ facts: DoctorFacts) -> [DoctorFinding]? {
+        guard let daemon = facts.daemon, visibleFaults(facts) != nil else { return nil }
+        return HealthReport(daemon, now: facts.now).findings.filter { $0.kind == .notifier }.map {
+            DoctorFinding(
+                .problem, $0.message,
+                fix: "issued --check --online, then: issuectl notify test NAME; see Notifications.md, Delivery")
         }
     }
 }
