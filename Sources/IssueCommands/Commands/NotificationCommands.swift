@@ -43,6 +43,18 @@ struct NotifyCommand: Command {
         switch action {
         case .list:
             let answer = try context.collector().status()
+            let store = answer.value.store
+            guard store.id.isEmpty || store.bytes != nil else {
+                throw CommandFailure(
+                    .refused,
+                    "permission denied: only root, the daemon's user and the groups in Operators= and Readers= "
+                        + "(issued.conf) see notifiers")
+            }
+            // The daemon leaves out an empty list.
+            if context.format != .human, answer.value.notifiers.isEmpty, let reply = try? JSONValue(json: answer.json) {
+                try context.print(json: reply.with("notifiers", .array([])).json)
+                return .success
+            }
             try context.print(answer) { status in
                 guard !status.notifiers.isEmpty else { return ["No notifier configured."] }
                 var page = TextPage(painter: context.painter)
@@ -122,7 +134,8 @@ struct SilenceCommand: Command {
         notes: [
             "list (the default) shows the silences in effect; add needs an end, a reason and at least one option that "
                 + "selects issues; end ID ends one early. Silenced issues are stored, counted and forwarded as usual. "
-                + "They last 366 days at most. A name of an application, environment or unit may end with *. SPAN is "
+                + "They last 366 days at most. SILENCED counts an event once for each notifier that would have reported "
+                + "it. A name of an application, environment or unit may end with *. SPAN is "
                 + "\(DurationExpression.forms), TIME is RFC 3339 or a date."
         ],
         examples: [

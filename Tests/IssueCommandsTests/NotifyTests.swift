@@ -1,0 +1,26 @@
+import IssueCommands
+import IssueProtocol
+import Testing
+import UnixIO
+
+@Suite("issuectl notify")
+struct NotifyTests {
+    @Test("Without notifiers, the list says so, and in JSON it is an empty array")
+    func none() throws {
+        let text = issuectl(["notify"], .reply(Fixtures.status()))
+        #expect(text.code == .success && text.output == "No notifier configured.\n")
+        let json = issuectl(["notify", "--json"], .reply(Fixtures.status()))
+        #expect(try JSONValue(json: json.output)["notifiers"] == .array([]))
+        #expect(json.code == .success)
+    }
+
+    @Test(
+        "A user who may not see notifiers is told so, and the exit code is 1",
+        arguments: [["notify"], ["notify", "--json"]])
+    func denied(words: [String]) {
+        let own = Fixtures.status().replacing("\"bytes\":15728640,", with: "")
+        let outcome = issuectl(words, .reply(own))
+        #expect(outcome.code == .refused && outcome.output.isEmpty)
+        #expect(outcome.errors.hasPrefix("issuectl: permission denied: only root, the daemon's user"))
+    }
+}
