@@ -67,6 +67,28 @@ struct ExplainTests {
         #expect(issuectl(["explain"]).code == .usage)
         #expect(issuectl(["explain", "--list", "x"]).code == .usage)
         #expect(issuectl(["explain", "--user", "ann", "x y"]).code == .usage)
+        for empty in [[""], [" "], ["", "--app", "shop"]] {
+            #expect(issuectl(["explain"] + empty).code == .usage)
+        }
+    }
+
+    @Test("An identifier may be copied from the log with its key")
+    func key() {
+        #expect(
+            issuectl(["explain", "id=store.no-space"]).output == issuectl(["explain", "store.no-space"]).output)
+        #expect(issuectl(["explain", "id=store.no-spac"]).errors.contains("did you mean store.no-space?"))
+        #expect(issuectl(["explain", "id=7"], .reply("{}")).calls.first?.hasPrefix("ExplainRecord ") == true)
+    }
+
+    @Test("A message that is similar to the name of an error is explained with a note")
+    func note() {
+        let outcome = issuectl(["explain", "NoSpce"], .reply("{}"))
+        #expect(outcome.calls.first?.hasPrefix("ExplainRecord ") == true)
+        #expect(
+            outcome.errors.hasPrefix("issuectl: 'NoSpce' is taken for a message (did you mean the error NoSpace?)\n"))
+        for other in ["Timeout", "nospce", "OrderFailed"] {
+            #expect(!issuectl(["explain", other], .reply("{}")).errors.contains("did you mean"))
+        }
     }
 
     @Test(

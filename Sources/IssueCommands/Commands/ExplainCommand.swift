@@ -42,6 +42,8 @@ struct ExplainCommand: Command {
     private let subject: Subject
     private let arguments: ParsedArguments
     private let user: UInt32?
+    /// The name of an error that the message may be meant to be; nil if it does not look like one.
+    private var similarError: String?
 
     init(_ arguments: ParsedArguments, at now: IssueTimestamp) throws(UsageError) {
         self.arguments = arguments
@@ -52,10 +54,15 @@ struct ExplainCommand: Command {
             subject = .list
             return
         }
-        guard let word = arguments.operands.first else { throw UsageError("missing argument ID, ERROR or MESSAGE") }
+        guard var word = arguments.operands.first else { throw UsageError("missing argument ID, ERROR or MESSAGE") }
+        guard arguments.operands.contains(where: { !$0.allSatisfy(\.isWhitespace) }) else {
+            throw UsageError("the message is empty")
+        }
         let hasRecordOptions = (ReportOptions.all + [Self.user, Self.unit]).contains { option in
             arguments.has(option) || arguments[option] != nil
         }
+        // The form in a line of the log.
+        if word.hasPrefix("id="), ExplainedEntry.mayName(String(word.dropFirst(3))) { word = String(word.dropFirst(3)) }
         if arguments.operands.count > 1 || hasRecordOptions {
             subject = .message(arguments.operands.joined(separator: " "))
         } else if let entry = ExplainedEntry.all.first(where: { $0.isNamed(word) }) {
@@ -67,6 +74,7 @@ struct ExplainCommand: Command {
             subject = .identifier(word)
         } else {
             subject = .message(word)
+            similarError = ExplainedEntry.error(similarTo: word)
         }
     }
 
@@ -86,7 +94,11 @@ struct ExplainCommand: Command {
         case .identifier(let id): try explain(id: id, context)
         case .entry(let entry): try explain(entry, context)
         case .list: try list(context)
-        case .message(let text): try explain(message: text, context)
+        case .message(let text):
+            if let similarError {
+                context.warn("'\(text)' is taken for a message (did you mean the error \(similarError)?)")
+            }
+            try explain(message: text, context)
         }
         return .success
     }
@@ -248,6 +260,16 @@ struct ExplainedEntry: Sendable {
         let parts = word.split(separator: ".", omittingEmptySubsequences: false)
         return parts.count == 2 && all.contains { $0.message != nil && $0.name.hasPrefix("\(parts[0]).") }
             && parts[1].utf8.allSatisfy { $0 == 0x2D || (0x61...0x7A).contains($0) }
+    }
+
+    /// Returns the name of an error that is similar to a word such as `NoSpce`; nil if there is none, or if the word is
+    /// not written like the name of an error.
+    static func error(similarTo word: String) -> String? {
+        guard word.first?.isUppercase == true, word.dropFirst().contains(where: \.isUppercase),
+            word.utf8.allSatisfy({ (0x41...0x5A).contains($0) || (0x61...0x7A).contains($0) })
+        else { return nil }
+        let errors = all.filter { $0.message == nil }
+        return NearestName.find(word, among: errors.compactMap { $0.name.split(separator: ".").last.map(String.init) })
     }
 
     var json: JSONValue {
