@@ -234,8 +234,8 @@ struct GroupingQueries {
             let next = undoing
             guard let done = try writer.perform({ try $0.proceed(with: next) }) else { return nil }
             undoing = done
+            try describe(undoing.takeUndescribed())
         }
-        try describe(undoing.undescribed)
         return undoing.groups
     }
 

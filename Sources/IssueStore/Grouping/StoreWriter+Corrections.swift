@@ -29,6 +29,8 @@ extension StoreWriter {
     package static let seriesPerCorrection = 512
     /// The maximum number of groups that one transaction turns back.
     private static let groupsPerUndoing = 64
+    /// Groups with fewer series are described in the transaction that changes them.
+    private static let seriesPerDescription = 64
 
     private var table: GroupTable { GroupTable(connection: connection) }
 
@@ -247,18 +249,27 @@ extension StoreWriter {
 
     /// The progress of undoing a correction.
     package struct Undoing: Sendable {
+        fileprivate enum Phase {
+            /// Redirects above this group are turned back into groups.
+            case detaching(above: GroupID)
+            /// Series above this one move, first those of the last group.
+            case moving([GroupID], above: SeriesID)
+            /// Groups above this one that were turned back get their attributes.
+            case finishing(above: GroupID)
+        }
+
         package let correction: Int64
         /// Groups that the records belong to now; at most 1,000 of them.
         package fileprivate(set) var groups: [GroupID] = []
-        /// Groups whose attributes must be set with `describe`, because they lost or got many series.
-        package fileprivate(set) var undescribed: [GroupID] = []
         package fileprivate(set) var isDone = false
-        /// The last group that was turned back completely.
-        fileprivate var reachedGroup: GroupID = 0
-        /// The last series that was moved; of the group after `reachedGroup` if a merge is undone.
+        /// The progress of undoing a merge or rule.
+        fileprivate var phase = Phase.detaching(above: 0)
+        /// The groups whose series may have to move.
+        fileprivate var holders: Set<GroupID> = []
+        /// The last series that was moved if a split is undone.
         fileprivate var reachedSeries: SeriesID = 0
-        /// The group that is being turned back, and the group that its series are in.
-        fileprivate var current: (group: GroupID, from: GroupID)?
+        /// Groups with many series that have lost or got some.
+        fileprivate var undescribed: Set<GroupID> = []
 
         package init(correction: Int64) {
             self.correction = correction
@@ -266,6 +277,14 @@ extension StoreWriter {
 
         fileprivate mutating func add(_ group: GroupID) {
             if groups.count < 1000, !groups.contains(group) { groups.append(group) }
+        }
+
+        /// Returns the groups whose attributes must be set with `describe` before the next step: all at the end, and
+        /// before that only if there are many.
+        package mutating func takeUndescribed() -> [GroupID] {
+            guard isDone || undescribed.count >= 256 else { return [] }
+            defer { undescribed.removeAll() }
+            return undescribed.sorted()
         }
     }
 
@@ -281,7 +300,7 @@ extension StoreWriter {
             let target = try table.root(of: found.target)
             if undoing.groups.isEmpty {
                 undoing.add(target)
-                undoing.undescribed.append(target)
+                undoing.undescribed.insert(target)
             }
             switch found.kind {
             case .merge, .rule: try turnBack(&undoing, target)
@@ -295,41 +314,88 @@ extension StoreWriter {
         }
     }
 
-    /// Turns some redirects of a merge or rule back into groups.
+    /// Turns redirects of a merge or rule back into groups, moves their series, and then sets their attributes: a part
+    /// of it.
     private func turnBack(_ undoing: inout Undoing, _ target: GroupID) throws(SQLiteError) {
-        let row = memory.open.nextID
-        var left = Self.seriesPerCorrection
-        let sources = try table.redirects(
-            by: undoing.correction, above: undoing.reachedGroup, limit: Self.groupsPerUndoing)
-        for source in sources {
-            let from: GroupID
-            if let current = undoing.current, current.group == source {
-                from = current.from
-            } else {
-                undoing.reachedSeries = 0
+        switch undoing.phase {
+        case .detaching(let group):
+            let sources = try table.redirects(by: undoing.correction, above: group, limit: Self.groupsPerUndoing)
+            for source in sources {
                 let holder = try table.root(of: source)
-                // It was turned back, and then the daemon was interrupted.
-                from = holder == source ? target : holder
-                if holder != source { try table.detach(source, from: holder, row: row) }
+                // Otherwise it was turned back before the daemon was interrupted.
+                if holder != source {
+                    try table.detach(source, from: holder, row: memory.open.nextID)
+                    undoing.holders.insert(holder)
+                }
                 undoing.add(source)
             }
-            let series = try table.series(
-                of: source, in: from, above: undoing.reachedSeries, limit: left)
-            try table.move(series, from: from, to: source, from: row)
-            try seriesMoved(series, to: source)
-            guard series.count < left else {
-                // More of this group may be left.
-                undoing.current = (source, from)
-                undoing.reachedSeries = series.last ?? undoing.reachedSeries
-                if undoing.undescribed.last != source { undoing.undescribed.append(source) }
+            if let last = sources.last, sources.count == Self.groupsPerUndoing {
+                undoing.phase = .detaching(above: last)
+            } else {
+                undoing.phase = .moving(try table.withSplits(undoing.holders.union([target])), above: 0)
+            }
+        case .moving(var groups, let series):
+            guard let group = groups.last else {
+                undoing.phase = .finishing(above: 0)
                 return
             }
-            left -= series.count
-            if undoing.undescribed.last != source { try table.describe(source, try table.attributes(of: source)) }
-            try table.forgetCorrection(of: source)
-            (undoing.current, undoing.reachedSeries, undoing.reachedGroup) = (nil, 0, source)
+            if let last = try moveBack(&undoing, seriesOf: group, above: series) {
+                undoing.phase = .moving(groups, above: last)
+            } else {
+                groups.removeLast()
+                undoing.phase = .moving(groups, above: 0)
+            }
+        case .finishing(let group):
+            let sources = try table.redirects(by: undoing.correction, above: group, limit: Self.groupsPerUndoing)
+            for source in sources {
+                let holder = try table.root(of: source)
+                if holder != source {
+                    // A rule has merged it in the meantime, so it has few series.
+                    try table.detach(source, from: holder, row: memory.open.nextID)
+                    let series = try table.series(
+                        ofFingerprintOf: source, in: holder, limit: Self.seriesPerCorrection)
+                    try table.move(series, from: holder, to: source, from: memory.open.nextID)
+                    try seriesMoved(series, to: source)
+                    undoing.add(source)
+                }
+                try describe(source, orLater: &undoing)
+                try table.forgetCorrection(of: source)
+            }
+            undoing.phase = .finishing(above: sources.last ?? group)
+            undoing.isDone = sources.count < Self.groupsPerUndoing
         }
-        undoing.isDone = sources.count < Self.groupsPerUndoing
+    }
+
+    /// Moves some series of a group to the groups that are turned back, or to what splits take out of these.
+    ///
+    /// - Returns: The last series that was examined; nil if there are no more.
+    private func moveBack(
+        _ undoing: inout Undoing, seriesOf group: GroupID, above series: SeriesID
+    ) throws(SQLiteError) -> SeriesID? {
+        let some = try table.homes(ofSeriesOf: group, above: series, limit: Self.seriesPerCorrection)
+        var places = PlaceFinder(table: table, correction: undoing.correction)
+        var moved: [GroupID: [SeriesID]] = [:]
+        for series in some {
+            guard let place = try places.place(of: series.key, home: series.home), place != group else { continue }
+            moved[place, default: []].append(series.id)
+        }
+        for (place, series) in moved {
+            try table.move(series, from: group, to: place, from: memory.open.nextID)
+            try seriesMoved(series, to: place)
+            // Those that are turned back get their attributes at the end.
+            if try !places.isTurnedBack(place) { undoing.undescribed.insert(place) }
+        }
+        if !moved.isEmpty { undoing.undescribed.insert(group) }
+        return some.count < Self.seriesPerCorrection ? nil : some.last?.id
+    }
+
+    /// Sets the attributes of a group if it has few series, and otherwise notes that they must be set.
+    private func describe(_ group: GroupID, orLater undoing: inout Undoing) throws(SQLiteError) {
+        if try table.hasSeries(group, Self.seriesPerDescription) {
+            undoing.undescribed.insert(group)
+        } else {
+            try table.describe(group, try table.attributes(of: group))
+        }
     }
 
     /// Moves some series of a group that was split off back to the groups of their fingerprints.
@@ -341,17 +407,17 @@ extension StoreWriter {
         for (home, series) in some.moved {
             try seriesMoved(series, to: home)
             undoing.add(home)
-            if !undoing.undescribed.contains(home) { undoing.undescribed.append(home) }
+            try describe(home, orLater: &undoing)
         }
         undoing.reachedSeries = some.last ?? undoing.reachedSeries
         undoing.isDone = some.count < Self.seriesPerCorrection
-        guard undoing.isDone, group == correction.target, try table.isWithoutSeries(group) else { return }
+        guard undoing.isDone, group == correction.target, try !table.hasSeries(group, 1) else { return }
         // Its id refers to the group that the records returned to.
         guard let other = undoing.groups.first(where: { $0 != group }) else { return }
         try table.dropCorrection(correction.id)
         try table.redirect(group, to: other, by: nil, from: memory.open.nextID)
         undoing.groups.removeAll { $0 == group }
-        undoing.undescribed.removeAll { $0 == group }
+        undoing.undescribed.remove(group)
     }
 
     /// Undoes a correction completely.
@@ -362,9 +428,9 @@ extension StoreWriter {
         while !undoing.isDone {
             guard let next = try proceed(with: undoing) else { return nil }
             undoing = next
-        }
-        for group in undoing.undescribed {
-            try describe(group, failing { () throws(SQLiteError) in try table.attributes(of: group) })
+            for group in undoing.takeUndescribed() {
+                try describe(group, failing { () throws(SQLiteError) in try table.attributes(of: group) })
+            }
         }
         return undoing.groups
     }
@@ -487,6 +553,53 @@ extension GroupCorrection.Kind {
     init?(databaseValue: Int64) {
         guard let match = Self.allCases.first(where: { $0.databaseValue == databaseValue }) else { return nil }
         self = match
+    }
+}
+
+/// Finds the groups that series belong to while a merge or rule is undone.
+private struct PlaceFinder {
+    let table: GroupTable
+    let correction: Int64
+    private var roots: [GroupID: GroupID] = [:]
+    private var turnedBack: [GroupID: Bool] = [:]
+    private var patterns = PatternCache()
+
+    init(table: GroupTable, correction: Int64) {
+        self.table = table
+        self.correction = correction
+    }
+
+    /// Returns the group that a series belongs to after all merges and splits; nil if none of the groups on the way
+    /// there is turned back, so that undoing the merge does not concern the series.
+    ///
+    /// - Parameters:
+    ///   - key: The series. If its description was erased, no split applies to it.
+    ///   - home: The group of its fingerprint.
+    mutating func place(of key: [UInt8], home: GroupID) throws(SQLiteError) -> GroupID? {
+        var group = try root(of: home)
+        var isConcerned = try isTurnedBack(group)
+        var applied: Set<Int64> = []
+        while try !table.splits(of: group, &patterns).isEmpty, let series = SeriesKey.decode(key),
+            let split = try table.split(of: group, series, &patterns), applied.insert(split.id).inserted
+        {
+            group = try root(of: split.target)
+            if try isTurnedBack(group) { isConcerned = true }
+        }
+        return isConcerned ? group : nil
+    }
+
+    mutating func isTurnedBack(_ group: GroupID) throws(SQLiteError) -> Bool {
+        if let known = turnedBack[group] { return known }
+        let found = try table.isTurnedBack(group, from: correction)
+        turnedBack[group] = found
+        return found
+    }
+
+    private mutating func root(of group: GroupID) throws(SQLiteError) -> GroupID {
+        if let known = roots[group] { return known }
+        let root = try table.root(of: group)
+        roots[group] = root
+        return root
     }
 }
 
@@ -649,33 +762,57 @@ extension GroupTable {
         }
     }
 
-    /// Returns some series that a merge has moved to another group: those of a group's fingerprint, and of the groups
-    /// merged into it.
-    func series(
-        of source: GroupID, in target: GroupID, above series: SeriesID, limit: Int
-    ) throws(SQLiteError) -> [SeriesID] {
+    /// Returns some series of a group in the order of their ids, with the groups of their fingerprints.
+    ///
+    /// - Parameter series: Only series with a higher id are returned.
+    func homes(
+        ofSeriesOf group: GroupID, above series: SeriesID, limit: Int
+    ) throws(SQLiteError) -> [(id: SeriesID, home: GroupID, key: [UInt8])] {
         try connection.withStatement(
-            """
-            WITH RECURSIVE below (id) AS (
-                SELECT ?1 UNION SELECT groups.id FROM below JOIN groups ON groups.merged_into = below.id
-            )
-            SELECT series.id FROM below CROSS JOIN series ON series.home = below.id
-            WHERE series.id > ?3 AND +series."group" = ?2 ORDER BY series.id LIMIT ?4
-            """
+            #"SELECT id, coalesce(home, "group"), key FROM series WHERE "group" = ?1 AND id > ?2 ORDER BY id LIMIT ?3"#
         ) { statement throws(SQLiteError) in
-            statement.bind(source, at: 1)
-            statement.bind(target, at: 2)
-            statement.bind(series, at: 3)
-            statement.bind(limit, at: 4)
+            statement.bind(group, at: 1)
+            statement.bind(series, at: 2)
+            statement.bind(limit, at: 3)
+            return try statement.all { ($0.id(0, as: SeriesID.self), $0.id(1, as: GroupID.self), $0.bytes(2)) }
+        }
+    }
+
+    /// Returns some series that have the fingerprint of a group and are in another one.
+    func series(
+        ofFingerprintOf group: GroupID, in holder: GroupID, limit: Int
+    ) throws(SQLiteError) -> [SeriesID] {
+        try connection.withStatement(#"SELECT id FROM series WHERE home = ?1 AND +"group" = ?2 LIMIT ?3"#) {
+            statement throws(SQLiteError) in
+            statement.bind(group, at: 1)
+            statement.bind(holder, at: 2)
+            statement.bind(limit, at: 3)
             return try statement.all { $0.id(0, as: SeriesID.self) }
         }
     }
 
-    func isWithoutSeries(_ group: GroupID) throws(SQLiteError) -> Bool {
-        try connection.withStatement(#"SELECT 1 FROM series WHERE "group" = ?1 LIMIT 1"#) {
+    /// Returns groups and those that splits have taken out of them, directly or indirectly.
+    func withSplits(_ groups: Set<GroupID>) throws(SQLiteError) -> [GroupID] {
+        var (found, next) = (groups.sorted(), 0)
+        var seen = groups
+        var cache = PatternCache()
+        while next < found.count {
+            for split in try splits(of: found[next], &cache) {
+                let target = try root(of: split.target)
+                if seen.insert(target).inserted { found.append(target) }
+            }
+            next += 1
+        }
+        return found
+    }
+
+    /// Returns `true` if a group has at least this many series.
+    func hasSeries(_ group: GroupID, _ count: Int) throws(SQLiteError) -> Bool {
+        try connection.withStatement(#"SELECT 1 FROM series WHERE "group" = ?1 LIMIT 1 OFFSET ?2"#) {
             statement throws(SQLiteError) in
             statement.bind(group, at: 1)
-            return try statement.first { _ in false } ?? true
+            statement.bind(count - 1, at: 2)
+            return try statement.first { _ in true } ?? false
         }
     }
 
@@ -760,6 +897,16 @@ extension GroupTable {
         }
         let triage = TriageTable(connection: connection)
         _ = try triage.write(try triage.standing(ofGroup: target), of: group, from: row)
+    }
+
+    /// Returns `true` if a group was turned back from a merge or rule that is being undone.
+    func isTurnedBack(_ group: GroupID, from correction: Int64) throws(SQLiteError) -> Bool {
+        try connection.withStatement("SELECT merged_by IS ?2 AND merged_into IS NULL FROM groups WHERE id = ?1") {
+            statement throws(SQLiteError) in
+            statement.bind(group, at: 1)
+            statement.bind(correction, at: 2)
+            return try statement.first { $0.int64(0) != 0 } ?? false
+        }
     }
 
     /// Notes that the merge of a group is undone completely.

@@ -199,6 +199,55 @@ struct CorrectionTests {
         }
     }
 
+    @Test("A group whose records were split from the group that it was merged into gets them back with its own id")
+    func unmergedAfterSplit() throws {
+        try withThree { store, writer in
+            let before = try groups(store)
+            let (ann, bob) = (try group("User ann is gone", store), try group("User bob is gone", store))
+            _ = try writer.merge([bob], into: ann, by: author(store))
+            guard case .done = try writer.split(ann, by: try #require(TitlePattern("*bob*")), author(store)) else {
+                Issue.record("not split")
+                return
+            }
+            #expect(try groups(store).count == 3)
+            #expect(try writer.undoMerges(of: bob).contains(bob))
+            #expect(try groups(store).map(\.id) == before.map(\.id))
+            try store.store([record("User bob is gone", version: "2.0")], to: writer)
+            #expect(try store.reader().show(before[1].id, viewer: .everything).group.records == 2)
+        }
+    }
+
+    @Test("A group that was split off gets its records back when its merge is undone", arguments: [false, true])
+    func unmergedSplit(intoSource: Bool) throws {
+        try withThree { store, writer in
+            let (ann, bob) = (try group("User ann is gone", store), try group("User bob is gone", store))
+            _ = try writer.merge([bob], into: ann, by: author(store))
+            guard case .done(let split) = try writer.split(ann, by: try #require(TitlePattern("*bob*")), author(store))
+            else {
+                Issue.record("not split")
+                return
+            }
+            let before = try groups(store)
+            let target = intoSource ? ann : try group("Disk full", store)
+            #expect(try writer.merge([split], into: target, by: author(store)) == 1)
+            #expect(try groups(store).count == before.count - 1)
+            let newest = try #require(try corrections(store).first)
+            #expect(newest.kind == .merge)
+            #expect(try writer.undo(correction: newest.id)?.contains(split) == true)
+            #expect(try groups(store).map(\.id) == before.map(\.id))
+            #expect(try groups(store).map(\.records) == before.map(\.records))
+            #expect(try groups(store).map(\.title) == before.map(\.title))
+            try store.store([record("User bob is gone", version: "2.0")], to: writer)
+            let count = try writer.connection.withStatement(#"SELECT count(*) FROM series WHERE "group" = ?1"#) {
+                statement in
+                statement.bind(split, at: 1)
+                return try statement.first { $0.int64(0) }
+            }
+            #expect(count == 2)
+            try expectSound(store)
+        }
+    }
+
     @Test("A stored selector of a split is read as it was, and no pattern for titles is taken for a field")
     func selectors() throws {
         let all = IssueSplitField.allCases.flatMap {
