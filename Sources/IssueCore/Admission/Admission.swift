@@ -70,7 +70,7 @@ package struct Admission: Sendable {
     ) {
         self.settings = settings
         // The excess of a bucket is in parts of its own limit.
-        self.history = history.flatMap { $0.settings == settings ? $0 : nil } ?? LimitHistory(settings: settings)
+        self.history = history.flatMap { $0.isValid(with: settings) ? $0 : nil } ?? LimitHistory(settings: settings)
         self.bounds = bounds
         groups = RecencyTable(capacity: bounds.groups)
         accounts = RecencyTable(capacity: bounds.accounts)
@@ -157,7 +157,7 @@ package struct Admission: Sendable {
         _ settings: LimitSettings, at now: RecordLogInstant, limits: (_ account: AccountID) -> ApplicationLimits
     ) {
         self.settings = settings
-        history = LimitHistory(settings: settings)
+        if !history.isValid(with: settings) { history = LimitHistory(settings: settings) }
         global = global.under(settings.global, reserves: settings.globalReserves, at: now)
         accounts.updateAll { key, account in
             account.limits = limits(key)
@@ -165,6 +165,11 @@ package struct Admission: Sendable {
                 account.limits.application, reserves: settings.applicationReserves, at: now)
         }
         groups.updateAll { _, group in group.bucket = group.bucket.under(limits(group.account).group) }
+    }
+
+    /// Sets when the history began, if it is new.
+    package mutating func historyBegan(at now: IssueTimestamp) {
+        history.start = history.start ?? now
     }
 
     /// Removes from the history what has held back nothing in the last 24 hours.

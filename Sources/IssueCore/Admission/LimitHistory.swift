@@ -61,8 +61,10 @@ package struct LimitHistory: Sendable {
         }
     }
 
-    /// The settings in effect. With others, the history begins anew.
-    package let settings: LimitSettings
+    /// The settings in effect, without maximum ages. With others, the history begins anew.
+    private let settings: LimitSettings
+    /// When counting began; nil until it is set.
+    package internal(set) var start: IssueTimestamp?
     var groups = Table<GroupID>()
     var applications = Table<AccountID>()
     var global: BucketDemand?
@@ -81,8 +83,11 @@ package struct LimitHistory: Sendable {
     private static let maxUsers = 256
 
     package init(settings: LimitSettings) {
-        self.settings = settings
+        self.settings = settings.withoutAges
     }
+
+    /// Returns `true` if the history can be continued with these settings.
+    func isValid(with settings: LimitSettings) -> Bool { self.settings == settings.withoutAges }
 
     /// `true` if no limit has held back anything, so that nothing needs to be counted.
     var isEmpty: Bool { groups.entries.isEmpty && applications.entries.isEmpty && global == nil }

@@ -30,6 +30,19 @@ package struct LimitSettings: Hashable, Sendable {
         return settings
     }
 
+    /// The settings without the maximum ages, which are limits of the store.
+    var withoutAges: LimitSettings {
+        var settings = self
+        settings.overrides = overrides.compactMap { override in
+            guard override.maxAge != nil else { return override }
+            var changed = override
+            changed.maxAge = nil
+            // A section with only a maximum age changes no limit of a destination.
+            return changed == ApplicationLimitOverride(name: override.name, uid: override.uid) ? nil : changed
+        }
+        return settings
+    }
+
     /// Returns the limits of one application.
     ///
     /// An override that names the user wins over one that does not. Among equals the later one wins.

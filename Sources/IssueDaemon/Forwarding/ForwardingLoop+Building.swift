@@ -286,9 +286,11 @@ extension ForwardingLoop where Destination: ~Copyable {
         }
         // Up to a second of it may be lost. It is only shown.
         let history = service.board.limitHistory(of: service.destination.name)
-        return Admission(settings: limits, state: state, history: history) {
+        var admission = Admission(settings: limits, state: state, history: history) {
             known[$0] ?? limits.defaultApplicationLimits
         }
+        admission.historyBegan(at: Clock.wall)
+        return admission
     }
 
     /// Returns the state machine, with the send rate at which the last run stopped.

@@ -170,17 +170,18 @@ final class StatusRegistry: Sendable {
         let wall = Clock.wall
         var limits = announcements + state.overflows.statuses(state.limitSettings, at: Self.sinceBoot)
         var unlisted: Int64 = 0
+        var since = max(startedAt, wall.advanced(by: .seconds(-86_400)))
         let names = Set(state.forwarders.map(\.name))
         for (name, view) in state.limits where names.contains(name) {
             let (own, more) = view.statuses(destination: name, wall: wall)
             limits += own
             unlisted += more
+            // A history begins anew when the limits of the destination change.
+            since = max(since, view.history.start ?? since)
         }
         let isAll = viewer == .everything
         if !isAll { limits = limits.filter { $0.uid.map { viewer.sees(Int64($0)) } ?? false } }
-        return LimitsReply(
-            sorting: limits, unlisted: isAll ? unlisted : 0,
-            since: max(startedAt, wall.advanced(by: .seconds(-86_400))))
+        return LimitsReply(sorting: limits, unlisted: isAll ? unlisted : 0, since: since)
     }
 
     /// The monotonic clock as a clock of limits.

@@ -226,6 +226,27 @@ struct LimitDemandTests {
         #expect(status(.groupRate, of: changed, at: at(2000)).isEmpty)
     }
 
+    @Test("A history knows when it began, and a changed maximum age of an application does not end it")
+    func began() {
+        var admission = Admission(settings: LimitSettings())
+        admission.historyBegan(at: .epoch)
+        for record in 1...21 { _ = admission.evaluate(candidate(Int64(record)), at: at(1000)) }
+        let limits = { (_: AccountID) in LimitSettings().defaultApplicationLimits }
+        var settings = LimitSettings()
+        settings.overrides = [ApplicationLimitOverride(name: "shop", maxAge: .seconds(60))]
+        var again = Admission(settings: settings, history: admission.history, limits: limits)
+        again.historyBegan(at: IssueTimestamp(millisecondsSince1970: 5))
+        #expect(again.history.start == .epoch)
+        #expect(status(.groupRate, of: again, at: at(2000)).first?.held == 15)
+        again.reload(LimitSettings(), at: at(2000), limits: limits)
+        #expect(again.history.start == .epoch)
+        settings.overrides[0].groupBurst = 9
+        let changed = Admission(settings: settings, history: admission.history, limits: limits)
+        #expect(changed.history.start == nil)
+        again.reload(settings, at: at(2000), limits: limits)
+        #expect(again.history.start == nil)
+    }
+
     @Test("Too many new names count for their user and kind, with the limit that is enough for two periods")
     func overflows() throws {
         var history = OverflowHistory()

@@ -38,4 +38,21 @@ struct LimitRightsTests {
         for user in 1..<5 as Range<UInt32> { _ = reply(.user(user)) }
         #expect(reply(.everything) == 7)
     }
+
+    @Test("The limits are counted since the last start of a destination's history")
+    func since() {
+        let registry = StatusRegistry(path: "/nonexistent/issues.db")
+        func since() -> IssueTimestamp { registry.limits(announcements: [], viewer: .everything).since }
+        let start = since()
+        let changed = start.advanced(by: .seconds(60))
+        var admission = Admission(settings: LimitSettings())
+        admission.historyBegan(at: changed)
+        let view = LimitView(admission, offset: 0, at: RecordLogInstant(milliseconds: 0))
+        registry.update(view, of: "d")
+        // A destination that was removed does not count.
+        #expect(since() == start)
+        registry.update(
+            StatusRegistry.Forwarder(name: "d", view: ForwardingView(state: .idle), state: DestinationRow.State()))
+        #expect(since() == changed)
+    }
 }
