@@ -59,6 +59,11 @@ extension NotifierConfiguration {
         if settings.command != nil, settings.credential != nil || settings.proxy != nil || settings.caFile != nil {
             warnings.append("Notifier \(name): Credential=, Proxy= and CAFile= have no effect on Command=.")
         }
+        let filter = settings.filter
+        for (key, names) in [("Apps", filter.apps), ("Environments", filter.environments), ("Units", filter.units)] {
+            guard let listed = names.first(where: { $0.contains(",") }) else { continue }
+            warnings.append("Notifier \(name): \(key)=\(listed) has a comma in a name; names are separated by blanks.")
+        }
         let kinds = settings.filter.kinds
         if settings.escalated.isUnlimited, kinds.contains(.escalated), kinds != NotificationFilter().kinds {
             warnings.append(
@@ -152,10 +157,11 @@ extension ValueForm where Value == [String] {
     /// Names separated by blanks, each of which may end with `*`.
     static var patterns: Self {
         ValueForm(
-            expected: "at most 50 names separated by blanks; a name may end with *",
+            expected: "at most 50 names separated by blanks; only the end of a name can be *",
             parse: { text in
                 let words = text.split(whereSeparator: \.isBlank).map { String($0) }
-                return words.count > 50 || words.contains { $0.utf8.count > 256 } ? nil : words
+                let hasWrong = words.contains { $0.utf8.count > 256 || $0.dropLast().contains("*") }
+                return words.count > 50 || hasWrong ? nil : words
             }, text: { $0.joined(separator: " ") })
     }
 }

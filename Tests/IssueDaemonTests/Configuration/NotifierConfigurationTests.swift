@@ -70,6 +70,8 @@ struct NotifierConfigurationTests {
             ),
             ("[Notify a]\nURL=https://h/?key=1", "a.conf:2: Invalid URL=…; expected a URL such as"),
             ("[Notify a]\nURL=https://h/\nOn=old", "a.conf:3: Invalid On=old; expected words from store-fault"),
+            ("[Notify a]\nURL=https://h/\nApps=s*p", "a.conf:3: Invalid Apps=s*p; expected at most 50 names"),
+            ("[Notify a]\nURL=https://h/\nUnits=a *.service", "a.conf:3: Invalid Units=a *.service; expected at most"),
             ("[Notify a]\nURL=https://h/\nBurst=4", "a.conf:3: Invalid Burst=4; expected a number from 5"),
             (
                 "[Notify a]\nURL=https://h/\nEscalated=100/1s",
@@ -146,6 +148,16 @@ struct NotifierConfigurationTests {
         let unused = try load("Escalated=100/h\nOn=new")
         #expect(unused.notifiers[0].settings.escalation == nil && unused.warnings.count == 1)
         #expect(try load("On=new escalated").warnings.count == 1)
+    }
+
+    @Test("A name with a comma is a warning, since names are separated by blanks")
+    func commas() throws {
+        #expect(try load("[Notify a]\nURL=https://h/\nEnvironments=a b* *").warnings == [])
+        let warnings = try load("[Notify a]\nURL=https://h/\nEnvironments=a,b").warnings
+        #expect(
+            warnings == [
+                "Notifier a: Environments=a,b has a comma in a name; names are separated by blanks."
+            ])
     }
 
     @Test("A notifier with an error is left out, and everything else is used")
