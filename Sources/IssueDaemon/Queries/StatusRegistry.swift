@@ -232,7 +232,7 @@ final class StatusRegistry: Sendable {
             suppressions: figures.suppressions, otherSuppressions: figures.otherSuppressions,
             refusedAt: isAll ? state.refusedAt : nil,
             redactions: isAll ? Self.redactions(state.redactions) : [],
-            notifiers: isAll ? state.notifiers : [])
+            notifiers: isAll ? state.notifiers.sorted { $0.name < $1.name } : [])
     }
 
     /// Returns the rules that have removed values, with their counts.

@@ -29,6 +29,14 @@ struct StatusRegistryTests {
         #expect(!board.summary.contains("refusing"))
     }
 
+    @Test("Notifiers are in the order of their names, whichever of them starts first")
+    func notifierOrder() {
+        let board = StatusRegistry(path: "/nowhere/issues.db")
+        for name in ["pager", "chat", "mail"] { board.update(NotifierStatus(name: name, format: "json")) }
+        #expect(board.statusWithoutStore(viewer: .everything).notifiers.map(\.name) == ["chat", "mail", "pager"])
+        #expect(board.statusWithoutStore(viewer: .user(1001)).notifiers.isEmpty)
+    }
+
     @Test("A set-aside database is a fault, and so is a WAL without its database; each is named once")
     func setAside() throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "board-\(UUID().uuidString)")
