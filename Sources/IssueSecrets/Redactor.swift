@@ -149,7 +149,7 @@ package struct Redactor: Sendable {
         let bytes = value.json
         guard isActive, mayFind(inJSON: bytes.span, bytes.indices) else { return value }
         var replaced = ByteBuffer()
-        append(json: bytes.span, bytes.indices, to: &replaced)
+        append(json: bytes.span, bytes.indices, isData: true, to: &replaced)
         // The nesting is that of the value.
         return (try? JSONValue(json: replaced.span, maximumDepth: 1 << 16)) ?? .null
     }
@@ -189,19 +189,25 @@ extension Redactor {
     private struct Copy {
         var position: Int
         let isCode: Bool
+        let isData: Bool
+        /// The number of keys of which nothing remained.
+        var emptiedKeys = 0
     }
 
     /// Appends valid JSON with its values replaced. Everything else stays as the sender wrote it.
     ///
-    /// - Parameter isCode: The texts are names in a program, so that rules that look for names do not apply.
+    /// - Parameters:
+    ///   - isCode: The texts are names in a program, so that rules that look for names do not apply.
+    ///   - isData: The JSON has no fixed form. A text of which nothing remains becomes null, and such a key a mark.
     package mutating func append(
-        json bytes: Span<UInt8>, _ range: Range<Int>, isCode: Bool = false, to output: inout ByteBuffer
+        json bytes: Span<UInt8>, _ range: Range<Int>, isCode: Bool = false, isData: Bool = false,
+        to output: inout ByteBuffer
     ) {
         guard mayFind(inJSON: bytes, range, isCode: isCode) else {
             return output.append(bytes, from: range.lowerBound, to: range.upperBound)
         }
         var scanner = JSONScanner(bytes, from: range.lowerBound, maximumDepth: 1 << 16)
-        var copy = Copy(position: range.lowerBound, isCode: isCode)
+        var copy = Copy(position: range.lowerBound, isCode: isCode, isData: isData)
         do throws(JSONError) {
             try rewrite(&scanner, nil, &copy, &output)
         } catch {
@@ -219,7 +225,7 @@ extension Redactor {
             try scanner.openObject()
             while let key = try scanner.nextMember() {
                 let own = meaning(of: key, scanner, isCode: copy.isCode)
-                rewrite(text: key, scanner.bytes, &copy, &output)
+                rewrite(text: key, isKey: true, scanner.bytes, &copy, &output)
                 switch own {
                 case .inherits: try rewrite(&scanner, inherited, &copy, &output)
                 case .plain: try rewrite(&scanner, nil, &copy, &output)
@@ -334,14 +340,17 @@ extension Redactor {
 
     /// Replaces the values in a text that is a part of JSON.
     private mutating func rewrite(
-        text: JSONText, _ bytes: Span<UInt8>, _ copy: inout Copy, _ output: inout ByteBuffer
+        text: JSONText, isKey: Bool = false, _ bytes: Span<UInt8>, _ copy: inout Copy, _ output: inout ByteBuffer
     ) {
+        var replaced = ByteBuffer()
         guard text.hasEscapes else {
             guard find(in: bytes, from: text.start, to: text.end, isCode: copy.isCode) else { return }
             countMatches()
+            appendReplaced(bytes, from: text.start, to: text.end, to: &replaced)
+            if replaced.count == 0, copy.isData { return rewrite(emptied: text, isKey: isKey, bytes, &copy, &output) }
             output.append(bytes, from: copy.position, to: text.start)
             // Marks and what is between the values need no escapes.
-            appendReplaced(bytes, from: text.start, to: text.end, to: &output)
+            output.append(replaced)
             copy.position = text.end
             return
         }
@@ -350,12 +359,30 @@ extension Redactor {
         scanner.append(text, to: &resolved)
         guard find(in: resolved.span, from: 0, to: resolved.count, isCode: copy.isCode) else { return }
         countMatches()
-        output.append(bytes, from: copy.position, to: text.start)
-        var replaced = ByteBuffer()
         appendReplaced(resolved.span, from: 0, to: resolved.count, to: &replaced)
+        if replaced.count == 0, copy.isData { return rewrite(emptied: text, isKey: isKey, bytes, &copy, &output) }
+        output.append(bytes, from: copy.position, to: text.start)
         var escaped: [UInt8] = []
         JSONWriter.append(escaped: replaced.span, to: &escaped)
         output.append(contentsOf: escaped)
+        copy.position = text.end
+    }
+
+    /// Writes null instead of a text of which nothing remains. A key becomes a mark, with a number if it is not the
+    /// first one, so that no key occurs twice.
+    private func rewrite(
+        emptied text: JSONText, isKey: Bool, _ bytes: Span<UInt8>, _ copy: inout Copy, _ output: inout ByteBuffer
+    ) {
+        guard isKey else {
+            output.append(bytes, from: copy.position, to: text.start - 1)
+            output.append(contentsOf: "null".utf8)
+            copy.position = text.end + 1
+            return
+        }
+        output.append(bytes, from: copy.position, to: text.start)
+        copy.emptiedKeys += 1
+        let number = copy.emptiedKeys > 1 ? " \(copy.emptiedKeys)" : ""
+        output.append(contentsOf: "[@\(matches[0].rule.rawValue)\(number)]".utf8)
         copy.position = text.end
     }
 

@@ -122,7 +122,7 @@ package struct RecordDecoder: Sendable {
 
         if let range = fields.metadata {
             let metadataStart = batch.bytes.count
-            redactor.append(json: scanner.bytes, range, to: &batch.bytes)
+            redactor.append(json: scanner.bytes, range, isData: true, to: &batch.bytes)
             record.metadata = ByteRange(from: metadataStart, to: batch.bytes.count)
         }
         record.details = appendDetails(scanner, to: &batch.bytes)

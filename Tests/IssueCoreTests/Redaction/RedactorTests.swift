@@ -158,6 +158,18 @@ struct RedactorTests {
         #expect(decoding.redactions[.password] == 4)
     }
 
+    @Test("makes metadata of which nothing remains null, and gives such keys different names")
+    func emptied() throws {
+        let redactor = Redactor(settings { $0[.email] = .remove })
+        let decoding = try Decoding(
+            #"[{"message":"m","metadata":{"a@example.net":"b@example.net","c@example.net":["\u0064@example.net"],"t":"x e@example.net"}}]"#,
+            redactor: redactor)
+        #expect(
+            decoding.record(0)?.metadata
+                == (try JSONValue(json: #"{"[@email]":null,"[@email 2]":[null],"t":"x "}"#)))
+        #expect(decoding.redactions[.email] == 5)
+    }
+
     @Test("uses no rule that is off", arguments: RedactionRule.allCases)
     func off(rule: RedactionRule) throws {
         #expect(settings()[rule] == (rule == .email || rule == .ip ? .off : .mask))
