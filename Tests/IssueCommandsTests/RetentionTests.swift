@@ -37,6 +37,17 @@ struct RetentionTests {
                 """), "\(outcome.output)")
     }
 
+    @Test("An age whose records are all in the open range says so")
+    func openRange() {
+        let reply = """
+            {"records": 1, "bytes": 1048576, "max_bytes": 1073741824, "keep_free": 268435456, "rules": [
+                {"rule": "max_age", "app": "shop", "uid": 33, "age": 604800000}]}
+            """
+        let lines = issuectl(["retention"], .reply(reply)).output.split(separator: "\n")
+        let row = "MaxAge=7d of shop, user 33  after the open range        -  -"
+        #expect(lines.last?.contains(row) == true, "\(lines)")
+    }
+
     @Test("With --ndjson each rule is a line, and users without the right learn how to get it")
     func forms() {
         #expect(issuectl(["retention", "--ndjson"], .reply(Self.reply)).output.split(separator: "\n").count == 5)

@@ -12,7 +12,8 @@ struct RetentionCommand: Command {
                 + "the number that it then removes at once: for an age, its records in the oldest part of the database; "
                 + "for a limit on space, the largest issues of the user who takes most space.",
             "Records are removed in portions of up to 65,536 or 16 MiB, once the newest record of a portion is old "
-                + "enough. Counts of issues stay exact.",
+                + "enough. Those of the portion that is still written, the open range, are too young for any rule. Counts "
+                + "of issues stay exact.",
             "Needs the right to see all records.",
         ],
         examples: ["issuectl retention", "issuectl retention --json"])
@@ -50,7 +51,8 @@ struct RetentionCommand: Command {
     private func row(_ rule: RetentionRule, now: IssueTimestamp) -> [Cell] {
         let name = RetentionRule.Name(rawValue: rule.name)
         let isDue = rule.at.map { $0 <= now } ?? false
-        let next = rule.at.map { isDue ? "now" : RelativeTime.text($0, now: now) } ?? "not expected"
+        let never = name == .maxAge ? "after the open range" : "not expected"
+        let next = rule.at.map { isDue ? "now" : RelativeTime.text($0, now: now) } ?? never
         let removes: String
         let label: String
         switch name {

@@ -8,12 +8,13 @@ package struct RetentionUsage: Equatable, Sendable {
         package var app: String?
         package var uid: UInt32?
         package var maxAge: Duration
-        /// When the newest record of their range was received. It is the age of the range that counts.
-        package var newest: IssueTimestamp
+        /// When the newest record of their range was received. It is the age of the range that counts. Nil if all their
+        /// records are in the open range, which no age removes.
+        package var newest: IssueTimestamp?
         package var records: Int64
 
         package init(
-            app: String? = nil, uid: UInt32? = nil, maxAge: Duration, newest: IssueTimestamp, records: Int64
+            app: String? = nil, uid: UInt32? = nil, maxAge: Duration, newest: IssueTimestamp?, records: Int64
         ) {
             (self.app, self.uid, self.maxAge) = (app, uid, maxAge)
             (self.newest, self.records) = (newest, records)
@@ -67,7 +68,8 @@ package struct RetentionUsage: Equatable, Sendable {
         var rules = portions.map { portion in
             RetentionRule(
                 .maxAge, app: portion.app, uid: portion.uid, age: portion.maxAge,
-                at: portion.newest.advanced(by: portion.maxAge), records: portion.records)
+                at: portion.newest?.advanced(by: portion.maxAge),
+                records: portion.newest == nil ? nil : portion.records)
         }
         if !portions.contains(where: { $0.app == nil }) { rules.append(RetentionRule(.maxAge, age: settings.maxAge)) }
         // The database grows until the first records reach the general age. Then as much is removed as is added.

@@ -70,10 +70,10 @@ extension StoreReader {
                     maxAge: retention.maxAge, newest: portion.newest, records: portion.records))
         }
         for (account, name, age) in own.prefix(Self.maxApplications) {
-            guard let portion = try oldestPortion(of: [account]) else { continue }
+            let portion = try oldestPortion(of: [account])
             usage.portions.append(
                 RetentionUsage.Portion(
-                    app: name.app, uid: name.uid, maxAge: age, newest: portion.newest, records: portion.records))
+                    app: name.app, uid: name.uid, maxAge: age, newest: portion?.newest, records: portion?.records ?? 0))
         }
     }
 

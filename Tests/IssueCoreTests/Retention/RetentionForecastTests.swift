@@ -73,6 +73,15 @@ struct RetentionForecastTests {
         #expect(rules.first?.uid == 7)
     }
 
+    @Test("An application whose records are all in the open range has a rule without a time and a number")
+    func openRange() {
+        var usage = usage(age: 10)
+        usage.portions.append(.init(app: "shop", uid: 7, maxAge: .seconds(7 * Self.day), newest: nil, records: 0))
+        let rule = usage.reply(settings(), now: now).rules.first { $0.app == "shop" }
+        #expect(rule?.age == .seconds(7 * Self.day))
+        #expect(rule?.at == nil && rule?.records == nil)
+    }
+
     @Test("Without closed ranges or records there is a rule without a time, and no rate")
     func empty() {
         let reply = RetentionUsage().reply(settings(), now: now)
