@@ -49,7 +49,9 @@ package struct ExplainedError: Equatable, Sendable {
             "Check the id with `issuectl list`; ask as root or as a member of `Readers=` to see the records of all users."
         ),
         (
-            [.denied], "You may not do this. Changes need root, the daemon's user or a group in `Operators=`; queries about all users also allow `Readers=`.",
+            [.denied],
+            "You may not do this. Changes need root, the daemon's user or a group in `Operators=`; queries about all "
+                + "users also allow `Readers=`.",
             "Run the command as one of them."
         ),
         (
