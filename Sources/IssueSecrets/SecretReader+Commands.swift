@@ -75,6 +75,8 @@ extension SecretReader {
         while last > limit {
             var first = last
             while first > limit, bytes[first - 1] > UInt8(ascii: " "), !Self.isQuote(bytes[first - 1]) { first -= 1 }
+            // A word that ends with a semicolon is the last one of another command.
+            guard first == last || bytes[last - 1] != UInt8(ascii: ";") else { return nil }
             if first < last, let option = passwordOption(of: first, to: last) { return (first, option) }
             if let lastOption, lastOption.index == first {
                 return lastOption.program.flatMap { $0.index >= limit ? $0 : nil }

@@ -143,7 +143,7 @@ struct ArgumentTests {
             ),
             (
                 ["group", "undo", "7", "--yes"],
-                "issuectl: --yes is only for merge and rule add. See issuectl group --help\n"
+                "issuectl: --yes is only for merge, rule add and split --by. See issuectl group --help\n"
             ),
             (
                 ["group", "rule", "--limit", "7"],

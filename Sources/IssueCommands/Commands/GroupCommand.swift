@@ -117,7 +117,9 @@ struct GroupCommand: Command {
                 "--reason is only for merge, split and rule add"
                     + (action == .rule && ruleAction == .list ? " (did you mean group rule add?)" : ""))
         }
-        if isSure, action != .merge, !isAdding { throw UsageError("--yes is only for merge and rule add") }
+        if isSure, action != .merge, !isAdding, field == nil {
+            throw UsageError("--yes is only for merge, rule add and split --by")
+        }
         if limit != nil, action != .suggest { throw UsageError("--limit is only for suggest") }
         if let filter, action != .merge, !(action == .suggest && filter.isOnlyApplications) {
             throw UsageError("a filter is only for merge")

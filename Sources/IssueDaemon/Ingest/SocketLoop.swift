@@ -36,8 +36,6 @@ final class SocketLoop {
     struct Schedule {
         /// The number of rounds of the loop.
         var round: UInt64 = 0
-        /// The time at which no further connection is served in this round.
-        var end = Clock.monotonic
         /// The connections that are ready in this round.
         var order = ReadOrder()
         /// Connections whose replies are sent at the end of this round.
@@ -76,7 +74,6 @@ final class SocketLoop {
         while true {
             try poller.wait(into: &events, timeout: timeout)
             schedule.round += 1
-            schedule.end = Clock.monotonic.advanced(by: Self.roundLength)
             serve(events)
             resumeThrottled()
             sendQueued()
@@ -113,12 +110,14 @@ final class SocketLoop {
                         round: connection.lastRead.round))
             }
         }
-        for candidate in schedule.order.arranged() {
+        let candidates = schedule.order.arranged()
+        let end = Clock.monotonic.advanced(by: Self.roundLength)
+        for candidate in candidates {
             let event = events[candidate.index]
             // A connection accepted in this round may have taken the place of this one.
             guard let connection = connections[event.token] else { continue }
             serve(connection, event)
-            if Clock.monotonic >= schedule.end { break }
+            if Clock.monotonic >= end { break }
         }
     }
 
