@@ -1,4 +1,4 @@
-import IssueCore
+package import IssueCore
 package import IssueProtocol
 import SQLiteKit
 
@@ -186,6 +186,16 @@ extension StoreReader {
             fileID: row.optionalText(column), line: row.optionalInt64(column + 1),
             function: row.optionalText(column + 2), module: row.optionalText(column + 3))
         return source == SourceLocation() ? nil : source
+    }
+
+    /// Returns the id of a group as users see it, or nil if the group does not exist.
+    package func publicID(of group: GroupID) throws -> String? {
+        try snapshot {
+            try connection.withStatement("SELECT key FROM groups WHERE id = ?1") { statement in
+                statement.bind(group, at: 1)
+                return try statement.first { GroupKey.text(key: $0.int64(0)) }
+            }
+        }
     }
 
     /// Returns the row of a group's newest stored record, or nil if none is stored.
