@@ -1,0 +1,490 @@
+import IssueCore
+import IssueProtocol
+import SQLiteKit
+
+/// The attributes of a group that depend on its series.
+package struct GroupAttributes: Equatable, Sendable {
+    var first: SeriesDescription
+    var severity: Int64
+    var firstAt: Int64
+    var firstVersion: String?
+    var lastVersion: String?
+    /// The newest series that was examined.
+    var last: SeriesID
+}
+
+/// The patterns of rules and splits that are applied to new series.
+///
+/// Every record above the limits for new issues looks for a rule, so they must not be read each time.
+struct PatternCache {
+    struct Entry {
+        var id: Int64
+        var target: GroupID
+        var selector: SplitSelector
+    }
+
+    // The patterns of an account or a group take up to 60 KB.
+    var rules = BoundedCache<AccountID, [Entry]>(capacity: 64)
+    var splits = BoundedCache<GroupID, [Entry]>(capacity: 64)
+
+    mutating func removeAll() {
+        rules.removeAll()
+        splits.removeAll()
+    }
+}
+
+/// A row of `corrections`.
+struct CorrectionRow {
+    var id: Int64
+    var kind: GroupCorrection.Kind
+    var source: GroupID
+    var target: GroupID
+}
+
+extension GroupCorrection.Kind {
+    /// The number of the kind in the database.
+    var databaseValue: Int64 {
+        switch self {
+        case .merge: 1
+        case .split: 2
+        case .rule: 3
+        }
+    }
+
+    init?(databaseValue: Int64) {
+        guard let match = Self.allCases.first(where: { $0.databaseValue == databaseValue }) else { return nil }
+        self = match
+    }
+}
+
+/// Corrections in the database.
+extension GroupTable {
+    /// Returns `true` if an account may get more corrections.
+    ///
+    /// - Parameters:
+    ///   - count: The number of new corrections.
+    ///   - kind: The kind of these corrections.
+    ///   - group: A group of the account.
+    func allowsCorrections(
+        _ count: Int, _ kind: GroupCorrection.Kind = .merge, ofAccountOf group: GroupID
+    ) throws(SQLiteError) -> Bool {
+        let found = try connection.withStatement(
+            """
+            SELECT sum(account = own.id), sum(account = own.id AND kind = ?2), count(*)
+            FROM corrections JOIN (SELECT id, uid FROM accounts WHERE id = (
+                SELECT account FROM groups WHERE id = ?1)) AS own
+            WHERE account IN (SELECT accounts.id FROM accounts WHERE accounts.uid = own.uid)
+            """
+        ) { statement throws(SQLiteError) in
+            statement.bind(group, at: 1)
+            statement.bind(kind.databaseValue, at: 2)
+            return try statement.first { (all: $0.int(0), ofKind: $0.int(1), byUser: $0.int(2)) }
+        }
+        guard let found else { return true }
+        return found.all + count <= StoreWriter.maxCorrections
+            && found.byUser + count <= StoreWriter.maxCorrectionsByUser
+            && (kind == .merge || found.ofKind + count <= StoreWriter.maxRules)
+    }
+
+    /// Returns the length of the longest chain of merges that ends at one of these groups of one account. Each of the
+    /// merges merged the result of another one.
+    func mergeDepth(of groups: [GroupID]) throws(SQLiteError) -> Int {
+        guard let first = groups.first else { return 0 }
+        // A group into which others were merged is the target of a correction.
+        let parents = try connection.withStatement(
+            """
+            SELECT DISTINCT groups.id, merged_into FROM corrections JOIN groups ON groups.id = corrections.target
+            WHERE corrections.account = (SELECT account FROM groups WHERE id = ?1) AND kind <> 2
+            """
+        ) { statement throws(SQLiteError) in
+            statement.bind(first, at: 1)
+            return try statement.all { ($0.id(0, as: GroupID.self), $0.optionalID(1, as: GroupID.self)) }
+        }
+        let parent = Dictionary(parents.map { ($0.0, $0.1) }) { first, _ in first }
+        let wanted = Set(groups)
+        var deepest = 0
+        for start in parent.keys {
+            var (group, depth) = (start, 1)
+            while !wanted.contains(group), let next = parent[group] ?? nil, depth <= parent.count {
+                (group, depth) = (next, depth + 1)
+            }
+            if wanted.contains(group) { deepest = max(deepest, depth) }
+        }
+        return deepest
+    }
+
+    func insertCorrection(
+        _ kind: GroupCorrection.Kind, from source: GroupID, to target: GroupID, pattern: String?,
+        _ author: StoreWriter.CorrectionAuthor
+    ) throws(SQLiteError) -> Int64 {
+        try connection.withStatement(
+            """
+            INSERT INTO corrections (account, kind, source, target, pattern, author, at, reason)
+            SELECT account, ?1, ?2, ?3, ?4, ?5, ?6, ?7 FROM groups WHERE id = ?3
+            """
+        ) { statement throws(SQLiteError) in
+            statement.bind(kind.databaseValue, at: 1)
+            statement.bind(source, at: 2)
+            statement.bind(target, at: 3)
+            statement.bind(pattern, at: 4)
+            statement.bind(Int64(author.uid), at: 5)
+            statement.bind(author.at.millisecondsSince1970, at: 6)
+            statement.bind(author.reason, at: 7)
+            try statement.run()
+        }
+        return connection.lastInsertedRowID
+    }
+
+    func correction(_ id: Int64) throws(SQLiteError) -> CorrectionRow? {
+        try connection.withStatement("SELECT kind, source, target FROM corrections WHERE id = ?1") {
+            statement throws(SQLiteError) in
+            statement.bind(id, at: 1)
+            return try statement.first { row in
+                GroupCorrection.Kind(databaseValue: row.int64(0)).map {
+                    CorrectionRow(id: id, kind: $0, source: row.id(1), target: row.id(2))
+                }
+            } ?? nil
+        }
+    }
+
+    func dropCorrection(_ id: Int64) throws(SQLiteError) {
+        try connection.withStatement("DELETE FROM corrections WHERE id = ?1") { statement throws(SQLiteError) in
+            statement.bind(id, at: 1)
+            try statement.run()
+        }
+    }
+
+    /// Returns series of a group in the order of their ids, without those whose description was erased.
+    ///
+    /// - Parameter series: Only series with a higher id are returned.
+    func series(
+        of group: GroupID, above series: SeriesID = 0, limit: Int
+    ) throws(SQLiteError) -> [(id: SeriesID, description: SeriesDescription)] {
+        try connection.withStatement(
+            #"SELECT id, key FROM series WHERE "group" = ?1 AND id > ?2 AND key <> x'' ORDER BY id LIMIT ?3"#
+        ) { statement throws(SQLiteError) in
+            statement.bind(group, at: 1)
+            statement.bind(series, at: 2)
+            statement.bind(limit, at: 3)
+            return try statement.all { ($0.id(0, as: SeriesID.self), $0.bytes(1)) }
+        }.map { ($0.0, SeriesKey.decode($0.1) ?? SeriesDescription()) }
+    }
+
+    /// Returns a series of a group whose title matches a pattern, and whether all of them do.
+    func match(_ pattern: TitlePattern, in group: GroupID) throws(SQLiteError) -> (sample: SeriesID?, isAll: Bool) {
+        var (sample, isAll) = (SeriesID?.none, true)
+        var next: SeriesID = 0
+        while true {
+            let some = try series(of: group, above: next, limit: StoreWriter.seriesPerCorrection)
+            for series in some {
+                if pattern.matches(RecordCommit.title(of: series.description)) {
+                    sample = sample ?? series.id
+                } else {
+                    isAll = false
+                }
+                if sample != nil, !isAll { return (sample, false) }
+            }
+            guard let last = some.last, some.count == StoreWriter.seriesPerCorrection else { return (sample, isAll) }
+            next = last.id
+        }
+    }
+
+    /// Returns `true` if a group has at least this many series.
+    func hasSeries(_ group: GroupID, _ count: Int) throws(SQLiteError) -> Bool {
+        try connection.withStatement(#"SELECT 1 FROM series WHERE "group" = ?1 LIMIT 1 OFFSET ?2"#) {
+            statement throws(SQLiteError) in
+            statement.bind(group, at: 1)
+            statement.bind(count - 1, at: 2)
+            return try statement.first { _ in true } ?? false
+        }
+    }
+
+    /// Returns the group that a split takes out of another one. Inserts it if it is new. Nil if that group was merged
+    /// into this one.
+    func splitTarget(
+        of source: GroupID, _ selector: SplitSelector, _ series: SeriesDescription
+    ) throws(SQLiteError) -> GroupID? {
+        let owner = try connection.withStatement(
+            """
+            SELECT account, uid, app, fingerprint FROM groups JOIN accounts ON accounts.id = groups.account
+            WHERE groups.id = ?1
+            """
+        ) { statement throws(SQLiteError) in
+            statement.bind(source, at: 1)
+            return try statement.first {
+                ($0.id(0, as: AccountID.self), UInt32(clamping: $0.int64(1)), $0.text(2), $0.text(3))
+            }
+        }
+        guard let (account, uid, app, fingerprint) = owner else { return nil }
+        let own = selector.fingerprint(splitting: fingerprint)
+        if let known = try group(account: account, fingerprint: own) {
+            // A redirect from an earlier split that was undone.
+            try connection.withStatement(
+                "UPDATE groups SET merged_into = NULL, merged_by = NULL WHERE id = ?1 AND merged_by IS NULL"
+            ) { statement throws(SQLiteError) in
+                statement.bind(known, at: 1)
+                try statement.run()
+            }
+            let root = try root(of: known)
+            return root == source ? nil : root
+        }
+        return try insert(series, account: account, uid: uid, app: app, own, firstRecord: 0, at: 0)
+    }
+
+    /// Inserts a group with the attributes of its first series.
+    ///
+    /// - Parameters:
+    ///   - row: The row of its first record.
+    ///   - time: The time at which the record was received, in milliseconds since 1970.
+    func insert(
+        _ series: SeriesDescription, account: AccountID, uid: UInt32, app: String, _ fingerprint: String,
+        firstRecord row: RowID, at time: Int64
+    ) throws(SQLiteError) -> GroupID {
+        let title = RecordCommit.title(of: series)
+        let key = Fingerprint.groupKey(uid: uid, app: app, fingerprint: fingerprint)
+        try connection.withStatement(
+            """
+            INSERT INTO groups (account, fingerprint, rule, key, title, severity, domain, code, file, line, function,
+                module, first_at, first_version, last_version, first_record)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?14, ?15)
+            """
+        ) { statement throws(SQLiteError) in
+            statement.bind(account, at: 1)
+            statement.bind(fingerprint, at: 2)
+            statement.bind(Fingerprint.rule, at: 3)
+            statement.bind(Int64(bitPattern: key), at: 4)
+            statement.bind(title, at: 5)
+            statement.bind(Int64(series.severity.rank), at: 6)
+            statement.bind(series.domain, at: 7)
+            statement.bind(series.code, at: 8)
+            statement.bind(series.source.fileID, at: 9)
+            statement.bind(series.source.line, at: 10)
+            statement.bind(series.source.function, at: 11)
+            statement.bind(series.source.module, at: 12)
+            statement.bind(time, at: 13)
+            statement.bind(series.app.version, at: 14)
+            statement.bind(row, at: 15)
+            try statement.run()
+        }
+        return GroupID(rawValue: connection.lastInsertedRowID)
+    }
+
+    /// Returns the attributes of a group by its series; nil if it has none.
+    ///
+    /// Examines all of its series, so the daemon calls this on a thread for queries if there may be many.
+    func attributes(of group: GroupID) throws(SQLiteError) -> GroupAttributes? {
+        let first = try connection.withStatement(
+            #"SELECT key FROM series WHERE "group" = ?1 AND key <> x'' ORDER BY home IS NOT NULL, id LIMIT 1"#
+        ) { statement throws(SQLiteError) in
+            statement.bind(group, at: 1)
+            return try statement.first { SeriesKey.decode($0.bytes(0)) } ?? nil
+        }
+        guard let first else { return nil }
+        return try connection.withStatement(
+            """
+            SELECT max(severity), min(first_at), max(id),
+                (SELECT version FROM series WHERE "group" = ?1 ORDER BY id LIMIT 1),
+                (SELECT version FROM series WHERE "group" = ?1 AND version IS NOT NULL ORDER BY id DESC LIMIT 1)
+            FROM series WHERE "group" = ?1
+            """
+        ) { statement throws(SQLiteError) in
+            statement.bind(group, at: 1)
+            return try statement.first { row in
+                GroupAttributes(
+                    first: first, severity: row.int64(0), firstAt: row.int64(1), firstVersion: row.optionalText(3),
+                    lastVersion: row.optionalText(4), last: row.id(2))
+            }
+        }
+    }
+
+    /// Gives a group the title of its first series and the severity, versions and first time of all of its series.
+    ///
+    /// Series that arrived after the attributes were read count, too.
+    func describe(_ group: GroupID, _ attributes: GroupAttributes?) throws(SQLiteError) {
+        guard let attributes else { return }
+        try connection.withStatement(
+            """
+            UPDATE groups SET title = ?2, domain = ?3, code = ?4, file = ?5, line = ?6, function = ?7, module = ?8,
+                severity = max(?9, coalesce((SELECT max(severity) FROM series WHERE "group" = ?1 AND id > ?13), 0)),
+                first_at = ?10, first_version = ?11,
+                last_version = coalesce((
+                    SELECT version FROM series WHERE "group" = ?1 AND id > ?13 AND version IS NOT NULL
+                    ORDER BY id DESC LIMIT 1), ?12)
+            WHERE id = ?1 AND merged_into IS NULL
+            """
+        ) { statement throws(SQLiteError) in
+            let first = attributes.first
+            statement.bind(group, at: 1)
+            statement.bind(RecordCommit.title(of: first), at: 2)
+            statement.bind(first.domain, at: 3)
+            statement.bind(first.code, at: 4)
+            statement.bind(first.source.fileID, at: 5)
+            statement.bind(first.source.line, at: 6)
+            statement.bind(first.source.function, at: 7)
+            statement.bind(first.source.module, at: 8)
+            statement.bind(attributes.severity, at: 9)
+            statement.bind(attributes.firstAt, at: 10)
+            statement.bind(attributes.firstVersion, at: 11)
+            statement.bind(attributes.lastVersion, at: 12)
+            statement.bind(attributes.last, at: 13)
+            try statement.run()
+        }
+    }
+
+    // MARK: New series
+
+    /// Returns the split that applies to a new series of a group; nil if there is none.
+    func split(
+        of group: GroupID, _ series: SeriesDescription, _ cache: inout PatternCache
+    ) throws(SQLiteError) -> (id: Int64, target: GroupID)? {
+        Self.match(series, in: try splits(of: group, &cache))
+    }
+
+    /// Returns the splits of a group, newest first.
+    func splits(of group: GroupID, _ cache: inout PatternCache) throws(SQLiteError) -> [PatternCache.Entry] {
+        if let known = cache.splits[group] { return known }
+        let splits = try patterns(
+            in: "SELECT id, target, pattern FROM corrections WHERE source = ?1 AND kind = 2 ORDER BY id DESC",
+            group.rawValue)
+        cache.splits.insert(splits, for: group)
+        return splits
+    }
+
+    /// Returns the rule that applies to a series of a new group; nil if there is none.
+    func rule(
+        account: AccountID, _ series: SeriesDescription, _ cache: inout PatternCache
+    ) throws(SQLiteError) -> (id: Int64, target: GroupID)? {
+        let rules: [PatternCache.Entry]
+        if let known = cache.rules[account] {
+            rules = known
+        } else {
+            rules = try patterns(
+                in: "SELECT id, target, pattern FROM corrections WHERE account = ?1 AND kind = 3 ORDER BY id DESC",
+                account.rawValue)
+            cache.rules.insert(rules, for: account)
+        }
+        return Self.match(series, in: rules)
+    }
+
+    private static func match(
+        _ series: SeriesDescription, in entries: [PatternCache.Entry]
+    ) -> (id: Int64, target: GroupID)? {
+        guard !entries.isEmpty else { return nil }
+        var fields = SplitSelector.Fields(series, title: RecordCommit.title(of: series))
+        return entries.first { $0.selector.matches(&fields) }.map { ($0.id, $0.target) }
+    }
+
+    private func patterns(in sql: StaticString, _ id: Int64) throws(SQLiteError) -> [PatternCache.Entry] {
+        try connection.withStatement(sql) { statement throws(SQLiteError) in
+            statement.bind(id, at: 1)
+            return try statement.all { ($0.int64(0), $0.id(1, as: GroupID.self), $0.text(2)) }
+        }.compactMap { row in
+            SplitSelector(stored: row.2).map { PatternCache.Entry(id: row.0, target: row.1, selector: $0) }
+        }
+    }
+
+    /// Returns the values of each field in a group with the oldest series of each, that of the oldest series first.
+    ///
+    /// - Parameter limit: The maximum number of values per field that are returned.
+    func values(
+        ofGroup group: GroupID, limit: Int
+    ) throws(SQLiteError) -> [IssueSplitField: [(value: String, sample: SeriesID)]] {
+        var values: [IssueSplitField: [(value: String, sample: SeriesID)]] = [:]
+        var seen: [IssueSplitField: Set<String>] = [:]
+        var next: SeriesID = 0
+        while true {
+            let some = try series(of: group, above: next, limit: StoreWriter.seriesPerCorrection)
+            for series in some {
+                var fields = SplitSelector.Fields(series.description, title: RecordCommit.title(of: series.description))
+                for field in IssueSplitField.allCases where values[field, default: []].count < limit {
+                    let value = fields[field]
+                    guard seen[field, default: []].insert(value).inserted else { continue }
+                    values[field, default: []].append((value, series.id))
+                }
+            }
+            guard let last = some.last, some.count == StoreWriter.seriesPerCorrection else { return values }
+            next = last.id
+        }
+    }
+
+    /// Counts a series that corrections have moved.
+    func count(hitsOf corrections: [Int64]) throws(SQLiteError) {
+        guard !corrections.isEmpty else { return }
+        try connection.withStatement(
+            "UPDATE corrections SET hits = hits + 1 WHERE id IN (SELECT value FROM json_each(?1))"
+        ) { statement throws(SQLiteError) in
+            statement.bind(StoreWriter.list(corrections), at: 1)
+            try statement.run()
+        }
+    }
+
+    /// Makes a group without series a redirect, because a rule matches its title.
+    func redirectNew(_ group: GroupID, to target: GroupID, by correction: Int64) throws(SQLiteError) {
+        try connection.withStatement(
+            """
+            UPDATE groups SET merged_into = ?2, merged_by = ?3, title = '', domain = NULL, code = NULL, file = NULL,
+                line = NULL, function = NULL, module = NULL, first_version = NULL, last_version = NULL
+            WHERE id = ?1
+            """
+        ) { statement throws(SQLiteError) in
+            statement.bind(group, at: 1)
+            statement.bind(target, at: 2)
+            statement.bind(correction, at: 3)
+            try statement.run()
+        }
+    }
+}
+
+extension GroupTable {
+    /// Returns the group that the records of a fingerprint belong to, after all corrections. Nil if it is a new one.
+    ///
+    /// - Parameters:
+    ///   - home: The group that has the fingerprint; nil if there is none.
+    ///   - account: The account.
+    ///   - series: The series of the records, whose title is compared with patterns.
+    ///   - cache: The patterns that were read before.
+    func known(
+        home: GroupID?, account: AccountID, series: SeriesDescription, _ cache: inout PatternCache
+    ) throws(SQLiteError) -> RecordCommit.KnownGroup? {
+        var known: RecordCommit.KnownGroup
+        if let home {
+            known = RecordCommit.KnownGroup(id: home, home: home, isWatched: false)
+        } else if let rule = try rule(account: account, series, &cache) {
+            known = RecordCommit.KnownGroup(id: rule.target, home: nil, isWatched: false, corrections: [rule.id])
+        } else {
+            return nil
+        }
+        // A group is merged or split by one correction at most, and none leads back.
+        while true {
+            let row = try connection.withStatement(
+                """
+                SELECT merged_into, state <> 0, merged_by,
+                       EXISTS (SELECT 1 FROM corrections WHERE source = ?1 AND kind = 2), severity
+                FROM groups WHERE id = ?1
+                """
+            ) { statement throws(SQLiteError) in
+                statement.bind(known.id, at: 1)
+                return try statement.first {
+                    (
+                        $0.optionalID(0, as: GroupID.self), $0.int64(1) != 0, $0.optionalInt64(2), $0.int64(3) != 0,
+                        $0.int64(4) >= Int64(IssueLevel.critical.rank)
+                    )
+                }
+            }
+            known.isWatched = row?.1 ?? false
+            known.isCritical = row?.4 ?? false
+            if let target = row?.0 {
+                known.id = target
+                if let correction = row?.2 { known.corrections.append(correction) }
+            } else if row?.3 == true,
+                let split = try split(of: known.id, series, &cache),
+                !known.corrections.contains(split.id)
+            {
+                known.id = split.target
+                known.corrections.append(split.id)
+            } else {
+                return known
+            }
+        }
+    }
+}

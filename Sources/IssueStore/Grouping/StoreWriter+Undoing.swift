@@ -1,0 +1,401 @@
+package import IssueCore
+import IssueProtocol
+import SQLiteKit
+
+/// Undoing corrections.
+extension StoreWriter {
+    /// The maximum number of groups that one transaction turns back.
+    private static let groupsPerUndoing = 64
+    /// Groups with fewer series are described in the transaction that changes them.
+    private static let seriesPerDescription = 64
+
+    private var table: GroupTable { GroupTable(connection: connection) }
+
+    /// The progress of undoing a correction.
+    package struct Undoing: Sendable {
+        fileprivate enum Phase {
+            /// Redirects above this group are turned back into groups.
+            case detaching(above: GroupID)
+            /// Series above this one move, first those of the last group.
+            case moving([GroupID], above: SeriesID)
+            /// Groups above this one that were turned back get their attributes.
+            case finishing(above: GroupID)
+        }
+
+        package let correction: Int64
+        /// Groups that the records belong to now; at most 1,000 of them.
+        package fileprivate(set) var groups: [GroupID] = []
+        package fileprivate(set) var isDone = false
+        /// The progress of undoing a merge or rule.
+        fileprivate var phase = Phase.detaching(above: 0)
+        /// The groups whose series may have to move.
+        fileprivate var holders: Set<GroupID> = []
+        /// The last series that was moved if a split is undone.
+        fileprivate var reachedSeries: SeriesID = 0
+        /// Groups with many series that have lost or got some.
+        fileprivate var undescribed: Set<GroupID> = []
+
+        package init(correction: Int64) {
+            self.correction = correction
+        }
+
+        fileprivate mutating func add(_ group: GroupID) {
+            if groups.count < 1000, !groups.contains(group) { groups.append(group) }
+        }
+
+        /// Returns the groups whose attributes must be set with `describe` before the next step: all at the end, and
+        /// before that only if there are many.
+        package mutating func takeUndescribed() -> [GroupID] {
+            guard isDone || undescribed.count >= 256 else { return [] }
+            defer { undescribed.removeAll() }
+            return undescribed.sorted()
+        }
+    }
+
+    /// Undoes a part of a correction, also for records that arrived since.
+    ///
+    /// The correction is removed with the last part. If it is interrupted before, undoing it again continues.
+    ///
+    /// - Returns: Nil if the correction does not exist.
+    package func proceed(with undoing: Undoing) throws(StoreFailure) -> Undoing? {
+        try transaction { () throws(SQLiteError) in
+            guard let found = try table.correction(undoing.correction) else { return nil }
+            var undoing = undoing
+            let target = try table.root(of: found.target)
+            if undoing.groups.isEmpty {
+                undoing.add(target)
+                undoing.undescribed.insert(target)
+            }
+            switch found.kind {
+            case .merge, .rule: try turnBack(&undoing, target)
+            case .split: try returnHome(&undoing, found, target)
+            }
+            if undoing.isDone { try table.dropCorrection(undoing.correction) }
+            memory.caches.triage.removeAll()
+            memory.caches.patterns.removeAll()
+            memory.values.nextMuteEnd = try Self.nextMuteEnd(connection)
+            return undoing
+        }
+    }
+
+    /// Turns redirects of a merge or rule back into groups, moves their series, and then sets their attributes: a part
+    /// of it.
+    private func turnBack(_ undoing: inout Undoing, _ target: GroupID) throws(SQLiteError) {
+        switch undoing.phase {
+        case .detaching(let group):
+            let sources = try table.redirects(by: undoing.correction, above: group, limit: Self.groupsPerUndoing)
+            for source in sources {
+                let holder = try table.root(of: source)
+                // Otherwise it was turned back before the daemon was interrupted.
+                if holder != source {
+                    try table.detach(source, from: holder, row: memory.open.nextID)
+                    undoing.holders.insert(holder)
+                }
+                undoing.add(source)
+            }
+            if let last = sources.last, sources.count == Self.groupsPerUndoing {
+                undoing.phase = .detaching(above: last)
+            } else {
+                undoing.phase = .moving(try table.withSplits(undoing.holders.union([target])), above: 0)
+            }
+        case .moving(var groups, let series):
+            guard let group = groups.last else {
+                undoing.phase = .finishing(above: 0)
+                return
+            }
+            if let last = try moveBack(&undoing, seriesOf: group, above: series) {
+                undoing.phase = .moving(groups, above: last)
+            } else {
+                groups.removeLast()
+                undoing.phase = .moving(groups, above: 0)
+            }
+        case .finishing(let group):
+            let sources = try table.redirects(by: undoing.correction, above: group, limit: Self.groupsPerUndoing)
+            for source in sources {
+                let holder = try table.root(of: source)
+                if holder != source {
+                    // A rule has merged it in the meantime, so it has few series.
+                    try table.detach(source, from: holder, row: memory.open.nextID)
+                    let series = try table.series(
+                        ofFingerprintOf: source, in: holder, limit: Self.seriesPerCorrection)
+                    try table.move(series, from: holder, to: source, from: memory.open.nextID)
+                    try seriesMoved(series, to: source)
+                    undoing.add(source)
+                }
+                try describe(source, orLater: &undoing)
+                try table.forgetCorrection(of: source)
+            }
+            undoing.phase = .finishing(above: sources.last ?? group)
+            undoing.isDone = sources.count < Self.groupsPerUndoing
+        }
+    }
+
+    /// Moves some series of a group to the groups that are turned back, or to what splits take out of these.
+    ///
+    /// - Returns: The last series that was examined; nil if there are no more.
+    private func moveBack(
+        _ undoing: inout Undoing, seriesOf group: GroupID, above series: SeriesID
+    ) throws(SQLiteError) -> SeriesID? {
+        let some = try table.homes(ofSeriesOf: group, above: series, limit: Self.seriesPerCorrection)
+        var places = PlaceFinder(table: table, correction: undoing.correction)
+        var moved: [GroupID: [SeriesID]] = [:]
+        for series in some {
+            guard let place = try places.place(of: series.key, home: series.home), place != group else { continue }
+            moved[place, default: []].append(series.id)
+        }
+        for (place, series) in moved {
+            try table.move(series, from: group, to: place, from: memory.open.nextID)
+            try seriesMoved(series, to: place)
+            // Those that are turned back get their attributes at the end.
+            if try !places.isTurnedBack(place) { undoing.undescribed.insert(place) }
+        }
+        if !moved.isEmpty { undoing.undescribed.insert(group) }
+        return some.count < Self.seriesPerCorrection ? nil : some.last?.id
+    }
+
+    /// Sets the attributes of a group if it has few series, and otherwise notes that they must be set.
+    private func describe(_ group: GroupID, orLater undoing: inout Undoing) throws(SQLiteError) {
+        if try table.hasSeries(group, Self.seriesPerDescription) {
+            undoing.undescribed.insert(group)
+        } else {
+            try table.describe(group, try table.attributes(of: group))
+        }
+    }
+
+    /// Moves some series of a group that was split off back to the groups of their fingerprints.
+    private func returnHome(
+        _ undoing: inout Undoing, _ correction: CorrectionRow, _ group: GroupID
+    ) throws(SQLiteError) {
+        let some = try table.returnHome(
+            seriesOf: group, above: undoing.reachedSeries, limit: Self.seriesPerCorrection, from: memory.open.nextID)
+        for (home, series) in some.moved {
+            try seriesMoved(series, to: home)
+            undoing.add(home)
+            try describe(home, orLater: &undoing)
+        }
+        undoing.reachedSeries = some.last ?? undoing.reachedSeries
+        undoing.isDone = some.count < Self.seriesPerCorrection
+        guard undoing.isDone, group == correction.target, try !table.hasSeries(group, 1) else { return }
+        // Its id refers to the group that the records returned to.
+        guard let other = undoing.groups.first(where: { $0 != group }) else { return }
+        try table.dropCorrection(correction.id)
+        try table.redirect(group, to: other, by: nil, from: memory.open.nextID)
+        undoing.groups.removeAll { $0 == group }
+        undoing.undescribed.remove(group)
+    }
+
+    /// Undoes a correction completely.
+    ///
+    /// - Returns: The groups that the records belong to now; nil if the correction does not exist.
+    package func undo(correction id: Int64) throws(StoreFailure) -> [GroupID]? {
+        var undoing = Undoing(correction: id)
+        while !undoing.isDone {
+            guard let next = try proceed(with: undoing) else { return nil }
+            undoing = next
+            for group in undoing.takeUndescribed() {
+                try describe(group, Self.failing { () throws(SQLiteError) in try table.attributes(of: group) })
+            }
+        }
+        return undoing.groups
+    }
+
+    /// Returns the merges into a group or, if the group was merged into another one, that merge; newest first.
+    package func mergesToUndo(of group: GroupID) throws(StoreFailure) -> [Int64] {
+        try Self.failing { () throws(SQLiteError) in try table.mergesToUndo(of: group) }
+    }
+
+    /// Undoes the merges into a group or, if the group was merged into another one, that merge.
+    ///
+    /// - Returns: The groups that the records belong to now.
+    package func undoMerges(of group: GroupID) throws(StoreFailure) -> [GroupID] {
+        var groups: [GroupID] = []
+        for id in try mergesToUndo(of: group) {
+            for group in try undo(correction: id) ?? [] where !groups.contains(group) { groups.append(group) }
+        }
+        return groups
+    }
+
+    /// Sets the title, severity, versions and first time of a group whose series have changed.
+    package func describe(_ group: GroupID, _ attributes: GroupAttributes?) throws(StoreFailure) {
+        try transaction { () throws(SQLiteError) in try table.describe(group, attributes) }
+    }
+}
+
+/// Finds the groups that series belong to while a merge or rule is undone.
+private struct PlaceFinder {
+    let table: GroupTable
+    let correction: Int64
+    private var roots: [GroupID: GroupID] = [:]
+    private var turnedBack: [GroupID: Bool] = [:]
+    private var patterns = PatternCache()
+
+    init(table: GroupTable, correction: Int64) {
+        self.table = table
+        self.correction = correction
+    }
+
+    /// Returns the group that a series belongs to after all merges and splits; nil if none of the groups on the way
+    /// there is turned back, so that undoing the merge does not concern the series.
+    ///
+    /// - Parameters:
+    ///   - key: The series. If its description was erased, no split applies to it.
+    ///   - home: The group of its fingerprint.
+    mutating func place(of key: [UInt8], home: GroupID) throws(SQLiteError) -> GroupID? {
+        var group = try root(of: home)
+        var isConcerned = try isTurnedBack(group)
+        var applied: Set<Int64> = []
+        while try !table.splits(of: group, &patterns).isEmpty, let series = SeriesKey.decode(key),
+            let split = try table.split(of: group, series, &patterns), applied.insert(split.id).inserted
+        {
+            group = try root(of: split.target)
+            if try isTurnedBack(group) { isConcerned = true }
+        }
+        return isConcerned ? group : nil
+    }
+
+    mutating func isTurnedBack(_ group: GroupID) throws(SQLiteError) -> Bool {
+        if let known = turnedBack[group] { return known }
+        let found = try table.isTurnedBack(group, from: correction)
+        turnedBack[group] = found
+        return found
+    }
+
+    private mutating func root(of group: GroupID) throws(SQLiteError) -> GroupID {
+        if let known = roots[group] { return known }
+        let root = try table.root(of: group)
+        roots[group] = root
+        return root
+    }
+}
+
+/// Undoing corrections in the database.
+extension GroupTable {
+    /// Returns groups that a correction has made redirects and whose merge is not undone completely, in the order of
+    /// their ids.
+    func redirects(by correction: Int64, above group: GroupID, limit: Int) throws(SQLiteError) -> [GroupID] {
+        try connection.withStatement("SELECT id FROM groups WHERE merged_by = ?1 AND id > ?2 ORDER BY id LIMIT ?3") {
+            statement throws(SQLiteError) in
+            statement.bind(correction, at: 1)
+            statement.bind(group, at: 2)
+            statement.bind(limit, at: 3)
+            return try statement.all { $0.id(0, as: GroupID.self) }
+        }
+    }
+
+    /// Returns the merges into a group, or the one that made the group a redirect, newest first.
+    func mergesToUndo(of group: GroupID) throws(SQLiteError) -> [Int64] {
+        try connection.withStatement(
+            """
+            SELECT id FROM corrections WHERE account = (SELECT account FROM groups WHERE id = ?1) AND kind = 1 AND CASE
+                WHEN (SELECT merged_by FROM groups WHERE id = ?1) IS NULL THEN target = ?1
+                ELSE id = (SELECT merged_by FROM groups WHERE id = ?1) END
+            ORDER BY id DESC
+            """
+        ) { statement throws(SQLiteError) in
+            statement.bind(group, at: 1)
+            return try statement.all { $0.int64(0) }
+        }
+    }
+
+    /// Returns some series of a group in the order of their ids, with the groups of their fingerprints.
+    ///
+    /// - Parameter series: Only series with a higher id are returned.
+    func homes(
+        ofSeriesOf group: GroupID, above series: SeriesID, limit: Int
+    ) throws(SQLiteError) -> [(id: SeriesID, home: GroupID, key: [UInt8])] {
+        try connection.withStatement(
+            #"SELECT id, coalesce(home, "group"), key FROM series WHERE "group" = ?1 AND id > ?2 ORDER BY id LIMIT ?3"#
+        ) { statement throws(SQLiteError) in
+            statement.bind(group, at: 1)
+            statement.bind(series, at: 2)
+            statement.bind(limit, at: 3)
+            return try statement.all { ($0.id(0, as: SeriesID.self), $0.id(1, as: GroupID.self), $0.bytes(2)) }
+        }
+    }
+
+    /// Returns some series that have the fingerprint of a group and are in another one.
+    func series(
+        ofFingerprintOf group: GroupID, in holder: GroupID, limit: Int
+    ) throws(SQLiteError) -> [SeriesID] {
+        try connection.withStatement(#"SELECT id FROM series WHERE home = ?1 AND +"group" = ?2 LIMIT ?3"#) {
+            statement throws(SQLiteError) in
+            statement.bind(group, at: 1)
+            statement.bind(holder, at: 2)
+            statement.bind(limit, at: 3)
+            return try statement.all { $0.id(0, as: SeriesID.self) }
+        }
+    }
+
+    /// Returns groups and those that splits have taken out of them, directly or indirectly.
+    func withSplits(_ groups: Set<GroupID>) throws(SQLiteError) -> [GroupID] {
+        var (found, next) = (groups.sorted(), 0)
+        var seen = groups
+        var cache = PatternCache()
+        while next < found.count {
+            for split in try splits(of: found[next], &cache) {
+                let target = try root(of: split.target)
+                if seen.insert(target).inserted { found.append(target) }
+            }
+            next += 1
+        }
+        return found
+    }
+
+    /// Turns a redirect back into a group with the state of the group that it was merged into.
+    ///
+    /// Its series must be moved afterwards. Until `forgetCorrection(of:)`, the group refers to the correction.
+    func detach(_ group: GroupID, from target: GroupID, row: RowID) throws(SQLiteError) {
+        try connection.withStatement("UPDATE groups SET merged_into = NULL WHERE id = ?1") {
+            statement throws(SQLiteError) in
+            statement.bind(group, at: 1)
+            try statement.run()
+        }
+        let triage = TriageTable(connection: connection)
+        _ = try triage.write(try triage.standing(ofGroup: target), of: group, from: row)
+    }
+
+    /// Returns `true` if a group was turned back from a merge or rule that is being undone.
+    func isTurnedBack(_ group: GroupID, from correction: Int64) throws(SQLiteError) -> Bool {
+        try connection.withStatement("SELECT merged_by IS ?2 AND merged_into IS NULL FROM groups WHERE id = ?1") {
+            statement throws(SQLiteError) in
+            statement.bind(group, at: 1)
+            statement.bind(correction, at: 2)
+            return try statement.first { $0.int64(0) != 0 } ?? false
+        }
+    }
+
+    /// Notes that the merge of a group is undone completely.
+    func forgetCorrection(of group: GroupID) throws(SQLiteError) {
+        try connection.withStatement("UPDATE groups SET merged_by = NULL WHERE id = ?1 AND merged_into IS NULL") {
+            statement throws(SQLiteError) in
+            statement.bind(group, at: 1)
+            try statement.run()
+        }
+    }
+
+    /// Moves some series that a split has moved to a group back to the groups of their fingerprints.
+    ///
+    /// - Returns: The moved series by their groups, and the number and the last one of those that were examined.
+    func returnHome(
+        seriesOf group: GroupID, above series: SeriesID, limit: Int, from row: RowID
+    ) throws(SQLiteError) -> (moved: [GroupID: [SeriesID]], count: Int, last: SeriesID?) {
+        let away = try connection.withStatement(
+            #"SELECT id, home FROM series WHERE "group" = ?1 AND id > ?2 AND home IS NOT NULL ORDER BY id LIMIT ?3"#
+        ) { statement throws(SQLiteError) in
+            statement.bind(group, at: 1)
+            statement.bind(series, at: 2)
+            statement.bind(limit, at: 3)
+            return try statement.all { ($0.id(0, as: SeriesID.self), $0.id(1, as: GroupID.self)) }
+        }
+        var roots: [GroupID: GroupID] = [:]
+        var groups: [GroupID: [SeriesID]] = [:]
+        for (series, home) in away {
+            let root = if let known = roots[home] { known } else { try root(of: home) }
+            roots[home] = root
+            groups[root, default: []].append(series)
+        }
+        groups[group] = nil
+        for (target, series) in groups { try move(series, from: group, to: target, from: row) }
+        return (groups, away.count, away.last?.0)
+    }
+}
