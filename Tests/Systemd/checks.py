@@ -18,7 +18,7 @@ STATE = "/var/lib/issued"
 DROP_IN = "/etc/issued/issued.conf.d/10-checks.conf"
 TLS = "/srv/tls"
 TOKEN = "cHeCkEd-by-systemd-7431"
-LISTENER, CONTROL = 18070, 18071
+LISTENER, CONTROL, WEBHOOK = 18070, 18071, 18072
 CRITICAL = "028cbaba609d444e9eacaff93d7fc324"
 # Seconds; longer than any step takes on a busy machine.
 PATIENCE = 20
@@ -245,6 +245,91 @@ def journal():
         "the daemon's entry is not found")
 
 
+# Does what Notifications.md says about the programs of Command=, and writes down what works.
+PAGE = r"""#!/usr/bin/python3
+import json, mmap, os, socket, subprocess, sys, urllib.request
+
+def works(action):
+    try:
+        return action() is not False
+    except OSError:
+        return False
+
+def write(path):
+    with open(path, "w") as file:
+        file.write("x")
+
+def unix_socket():
+    socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).sendto(b"paged", "/run/systemd/journal/dev-log")
+
+message = json.load(sys.stdin)
+subprocess.Popen(["sleep", "4711"])
+done = {
+    "title": message["title"], "arguments": sys.argv[1:],
+    "can": {
+        "network": works(lambda: urllib.request.urlopen("http://127.0.0.1:CONTROL/accepted").read()),
+        "unix socket": works(unix_socket), "shell": works(lambda: subprocess.run(["/bin/sh", "-c", "true"]).returncode == 0),
+        "read /etc": works(lambda: open("/etc/passwd").read()), "write /tmp": works(lambda: write("/tmp/page")),
+    },
+    "cannot": {
+        "write /etc": works(lambda: write("/etc/page")), "write /usr": works(lambda: write("/usr/page")),
+        "write /run": works(lambda: write("/run/page")), "see /root": works(lambda: os.listdir("/root") != []),
+        "see /home": works(lambda: os.listdir("/home") != []),
+        "gain privileges": works(lambda: os.setuid(0)), "unshare": works(
+            lambda: subprocess.run(["unshare", "--user", "true"], stderr=subprocess.DEVNULL).returncode == 0),
+        "executable memory": works(lambda: mmap.mmap(-1, 4096, prot=mmap.PROT_WRITE | mmap.PROT_EXEC)),
+    },
+}
+with open("STATE/page.json.new", "w") as file:
+    json.dump(done, file)
+os.rename("STATE/page.json.new", "STATE/page.json")
+print("paged")
+"""
+
+HOOK = r"""#!/usr/bin/python3
+import http.server, sys
+
+class Hook(http.server.BaseHTTPRequestHandler):
+    def do_POST(self):
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.send_response(204)
+        self.end_headers()
+
+http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), Hook).serve_forever()
+"""
+
+
+def notifications():
+    """A webhook and a program get notifications, and the program can do what the page says, and no more"""
+    write("/usr/local/bin/page", PAGE.replace("CONTROL", str(CONTROL)).replace("STATE", STATE), 0o755)
+    write("/usr/local/bin/hook", HOOK, 0o755)
+    write("/root/secret", "x", 0o600)
+    os.makedirs("/home/anna", exist_ok=True)
+    run("systemd-run", "--quiet", "--unit=hook", "/usr/local/bin/hook", str(WEBHOOK))
+    drop_in = DROP_IN.replace("10-", "20-")
+    write(drop_in, f"[Notify page]\nCommand=/usr/local/bin/page 'on call'\nDelay=0\n"
+                   f"[Notify hook]\nURL=http://127.0.0.1:{WEBHOOK}\nDelay=0\n")
+    run("systemctl", "reload", "issued")
+    try:
+        answer = run("issuectl", "notify", "test", "page")
+        expect(answer == "page: delivered (exit status 0: accepted (paged))\n", answer)
+        eventually("the webhook answers", lambda: "hook: delivered (204" in run("issuectl", "notify", "test", "hook", check=False))
+        os.remove(f"{STATE}/page.json")
+        report("--app", "checks", "Page somebody")
+        eventually("the program has run", lambda: os.path.exists(f"{STATE}/page.json"))
+        with open(f"{STATE}/page.json") as file:
+            done = json.load(file)
+        expect(done["title"].endswith(": Page somebody"), f"the title is {done['title']}")
+        expect(done["arguments"] == ["on call"], f"the arguments are {done['arguments']}")
+        expect(all(done["can"].values()), f"it can't do all of {done['can']}")
+        expect(not any(done["cannot"].values()), f"it can do one of {done['cannot']}")
+        eventually("both are delivered", lambda: {one["delivered"] for one in ask("notify")["notifiers"]} == {1})
+        eventually("its child is killed", lambda: not run("pgrep", "--full", "^sleep 4711", check=False))
+    finally:
+        os.remove(drop_in)
+        run("systemctl", "reload", "issued")
+
+
 def backup():
     """A backup is made, in the daemon's folder or at a path that root chooses"""
     run("issuectl", "backup")
@@ -334,8 +419,8 @@ def clean():
         expect(text not in said, f"the journal has: {text}")
 
 
-CHECKS = [activation, confinement, forwarding, priorities, secrecy, users, identity, reload, journal, backup, repair,
-          killed, watchdog, stop, clean]
+CHECKS = [activation, confinement, forwarding, priorities, secrecy, users, identity, reload, journal, notifications, backup,
+          repair, killed, watchdog, stop, clean]
 
 
 def main():
