@@ -10,10 +10,13 @@ import Testing
 struct UpgradeTests {
     private static let kept = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Fixtures")
 
-    private static func forwarding(to listener: FakeLogz) -> DaemonConfiguration {
+    private static func forwarding(to listener: FakeLogz, _ text: String = "") -> DaemonConfiguration {
         // The files become older than any default.
-        .forwarding(to: listener, "ConnectTimeout=1s\n[Store]\nMaxAge=36500d")
+        .forwarding(to: listener, "ConnectTimeout=1s\n[Store]\nMaxAge=36500d\n\(text)")
     }
+
+    /// The number of records that make.py reports for one version only.
+    private static func merged(in version: Int) -> Int { version >= 13 ? 2 : 0 }
 
     /// Puts the database of a version in the place of the daemon's own.
     private func place(_ version: Int, _ daemon: DaemonFixture) throws {
@@ -28,22 +31,29 @@ struct UpgradeTests {
         #expect(try DatabaseFile(daemon.database).rows("PRAGMA user_version", columns: 1) == [["\(version)"]])
     }
 
-    /// Expects the 30 records that make.py reports.
-    private func expectAll(_ client: RawClient) throws {
+    /// Expects the records that make.py reports.
+    private func expectAll(_ client: RawClient, of version: Int) throws {
         let records = try client.allRecords().map(\.record)
-        let expected = (0..<20).map { "Cannot charge order \($0)" } + (0..<9).map { "Row \($0) is not valid" }
-        #expect(records.map(\.message).sorted() == (expected + ["No space left"]).sorted())
+        var expected = (0..<20).map { "Cannot charge order \($0)" } + (0..<9).map { "Row \($0) is not valid" }
+        expected.append("No space left")
+        if version >= 13 { expected += ["Cannot connect", "Connection refused"] }
+        #expect(records.map(\.message).sorted() == expected.sorted())
         #expect(records.filter { $0.app?.version == "1.2" }.count == 20)
         #expect(records.first { $0.message == "Cannot charge order 7" }?.metadata == .object([.init("order", 7)]))
     }
 
-    private func expectStates(_ client: RawClient) throws {
+    private func expectStates(_ client: RawClient, of version: Int) throws {
         let states = try client.groups().map { "\($0.app ?? "") \($0.records) \($0.level) \($0.state)" }
-        #expect(states.sorted() == ["import 9 warning muted", "shop 1 critical open", "shop 20 error resolved"])
+        let merged = version >= 13 ? ["web 2 error open"] : []
+        #expect(
+            states.sorted() == ["import 9 warning muted", "shop 1 critical open", "shop 20 error resolved"] + merged)
+        let muted = try client.groups().first { $0.app == "import" }
+        #expect(muted?.mutedUntilCount == (version >= 13 ? 1000 : nil))
     }
 
     @Test(
-        "A database of an earlier version is upgraded in place, and its pending records are forwarded", arguments: [9])
+        "A database of an earlier version is upgraded in place, and its pending records are forwarded",
+        arguments: 9...15)
     func upgraded(version: Int) async throws {
         let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
         defer { listener.stop() }
@@ -52,17 +62,64 @@ struct UpgradeTests {
             try daemon.start()
             let client = try RawClient(path: daemon.socket)
             #expect(try client.status().store.faults == [])
-            try expectAll(client)
-            try expectStates(client)
+            try expectAll(client, of: version)
+            try expectStates(client, of: version)
             let before = Set(try client.allRecords().map(\.id))
             #expect(before.isDisjoint(with: try client.report("A new one", app: "shop")))
             try await eventually("everything is forwarded") { try client.destination().ledger.pending == 0 }
             let ledger = try client.destination().ledger
-            #expect(ledger.received == 31 && ledger.balances)
-            #expect(ledger.delivered + ledger.withheld == 31)
+            let count = 31 + Self.merged(in: version)
+            #expect(ledger.received == Int64(count) && ledger.balances)
+            // Limits hold some back that were not in a batch yet.
+            #expect(ledger.delivered + ledger.withheld + ledger.summarised == Int64(count))
+            #expect(ledger.delivered >= 5)
             try daemon.restart()
-            #expect(try RawClient(path: daemon.socket).allRecords().count == 31)
+            #expect(try RawClient(path: daemon.socket).allRecords().count == count)
             #expect(try daemon.file.ledgerFaults == [])
+        }
+    }
+
+    @Test(
+        "After an upgrade, only a version with the fix reopens an issue that was resolved in a version",
+        arguments: 11...15)
+    func fixedVersion(version: Int) async throws {
+        try await DaemonFixture.with("[Store]\nMaxAge=36500d", starts: false) { daemon in
+            try place(version, daemon)
+            try daemon.start()
+            let client = try RawClient(path: daemon.socket)
+            func state(after applicationVersion: String) throws -> GroupState? {
+                let app = Application(name: "shop", version: applicationVersion)
+                _ = try client.report([IssueRecord(message: "Cannot charge order 20", app: app)])
+                return try client.groups().first { $0.title.hasPrefix("Cannot charge") }?.state
+            }
+            #expect(try state(after: "1.2") == .resolved)
+            _ = try client.call(
+                .deploy, DeployParameters(app: "shop", version: "1.3"), returning: DeployReply.self)
+            let deployments = try client.call(
+                .deployments, DeploymentsParameters(app: "shop"), returning: DeploymentsReply.self
+            ).deployments
+            #expect(deployments.map(\.version) == ["1.3", "1.2"])
+            #expect(deployments.last?.commit == "3f1c9d2")
+            #expect(try state(after: "1.3") == .open)
+        }
+    }
+
+    @Test("After an upgrade, pending notifications are sent, and silences are in effect", arguments: [14, 15])
+    func notifications(version: Int) async throws {
+        let receiver = try WebhookReceiver()
+        let text = "[Store]\nMaxAge=36500d\n[Notify oncall]\nURL=\(receiver.url)\nDelay=0"
+        try await DaemonFixture.with(DaemonConfiguration(text), starts: false) { daemon in
+            try place(version, daemon)
+            try daemon.start()
+            let client = try RawClient(path: daemon.socket)
+            let count = 5 + (version >= 15 ? 1 : 0)
+            try await eventually("all are delivered") { try client.status().notifiers.first?.delivered == count }
+            #expect(receiver.messages.reduce(0) { $0 + ($1["total"]?.asInteger ?? 0) } == Int64(count))
+            let kinds = Set(receiver.messages.flatMap { $0["kinds"]?.asArray ?? [] }.compactMap(\.asString))
+            #expect(kinds == (version >= 15 ? ["new", "critical", "escalated"] : ["new", "critical"]))
+            let silences = try client.call(.listSilences, JSONValue.object([]), returning: SilencesReply.self).silences
+            // It has ended a year after the file was made.
+            #expect(silences.allSatisfy { $0.reason == "migration" && $0.apps == ["import"] })
         }
     }
 
@@ -80,8 +137,8 @@ struct UpgradeTests {
                 name: "repair")
             #expect(try repair.end(within: .seconds(60)) == .exit(0))
             #expect(repair.output.hasPrefix("30 records recovered"))
-            try expectAll(client)
-            try expectStates(client)
+            try expectAll(client, of: version)
+            try expectStates(client, of: version)
             #expect(try client.status().store.faults == [])
             try await eventually("everything is forwarded") { try client.destination().ledger.pending == 0 }
             #expect(try client.destination().ledger.balances)
@@ -89,7 +146,7 @@ struct UpgradeTests {
         }
     }
 
-    @Test("Calls of earlier clients are answered without an error", arguments: [8, 9])
+    @Test("Calls of earlier clients are answered without an error", arguments: [8, 9, 10, 13, 15])
     func calls(version: Int) async throws {
         try await DaemonFixture.with { daemon in
             let client = try RawClient(path: daemon.socket)
@@ -99,8 +156,8 @@ struct UpgradeTests {
             for call in calls.split(separator: "\n") {
                 let call = try JSONSerialization.jsonObject(with: Data(call.utf8)) as? [String: Any]
                 let method = try #require(call?["method"] as? String)
-                // The ids in it are those of another database.
-                if method.hasSuffix(".SetState") { continue }
+                // The ids in it are those of another database, and the end of the silence is in the past some day.
+                if ["SetState", "MergeGroups", "AddSilence"].contains(where: method.hasSuffix) { continue }
                 let parameters = try JSONSerialization.data(withJSONObject: call?["parameters"] ?? [:])
                 try client.begin(method, String(decoding: parameters, as: UTF8.self))
                 let reply = try client.reply()
@@ -108,12 +165,12 @@ struct UpgradeTests {
                 answered += 1
             }
             #expect(answered > 35)
-            #expect(try client.allRecords().count == 30)
-            #expect(try client.groups().count == 3)
+            #expect(try client.allRecords().count == 30 + Self.merged(in: version))
+            #expect(try client.groups().count == 3 + Self.merged(in: version))
         }
     }
 
-    @Test("Calls that an earlier client could not send are sent by the next one", arguments: [9])
+    @Test("Calls that an earlier client could not send are sent by the next one", arguments: [9, 15])
     func spill(version: Int) async throws {
         try await DaemonFixture.with { daemon in
             let folder = daemon.folder[".local/state/issued/unsent/issuectl"]

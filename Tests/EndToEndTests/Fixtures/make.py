@@ -5,7 +5,9 @@
 
 ISSUED and ISSUECTL are the programs of that version, and NAME is the version of its schema. Writes store-NAME.db.gz, the
 database of a daemon that was stopped, calls-NAME.json, the calls of the version's issuectl, one in a line, and
-spill-NAME, the calls that issuectl could not send, if the version can keep them.
+spill-NAME, the calls that issuectl could not send, if the version can keep them. The database has rows in all tables of
+its version: from 10 on deployments, from 11 an issue that is resolved in a version, from 13 issues that are merged and one
+that is muted for a number of occurrences, from 14 pending notifications and a silence, and from 15 an escalation.
 """
 import gzip
 import json
@@ -20,6 +22,7 @@ import threading
 import time
 
 issued, issuectl, name = sys.argv[1:]
+version = int(name)
 here = os.path.dirname(os.path.abspath(__file__))
 folder = tempfile.mkdtemp()
 daemon_socket, proxy_socket = f"{folder}/issued.sock", f"{folder}/proxy.sock"
@@ -55,6 +58,8 @@ with open(f"{folder}/issued.conf", "w") as file:
     # Nothing listens on port 1, so that all records stay pending.
     file.write(f"[Socket]\nPath={daemon_socket}\n[Store]\nPath={folder}/state/issues.db\n[Log]\nTarget=stderr\n"
                f"[LogzIO]\nURL=http://127.0.0.1:1\nCredential={folder}/token\n")
+    if version >= 14:
+        file.write("[Notify oncall]\nURL=http://127.0.0.1:1\nDelay=0\n" + ("Escalated=10/1h\n" if version >= 15 else ""))
 with open(f"{folder}/token", "w") as file:
     file.write("a-token-of-this-test\n")
 os.chmod(f"{folder}/token", 0o600)
@@ -73,9 +78,21 @@ for number in range(9):
     control("report", "--app", "import", "--severity", "warning", "--file", "Rows.swift", "--line", "7",
             f"Row {number} is not valid")
 control("report", "--app", "shop", "--severity", "critical", "--domain", "Disk", "--code", "28", "No space left")
-groups = json.loads(control("--json", "list"))["groups"]
-control("resolve", next(group["id"] for group in groups if "charge" in group["title"]))
-control("mute", next(group["id"] for group in groups if "Row" in group["title"]))
+groups = {group["title"].split()[0]: group["id"] for group in json.loads(control("--json", "list"))["groups"]}
+if version >= 10:
+    control("deploy", "shop", "1.2", "--commit", "3f1c9d2")
+control("resolve", groups["Cannot"], *(["--in", "1.3"] if version >= 11 else []))
+control("mute", groups["Row"], *(["--until-count", "1000"] if version >= 13 else []))
+if version >= 13:
+    for message in ["Cannot connect", "Connection refused"]:
+        control("report", "--app", "web", message)
+    web = [group["id"] for group in json.loads(control("--json", "list", "--app", "web"))["groups"]]
+    control("group", "merge", *web, "--reason", "the same fault", "--yes")
+if version >= 14:
+    control("silence", "add", "--app", "import", "--for", "365d", "--reason", "migration")
+    # Until all events are stored.
+    while json.loads(control("--json", "notify"))["notifiers"][0]["received"] < 5 + (version >= 15):
+        time.sleep(0.01)
 for arguments in [["list", "--app", "shop", "--severity", "error", "--since", "2020-01-01"],
                   ["records", "--limit", "5"], ["histogram", "--since", "7d"], ["status"], ["dead-letters"]]:
     control(*arguments)
