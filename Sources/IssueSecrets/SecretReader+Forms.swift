@@ -242,7 +242,7 @@ extension SecretReader {
     ///
     /// GitHub's tokens have at least 36 characters after the prefix, GitLab's 20
     /// (https://github.blog/changelog/2021-03-31-authentication-token-format-updates-are-generally-available/).
-    func serviceToken(at index: Int) -> RedactionMatch? {
+    mutating func serviceToken(at index: Int) -> RedactionMatch? {
         guard rules.contains(.servicetoken) else { return nil }
         let first: Int, body: Int, minCount: Int
         var hasHyphens = true
@@ -261,13 +261,16 @@ extension SecretReader {
             (first, body, minCount) = (index, index + 5, 10)
         default: return nil
         }
-        guard first >= lowest, first == start || !ByteClass.inWord(bytes[first - 1]) else { return nil }
+        guard first >= lowest, body >= digitlessEnd, first == start || !ByteClass.inWord(bytes[first - 1]) else {
+            return nil
+        }
         var last = body
         var digits = 0
         while last < end, ByteClass.inWord(bytes[last]) || hasHyphens && bytes[last] == UInt8(ascii: "-") {
             if ByteClass.isDigit(bytes[last]) { digits += 1 }
             last += 1
         }
+        if digits == 0 { digitlessEnd = last }
         guard last - body >= minCount, digits > 0 else { return nil }
         return RedactionMatch(rule: .servicetoken, start: first, end: last)
     }
@@ -307,11 +310,12 @@ extension SecretReader {
         }
         guard isPrivate, has("-----", at: position) else { return nil }
         let first = blockStart(after: position + 5)
+        if let mark = mark(startingAt: first) { return mark }
         var last = first
         while last < end, !(bytes[last] == UInt8(ascii: "-") && has("-----END", at: last)) { last += 1 }
         while last > first, bytes[last - 1] <= UInt8(ascii: " ") { last -= 1 }
         guard last > first else { return nil }
-        return mark(startingAt: first) ?? RedactionMatch(rule: .pemkey, start: first, end: last)
+        return RedactionMatch(rule: .pemkey, start: first, end: last)
     }
 
     private func blockStart(after index: Int) -> Int {

@@ -313,11 +313,16 @@ extension SecretReader {
         return word
     }
 
+    /// The maximum length of a variable or placeholder, in bytes. Because longer values are secrets, the end of a long
+    /// value is searched for only once.
+    private static let maxStandInBytes = 128
+
     /// Returns `true` for a text that is not a secret value: a word such as "missing", a variable, or asterisks.
     func isStandIn(from first: Int, to last: Int, _ link: Link, isQuoted: Bool) -> Bool {
         var index = first
         while index < last, bytes[index] == UInt8(ascii: "*") || bytes[index] == UInt8(ascii: ".") { index += 1 }
         if index == last { return true }
+        guard last - first <= Self.maxStandInBytes else { return false }
         switch bytes[first] {
         case UInt8(ascii: "$"): return last - first > 1 && !ByteClass.isDigit(bytes[first + 1])
         case UInt8(ascii: "%"): return last - first <= 3

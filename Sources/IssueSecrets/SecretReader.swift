@@ -3,7 +3,9 @@ import IssueWire
 /// Finds the values in a text that rules apply to.
 ///
 /// A vector comparison finds the few places at which a value may start or be named, and the rest of the text is not
-/// examined. The work is linear: each place looks back over a bounded number of bytes, or only to the last place.
+/// examined. The work is linear: each place looks back over a bounded number of bytes, or only to the last place. A place
+/// that looks ahead further than a bounded number of bytes either finds a value, or the next place does not look there
+/// again.
 struct SecretReader: ~Escapable {
     let bytes: Span<UInt8>
     let start: Int
@@ -23,6 +25,8 @@ struct SecretReader: ~Escapable {
     var signEnd: Int
     /// The last option `-p`, and the program before it.
     var lastOption: CommandOption?
+    /// The end of the last run of token characters that has no digit. No part of it is a token of a service.
+    var digitlessEnd: Int
 
     @_lifetime(copy bytes)
     init(_ bytes: Span<UInt8>, from start: Int, to end: Int, _ rules: RedactionRuleSet, _ names: ConfiguredNames?) {
@@ -36,6 +40,7 @@ struct SecretReader: ~Escapable {
         windowStart = start - 16
         lowest = start
         signEnd = start
+        digitlessEnd = start
     }
 
     /// Returns `true` if the usual places are not enough: for IP addresses and configured names.
@@ -79,6 +84,7 @@ struct SecretReader: ~Escapable {
             case UInt8(ascii: "@"):
                 // An escaped slash may precede the user of a URL.
                 if rules.contains(.urlauth) || rules.contains(.email), mayBeAddress(around: index) { return true }
+                signEnd = index + 1
             case UInt8(ascii: "="), UInt8(ascii: ":"):
                 if match(at: index) != nil || isNamed(before: index) { return true }
             case let byte where ByteClass.isLetter(byte):

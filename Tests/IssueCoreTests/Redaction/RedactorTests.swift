@@ -255,6 +255,35 @@ struct RedactorTests {
         #expect(text(far + " -phunter2") == far + " -phunter2")
     }
 
+    @Test(
+        "looks at a long text once, whatever is repeated in it", .timeLimit(.minutes(1)),
+        arguments: [
+            ("!@", "!@!@"), ("glpat-", "glpat-glpat-"), ("xoxb-", "xoxb-xoxb-"), ("password=$", "password=[@password]"),
+            ("-----BEGIN PRIVATE KEY-----\n[@pemkey]\n", "-----BEGIN PRIVATE KEY-----\n[@pemkey]\n-----BEGIN"),
+            ("tokens='token:", "tokens='token:"), ("[@email", "[@email[@email"), ("-p", "-p-p"),
+        ])
+    func linear(unit: String, expected: String) throws {
+        var redactor = Redactor(settings())
+        let text = String(repeating: unit, count: RecordLimits().recordBytes / unit.utf8.count)
+        #expect(redactor.text(text).hasPrefix(expected))
+        #expect(redactor.json(.string(text)).asString?.hasPrefix(expected) == true)
+    }
+
+    @Test("leaves a variable in place of a secret, but not a long value that begins like one")
+    func variables() {
+        var redactor = Redactor(settings())
+        #expect(redactor.text("password=$DB_PASSWORD") == "password=$DB_PASSWORD")
+        #expect(redactor.text("password=$" + String(repeating: "x", count: 127)).hasSuffix("x"))
+        #expect(redactor.text("password=$" + String(repeating: "x", count: 128)) == "password=[@password]")
+    }
+
+    @Test("finds a token after a run of characters without a digit")
+    func tokensAfterWords() {
+        var redactor = Redactor(settings())
+        #expect(redactor.text("glpat-glpat-word glpat-abcdefghij0123456789") == "glpat-glpat-word [@servicetoken]")
+        #expect(redactor.text("xoxb-xoxb-words xoxb-1234567890-a") == "xoxb-xoxb-words [@servicetoken]")
+    }
+
     @Test("keeps its key as bytes")
     func key() {
         let key = RedactionKey(low: 0x0102_0304_0506_0708, high: 0x1112_1314_1516_1718)
