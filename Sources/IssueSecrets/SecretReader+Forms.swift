@@ -15,8 +15,13 @@ extension SecretReader {
         guard first + 2 < end, bytes[first] == UInt8(ascii: "["), bytes[first + 1] == UInt8(ascii: "@") else {
             return nil
         }
-        guard let rule = RedactionRule.allCases.first(where: { has($0.rawValue, at: first + 2) }) else { return nil }
-        var index = first + 2 + rule.rawValue.utf8.count
+        var index = first + 2
+        while index < end, index < first + 2 + Self.maxRuleBytes, ByteClass.isLetter(bytes[index]) { index += 1 }
+        guard index < end, bytes[index] == UInt8(ascii: ":") || bytes[index] == UInt8(ascii: "]"),
+            let rule = RedactionRule.allCases.first(where: {
+                $0.rawValue.utf8.count == index - first - 2 && has($0.rawValue, at: first + 2)
+            })
+        else { return nil }
         if index < end, bytes[index] == UInt8(ascii: ":") {
             let digits = index + 1
             index = digits
@@ -28,6 +33,9 @@ extension SecretReader {
         guard index < end, bytes[index] == UInt8(ascii: "]") else { return nil }
         return RedactionMatch(rule: rule, start: first, end: index + 1, isMark: true)
     }
+
+    /// The length of the longest name of a rule, in bytes.
+    private static let maxRuleBytes = RedactionRule.allCases.map(\.rawValue.utf8.count).max() ?? 0
 
     // MARK: Addresses
 
@@ -279,9 +287,10 @@ extension SecretReader {
     private static let hubKinds = Array("pousr".utf8)
 
     /// Returns the shipping token after the name of Logz.io: 32 letters in both cases.
-    func logzToken(after index: Int) -> RedactionMatch? {
+    mutating func logzToken(after index: Int) -> RedactionMatch? {
         let limit = min(end, index + 96)
-        var first = index
+        var first = max(index, logzEnd)
+        defer { logzEnd = max(logzEnd, first) }
         while first < limit {
             var last = first
             while last < end, last - first <= 32, ByteClass.isLetter(bytes[last]) { last += 1 }

@@ -28,13 +28,22 @@ extension SecretReader {
         case space
     }
 
-    /// Returns the name that contains a letter; nil if no rule uses it.
-    func name(around index: Int) -> Name? {
+    /// Returns the name that contains a letter; nil if no rule uses it, or if another place in it was examined before.
+    mutating func name(around index: Int) -> Name? {
+        guard index >= nameRunEnd else { return nil }
         var first = index
         let limit = max(lowest, index - SensitiveNames.maxBytes)
         while first > limit, inName(bytes[first - 1]) { first -= 1 }
         while first < index, !ByteClass.inWord(bytes[first]) { first += 1 }
-        let last = nameEnd(from: index)
+        nameRunEnd = index + 1
+        while nameRunEnd < end, inName(bytes[nameRunEnd]) { nameRunEnd += 1 }
+        // In a longer run, no place near the end has been examined.
+        guard nameRunEnd - index <= SensitiveNames.maxBytes else {
+            nameRunEnd -= SensitiveNames.maxBytes
+            return nil
+        }
+        var last = nameRunEnd
+        while last > index + 1, !ByteClass.inWord(bytes[last - 1]) { last -= 1 }
         if let name = name(from: first, to: last) { return name }
         // A name of two words, such as "API key".
         guard last - first <= 4, first > limit + 1, bytes[first - 1] == UInt8(ascii: " ") else { return nil }
@@ -70,14 +79,6 @@ extension SecretReader {
 
     private func inName(_ byte: UInt8) -> Bool {
         ByteClass.inWord(byte) || byte == UInt8(ascii: "-") || byte == UInt8(ascii: ".")
-    }
-
-    private func nameEnd(from index: Int) -> Int {
-        var last = index
-        let limit = min(end, index + SensitiveNames.maxBytes)
-        while last < limit, inName(bytes[last]) { last += 1 }
-        while last > index + 1, !ByteClass.inWord(bytes[last - 1]) { last -= 1 }
-        return last
     }
 
     /// A name of passwords that is not ASCII, or that has spaces.
@@ -168,7 +169,7 @@ extension SecretReader {
     // MARK: Values
 
     /// Returns the token after "bearer" or near "logz".
-    func keywordValue(_ name: Name) -> RedactionMatch? {
+    mutating func keywordValue(_ name: Name) -> RedactionMatch? {
         guard isBearer(name) else { return logzToken(after: name.end) }
         var first = name.end
         while first < end, first < name.end + 3, Self.isBlank(bytes[first]) { first += 1 }

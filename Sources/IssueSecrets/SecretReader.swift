@@ -27,6 +27,10 @@ struct SecretReader: ~Escapable {
     var lastOption: CommandOption?
     /// The end of the last run of token characters that has no digit. No part of it is a token of a service.
     var digitlessEnd: Int
+    /// The end of the last run of name characters that was examined. All places in a run have the same name.
+    var nameRunEnd: Int
+    /// The index up to which the text after the name of Logz.io was searched for a token.
+    var logzEnd: Int
 
     @_lifetime(copy bytes)
     init(_ bytes: Span<UInt8>, from start: Int, to end: Int, _ rules: RedactionRuleSet, _ names: ConfiguredNames?) {
@@ -41,6 +45,8 @@ struct SecretReader: ~Escapable {
         lowest = start
         signEnd = start
         digitlessEnd = start
+        nameRunEnd = start
+        logzEnd = start
     }
 
     /// Returns `true` if the usual places are not enough: for IP addresses and configured names.
@@ -58,6 +64,8 @@ struct SecretReader: ~Escapable {
             guard let match = match(at: index) else { continue }
             position = max(match.end, index + 1)
             lowest = match.end
+            // What is left of the run is another name.
+            nameRunEnd = match.end
             return match
         }
     }
@@ -88,7 +96,7 @@ struct SecretReader: ~Escapable {
             case UInt8(ascii: "="), UInt8(ascii: ":"):
                 if match(at: index) != nil || isNamed(before: index) { return true }
             case let byte where ByteClass.isLetter(byte):
-                if let name = name(around: index), name.isSecret || name.isKeyword { return true }
+                if name(around: index) != nil { return true }
                 if match(at: index) != nil { return true }
             default: if match(at: index) != nil { return true }
             }
