@@ -234,7 +234,8 @@ package enum NotificationOutcome: Equatable, Sendable {
         case .paused: mayHaveArrived = false
         case .ambiguous: mayHaveArrived = true
         case .again(let failure, let retryAfter):
-            if let retryAfter { delay = max(delay, min(retryAfter, Self.maxRetryAfter)) }
+            // A server must not make the message be given up by asking for a long wait: there is one more attempt.
+            if let retryAfter { delay = max(delay, min(retryAfter, Self.maxRetryAfter, retryFor - age)) }
             switch failure {
             // A server that fails may have acted on the request before.
             case .serverError, .overloaded, .requestTimeout, .noAnswer: mayHaveArrived = true

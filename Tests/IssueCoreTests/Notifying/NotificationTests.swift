@@ -280,7 +280,11 @@ struct NotificationQueueTests {
         (.again(.serverError, retryAfter: nil), 1, 0, .retry(after: .seconds(1), mayHaveArrived: true)),
         (.ambiguous(.noAnswer), 20, 0, .retry(after: .seconds(300), mayHaveArrived: true)),
         (.again(.refused, retryAfter: nil), 1, 3600, .givenUp),
-        (.again(.tooManyRequests, retryAfter: .seconds(999_999)), 1, 1, .givenUp),
+        (
+            .again(.tooManyRequests, retryAfter: .seconds(999_999)), 1, 1,
+            .retry(after: .seconds(3599), mayHaveArrived: false)
+        ),
+        (.again(.tooManyRequests, retryAfter: .seconds(999_999)), 2, 3600, .givenUp),
     ]
 
     @Test("An answer decides whether a message is delivered, sent again or given up", arguments: outcomes)
