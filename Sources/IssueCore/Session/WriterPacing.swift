@@ -2,7 +2,8 @@
 ///
 /// Large commits are cheapest per record, but every report that arrives during a commit waits for it. While only bulk
 /// senders are active, that latency harms no one. Once a low-volume connection has been seen, commits stay small for
-/// `smallCommitPeriod`.
+/// `smallCommitPeriod`. A connection that has reported little so far may become one, so commits are small for
+/// `smallCommitMoment` after each of its reports.
 package struct CommitSizePolicy: Sendable {
     private let bulk: Int
     private let shared: Int
@@ -17,6 +18,9 @@ package struct CommitSizePolicy: Sendable {
     package static let interval: Duration = .seconds(1)
     /// How long commits stay small after a low-volume connection was seen.
     package static let smallCommitPeriod: Duration = .seconds(60)
+    /// How long commits stay small after a report of a connection that may be low-volume. A bulk sender, too, may be
+    /// one when it starts.
+    package static let smallCommitMoment: Duration = .milliseconds(250)
     /// A connection with at most this many records per interval is low-volume.
     private static let lowVolumeLimit = 1000
 
@@ -44,15 +48,22 @@ package struct CommitSizePolicy: Sendable {
         if let end, now >= end { evaluate(at: now) }
         if end == nil { end = now.advanced(by: Self.interval) }
         counts[connection, default: 0] += cost
+        if mayBeLowVolume(connection) { keepSmall(until: now.advanced(by: Self.smallCommitMoment)) }
+    }
+
+    /// Returns whether a connection has had few records in this interval and in the last two.
+    private func mayBeLowVolume(_ connection: UInt64) -> Bool {
+        max(counts[connection] ?? 0, last[connection] ?? 0, beforeLast[connection] ?? 0) <= Self.lowVolumeLimit
+    }
+
+    private mutating func keepSmall(until time: MonotonicInstant) {
+        sharedUntil = sharedUntil.map { max($0, time) } ?? time
     }
 
     private mutating func evaluate(at now: MonotonicInstant) {
         // A bulk sender also looks low-volume in the intervals in which it starts and stops, so three consecutive
         // intervals are compared.
-        let isShared = last.contains { connection, count in
-            max(count, beforeLast[connection] ?? 0, counts[connection] ?? 0) <= Self.lowVolumeLimit
-        }
-        if isShared { sharedUntil = now.advanced(by: Self.smallCommitPeriod) }
+        if last.keys.contains(where: mayBeLowVolume) { keepSmall(until: now.advanced(by: Self.smallCommitPeriod)) }
         (beforeLast, last, counts) = (last, counts, [:])
         end = nil
     }
