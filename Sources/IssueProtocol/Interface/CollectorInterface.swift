@@ -32,7 +32,7 @@ package enum CollectorInterface {
         type Cause (domain: ?string, code: ?int, message: ?string)
 
         # A report, as a client sends it. Only the message is required. template: the constant text of the message, with {}
-        # for each value ({{ and }} stand for braces). parts: these values in order, as strings, numbers or booleans. Both
+        # for each value (a literal brace is {{ or }}). parts: these values in order, as strings, numbers or booleans. Both
         # are ignored unless the template filled with the parts is the message or its beginning. trace_id, span_id: 32 and 16
         # hexadecimal digits, not all zero. request_id, user: opaque ids of 1 to 256 bytes. An id of another form is ignored.
         type Record (
@@ -86,14 +86,14 @@ package enum CollectorInterface {
           newest: ?string, sparkline: ?[]int
         )
 
-        # The first record of a group came after the last declared deployment of its application (new), or its last record
-        # came between the deployment before and the last one (gone).
+        # new: the first record of a group came after the last declared deployment of its application. gone: its last record
+        # came between the deployment before that one and the last one.
         type DeploymentChange (new, gone)
 
         # All members that are given must match; a list matches if one of its elements does. severity: this severity and
-        # above. text: words, and phrases in quotation marks, that the record contains. metadata: entries "KEY=VALUE";
-        # one of each key must match. users: user ids of senders; end_users: values of user in the records.
-        # since_deploy: selects groups, not records.
+        # above. text: every word, and every phrase in quotation marks, must occur in the record. metadata: entries
+        # "KEY=VALUE"; of the entries with the same key, one must match. users: user ids of senders. end_users: values of the
+        # member user of records. since_deploy: selects groups, not records.
         type Filter (
           apps: ?[]string, versions: ?[]string, environments: ?[]string, severity: ?Severity,
           domains: ?[]string, codes: ?[]int, files: ?[]string, text: ?string, metadata: ?[]string,
@@ -111,8 +111,7 @@ package enum CollectorInterface {
           destination: string, fate: Fate, attempts: int, at: ?string, answer: ?string, maybe_duplicate: bool
         )
 
-        # Counts of records since the destination exists. At every instant received = pending + delivered + summarised +
-        # dead_lettered + withheld + expired + unconfirmed.
+        # Counts of records since the destination was added. received is always the sum of the others.
         type Ledger (
           received: int, pending: int, delivered: int, summarised: int,
           dead_lettered: int, withheld: int, expired: int, unconfirmed: int
@@ -126,15 +125,15 @@ package enum CollectorInterface {
           requests: int, resent: int, maybe_duplicate: int, bytes_today: int
         )
 
-        # One for each limit and application; group is present if a single group is affected. reason: group_rate,
-        # application_rate, global_rate, daily_bytes or cardinality
+        # The records that one limit is holding back from one application. group: present if only one group is affected;
+        # otherwise groups is their number. reason: group_rate, application_rate, global_rate, daily_bytes or cardinality.
         type Suppression (
           destination: string, app: ?string, group: ?string, reason: string, count: int, since: string, groups: ?int
         )
 
-        # A destination of notifications. format: json, slack and so on. Counts of events since it was added:
-        # received = pending + delivered + given_up. silenced: events that a silence covered. messages: accepted ones;
-        # repeated: those of them that may have arrived more than once.
+        # A destination of notifications. format: json, slack and so on. Events since it was added: received is the sum of
+        # pending, delivered and given_up. silenced: events that a silence covered. messages: messages that the destination
+        # accepted. repeated: accepted messages that may have arrived more than once.
         type Notifier (
           name: string, format: string, state: DestinationState, reason: ?string,
           received: int, pending: int, delivered: int, given_up: int, silenced: int, messages: int, repeated: int,
@@ -142,11 +141,11 @@ package enum CollectorInterface {
         )
 
         # One limit, now and in the last 24 hours. limit: group_rate, application_rate, global_rate, daily_bytes,
-        # announcements_new, announcements_urgent, new_groups, new_series, applications or senders. uid: whose limit it is, or
-        # whose application; absent for all users together. level: what is left of capacity, which rises by refill per period;
-        # without refill, it begins anew with each period. common_level: the part of it without the reserves. used: what one
-        # user has taken of a limit that users share. held: how many records, announcements or names were above it.
-        # needed: the limits each of which would have held back nothing.
+        # announcements_new, announcements_urgent, new_groups, new_series, applications or senders. uid: the user whose limit or
+        # application it is; absent if all users share the limit. level: what is left of capacity. It rises by refill per
+        # period; without refill, it returns to capacity when a period begins. common_level, common_capacity: the same without
+        # the reserved parts. used: what the user uid has taken of a limit that users share. held: the number of records,
+        # announcements or names above the limit. needed: limits that would have held back nothing; one of them is enough.
         type Limit (
           limit: string, destination: ?string, app: ?string, uid: ?int, group: ?string,
           level: ?int, capacity: ?int, refill: ?int, period: ?int, common_level: ?int, common_capacity: ?int, used: ?int,
@@ -155,14 +154,14 @@ package enum CollectorInterface {
 
         type LimitNeed (capacity: int, refill: ?int)
 
-        # A reason for which records are removed. rule: max_age, max_size or keep_free. app: the application to which the rule
-        # applies; absent for all others. uid: its user, or the user whose records are removed first. at: when it removes
-        # records next, which may be in the past; absent if it removes none at the present rate. records: how many it then
-        # removes at once.
+        # A rule by which retention removes records. rule: max_age, max_size or keep_free. app: the application to which the
+        # rule applies; absent if it applies to all that have no rule of their own. uid: the user of that application, or the
+        # user whose records are removed first. at: when the rule removes records next, which may be in the past; absent if it
+        # removes none at the present rate. records: how many it then removes at once.
         type RetentionRule (rule: string, app: ?string, uid: ?int, age: ?int, at: ?string, records: ?int)
 
         # A period in which notifiers report no events of the issues that match all given lists. A name may end with *.
-        # The daemon sets id, uid (the author), at and count (the events covered so far).
+        # The daemon sets id, uid (the author), at (when it was added) and count (the events covered so far).
         type Silence (
           id: ?string, apps: ?[]string, environments: ?[]string, units: ?[]string, groups: ?[]string,
           until: string, reason: string, uid: ?int, at: ?string, count: ?int
@@ -173,16 +172,16 @@ package enum CollectorInterface {
           fault_ids: ?[]string, sqlite_version: ?string
         )
 
-        # How many values a rule of the configuration has removed from records since the start.
+        # The number of values that a rule of redaction has removed from records since the daemon started.
         type Redaction (rule: string, count: int)
 
         type Dimension (total, severity, app, group)
 
         type Series (key: string, counts: []int)
 
-        # A version of an application that was put into use. uid: whose application it is; absent for the applications of
-        # all users with this name. observed: no one declared it, and at is when its first report was received. by: the
-        # user who declared it.
+        # A version of an application that was put into use. uid: the user of the application; absent if the deployment applies
+        # to the applications of all users with this name. observed: no one declared it, and at is when its first report was
+        # received. by: the user who declared it.
         type Deployment (
           app: string, uid: ?int, version: string, at: string, observed: bool, commit: ?string, note: ?string, by: ?int
         )
@@ -196,12 +195,12 @@ package enum CollectorInterface {
         # Fields that all records of a series share.
         type SplitField (title, domain, code, file, function, module, version, environment, platform, severity)
 
-        # merge: other was merged into group. split: the records of other whose title matches template belong to group;
-        # if the correction has a field, the records of other whose value of the field is template. rule: new groups whose
-        # title matches template are merged into group.
+        # merge: the group other was merged into group. split: some records of other belong to group. With a field, they are
+        # the records in which that field equals template; otherwise, their title matches template. rule: new groups with a
+        # title that matches template are merged into group.
         type CorrectionKind (merge, split, rule)
 
-        # A change of the grouping that a user (author) has made. hits: how many kinds of records it has moved since.
+        # A change of the grouping that a user (author) has made. hits: the number of series that it has moved since then.
         type Correction (
           id: int, kind: CorrectionKind, group: string, other: ?string, app: string, uid: int, template: ?string,
           field: ?SplitField, author: int, at: string, reason: ?string, hits: int
@@ -213,12 +212,12 @@ package enum CollectorInterface {
         # A rule of redaction that would remove values from a record. action: mask, hash or remove.
         type ForecastRedaction (rule: string, action: string, count: int)
 
-        # The level of a limit. limit: new_groups, group_rate, application_rate, global_rate or daily_bytes. available: records,
-        # new groups or bytes that are left now, of burst. refill: how much is added per period.
+        # The level of a limit. limit: new_groups, group_rate, application_rate, global_rate or daily_bytes. available: the
+        # records, new groups or bytes that are left of burst. refill: how much is added per period.
         type ForecastLimit (limit: string, available: int, burst: int, refill: int, period: int)
 
-        # What a destination would do with a record. outcome: forwarded, summarised or withheld. reason: the limit that holds it
-        # back as in Suppression, not_reportable or muted.
+        # What would become of a record at a destination. outcome: forwarded, summarised or withheld. reason: not_reportable,
+        # muted, or the limit that holds it back, as in Suppression.
         type ForecastDestination (destination: string, outcome: string, reason: ?string, limits: []ForecastLimit)
 
         # Whether a notifier would report a record. reason: the key of its section that excludes the record, no_event if the
@@ -233,8 +232,8 @@ package enum CollectorInterface {
         # Lists groups. sparkline: number of buckets between since and until (by default the last 24 hours).
         method List(filter: ?Filter, order: ?Order, limit: ?int, after: ?string, sparkline: ?int) -> (groups: []Group, next: ?string)
 
-        # Lists single records, newest first. A page may be empty although there is a next one. With more, replies stream all pages; with more and follow, new records
-        # follow.
+        # Lists single records, newest first. A page may be empty although there is a next one. With more, the replies are all
+        # pages in turn. With more and follow, the replies are new records as they arrive.
         method Records(filter: ?Filter, order: ?Order, limit: ?int, after: ?string, follow: ?bool) -> (records: []StoredRecord, next: ?string)
 
         # Returns a record by its id, or the newest record of a group by the group's id.
@@ -246,39 +245,39 @@ package enum CollectorInterface {
         # that time, earliest first.
         method Histogram(filter: ?Filter, bucket: int, by: ?Dimension) -> (start: string, series: []Series, deploys: ?[]Deployment)
 
-        # until ends a mute and must be in the future; until_count ends it with this many further occurrences. With
-        # until_newer_version, the state ends when a record arrives from a version of the application that is newer than all
-        # seen so far. resolved_in: only this version and later ones reopen the group; resolved_in_next: only the next
-        # declared deployment and later ones do. Without any of these, the next record of a resolved group reopens the group.
+        # Sets the state of a group. until: when a mute ends, which must be in the future. until_count: a mute ends with this
+        # many further occurrences. until_newer_version: the state ends with a record from a version of the application that is
+        # newer than all seen so far. resolved_in: only this version and later ones reopen the group. resolved_in_next: only the
+        # next declared deployment and later ones do. Without any of these, the next record reopens a resolved group.
         method SetState(
           group: string, state: State, until: ?string, until_newer_version: ?bool, resolved_in: ?string,
           resolved_in_next: ?bool, until_count: ?int
         ) -> (group: Group)
 
-        # Declares that a version of an application was deployed, now or at a time in the past. user: whose application it
-        # is; by default the caller's or, if the caller is an operator, those of all users with this name. known: the
-        # version was in use already, and nothing was stored.
+        # Declares that a version of an application was deployed, now or at a time in the past. user: the user of the
+        # application. The default is the caller or, if the caller is an operator, all users with an application of this name.
+        # known: the version was in use already, and nothing was stored.
         method Deploy(app: string, version: string, at: ?string, commit: ?string, note: ?string, user: ?int) -> (deployment: Deployment, known: ?bool)
 
         # Lists deployments, latest first.
         method Deployments(app: ?string, limit: ?int, after: ?string) -> (deployments: []Deployment, next: ?string)
 
-        # received counts the records received since the store exists. Since the daemon started, rejected and duplicates
-        # count records, and refused counts reports that were refused for lack of space or time, or because they could
-        # not be read. refused_at: when the last report was refused for lack of space or time. suppressions holds the 50
-        # with the highest counts, highest first; other_suppressions is the number of further ones.
+        # Returns the state of the daemon. received: records since the store was created. rejected, duplicates: records since
+        # the daemon started. refused: reports since then that were refused for lack of space or time, or because they could
+        # not be read. refused_at: when a report was last refused for lack of space or time. suppressions: the 50 with the
+        # highest counts, highest first. other_suppressions: the number of further ones.
         method Status() -> (
           version: string, host: string, started_at: string, received: int, rejected: int, duplicates: int, refused: ?int,
           refused_at: ?string, connections: ?int, store: StoreStatus, destinations: []Destination, suppressions: []Suppression,
           other_suppressions: ?int, redactions: ?[]Redaction, notifiers: ?[]Notifier
         )
 
-        # Returns the limits that held back most first, then the emptiest; at most 200. others: how many more there are, and
-        # others_held how many records these have held back. since: when counting began, at most 24 hours ago.
+        # Returns at most 200 limits: first those that held back most, then those with the least left. others: the number of
+        # further limits. others_held: how many records these have held back. since: when counting began, at most 24 hours ago.
         method Limits() -> (limits: []Limit, others: ?int, others_held: ?int, since: string)
 
-        # Returns what retention keeps, and what it removes next: the rules in the order in which they remove records.
-        # growth: the bytes that a day adds.
+        # Returns what is stored, and which records retention removes next: its rules in the order in which they remove records.
+        # growth: the bytes that are added per day.
         method Retention() -> (
           records: int, oldest: ?string, bytes: int, max_bytes: int, free_bytes: ?int, keep_free: int, growth: ?int,
           rules: ?[]RetentionRule
@@ -291,8 +290,8 @@ package enum CollectorInterface {
         # Lists dead letters, newest first. With lines, each includes the line that was to be sent.
         method DeadLetters(destination: ?string, records: ?[]string, lines: ?bool, limit: ?int, after: ?string) -> (dead_letters: []DeadLetter, next: ?string)
 
-        # Makes dead letters pending again. left: how many stay because their record or their destination no longer
-        # exists.
+        # Makes dead letters pending again. left: how many remain dead letters because their record or their destination no
+        # longer exists.
         method Requeue(destination: ?string, records: ?[]string) -> (count: int, left: int)
 
         # Waits until the record has a fate other than pending, or until the timeout.
@@ -302,13 +301,13 @@ package enum CollectorInterface {
         # UndoCorrection undoes it. The ids of the groups remain valid. count: how many groups were merged.
         method MergeGroups(into: string, groups: []string, reason: ?string) -> (group: Group, count: ?int)
 
-        # Undoes the merges into a group. With template, the records whose title matches get a group of their own instead,
-        # including future records; * stands for any text.
+        # Undoes the merges into a group. With template, the records whose title matches it get a group of their own instead,
+        # including future records. In a template, * matches any text.
         method SplitGroup(group: string, template: ?string, reason: ?string) -> (groups: []Group)
 
-        # Gives the records of each value of a field a group of their own, including future records; other future values stay
-        # in the group. values: the values, oldest first; empty text stands for none. Records with the first value stay in
-        # the group. dry_run only returns the values.
+        # Gives the records of each value of a field a group of their own, including future records. Records with the first
+        # value, and with values that are not known yet, stay in the group. values: the values, oldest first; an empty text is
+        # that of records without a value. dry_run only returns the values.
         method SplitByField(group: string, field: SplitField, reason: ?string, dry_run: ?bool) -> (
           groups: []Group, values: []string
         )
@@ -320,20 +319,21 @@ package enum CollectorInterface {
         # Lists what MergeGroups, SplitGroup, SplitByField and AddGroupRule have changed, newest first; at most 1,000.
         method Corrections(group: ?string) -> (corrections: []Correction)
 
-        # Undoes a correction, also for records that arrived since.
+        # Undoes a correction, including for the records that have arrived since.
         method UndoCorrection(id: int) -> (groups: []Group)
 
-        # Says why a record, or the records of a group, are in their group. rule: the version of the rule that computed the
-        # fingerprint. ids: the ids that lead to the group.
+        # Explains why a record, or the newest record of a group, is in its group. chosen: the sender chose the fingerprint.
+        # rule: the version of the rule that computed it. ids: the ids that lead to the group.
         method Explain(id: string) -> (
           group: Group, fingerprint: string, chosen: bool, rule: ?int, template: ?string, ids: []string,
           corrections: []Correction
         )
 
-        # Returns what would become of a record, and stores nothing. user: whose application it is; by default the caller's or,
-        # if only other users have an application of this name, that of the one who had it first. unit: the sender's systemd
-        # unit. message, metadata: as they would be stored. group_id: of the group, which is absent if it is new. events: new,
-        # regressed, critical. limits: those for new groups. notifiers: for callers who may read everything.
+        # Returns what would become of a record, and stores nothing. user: the user of the application. The default is the
+        # caller or, if only other users have an application of this name, the one who had it first. unit: the sender's systemd
+        # unit. message, metadata: as they would be stored. group: absent if the group would be new; group_id is the id that it
+        # would get. events: new, regressed, critical. limits: the limits for new groups. notifiers: for callers who may read
+        # all records.
         method ExplainRecord(record: Record, user: ?int, unit: ?string) -> (
           message: string, metadata: ?object, redactions: []ForecastRedaction, app: string, user: int, other_users: []int,
           template: string, fingerprint: string, chosen: bool, rule: ?int, group_id: string, new: bool, group: ?Group,
@@ -344,8 +344,8 @@ package enum CollectorInterface {
         # Finds groups of one application that may be the same issue. Merges nothing.
         method SuggestMerges(app: ?string, limit: ?int) -> (suggestions: []MergeSuggestion)
 
-        # Permanently erases the matching records; dry_run only counts them. unreachable: where copies remain. With
-        # more, replies report progress.
+        # Permanently erases the matching records; dry_run only counts them. unreachable: the places where copies may remain.
+        # With more, replies report progress.
         method Purge(filter: Filter, dry_run: ?bool) -> (count: int, unreachable: []string)
 
         # Writes a copy of the whole store into the daemon's own state directory. With more, replies report progress.
@@ -354,17 +354,17 @@ package enum CollectorInterface {
         method Backup(descriptor: ?bool) -> (path: ?string, descriptor: ?int, bytes_done: int, bytes_total: int)
 
         # Recovers the readable records of stores that were moved aside, or of the named one. With more, replies report
-        # progress. files: the files concerned (with dry_run, those that would be). hopeless: those from which nothing
+        # progress. files: the files that were read or, with dry_run, that would be read. hopeless: the files from which nothing
         # can be read.
         method Repair(file: ?string, dry_run: ?bool) -> (
           recovered: int, unreadable: int, done: bool, files: []string, hopeless: ?[]string
         )
 
-        # Sends a test message to a notifier, once. answer: the result in words.
+        # Sends a test message to a notifier, once. answer: the result, as a text for people.
         method TestNotifier(notifier: string) -> (delivered: bool, answer: string)
 
-        # Silences keep notifiers quiet; records are stored and forwarded as usual. AddSilence ignores id, uid, at and
-        # count. EndSilence returns the silences that are still in effect.
+        # Adds, lists and ends silences. While a silence is in effect, records are stored and forwarded as usual. AddSilence
+        # ignores id, uid, at and count. EndSilence returns the silences that are still in effect.
         method AddSilence(silence: Silence) -> (silence: Silence)
         method ListSilences() -> (silences: []Silence)
         method EndSilence(id: string) -> (silences: []Silence)
