@@ -226,7 +226,7 @@ struct NotificationTests {
             _ = try client.report([record("Two")])
             try await eventually("it is given up") { try notifier(client).givenUp == 1 }
             #expect(try notifier(client).pending == 0)
-            #expect(daemon.log.contains("Could not deliver a notification; it is given up"))
+            #expect(daemon.log.contains("Could not deliver a notification; giving it up"))
         }
     }
 

@@ -150,7 +150,8 @@ package struct LogEvent: Hashable, Sendable {
     package static let storeRecordsThinned = LogEvent(
         "store.records-thinned", "Removed old records of the most frequent issues",
         "Retention removed records of the user in `uid=`, who used the most space in the store.",
-        "If `expired=` is above 0, find out why a destination did not accept them, and why that user reports so much.")
+        "If `expired=` is above 0, find out why a destination did not accept them, and why that user sends this many "
+            + "reports.")
     package static let storeRegrouped = LogEvent(
         "store.regrouped", "Moved issues to the new fingerprint rule",
         "After an upgrade, `changed=` issues got a new fingerprint, and `merged=` were merged into others. Their ids, "
@@ -178,14 +179,14 @@ package struct LogEvent: Hashable, Sendable {
         "Check the disk.")
     package static let storeReplaced = LogEvent(
         "store.replaced", "Database was removed or replaced; continuing with the file that is there now",
-        "The database file was removed or replaced while the daemon was running. What the old file held is gone with "
-            + "it.",
-        "Find out who did that.")
+        "The database file was removed or replaced while the daemon was running. Records that were only in the old "
+            + "file are lost.",
+        "Find out who removed or replaced it, and restore a backup if you have one.")
     package static let storeBlockDamaged = LogEvent(
         "store.block-damaged", "Block of records in the database is damaged; its records are unreadable",
-        "The checksum of a block is wrong, so its records are left out of all queries. Everything else is intact. They "
-            + "stay in counts, and those that were not forwarded yet become `expired`. `first` is the lowest row id, "
-            + "`records` their number.",
+        "The checksum of a block is wrong, so its records are left out of all queries. Other blocks are not affected. "
+            + "The records stay in counts, and those that were not forwarded yet become `expired`. `first=` is the "
+            + "lowest row id in the block, and `records=` the number of its records.",
         "Check the disk and the memory. A backup may still have the records.")
     package static let storeWALOrphaned = LogEvent(
         "store.wal-orphaned",
@@ -253,7 +254,7 @@ package struct LogEvent: Hashable, Sendable {
         "issue.suppressed-alerts", "Too many issues to announce individually",
         "More issues were new, critical or regressed than are announced; `new=`, `critical=` and `regressed=` are the "
             + "numbers.",
-        "Use `issuectl list`, and find out why the users in `users=` report so much.",
+        "Use `issuectl list`, and find out why the users in `users=` send this many reports.",
         messageID: "1a05aa5480d64bee8e8386fe8013454c")
 
     // MARK: Forwarding
@@ -305,7 +306,7 @@ package struct LogEvent: Hashable, Sendable {
         "Read `answer=` and `issuectl dead-letters`, fix the cause, and requeue them.")
     package static let destinationPartiallyRejected = LogEvent(
         "destination.partially-rejected", "Destination rejected unnamed records; the whole request is unconfirmed",
-        "An OTLP receiver rejected `count=` of `of=` records without saying which.",
+        "An OTLP receiver rejected `count=` of `of=` records and did not name them.",
         "Read `answer=` and the log of the receiver.")
 
     // MARK: Notifiers
@@ -318,7 +319,7 @@ package struct LogEvent: Hashable, Sendable {
         "notifier.available", "Notifications are accepted again",
         "A webhook has accepted a message after a failure.")
     package static let notifierGaveUp = LogEvent(
-        "notifier.gave-up", "Could not deliver a notification; it is given up",
+        "notifier.gave-up", "Could not deliver a notification; giving it up",
         "A webhook refused a message permanently, or did not accept it within `RetryFor=`. `events=` is the number of "
             + "events in it.",
         "Read `answer=`, look at the new issues with `issuectl list`, and fix the webhook.")
@@ -337,12 +338,12 @@ package struct LogEvent: Hashable, Sendable {
         "socket.too-many-connections", "Too many connections; refusing new ones",
         "`MaxConnections=` is reached. `largest_uid=` is the user with the most connections; the ids of a container "
             + "count as one user. Logged at most once a minute.",
-        "Find out why that user opens so many connections, perhaps one for each report, or raise `MaxConnections=`.")
+        "Find out why that user opens this many connections, perhaps one for each report, or raise `MaxConnections=`.")
     package static let socketConnectionsClosed = LogEvent(
         "socket.connections-closed", "Closing connections of the user with the most, to admit others",
         "At `MaxConnections=`, connections of the user in `uid=` are closed to admit other users. Their clients "
             + "connect again. Logged at most once a minute.",
-        "Find out why that user opens so many connections, or raise `MaxConnections=`.")
+        "Find out why that user opens this many connections, or raise `MaxConnections=`.")
     package static let socketMemoryLimit = LogEvent(
         "socket.memory-limit", "Connections use too much memory; closing the largest",
         "Partial messages or unread replies (`held=`) exceed their share of `MaxMemory=`. Logged at most once a "
@@ -408,11 +409,11 @@ package struct LogEvent: Hashable, Sendable {
     package static let auditStatesOmitted = LogEvent(
         "audit.states-omitted", "Users changed more issue states than are logged",
         "`left_out=` state changes and deployments of ordinary users were not logged.",
-        "Find out who changes so many states.")
+        "Find out who changes this many states.")
     package static let auditDeployed = LogEvent(
         "audit.deployed", "Deployment declared",
-        "`uid=` declared that `version=` of `app=` was deployed. `user=` is whose application it is, or `all`. Limited "
-            + "like `audit.state-changed`.")
+        "`uid=` declared that `version=` of `app=` was deployed. `user=` is the user of the application, or `all`. "
+            + "Limited like `audit.state-changed`.")
     package static let auditRequestStarted = LogEvent(
         "audit.request-started", "Operator request started",
         "An operator requested `request=`: purge, backup, repair, requeue or flush. `parameters=` has no search text.")
@@ -429,7 +430,7 @@ package struct LogEvent: Hashable, Sendable {
         "A backup, purge, repair or requeue failed.",
         "Read `error=` and repeat the command.")
     package static let jobNoSpace = LogEvent(
-        "job.no-space", "Not enough space for a copy of the database; making none",
+        "job.no-space", "Not enough free space to copy the database",
         "A backup needs space for a copy, and so does the repair of a file whose table definitions are lost.",
         "Free space, so that at least `bytes=` in addition to `KeepFree=` are free, and repeat the command.")
     package static let jobBackupFinished = LogEvent(
@@ -456,7 +457,7 @@ package struct LogEvent: Hashable, Sendable {
         "The repair reads a copy of the file with the table definitions of a new one.")
     package static let repairNoRecords = LogEvent(
         "repair.no-records", "No records of a set-aside database are readable; leaving it unchanged",
-        "No record of the file could be read, or reading it did not end.",
+        "No record of the file could be read, or reading it took too long.",
         "See [The database is damaged](Operations.md#the-database-is-damaged), and move the file away.")
     package static let repairUnreadable = LogEvent(
         "repair.unreadable", "Set-aside database is unreadable; leaving it unchanged",
