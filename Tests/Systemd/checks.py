@@ -304,7 +304,7 @@ def notifications():
     write("/usr/local/bin/page", PAGE.replace("CONTROL", str(CONTROL)).replace("STATE", STATE), 0o755)
     write("/usr/local/bin/hook", HOOK, 0o755)
     write("/root/secret", "x", 0o600)
-    os.makedirs("/home/anna", exist_ok=True)
+    os.makedirs("/home/alice", exist_ok=True)
     run("systemd-run", "--quiet", "--unit=hook", "/usr/local/bin/hook", str(WEBHOOK))
     drop_in = DROP_IN.replace("10-", "20-")
     write(drop_in, f"[Notify page]\nCommand=/usr/local/bin/page 'on call'\nDelay=0\n"
