@@ -56,6 +56,13 @@ package struct BrowserSession<Failure: Error> {
         try call(.deploy, parameters.json)
     }
 
+    /// Removes a declared deployment and returns it.
+    package func removeDeployment(
+        _ parameters: RemoveDeploymentParameters
+    ) throws(Failure) -> BrowserReply<DeployReply> {
+        try call(.removeDeployment, parameters.json)
+    }
+
     /// Returns a page of deployments.
     package func deployments(_ parameters: DeploymentsParameters) throws(Failure) -> BrowserReply<DeploymentsReply> {
         try call(.deployments, parameters.json)

@@ -1,5 +1,6 @@
 import IssueCommands
 import IssueProtocol
+import Issues
 import Testing
 import UnixIO
 
@@ -31,6 +32,18 @@ struct DeployTests {
         #expect(full.output == lines("shop 2.4.0 was deployed already, since 2026-11-21T11:00:00.000Z (1 h ago)"))
         let json = issuectl(["deploy", "shop", "2.4.0", "--ndjson"], .reply(#"{"deployment":\#(Self.seen)}"#))
         #expect(json.output == lines(#"{"deployment":\#(Self.seen)}"#))
+    }
+
+    @Test("deploy --remove removes the deployment of a version")
+    func remove() {
+        let outcome = issuectl(
+            ["deploy", "--remove", "shop", "2.4.0", "--user", "1000"], .reply(#"{"deployment":\#(Self.shop)}"#))
+        #expect(outcome.calls == [#"RemoveDeployment {"app":"shop","version":"2.4.0","user":1000}"#])
+        #expect(
+            outcome.output == lines("Removed the deployment of shop 2.4.0 at 2026-11-21T11:00:00.000Z (1 h ago)"))
+        let absent = issuectl(["deploy", "--remove", "shop", "9"], .failure(.refused(.notFound(id: "shop 9"))))
+        #expect(absent.errors == lines("issuectl: no deployment of shop 9 was declared: see issuectl deploys shop"))
+        #expect(issuectl(["deploy", "--remove", "shop", "9", "--at", "1h"]).code == .usage)
     }
 
     @Test("deploy needs an application and a version, and no time in the future")

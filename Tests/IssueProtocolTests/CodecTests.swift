@@ -78,6 +78,7 @@ struct CodecTests {
         let correction = GroupCorrection(
             id: 7, kind: .split, group: "g1", other: "g2", app: "shop", uid: 1000, template: "a*", field: .domain,
             author: 1001, at: Samples.group.lastSeen, reason: "r", hits: 3)
+        try check(RemoveDeploymentParameters(app: "shop", version: "1", user: 7))
         try check(CorrectionsParameters(group: "g1"))
         try check(CorrectionsReply(corrections: [correction, GroupCorrection(id: 8, kind: .rule, group: "g1")]))
         try check(UndoCorrectionParameters(id: 7))

@@ -77,6 +77,7 @@ struct InterfaceConformanceTests {
         check(.histogram, HistogramParameters.self, HistogramReply.self)
         check(.setState, SetStateParameters.self, SetStateReply.self)
         check(.deploy, DeployParameters.self, DeployReply.self)
+        check(.removeDeployment, RemoveDeploymentParameters.self, DeployReply.self)
         check(.deployments, DeploymentsParameters.self, DeploymentsReply.self)
         check("Correction", GroupCorrection.self)
         check("MergeSuggestion", MergeSuggestion.self)

@@ -53,7 +53,8 @@ final class FakeSession: Sendable {
             collector.state.withLock { $0.flushes += 1 }
             collector.state.broadcast()
             return true
-        case .records?, .list?, .status?, .limits?, .retention?, .histogram?, .setState?, .deploy?, .deployments?,
+        case .records?, .list?, .status?, .limits?, .retention?, .histogram?, .setState?, .deploy?, .removeDeployment?,
+            .deployments?,
             .deadLetters?,
             .requeue?, .mergeGroups?,
             .splitGroup?, .splitByField?, .addGroupRule?, .corrections?, .undoCorrection?, .explain?, .explainRecord?,

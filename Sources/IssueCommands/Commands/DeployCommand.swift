@@ -11,40 +11,68 @@ struct DeployCommand: Command {
     static let user = OptionSpecification(
         "user", value: "UID", "Only the application of this user (default for operators: of all users)")
 
+    static let remove = OptionSpecification(
+        "remove", "Remove the deployment that was declared last for VERSION, by mistake")
+
     static let specification = CommandSpecification(
         name: "deploy", summary: "Declare that a version of an application was deployed",
         operands: .two("APP", "VERSION"), operandSources: [.applications],
-        sections: [("Deployment", [at, commit, note, user])],
+        sections: [("Deployment", [at, commit, note, user, remove])],
         notes: [
             "The order of deployments is the order of versions for resolve, mute and list. VERSION is the text with which "
                 + "the application reports, with a build in parentheses if it has one. A version that is in use already "
                 + "is not stored again, so the command can run at every start of a service.",
             "TIME is \(TimeExpression.forms), and not in the future.",
+            "--remove does not change the states of issues that the deployment has resolved or reopened. If the version "
+                + "has reported, it is listed as seen in a report afterwards. Operators add --user for the deployment of "
+                + "one user.",
         ],
         examples: [
             "issuectl deploy shop 2.4.0 --commit 3f1c9d2", "issuectl deploy shop 2.4.0 --at 2h",
+            "issuectl deploy shop 2.4.0 --remove",
             "ExecStartPost=-/usr/bin/issuectl deploy shop 2.4.0    # in the service's unit",
         ])
 
     private let parameters: DeployParameters
+    private let isRemoving: Bool
 
     init(_ arguments: ParsedArguments, at now: IssueTimestamp) throws(UsageError) {
         let at = try arguments.value(of: Self.at, expected: "a past time: \(TimeExpression.forms)") { text in
             TimeExpression.moment(text, now: now).flatMap { $0 <= now ? $0 : nil }
         }
         let user = try arguments.value(of: Self.user, expected: "a user id") { UInt32($0) }
+        isRemoving = arguments.has(Self.remove)
+        if isRemoving, at != nil || arguments[Self.commit] != nil || arguments[Self.note] != nil {
+            throw UsageError("--remove cannot be used with --at, --commit or --note")
+        }
         parameters = DeployParameters(
             app: arguments.operands[0], version: arguments.operands[1], at: at, commit: arguments[Self.commit],
             note: arguments[Self.note], user: user)
     }
 
     func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
+        if isRemoving { return try remove(in: context) }
         let answer = try context.collector().deploy(parameters)
         try context.print(answer) { reply in
             let deployment = reply.deployment
             let time = PageTime.full(deployment.deployedAt, now: context.now)
             let verb = reply.isKnown == true ? "was deployed already" : "is deployed"
             return [TerminalSanitizer.line("\(deployment.app) \(deployment.version) \(verb), since \(time)")]
+        }
+        return .success
+    }
+}
+
+extension DeployCommand {
+    private func remove(in context: CommandContext) throws(CommandFailure) -> ExitCode {
+        let (app, version) = (parameters.app, parameters.version)
+        let collector = try context.collector(
+            notFound: "no deployment of \(app) \(version) was declared: see issuectl deploys \(app)")
+        let answer = try collector.removeDeployment(
+            RemoveDeploymentParameters(app: app, version: version, user: parameters.user))
+        try context.print(answer) { reply in
+            let time = PageTime.full(reply.deployment.deployedAt, now: context.now)
+            return [TerminalSanitizer.line("Removed the deployment of \(app) \(version) at \(time)")]
         }
         return .success
     }

@@ -79,6 +79,8 @@ extension SocketLoop {
             try order(.requeue(requeue), more: more, connection)
         case .setState: job(.setState(try read(parameters), isOperator: isOperator(connection)), connection)
         case .deploy: job(.deploy(try read(parameters), isOperator: isOperator(connection)), connection)
+        case .removeDeployment:
+            job(.removeDeployment(try read(parameters), isOperator: isOperator(connection)), connection)
         case .deployments: job(.deployments(try read(parameters)), connection)
         case .histogram: job(.histogram(try read(parameters)), connection)
         case .testNotifier:

@@ -49,7 +49,8 @@ final class QueryService: Sendable {
         switch job.work {
         case .status, .metrics, .limits, .destinations: status.submit(job)
         case .list, .records, .newest, .news, .show, .histogram, .fates, .deadLetters, .setState,
-            .deploy, .deployments, .grouping, .explainRecord, .retention, .silences, .addSilence, .endSilence:
+            .deploy, .removeDeployment, .deployments, .grouping, .explainRecord, .retention, .silences, .addSilence,
+            .endSilence:
             inbox.withLock { $0.enqueue(job) }
             inbox.broadcast()
         }
@@ -169,6 +170,8 @@ final class QueryService: Sendable {
             return .reply(Self.reply(try set(parameters, job, isOperator: isOperator, reader, thread)))
         case .deploy(let parameters, let isOperator):
             return .reply(Self.reply(try deploy(parameters, job, isOperator: isOperator, thread)))
+        case .removeDeployment(let parameters, let isOperator):
+            return .reply(Self.reply(try removeDeployment(parameters, job, isOperator: isOperator, thread)))
         case .deployments(let parameters):
             let limit = try Self.limit(parameters.limit, atMost: Self.maxRecords)
             let page = try reader.deployments(
@@ -341,11 +344,32 @@ final class QueryService: Sendable {
         return DeployReply(deployment: result.deployment, isKnown: result.isKnown ? true : nil)
     }
 
+    private func removeDeployment(
+        _ parameters: RemoveDeploymentParameters, _ job: QueryJob, isOperator: Bool, _ thread: Int
+    ) throws -> DeployReply {
+        let requester = job.process.sender
+        // Users who may declare a deployment may remove it.
+        let declared = DeployParameters(app: parameters.app, version: parameters.version, user: parameters.user)
+        if let name = declared.invalidParameter(at: Clock.wall) { throw QueryFailure.invalidParameter(name) }
+        let scope = declared.scope(
+            requestedBy: requester.uid, isOperator: isOperator, isReused: job.viewer == .nothing)
+        guard let scope else { throw CollectorError.denied }
+        guard watch.protect(thread) else { throw StoreFailure.tooSlow }
+        let removed = try writer.perform {
+            try $0.removeDeployment(of: ApplicationVersion(text: parameters.version), app: parameters.app, scope)
+        }
+        guard let removed else { throw QueryFailure.notFound(id: "\(parameters.app) \(parameters.version)") }
+        noteDeployment(removed, .auditDeploymentRemoved, by: requester, isOperator: isOperator)
+        return DeployReply(deployment: removed)
+    }
+
     /// Logs a deployment. Those of ordinary users are rate-limited together with their state changes.
-    private func noteDeployment(_ deployment: IssueDeployment, by requester: Sender, isOperator: Bool) {
+    private func noteDeployment(
+        _ deployment: IssueDeployment, _ event: LogEvent = .auditDeployed, by requester: Sender, isOperator: Bool
+    ) {
         guard isOperator || mayLog(changeBy: requester.uid) else { return }
         log.notice(
-            .auditDeployed,
+            event,
             [
                 "uid": "\(requester.uid)", "pid": "\(requester.pid)", "command": requester.command ?? "",
                 "app": deployment.app, "version": deployment.version,
@@ -535,6 +559,7 @@ struct QueryJob: Sendable {
         case setState(SetStateParameters, isOperator: Bool)
         /// Stores a deployment.
         case deploy(DeployParameters, isOperator: Bool)
+        case removeDeployment(RemoveDeploymentParameters, isOperator: Bool)
         case deployments(DeploymentsParameters)
         /// Returns what retention removes next.
         case retention

@@ -259,6 +259,10 @@ package enum CollectorInterface {
         # known: the version was in use already, and nothing was stored.
         method Deploy(app: string, version: string, at: ?string, commit: ?string, note: ?string, user: ?int) -> (deployment: Deployment, known: ?bool)
 
+        # Removes a declared deployment, the latest one of this version; deployment: what was removed. user is as in Deploy.
+        # States that it has decided stay. If the version has reported, an observed deployment takes its place.
+        method RemoveDeployment(app: string, version: string, user: ?int) -> (deployment: Deployment, known: ?bool)
+
         # Lists deployments, latest first.
         method Deployments(app: ?string, limit: ?int, after: ?string) -> (deployments: []Deployment, next: ?string)
 

@@ -58,6 +58,28 @@ package struct DeployReply: Equatable, JSONObjectCodable, Sendable {
     }
 }
 
+/// The parameters of `RemoveDeployment`. Its reply is `DeployReply`.
+package struct RemoveDeploymentParameters: Equatable, JSONObjectCodable, Sendable {
+    package var app: String
+    package var version: String
+    /// As in `DeployParameters`.
+    package var user: UInt32?
+
+    package init(app: String, version: String, user: UInt32? = nil) {
+        self.app = app
+        self.version = version
+        self.user = user
+    }
+
+    package static var initial: Self { Self(app: "", version: "") }
+
+    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.required("app", &app)
+        try members.required("version", &version)
+        try members.optional("user", &user)
+    }
+}
+
 /// The parameters of `Deployments`.
 package struct DeploymentsParameters: Equatable, JSONObjectCodable, Sendable {
     /// The name of the application; nil for all applications.

@@ -43,7 +43,8 @@ package struct LogEvent: Hashable, Sendable {
         socketTooManyConnections, socketConnectionsClosed, socketMemoryLimit, socketAcceptFailed, socketAccepting,
         socketRecreated, socketRecreateFailed, socketUnitRestartNeeded, socketListenFailed, socketFailed,
         queryThreadsFailed, queryTimeout, queryFailed, queryStatusFailed,
-        auditStateChanged, auditGroupingChanged, auditStatesOmitted, auditDeployed, auditRequestStarted,
+        auditStateChanged, auditGroupingChanged, auditStatesOmitted, auditDeployed,
+        auditDeploymentRemoved, auditRequestStarted,
         auditRequestFinished,
         jobFailed, jobNoSpace, jobBackupFinished, jobBackupLeftOver, jobPurged, jobRequeued,
         repairFinished, repairSchemaReplaced, repairNoRecords, repairUnreadable, repairNotAFile,
@@ -413,6 +414,10 @@ package struct LogEvent: Hashable, Sendable {
     package static let auditDeployed = LogEvent(
         "audit.deployed", "Deployment declared",
         "`uid=` declared that `version=` of `app=` was deployed. `user=` is the user of the application, or `all`. "
+            + "Limited like `audit.state-changed`.")
+    package static let auditDeploymentRemoved = LogEvent(
+        "audit.deployment-removed", "Deployment removed",
+        "`uid=` removed the declared deployment of `version=` of `app=`. `user=` is whose application it is, or `all`. "
             + "Limited like `audit.state-changed`.")
     package static let auditRequestStarted = LogEvent(
         "audit.request-started", "Operator request started",

@@ -41,6 +41,29 @@ extension StoreWriter {
         }
     }
 
+    /// Removes the latest declared deployment of a version. States that it has decided stay.
+    ///
+    /// If no other deployment declares the version, the observed deployments of applications that have reported with it
+    /// take its place, with the time of their first report.
+    ///
+    /// - Returns: The removed deployment; nil if the version was not declared for these applications.
+    package func removeDeployment(
+        of version: ApplicationVersion, app: String, _ scope: DeploymentScope
+    ) throws(StoreFailure) -> IssueDeployment? {
+        try transaction { () throws(SQLiteError) in
+            let table = DeploymentTable(connection: connection)
+            let declared = try table.declared(app: app, scope)
+            let match = declared.first {
+                ApplicationVersion(text: $0.deployment.version).spelledUniformly == version.spelledUniformly
+            }
+            guard let match else { return nil }
+            try table.remove([match.id])
+            if try !table.isDeclared(version, app: app, scope) { try table.restoreObserved(version, app: app, scope) }
+            memory.caches.deployments.removeAll()
+            return match.deployment
+        }
+    }
+
     /// Erases deployments for a purge: those with the given ids, and the declared ones of whole applications or users.
     ///
     /// - Parameters:
@@ -169,6 +192,55 @@ struct DeploymentTable {
             statement.bind(scope.uid.map { Int64($0) }, at: 2)
             statement.bind(time.millisecondsSince1970, at: 3)
             return try statement.first { Self.deployment($0) }
+        }
+    }
+
+    /// Returns the declared deployments of exactly this scope, latest first.
+    func declared(
+        app: String, _ scope: DeploymentScope
+    ) throws(SQLiteError) -> [(id: Int64, deployment: IssueDeployment)] {
+        try connection.withStatement(
+            """
+            SELECT app, uid, version, at, observed, revision, note, author, id FROM deployments
+            WHERE app = ?1 AND uid IS ?2 AND observed = 0 ORDER BY at DESC, id DESC
+            """
+        ) { statement throws(SQLiteError) in
+            statement.bind(app, at: 1)
+            statement.bind(scope.uid.map { Int64($0) }, at: 2)
+            return try statement.all { ($0.int64(8), Self.deployment($0)) }
+        }
+    }
+
+    /// Inserts the observed deployments of a version that is no longer declared, for applications that have reported
+    /// with it.
+    func restoreObserved(
+        _ version: ApplicationVersion, app: String, _ scope: DeploymentScope
+    ) throws(SQLiteError) {
+        let reported = try connection.withStatement(
+            """
+            SELECT accounts.uid, series.version, series.build, min(series.first_at)
+            FROM series JOIN accounts ON accounts.id = series.account
+            WHERE accounts.app = ?1 AND (?2 IS NULL OR accounts.uid = ?2)
+                AND (series.version IS NOT NULL OR series.build IS NOT NULL)
+            GROUP BY 1, 2, 3
+            """
+        ) { statement throws(SQLiteError) in
+            statement.bind(app, at: 1)
+            statement.bind(scope.uid.map { Int64($0) }, at: 2)
+            return try statement.all {
+                (
+                    uid: UInt32(clamping: $0.int64(0)),
+                    version: ApplicationVersion(name: $0.optionalText(1), build: $0.optionalInt64(2)), at: $0.int64(3)
+                )
+            }
+        }
+        for row in reported where row.version.isCovered(by: version) && DeploymentLimits.isStored(row.version) {
+            guard try !isDeclared(row.version, app: app, .user(row.uid)) else { continue }
+            try insert(
+                IssueDeployment(
+                    app: app, user: row.uid, version: row.version.text,
+                    deployedAt: IssueTimestamp(millisecondsSince1970: row.at), isObserved: true))
+            try removeSurplusObserved(app: app, uid: row.uid)
         }
     }
 

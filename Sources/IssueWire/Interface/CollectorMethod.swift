@@ -7,6 +7,7 @@ package enum CollectorMethod: String, CaseIterable, Sendable {
     case histogram = "Histogram"
     case setState = "SetState"
     case deploy = "Deploy"
+    case removeDeployment = "RemoveDeployment"
     case deployments = "Deployments"
     case status = "Status"
     case limits = "Limits"

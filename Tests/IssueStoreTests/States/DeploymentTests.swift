@@ -55,6 +55,40 @@ struct DeploymentTests {
         }
     }
 
+    @Test("A removed deployment leaves the states that it has decided, and what was seen of its version")
+    func removed() throws {
+        try TemporaryStore.with { store in
+            let writer = try store.writer()
+            try store.store([record("1.0")], to: writer)
+            let firstSeen = try #require(try deployments(store).first).deployedAt
+            let group = try #require(
+                try store.reader().groups(
+                    .init(filter: IssueFilter(), order: .oldest, limit: 9, after: nil, sparkline: nil, now: store.wall),
+                    viewer: .everything
+                ).groups.first)
+            let id = try store.reader().named(group.id, viewer: .everything)
+            try declare("1.0", store, writer)
+            try declare("2.0", store, writer)
+            try declare("1.0", store, writer)
+            #expect(try writer.set(TriageState(.resolved, fixedIn: ApplicationVersion(text: "2.0")), ofGroup: id))
+            let version = ApplicationVersion(text: "1.0")
+            #expect(try writer.removeDeployment(of: version, app: "shop", .everyone) == nil)
+            #expect(try writer.removeDeployment(of: version, app: "other", .user(1000)) == nil)
+            let latest = store.wall
+            #expect(try writer.removeDeployment(of: version, app: "shop", .user(1000))?.deployedAt == latest)
+            #expect(try deployments(store).map(\.version) == ["2.0", "1.0"])
+            #expect(try writer.removeDeployment(of: version, app: "shop", .user(1000)) != nil)
+            let left = try deployments(store)
+            #expect(left.map(\.version) == ["2.0", "1.0"])
+            #expect(left[1].isObserved && left[1].deployedAt == firstSeen)
+            #expect(try writer.removeDeployment(of: version, app: "shop", .user(1000)) == nil)
+            #expect(try store.reader().show(group.id, viewer: .everything).group.state == .resolved)
+            // The version is known, so that a further report does not make it a new one.
+            try store.store([record("1.0", build: 7)], to: writer)
+            #expect(try deployments(store).map(\.version).last == "1.0")
+        }
+    }
+
     @Test("The version that is in use is not stored again, but a rollback is")
     func again() throws {
         try TemporaryStore.with { store in
