@@ -56,15 +56,17 @@ struct IssueTextTests {
                 reportIssue(Refused(), "Login of \("ann", private: isPrivate)")
             }
             reportIssue("\(Secret(), private: true)")
+            let (optional, nothing): (Secret?, Secret?) = (Secret(), nil)
+            reportIssue("\(optional, private: true) and \(nothing, private: true)")
         }
         #expect(
             sent.map(\.message) == [
                 "No account for <private> (7)", "Login of <private>: refused", "No account for ann@a.example (7)",
-                "Login of ann: refused", "<private>",
+                "Login of ann: refused", "<private>", "<private> and <private>",
             ])
         #expect(
             sent.map(\.template) == [
-                "No account for {} ({})", "Login of {}", "No account for {} ({})", "Login of {}", "{}",
+                "No account for {} ({})", "Login of {}", "No account for {} ({})", "Login of {}", "{}", "{} and {}",
             ])
         #expect(sent.first?.parts == ["<private>", 7])
         for record in sent[..<2] { #expect(!String(decoding: record.json, as: UTF8.self).contains("ann")) }

@@ -161,6 +161,18 @@ extension IssueText {
             append(isPrivate ? IssueText.hidden : String(describing: value), .text)
         }
 
+        /// Appends an optional value that no reporter may see. Nil is a value like any other.
+        ///
+        /// The compiler would otherwise warn of the text of an optional value.
+        ///
+        /// - Parameters:
+        ///   - value: The value. Unless `isPrivate` is false, it is not even converted to text.
+        ///   - isPrivate: Whether the text shows `<private>` instead of the value.
+        @inlinable
+        public mutating func appendInterpolation<Value>(_ value: Value?, private isPrivate: Bool) {
+            append(isPrivate ? IssueText.hidden : String(describing: value), .text)
+        }
+
         @usableFromInline
         mutating func append(_ value: String, _ kind: Kind) {
             let start = message.text.utf8.count
