@@ -167,7 +167,7 @@ struct ArgumentTests {
             ),
             (
                 ["list", "--since", "soon"],
-                "issuectl: invalid value 'soon' for --since; expected RFC 3339, a date, 2h or 7d (ago), now, today or yesterday. See issuectl list --help\n"
+                "issuectl: invalid value 'soon' for --since; expected RFC 3339, a date, 15:30, 2h or 7d (ago), now, today or yesterday. See issuectl list --help\n"
             ),
             (
                 ["list", "--color", "yes"],
@@ -179,7 +179,7 @@ struct ArgumentTests {
             ),
             (
                 ["list", "--user", "-1"],
-                "issuectl: invalid value '-1' for --user; expected a user id. See issuectl list --help\n"
+                "issuectl: invalid value '-1' for --user; expected a user id or the name of a user of this host. See issuectl list --help\n"
             ),
             (
                 ["report", "--line", "x", "m"],

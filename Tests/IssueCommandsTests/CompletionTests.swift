@@ -109,6 +109,10 @@ struct CompletionTests {
         #expect(candidates("flush", "log", replies: status) == ["logzio: paused"])
         #expect(candidates("records", "--destination", "a", replies: status) == ["archive: idle"])
         #expect(words("dead-letters", "") == ["list", "show", "requeue", "export"])
+        let silence = #"{"id":"s3","until":"2026-11-21T13:00:00.000Z","reason":"Migration","uid":0,"count":0}"#
+        #expect(
+            candidates("silence", "end", "", replies: [.reply(#"{"silences":[\#(silence)]}"#)]) == ["s3: Migration"])
+        #expect(candidates("resolve", "g1", "g7", replies: groups) == ["g7: Decoding failed: keyNotFound(price)"])
         let letters = """
             {"dead_letters":[{"record":"r1","destination":"logzio","reason":"refused","attempts":1,\
             "at":"2026-11-21T11:00:00.000Z"}]}
@@ -129,7 +133,7 @@ struct CompletionTests {
         #expect(words("list", "") == [])
         #expect(words("report", "--", "--se") == [])
         #expect(words("unknown", "--") == [])
-        #expect(words("resolve", "g7", "") == [])
+        #expect(words("show", "g7", "") == [])
         #expect(words() == Self.commands + ["help"])
     }
 

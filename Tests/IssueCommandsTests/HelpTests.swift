@@ -160,7 +160,8 @@ struct HelpTests {
                       --text TEXT           Only with all of these words or "phrases"
                       --metadata KEY=VALUE  Only with this value in the metadata (repeatable)
                       --group ID            Only this group (repeatable)
-                      --user UID            Only this user id (repeatable)
+                      --user USER           Only this user, by id or name
+                                            (repeatable)
                   -u, --unit UNIT           Only this systemd unit (repeatable)
                       --trace TRACE         Only this trace id (repeatable)
                       --request REQUEST     Only this request id (repeatable)
@@ -193,8 +194,8 @@ struct HelpTests {
                       --color WHEN          Colour the output: auto, always or never
                   -h, --help                Show this help
 
-                TIME is RFC 3339, a date, 2h or 7d (ago), now, today or yesterday. Days begin at
-                midnight UTC.
+                TIME is RFC 3339, a date, 15:30, 2h or 7d (ago), now, today or yesterday. Times
+                are UTC unless they have an offset.
 
                 Examples:
                   issuectl list --severity error --since 24h
@@ -224,7 +225,8 @@ struct HelpTests {
                       --text TEXT           Only with all of these words or "phrases"
                       --metadata KEY=VALUE  Only with this value in the metadata (repeatable)
                       --group ID            Only this group (repeatable)
-                      --user UID            Only this user id (repeatable)
+                      --user USER           Only this user, by id or name
+                                            (repeatable)
                   -u, --unit UNIT           Only this systemd unit (repeatable)
                       --trace TRACE         Only this trace id (repeatable)
                       --request REQUEST     Only this request id (repeatable)
@@ -254,8 +256,8 @@ struct HelpTests {
                       --color WHEN          Colour the output: auto, always or never
                   -h, --help                Show this help
 
-                TIME is RFC 3339, a date, 2h or 7d (ago), now, today or yesterday. Days begin at
-                midnight UTC.
+                TIME is RFC 3339, a date, 15:30, 2h or 7d (ago), now, today or yesterday. Times
+                are UTC unless they have an offset.
 
                 Examples:
                   issuectl records --group g92c9da597585468b --limit 5
@@ -309,7 +311,8 @@ struct HelpTests {
                       --text TEXT           Only with all of these words or "phrases"
                       --metadata KEY=VALUE  Only with this value in the metadata (repeatable)
                       --group ID            Only this group (repeatable)
-                      --user UID            Only this user id (repeatable)
+                      --user USER           Only this user, by id or name
+                                            (repeatable)
                   -u, --unit UNIT           Only this systemd unit (repeatable)
                       --trace TRACE         Only this trace id (repeatable)
                       --request REQUEST     Only this request id (repeatable)
@@ -334,8 +337,8 @@ struct HelpTests {
                   -h, --help                Show this help
 
                 With --since, earlier records from that time on are shown first. TIME is RFC
-                3339, a date, 2h or 7d (ago), now, today or yesterday. Days begin at midnight
-                UTC.
+                3339, a date, 15:30, 2h or 7d (ago), now, today or yesterday. Times are UTC
+                unless they have an offset.
 
                 If the daemon stops, the command waits until it runs again, and continues where
                 it was.
@@ -395,7 +398,8 @@ struct HelpTests {
                       --color WHEN    Colour the output: auto, always or never
                   -h, --help          Show this help
 
-                Exits with 75 if some of the records are still pending when the time is over.
+                Exits with 75 if some of the records are still pending when the time is over, or
+                if a destination is paused even after another attempt.
 
                 Examples:
                   issuectl flush

@@ -28,7 +28,8 @@ struct HistogramTests {
                       --text TEXT           Only with all of these words or "phrases"
                       --metadata KEY=VALUE  Only with this value in the metadata (repeatable)
                       --group ID            Only this group (repeatable)
-                      --user UID            Only this user id (repeatable)
+                      --user USER           Only this user, by id or name
+                                            (repeatable)
                   -u, --unit UNIT           Only this systemd unit (repeatable)
                       --trace TRACE         Only this trace id (repeatable)
                       --request REQUEST     Only this request id (repeatable)
@@ -56,8 +57,9 @@ struct HistogramTests {
                 Counts the records of the last 24 hours unless --since or --until is given,
                 including those that retention has removed. Counts older than a week are per
                 hour. By app or group, the last line, *, counts those that have no line of their
-                own. SPAN is a time span such as 30s, 5min or 2h. TIME is RFC 3339, a date, 2h
-                or 7d (ago), now, today or yesterday. Days begin at midnight UTC.
+                own. SPAN is a time span such as 30s, 5min or 2h. TIME is RFC 3339, a date,
+                15:30, 2h or 7d (ago), now, today or yesterday. Times are UTC unless they have
+                an offset.
 
                 Examples:
                   issuectl histogram --app shop

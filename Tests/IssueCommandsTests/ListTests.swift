@@ -161,6 +161,36 @@ struct ListTests {
         #expect(outcome.output.split(separator: "\n").filter { $0.hasPrefix("ID") }.count == 1)
     }
 
+    @Test("A long name in a pipe is complete, and does not widen the other lines")
+    func longName() {
+        let long = Fixtures.decodingGroup.replacing(
+            #""app":"shop""#, with: "\"app\":\"\(String(repeating: "a", count: 300))\"")
+        let output = issuectl(["list"], .reply(Fixtures.groups(long, Fixtures.diskGroup))).output
+        let lines = output.split(separator: "\n").map(\.count)
+        #expect(output.contains(String(repeating: "a", count: 300)))
+        #expect(lines.count == 3 && lines[1] > 300 && lines[0] < 120 && lines[2] < 120)
+    }
+
+    @Test("A range of time that is empty or begins in the future is an error")
+    func emptyRanges() {
+        for words in [["--since", "2026-11-22"], ["--since", "now", "--until", "yesterday"]] {
+            let outcome = issuectl(["list"] + words)
+            #expect(outcome.code == .usage)
+            #expect(outcome.errors.contains("--since"))
+            #expect(outcome.calls.isEmpty)
+        }
+    }
+
+    @Test("A user can be named, and a unit without a suffix is a service")
+    func names() {
+        let outcome = issuectl(
+            ["list", "--user", "root", "-u", "shop-web", "-u", "a.timer", "-u", "b@1.x"], .reply(Fixtures.groups()))
+        #expect(
+            outcome.calls.first?.contains(
+                #""users":[0],"units":["shop-web.service","a.timer","b@1.x.service"]"#) == true)
+        #expect(issuectl(["list", "--user", "no such user"]).code == .usage)
+    }
+
     @Test("If there are more results, a note is printed on a terminal but not in a pipe")
     func more() {
         let page = Fixtures.groups(Fixtures.decodingGroup, next: "c1")

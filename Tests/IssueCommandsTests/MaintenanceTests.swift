@@ -104,13 +104,13 @@ struct MaintenanceTests {
     }
 
     @Test(
-        "On a terminal, a purge shows the number of records and asks for confirmation",
+        "On a terminal, a purge shows the number of records and the conditions, and asks for confirmation",
         arguments: ["y\n", "yes\n", "n\n", ""])
     func asks(answer: String) {
         let count = ScriptedLink.Reply.parts([#"{"count":2,"unreachable":[]}"#], nil)
         let outcome = issuectl(
             ["purge", "--app", "shop"], width: 80, input: answer.isEmpty ? [] : [answer], count, count)
-        #expect(outcome.output.hasPrefix("Permanently erase 2 records? [y/N] "))
+        #expect(outcome.output.hasPrefix("Permanently erase 2 records with --app shop? [y/N] "))
         let isSure = answer.hasPrefix("y")
         #expect(outcome.code == (isSure ? .success : .refused))
         #expect(outcome.calls.count == (isSure ? 2 : 1))

@@ -14,6 +14,21 @@ struct NotifyTests {
         #expect(json.code == .success)
     }
 
+    @Test("The list in JSON has only the notifiers, and with --ndjson a line for each")
+    func list() throws {
+        func notifier(_ name: String) -> String {
+            """
+            {"name":"\(name)","format":"slack","state":"idle","received":0,"pending":0,"delivered":0,"given_up":0,\
+            "silenced":0,"messages":0,"repeated":0}
+            """
+        }
+        let both = String(Fixtures.status().dropLast()) + #","notifiers":[\#(notifier("a")),\#(notifier("b"))]}"#
+        let json = try JSONValue(json: issuectl(["notify", "--json"], .reply(both)).output)
+        #expect(json["notifiers"]?.asArray?.compactMap { $0["name"]?.asString } == ["a", "b"])
+        #expect(json["store"] == nil)
+        #expect(issuectl(["notify", "--ndjson"], .reply(both)).output == lines(notifier("a") + "\n" + notifier("b")))
+    }
+
     @Test(
         "A user who may not see notifiers is told so, and the exit code is 1",
         arguments: [["notify"], ["notify", "--json"]])

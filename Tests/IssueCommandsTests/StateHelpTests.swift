@@ -6,9 +6,9 @@ struct StateHelpTests {
     func resolve() {
         #expect(
             issuectl(["resolve", "--help"]).output == #"""
-                Usage: issuectl resolve [OPTION...] GROUP
+                Usage: issuectl resolve [OPTION...] GROUP...
 
-                Mark an issue as resolved.
+                Mark issues as resolved.
 
                 Version with the fix:
                       --in VERSION           This version and later ones have the fix
@@ -26,7 +26,7 @@ struct StateHelpTests {
                       --color WHEN           Colour the output: auto, always or never
                   -h, --help                 Show this help
 
-                The next record of the issue reopens it. This is logged, and the record is
+                The next record of an issue reopens it. This is logged, and the record is
                 forwarded ahead of any backlog. With an option, records of versions without the
                 fix don't reopen it. The order of versions is that of their deployments
                 (issuectl deploy) or, if none was declared, that of their numbers.
@@ -43,9 +43,9 @@ struct StateHelpTests {
     func mute() {
         #expect(
             issuectl(["mute", "--help"]).output == #"""
-                Usage: issuectl mute [OPTION...] GROUP
+                Usage: issuectl mute [OPTION...] GROUP...
 
-                Stop forwarding an issue, but store and count it.
+                Stop forwarding issues, but store and count them.
 
                 Duration:
                       --for SPAN             For this time span
@@ -66,8 +66,8 @@ struct StateHelpTests {
 
                 New records of the issue are withheld from all destinations, even if it is
                 reopened later. Without an option, it stays muted until it is reopened. SPAN is
-                a time span such as 30s, 5min or 2h, TIME is RFC 3339 or a date. Days begin at
-                midnight UTC.
+                a time span with a unit, such as 30s, 5min or 2h. TIME is RFC 3339, a date,
+                15:30, 8h or tomorrow, in UTC unless it has an offset.
 
                 Examples:
                   issuectl mute g92c9da597585468b --for 2h
@@ -80,9 +80,9 @@ struct StateHelpTests {
     func reopen() {
         #expect(
             issuectl(["reopen", "--help"]).output == #"""
-                Usage: issuectl reopen [OPTION...] GROUP
+                Usage: issuectl reopen [OPTION...] GROUP...
 
-                Reopen a resolved or muted issue.
+                Reopen resolved or muted issues.
 
                 Common options:
                       --socket PATH   The daemon's socket (default: ISSUED_SOCKET or a standard

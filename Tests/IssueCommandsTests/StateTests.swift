@@ -102,9 +102,12 @@ struct StateTests {
     func times() {
         let json = #"SetState {"group":"g7","state":"muted","until":"2026-11-21T14:00:00.000Z"}"#
         #expect(issuectl(["mute", "g7", "--for", "2h"], reply("muted")).calls == [json])
-        #expect(issuectl(["mute", "g7", "-U", "2026-11-21T14:00:00Z"], reply("muted")).calls == [json])
+        for text in ["2026-11-21T14:00:00Z", "2026-11-21 15:00+01:00", "14:00", "2h"] {
+            #expect(issuectl(["mute", "g7", "-U", text], reply("muted")).calls == [json])
+        }
         for wrong in [
-            ["--for", "soon"], ["--for", "0s"], ["--until", "2h"], ["--until", "never"], ["--until", "now"],
+            ["--for", "soon"], ["--for", "0s"], ["--for", "8"], ["--until", "11:00:61"], ["--until", "never"],
+            ["--until", "now"],
         ] {
             let outcome = issuectl(["mute", "g7"] + wrong)
             #expect(outcome.code == .usage)
@@ -125,11 +128,28 @@ struct StateTests {
         #expect(hostile.split(separator: "\n").count == 1)
     }
 
-    @Test("A missing, additional or unknown group is an error")
+    @Test("Several groups can be given, and those that exist are changed even if others do not")
+    func several() throws {
+        let replies: [ScriptedLink.Reply] = [
+            reply("muted"), .failure(.refused(.notFound(id: "g8"))), reply("muted", title: "Disk full"),
+        ]
+        func run(_ options: String...) -> Outcome {
+            issuectl(["mute", "g7", "g8", "g9", "--for", "1h"] + options, replies[0], replies[1], replies[2])
+        }
+        let text = run()
+        #expect(text.calls.count == 3)
+        #expect(text.output == lines("g7 is muted: Decoding failed\ng7 is muted: Disk full"))
+        #expect(text.errors.contains("g8"))
+        #expect(text.code == .refused)
+        let groups = try JSONValue(json: run("--json").output)["groups"]?.asArray
+        #expect(groups?.compactMap { $0["title"]?.asString } == ["Decoding failed", "Disk full"])
+        #expect(run("--ndjson").output.split(separator: "\n").count == 2)
+    }
+
+    @Test("A missing or unknown group is an error")
     func failures() {
         for command in ["resolve", "mute", "reopen"] {
             #expect(issuectl([command]).code == .usage)
-            #expect(issuectl([command, "g7", "g8"]).code == .usage)
             let absent = issuectl([command, "g7"], .failure(.refused(.notFound(id: "g7"))))
             #expect(absent.code == .refused)
             #expect(absent.errors.contains("g7"))

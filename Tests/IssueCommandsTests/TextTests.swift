@@ -121,6 +121,10 @@ struct TextTests {
             ("1h 30min", "2026-11-21T10:30:00.000Z"), ("now", "2026-11-21T12:00:00.000Z"),
             ("today", "2026-11-21T00:00:00.000Z"), ("Yesterday", "2026-11-20T00:00:00.000Z"),
             ("1w", "2026-11-14T12:00:00.000Z"), ("30s", "2026-11-21T11:59:30.000Z"),
+            ("2026-11-20T10:00", "2026-11-20T10:00:00.000Z"), ("2026-11-20T10:00Z", "2026-11-20T10:00:00.000Z"),
+            ("2026-11-20 10:00+01:00", "2026-11-20T09:00:00.000Z"), ("15:30", "2026-11-21T15:30:00.000Z"),
+            ("8:05", "2026-11-21T08:05:00.000Z"), ("08:05:30", "2026-11-21T08:05:30.000Z"),
+            ("yesterday 15:00", "2026-11-20T15:00:00.000Z"), ("tomorrow", "2026-11-22T00:00:00.000Z"),
         ])
     func moments(text: String, expected: String) {
         #expect(TimeExpression.moment(text, now: noon)?.description == expected)
@@ -128,9 +132,26 @@ struct TextTests {
 
     @Test(
         "Anything else is not a time",
-        arguments: ["", "soon", "2026", "2026-13-01", "2h ago", "h", "5 parsecs", "-", "99999999999999999999d", "1.5h"])
+        arguments: [
+            "", "soon", "2026", "2026-13-01", "2h ago", "h", "5 parsecs", "-", "99999999999999999999d", "1.5h", "25:00",
+            "8:0", "12:60", "today 8", "today  08:00", "2026-11-20T10", "2026-11-20T10:00+1",
+        ])
     func noMoments(text: String) {
         #expect(TimeExpression.moment(text, now: noon) == nil)
+    }
+
+    @Test(
+        "The end of a mute is a time span from now, the next such time of day, or a future time",
+        arguments: [
+            ("8h", "2026-11-21T20:00:00.000Z"), ("+8h", "2026-11-21T20:00:00.000Z"),
+            ("15:30", "2026-11-21T15:30:00.000Z"), ("08:00", "2026-11-22T08:00:00.000Z"),
+            ("12:00", "2026-11-22T12:00:00.000Z"), ("tomorrow 8:00", "2026-11-22T08:00:00.000Z"),
+            ("tomorrow", "2026-11-22T00:00:00.000Z"), ("2026-12-01", "2026-12-01T00:00:00.000Z"),
+            ("now", nil), ("today", nil), ("yesterday 23:00", nil), ("0s", nil), ("-8h", nil), ("8", nil),
+            ("soon", nil),
+        ])
+    func futureMoments(text: String, expected: String?) {
+        #expect(TimeExpression.futureMoment(text, now: noon)?.description == expected)
     }
 
     @Test(

@@ -49,7 +49,7 @@ package enum ValueSource: Hashable, Sendable {
     case words([String])
     case files
     /// Names that the daemon knows.
-    case applications, groups, destinations, deadLetters
+    case applications, groups, destinations, deadLetters, notifiers, silences
     /// Groups, and the messages and errors of the daemon.
     case explainable
 }
@@ -60,6 +60,8 @@ enum OperandRule: Equatable, Sendable {
     case optional(String)
     case one(String)
     case two(String, String)
+    /// At least one.
+    case several(String)
     case any(String)
 
     /// The form in the usage line.
@@ -69,6 +71,7 @@ enum OperandRule: Equatable, Sendable {
         case .optional(let name): " [\(name)]"
         case .one(let name): " \(name)"
         case .two(let first, let second): " \(first) \(second)"
+        case .several(let name): " \(name)..."
         case .any(let name): " [\(name)...]"
         }
     }
@@ -80,10 +83,14 @@ enum OperandRule: Equatable, Sendable {
         case .none: limit = 0
         case .optional, .one: limit = 1
         case .two: limit = 2
-        case .any: limit = .max
+        case .several, .any: limit = .max
         }
         if operands.count > limit { throw UsageError("unexpected argument '\(operands[limit])'") }
-        if case .one(let name) = self, operands.isEmpty { throw UsageError("missing argument \(name)") }
+        switch self {
+        case .one(let name) where operands.isEmpty, .several(let name) where operands.isEmpty:
+            throw UsageError("missing argument \(name)")
+        default: break
+        }
         if case .two(let first, let second) = self, operands.count < 2 {
             throw UsageError("missing argument \(operands.isEmpty ? first : second)")
         }

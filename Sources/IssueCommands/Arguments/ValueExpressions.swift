@@ -3,6 +3,7 @@ package import IssueProtocol
 /// Parses time spans as in systemd: `30s`, `2min 30s`, `7d`. A bare number is in seconds.
 package enum DurationExpression {
     static let forms = "a time span such as 30s, 5min or 2h"
+    static let formsWithUnit = "a time span with a unit, such as 30s, 5min or 2h"
 
     /// Parses a time span. Returns nil if it is invalid or exceeds a thousand years.
     package static func duration(_ text: String) -> Duration? {
@@ -37,31 +38,58 @@ package enum DurationExpression {
     }
 }
 
-/// Parses times: RFC 3339, a date, an age such as `2h`, or a keyword.
+/// Parses times: RFC 3339, a date, a time of day, an age such as `2h`, or a keyword. Without an offset, times are UTC,
+/// since all times are shown in UTC.
 package enum TimeExpression {
-    static let forms = "RFC 3339, a date, 2h or 7d (ago), now, today or yesterday"
+    static let forms = "RFC 3339, a date, 15:30, 2h or 7d (ago), now, today or yesterday"
+    static let futureForms = "RFC 3339, a date, 15:30, 8h or tomorrow"
 
-    /// Returns the time that a text denotes; nil if it is invalid. Days begin at midnight UTC, since all times are
-    /// shown in UTC.
+    private static let day: Int64 = 86_400_000
+    private static let days: [Substring: Int64] = ["yesterday": -1, "today": 0, "tomorrow": 1]
+
+    /// Returns the time that a text denotes; nil if it is invalid. A time of day is that of today.
     package static func moment(_ text: String, now: IssueTimestamp) -> IssueTimestamp? {
         let word = text.lowercased()
-        switch word {
-        case "now": return now
-        case "today": return midnight(of: now)
-        case "yesterday": return midnight(of: now).advanced(by: .seconds(-86_400))
-        default: break
+        if word == "now" { return now }
+        let parts = word.split(separator: " ", omittingEmptySubsequences: false)
+        if let first = parts.first, let days = Self.days[first], parts.count <= 2 {
+            guard let time = parts.count == 2 ? timeOfDay(parts[1]) : 0 else { return nil }
+            return midnight(of: now).advanced(by: .milliseconds(days * day + time))
         }
-        if let span = DurationExpression.duration(word.hasPrefix("-") ? String(word.dropFirst()) : word) {
-            // A bare number could be a year as well as a number of seconds.
-            guard let last = word.last, last.isLetter else { return nil }
-            return now.advanced(by: .zero - span)
-        }
+        if let time = timeOfDay(word[...]) { return midnight(of: now).advanced(by: .milliseconds(time)) }
+        if let span = span(word.hasPrefix("-") ? word.dropFirst() : word[...]) { return now.advanced(by: .zero - span) }
         return IssueTimestamp(text) ?? IssueTimestamp(text + "T00:00:00Z") ?? IssueTimestamp(text + "Z")
             ?? IssueTimestamp(text + ":00Z")
+            // Without seconds, but with an offset, as in 2026-11-22T03:12+01:00.
+            ?? IssueTimestamp("\(text.prefix(16)):00\(text.dropFirst(16))")
+    }
+
+    /// Returns the future time that a text denotes; nil if it is invalid or not in the future. A time span begins now,
+    /// and a time of day is the next one.
+    package static func futureMoment(_ text: String, now: IssueTimestamp) -> IssueTimestamp? {
+        let word = text.lowercased()
+        if let span = span(word.hasPrefix("+") ? word.dropFirst() : word[...]) {
+            return span > .zero ? now.advanced(by: span) : nil
+        }
+        guard let moment = moment(text, now: now), moment <= now else { return moment(text, now: now) }
+        return timeOfDay(word[...]) == nil ? nil : moment.advanced(by: .milliseconds(day))
+    }
+
+    /// Returns a time span that has a unit. A bare number could be a year as well as a number of seconds.
+    private static func span(_ word: Substring) -> Duration? {
+        guard let last = word.last, last.isLetter else { return nil }
+        return DurationExpression.duration(String(word))
+    }
+
+    /// Returns the milliseconds since midnight of a time such as `8:00` or `08:00:30`; nil if it is invalid.
+    private static func timeOfDay(_ word: Substring) -> Int64? {
+        let time = word.dropFirst().first == ":" ? "0\(word)" : String(word)
+        guard time.utf8.count == 5 || time.utf8.count == 8 else { return nil }
+        let seconds = time.utf8.count == 5 ? ":00" : ""
+        return IssueTimestamp("1970-01-01T\(time)\(seconds)Z")?.millisecondsSince1970
     }
 
     private static func midnight(of moment: IssueTimestamp) -> IssueTimestamp {
-        let day: Int64 = 86_400_000
         let rest = moment.millisecondsSince1970 % day
         return IssueTimestamp(millisecondsSince1970: moment.millisecondsSince1970 - (rest < 0 ? rest + day : rest))
     }

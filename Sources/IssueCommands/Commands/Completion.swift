@@ -7,7 +7,7 @@ import UnixIO
 ///
 /// The scripts in `completions` run `issuectl __complete WORD...`, where the last word is the one to complete. Commands,
 /// options and keywords come from the specifications of the commands, so that they are always up to date; groups,
-/// applications and destinations from the running daemon.
+/// applications, destinations, notifiers and silences from the running daemon.
 struct Completion {
     /// The name of the command that prints the candidates. The help does not list it.
     static let command = "__complete"
@@ -102,6 +102,12 @@ struct Completion {
         case .destinations:
             let status: DaemonStatus = try ask(.status, Array("{}".utf8), connect())
             return status.destinations.map { Candidate(word: $0.name, description: $0.state.rawValue) }
+        case .notifiers:
+            let status: DaemonStatus = try ask(.status, Array("{}".utf8), connect())
+            return status.notifiers.map { Candidate(word: $0.name, description: $0.state.rawValue) }
+        case .silences:
+            let reply: SilencesReply = try ask(.listSilences, Array("{}".utf8), connect())
+            return reply.silences.map { Candidate(word: $0.id, description: $0.reason) }
         case .deadLetters:
             let reply: DeadLettersReply = try ask(.deadLetters, DeadLettersParameters(limit: 100).json, connect())
             return reply.deadLetters.map { Candidate(word: $0.record, description: "\($0.destination): \($0.reason)") }
@@ -192,7 +198,10 @@ struct Completion {
             guard let command else { return .command }
             let sources = command.operandSources
             var source = operandCount < sources.count ? sources[operandCount] : .text
-            if case .any = command.operands { source = sources.dropFirst(operandCount).first ?? sources.last ?? .text }
+            switch command.operands {
+            case .several, .any: source = sources.dropFirst(operandCount).first ?? sources.last ?? .text
+            default: break
+            }
             return .value(source, prefix: "")
         }
     }

@@ -40,7 +40,7 @@ struct DeployCommand: Command {
         let at = try arguments.value(of: Self.at, expected: "a past time: \(TimeExpression.forms)") { text in
             TimeExpression.moment(text, now: now).flatMap { $0 <= now ? $0 : nil }
         }
-        let user = try arguments.value(of: Self.user, expected: "a user id") { UInt32($0) }
+        let user = try arguments.value(of: Self.user, expected: FilterOptions.userForms, FilterOptions.userID)
         isRemoving = arguments.has(Self.remove)
         if isRemoving, at != nil || arguments[Self.commit] != nil || arguments[Self.note] != nil {
             throw UsageError("--remove cannot be used with --at, --commit or --note")

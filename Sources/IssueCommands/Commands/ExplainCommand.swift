@@ -47,7 +47,7 @@ struct ExplainCommand: Command {
 
     init(_ arguments: ParsedArguments, at now: IssueTimestamp) throws(UsageError) {
         self.arguments = arguments
-        user = try arguments.value(of: Self.user, expected: "a user id") { UInt32($0) }
+        user = try arguments.value(of: Self.user, expected: FilterOptions.userForms, FilterOptions.userID)
         _ = try ReportOptions.template(arguments, variable: { _ in nil })
         if arguments.has(Self.list) {
             if let word = arguments.operands.first { throw UsageError("unexpected argument '\(word)'") }
@@ -181,7 +181,8 @@ struct ExplainCommand: Command {
         let named = template.named(context.reporting.caller)
         let answer = try context.collector().explain(
             ExplainRecordParameters(
-                record: Self.record(message, named), user: user, unit: arguments[Self.unit]))
+                record: Self.record(message, named), user: user, unit: arguments[Self.unit].map(FilterOptions.unitName))
+        )
         try context.print(answer) { forecast in
             var page = TextPage(painter: context.painter)
             page.heading("\(forecast.groupID)  \(forecast.group?.title ?? forecast.template)")

@@ -19,7 +19,7 @@ enum FilterOptions {
     static let metadata = OptionSpecification(
         "metadata", value: "KEY=VALUE", "Only with this value in the metadata (repeatable)")
     static let group = OptionSpecification("group", value: "ID", from: .groups, "Only this group (repeatable)")
-    static let user = OptionSpecification("user", value: "UID", "Only this user id (repeatable)")
+    static let user = OptionSpecification("user", value: "USER", "Only this user, by id or name (repeatable)")
     static let unit = OptionSpecification(
         "unit", short: "u", value: "UNIT", "Only this systemd unit (repeatable)")
     static let trace = OptionSpecification("trace", value: "TRACE", "Only this trace id (repeatable)")
@@ -42,7 +42,21 @@ enum FilterOptions {
         endUser, state, since, until,
     ]
     static let ofRecords = all + [fate, destination]
-    static let timeNote = "TIME is \(TimeExpression.forms). Days begin at midnight UTC."
+    static let timeNote = "TIME is \(TimeExpression.forms). Times are UTC unless they have an offset."
+
+    static let userForms = "a user id or the name of a user of this host"
+
+    /// Returns a user's id, for an id or a name; nil if no user has the name.
+    static func userID(_ text: String) -> UInt32? { UInt32(text) ?? UserDatabase.userID(named: text) }
+
+    /// Returns the whole name of a unit, which is a service unless it has another suffix, as in `systemctl`.
+    static func unitName(_ text: String) -> String {
+        let suffixes = [
+            "service", "scope", "slice", "socket", "timer", "mount", "automount", "swap", "path", "target", "device",
+        ]
+        let suffix = text.split(separator: ".", omittingEmptySubsequences: false).dropFirst().last ?? ""
+        return text.isEmpty || text.hasSuffix("*") || suffixes.contains { $0 == suffix } ? text : text + ".service"
+    }
 
     static func filter(_ arguments: ParsedArguments, at now: IssueTimestamp) throws(UsageError) -> IssueFilter? {
         var filter = IssueFilter()
@@ -58,8 +72,8 @@ enum FilterOptions {
             entry.utf8.dropFirst().contains(UInt8(ascii: "=")) && !entry.hasPrefix("=") ? entry : nil
         }
         filter.groups = arguments.all(group)
-        filter.users = try arguments.values(of: user, expected: "a user id") { UInt32($0) }
-        filter.units = arguments.all(unit)
+        filter.users = try arguments.values(of: user, expected: userForms, userID)
+        filter.units = arguments.all(unit)?.map(unitName)
         filter.traceIDs = try arguments.values(of: trace, expected: "32 hexadecimal digits") {
             IssueContext.Field.traceID.normalized($0)
         }
@@ -77,6 +91,12 @@ enum FilterOptions {
         }
         filter.since = try moment(since)
         filter.until = try moment(until)
+        if let start = filter.since {
+            guard start <= now else { throw UsageError("--since is in the future: \(start)") }
+            if let end = filter.until, end < start {
+                throw UsageError("--until (\(end)) is before --since (\(start))")
+            }
+        }
         return filter == IssueFilter() ? nil : filter
     }
 }

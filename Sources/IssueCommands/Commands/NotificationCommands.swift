@@ -11,7 +11,7 @@ struct NotifyCommand: Command {
 
     static let specification = CommandSpecification(
         name: "notify", summary: "List notifiers or send a test message", operands: .any("list|test] [NAME"),
-        operandSources: [.words(Action.allCases.map(\.rawValue))],
+        operandSources: [.words(Action.allCases.map(\.rawValue)), .notifiers],
         notes: [
             "list (the default) shows what each notifier has delivered; test NAME sends a test message once and shows "
                 + "the answer. Exits with 1 if the message was not accepted. Notifiers are configured in [Notify NAME] "
@@ -50,9 +50,13 @@ struct NotifyCommand: Command {
                     "permission denied: only root, the daemon's user and the groups in Operators= and Readers= "
                         + "(issued.conf) see notifiers")
             }
-            // The daemon leaves out an empty list.
-            if context.format != .human, answer.value.notifiers.isEmpty, let reply = try? JSONValue(json: answer.json) {
-                try context.print(json: reply.with("notifiers", .array([])).json)
+            guard context.format == .human else {
+                let notifiers = answer.elements(of: "notifiers")
+                guard context.format == .json else {
+                    for notifier in notifiers { try context.print(json: notifier) }
+                    return .success
+                }
+                try context.print(json: PrettyJSON.document("notifiers", notifiers))
                 return .success
             }
             try context.print(answer) { status in
@@ -117,26 +121,23 @@ struct SilenceCommand: Command {
         case list, add, end
     }
 
-    static let duration = OptionSpecification("for", value: "SPAN", "For this time span")
-    static let until = OptionSpecification("until", short: "U", value: "TIME", "Until this time")
     static let reason = OptionSpecification("reason", value: "TEXT", "The reason, which is shown in the list")
 
     static let specification = CommandSpecification(
         name: "silence", summary: "Silence notifications for a time, or list silences",
         operands: .any("list|add|end] [ID"),
-        operandSources: [.words(Action.allCases.map(\.rawValue))],
+        operandSources: [.words(Action.allCases.map(\.rawValue)), .silences],
         sections: [
             (
                 "Issues",
                 [FilterOptions.app, FilterOptions.environment, FilterOptions.unit, FilterOptions.group]
-            ), ("Silence", [duration, until, reason]),
+            ), ("Silence", [EndOptions.duration, EndOptions.until, reason]),
         ],
         notes: [
             "list (the default) shows the silences in effect; add needs an end, a reason and at least one option that "
                 + "selects issues; end ID ends one early. Silenced issues are stored, counted and forwarded as usual. "
                 + "They last 366 days at most. SILENCED counts an event once for each notifier that would have reported "
-                + "it. A name of an application, environment or unit may end with *. SPAN is "
-                + "\(DurationExpression.forms), TIME is RFC 3339 or a date."
+                + "it. A name of an application, environment or unit may end with *. \(EndOptions.note)"
         ],
         examples: [
             "issuectl silence", "issuectl silence add --app shop --for 2h --reason 'database migration'",
@@ -164,8 +165,8 @@ struct SilenceCommand: Command {
         }
         guard action == .add else {
             let ofAdd = [
-                FilterOptions.app, FilterOptions.environment, FilterOptions.unit, FilterOptions.group, Self.duration,
-                Self.until, Self.reason,
+                FilterOptions.app, FilterOptions.environment, FilterOptions.unit, FilterOptions.group,
+                EndOptions.duration, EndOptions.until, Self.reason,
             ]
             if let option = ofAdd.first(where: arguments.has) {
                 let hint = action == .list ? " (did you mean silence add?)" : ""
@@ -175,7 +176,7 @@ struct SilenceCommand: Command {
         }
         silence.apps = arguments.all(FilterOptions.app) ?? []
         silence.environments = arguments.all(FilterOptions.environment) ?? []
-        silence.units = arguments.all(FilterOptions.unit) ?? []
+        silence.units = arguments.all(FilterOptions.unit)?.map(FilterOptions.unitName) ?? []
         silence.groups = arguments.all(FilterOptions.group) ?? []
         guard ![silence.apps, silence.environments, silence.units, silence.groups].allSatisfy(\.isEmpty) else {
             throw UsageError("select issues with --app, --environment, --unit or --group")
@@ -184,7 +185,9 @@ struct SilenceCommand: Command {
         for name in silence.apps + silence.environments + silence.units where name.dropLast().contains("*") {
             throw UsageError("\"\(name)\": only the end of a name can be *")
         }
-        guard let end = try Self.end(arguments, at: now) else { throw UsageError("give an end with --for or --until") }
+        guard let end = try EndOptions.end(arguments, at: now) else {
+            throw UsageError("give an end with --for or --until")
+        }
         // The daemon has the same limit.
         guard end <= now.advanced(by: .seconds(366 * 86_400)) else {
             throw UsageError("a silence lasts 366 days at most")
@@ -200,25 +203,11 @@ struct SilenceCommand: Command {
         text.count == 17 && text.first == "g" && text.dropFirst().allSatisfy { "0123456789abcdef".contains($0) }
     }
 
-    private static func end(_ arguments: ParsedArguments, at now: IssueTimestamp) throws(UsageError) -> IssueTimestamp?
-    {
-        if arguments.has(duration), arguments.has(until) {
-            throw UsageError("--for and --until cannot be used together")
-        }
-        let span = try arguments.value(of: duration, expected: DurationExpression.forms) { text in
-            DurationExpression.duration(text).flatMap { $0 > .zero ? $0 : nil }
-        }
-        if let span { return now.advanced(by: span) }
-        return try arguments.value(of: until, expected: "a future time: RFC 3339 or a date") { text in
-            TimeExpression.moment(text, now: now).flatMap { $0 > now ? $0 : nil }
-        }
-    }
-
     func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
         switch action {
         case .list:
             let answer = try context.collector().silences()
-            try context.print(answer) { lines($0.silences, context) }
+            try context.print(answer, elements: "silences") { lines($0.silences, context) }
         case .add:
             let answer = try context.collector().add(silence)
             try context.print(answer) { lines([$0.silence], context) }

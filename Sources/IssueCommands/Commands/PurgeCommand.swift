@@ -18,6 +18,8 @@ struct PurgeCommand: Command {
         examples: ["issuectl purge --user 1001 --dry-run", "issuectl purge --app shop --until 2026-11-01 --yes"])
 
     private let filter: IssueFilter
+    /// The options that select the records, as the user gave them.
+    private let conditions: String
     private let isDryRun: Bool
     private let isSure: Bool
 
@@ -26,6 +28,9 @@ struct PurgeCommand: Command {
             throw UsageError("a filter is required: without one, all records would be erased")
         }
         self.filter = filter
+        conditions = FilterOptions.ofRecords.flatMap { option in
+            (arguments.all(option) ?? []).map { "\(option.spelling) \($0)" }
+        }.joined(separator: " ")
         isDryRun = arguments.has(Self.dryRun)
         isSure = arguments.has(Self.yes)
     }
@@ -41,7 +46,8 @@ struct PurgeCommand: Command {
                 try context.print("No records match.")
                 return .success
             }
-            guard try context.confirm("Permanently erase \(Quantity.text(count, "record"))?") else {
+            let question = "Permanently erase \(Quantity.text(count, "record")) with \(conditions)?"
+            guard try context.confirm(question) else {
                 throw CommandFailure(.refused, "nothing was erased")
             }
         }

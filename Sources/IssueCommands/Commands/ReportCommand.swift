@@ -64,9 +64,15 @@ struct ReportCommand: Command {
                 producer: key.map { ReportID.producer(for: $0) } ?? context.reporting.makeProducer(), key: key))
         try session.begin()
         if arguments.operands.isEmpty {
+            if context.terminal.isInputTerminal {
+                context.warn("each line is reported as a message; Control-D ends the input")
+            }
             try session.report(linesOf: context.input, areAllJSON: arguments.has(Self.jsonLines))
         } else {
-            try session.report(message: arguments.operands.joined(separator: " "))
+            let message = arguments.operands.joined(separator: " ")
+            // It is reported nevertheless: a script whose variable is empty has something to report.
+            if message.allSatisfy(\.isWhitespace) { context.warn("the message is empty") }
+            try session.report(message: message)
         }
         return session.finish()
     }

@@ -3,14 +3,14 @@ import IssueProtocol
 import Issues
 import UnixIO
 
-/// `issuectl resolve`: marks a group as resolved.
+/// `issuectl resolve`: marks groups as resolved.
 struct ResolveCommand: StateCommand {
     static let specification = CommandSpecification(
-        name: "resolve", summary: "Mark an issue as resolved", operands: .one("GROUP"),
+        name: "resolve", summary: "Mark issues as resolved", operands: .several("GROUP"),
         operandSources: [.groups],
         sections: [("Version with the fix", [fixedIn, fixedInNext, untilNewerVersion])],
         notes: [
-            "The next record of the issue reopens it. This is logged, and the record is forwarded ahead of any backlog. "
+            "The next record of an issue reopens it. This is logged, and the record is forwarded ahead of any backlog. "
                 + "With an option, records of versions without the fix don't reopen it. The order of versions is that of "
                 + "their deployments (issuectl deploy) or, if none was declared, that of their numbers."
         ],
@@ -22,11 +22,13 @@ struct ResolveCommand: StateCommand {
     static let fixedIn = OptionSpecification("in", value: "VERSION", "This version and later ones have the fix")
     static let fixedInNext = OptionSpecification("in-next", "The next deployment and later ones have the fix")
 
+    let groups: [String]
     let parameters: SetStateParameters
 
     init(_ arguments: ParsedArguments, at now: IssueTimestamp) throws(UsageError) {
+        groups = arguments.operands
         parameters = SetStateParameters(
-            group: arguments.operands.first ?? "", state: .resolved,
+            group: "", state: .resolved,
             untilNewerVersion: arguments.has(untilNewerVersion) ? true : nil, resolvedIn: arguments[Self.fixedIn],
             isResolvedInNext: arguments.has(Self.fixedInNext) ? true : nil)
         let given = [arguments[Self.fixedIn] != nil, arguments.has(Self.fixedInNext), arguments.has(untilNewerVersion)]
@@ -36,79 +38,120 @@ struct ResolveCommand: StateCommand {
     }
 }
 
-/// `issuectl mute`: stops forwarding the records of a group.
+/// `issuectl mute`: stops forwarding the records of groups.
 struct MuteCommand: StateCommand {
-    static let duration = OptionSpecification("for", value: "SPAN", "For this time span")
-    static let until = OptionSpecification("until", short: "U", value: "TIME", "Until this time")
     static let untilCount = OptionSpecification("until-count", value: "NUMBER", "Until NUMBER further occurrences")
 
     static let specification = CommandSpecification(
-        name: "mute", summary: "Stop forwarding an issue, but store and count it", operands: .one("GROUP"),
+        name: "mute", summary: "Stop forwarding issues, but store and count them", operands: .several("GROUP"),
         operandSources: [.groups],
-        sections: [("Duration", [duration, until, untilCount, untilNewerVersion])],
+        sections: [("Duration", [EndOptions.duration, EndOptions.until, untilCount, untilNewerVersion])],
         notes: [
             "New records of the issue are withheld from all destinations, even if it is reopened later. Without an option, it "
-                + "stays muted until it is reopened. SPAN is \(DurationExpression.forms), TIME is RFC 3339 or a date. Days "
-                + "begin at midnight UTC."
+                + "stays muted until it is reopened. \(EndOptions.note)"
         ],
         examples: ["issuectl mute g92c9da597585468b --for 2h", "issuectl mute g92c9da597585468b --until 2026-12-01"])
 
+    let groups: [String]
     let parameters: SetStateParameters
 
     init(_ arguments: ParsedArguments, at now: IssueTimestamp) throws(UsageError) {
+        groups = arguments.operands
         parameters = SetStateParameters(
-            group: arguments.operands.first ?? "", state: .muted, until: try Self.end(arguments, at: now),
+            group: "", state: .muted, until: try EndOptions.end(arguments, at: now),
             untilNewerVersion: arguments.has(untilNewerVersion) ? true : nil,
             untilCount: try arguments.integer(Self.untilCount, in: 1...1_000_000_000))
     }
-
-    private static func end(_ arguments: ParsedArguments, at now: IssueTimestamp) throws(UsageError) -> IssueTimestamp?
-    {
-        if arguments.has(duration), arguments.has(until) {
-            throw UsageError("--for and --until cannot be used together")
-        }
-        let span = try arguments.value(of: duration, expected: DurationExpression.forms) { text in
-            DurationExpression.duration(text).flatMap { $0 > .zero ? $0 : nil }
-        }
-        if let span { return now.advanced(by: span) }
-        return try arguments.value(of: until, expected: "a future time: RFC 3339 or a date") { text in
-            TimeExpression.moment(text, now: now).flatMap { $0 > now ? $0 : nil }
-        }
-    }
 }
 
-/// `issuectl reopen`: reopens a resolved or muted group.
+/// `issuectl reopen`: reopens resolved or muted groups.
 struct ReopenCommand: StateCommand {
     static let specification = CommandSpecification(
-        name: "reopen", summary: "Reopen a resolved or muted issue", operands: .one("GROUP"),
+        name: "reopen", summary: "Reopen resolved or muted issues", operands: .several("GROUP"),
         operandSources: [.groups],
         examples: ["issuectl list --state muted", "issuectl reopen g92c9da597585468b"])
 
+    let groups: [String]
     let parameters: SetStateParameters
 
     init(_ arguments: ParsedArguments, at now: IssueTimestamp) throws(UsageError) {
-        parameters = SetStateParameters(group: arguments.operands.first ?? "", state: .open)
+        groups = arguments.operands
+        parameters = SetStateParameters(group: "", state: .open)
+    }
+}
+
+/// The options for the end of a mute or a silence.
+enum EndOptions {
+    static let duration = OptionSpecification("for", value: "SPAN", "For this time span")
+    static let until = OptionSpecification("until", short: "U", value: "TIME", "Until this time")
+    static let note =
+        "SPAN is \(DurationExpression.formsWithUnit). TIME is \(TimeExpression.futureForms), in UTC unless it has "
+        + "an offset."
+
+    /// Returns the end that the options give; nil if there is none.
+    static func end(_ arguments: ParsedArguments, at now: IssueTimestamp) throws(UsageError) -> IssueTimestamp? {
+        if arguments.has(duration), arguments.has(until) {
+            throw UsageError("--for and --until cannot be used together")
+        }
+        let span = try arguments.value(of: duration, expected: DurationExpression.formsWithUnit) {
+            (text) -> Duration? in
+            // A bare number would be in seconds, and more likely means hours or days.
+            guard text.last?.isLetter == true else { return nil }
+            return DurationExpression.duration(text).flatMap { $0 > .zero ? $0 : nil }
+        }
+        if let span { return now.advanced(by: span) }
+        return try arguments.value(of: until, expected: "a future time: \(TimeExpression.futureForms)") { text in
+            TimeExpression.futureMoment(text, now: now)
+        }
     }
 }
 
 private let untilNewerVersion = OptionSpecification(
     "until-newer-version", "Until a version newer than all seen so far reports it")
 
-/// A command that changes the state of a group and shows the result.
+/// A command that changes the state of groups and shows the result.
 private protocol StateCommand: Command {
+    /// The ids of the groups.
+    var groups: [String] { get }
+    /// The new state. Its group is not used.
     var parameters: SetStateParameters { get }
 }
 
 extension StateCommand {
     func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
         let collector = try context.collector()
+        var changed: [[UInt8]] = []
+        var code = ExitCode.success
+        for id in groups {
+            do throws(CommandFailure) {
+                let answer = try set(id, collector, context)
+                switch context.format {
+                case .json where groups.count > 1:
+                    changed.append((try? JSONValue(json: answer.json))?["group"]?.json ?? [])
+                default: try context.print(answer) { [line($0.group, now: context.now)] }
+                }
+            } catch {
+                // Others are changed nevertheless, unless the daemon can't be asked.
+                guard groups.count > 1, error.code == .refused, let message = error.message else { throw error }
+                context.warn(message)
+                code = .refused
+            }
+        }
+        if context.format == .json, groups.count > 1 { try context.print(json: PrettyJSON.document("groups", changed)) }
+        return code
+    }
+
+    private func set(
+        _ id: String, _ collector: Collector, _ context: CommandContext
+    ) throws(CommandFailure) -> BrowserReply<SetStateReply> {
+        var parameters = parameters
+        parameters.group = id
         let answer: BrowserReply<SetStateReply>
         do throws(CommandFailure) {
             answer = try collector.setState(parameters)
         } catch {
-            throw RecordOperand.failure(error, parameters.group, Self.specification.name, collector)
+            throw RecordOperand.failure(error, id, Self.specification.name, collector)
         }
-        try context.print(answer) { [line($0.group, now: context.now)] }
         let group = answer.value.group
         if parameters.resolvedIn != nil && group.resolvedIn == nil
             || parameters.isResolvedInNext == true && !group.isResolvedInNext
@@ -119,7 +162,7 @@ extension StateCommand {
         if parameters.untilCount != nil, group.mutedUntilCount == nil {
             context.warn("the daemon is older than issuectl: it ignored --until-count, so the mute does not end by it")
         }
-        return .success
+        return answer
     }
 
     /// A line such as `g7 is muted until 2026-11-22T00:00:00.000Z (in 12 h): No space left on /srv`.

@@ -37,7 +37,7 @@ struct Table {
             let widest = rows.reduce(hasHead ? DisplayWidth.of(columns[index].title) : 0) {
                 max($0, DisplayWidth.of($1[index].text))
             }
-            return width == nil ? widest : min(widest, columns[index].maximum)
+            return min(widest, columns[index].maximum)
         }
         guard let width, let last = columns.indices.last else { return widths }
         while true {
@@ -72,8 +72,9 @@ struct Table {
         var pending = 0
         for (index, cell) in cells.enumerated() {
             guard let width = widths[index] else { continue }
-            let text = Fitting.cut(cell.text, to: width)
-            let room = width - DisplayWidth.of(text)
+            // Without a terminal nothing is cut: a text that is too wide shifts the rest of its own line only.
+            let text = self.width == nil ? cell.text : Fitting.cut(cell.text, to: width)
+            let room = max(0, width - DisplayWidth.of(text))
             if columns[index].alignment == .right { pending += room }
             if !text.isEmpty {
                 line += String(repeating: " ", count: pending) + painter(text, cell.style)
