@@ -159,6 +159,20 @@ struct StatusTests {
                 == "issuectl: some records are still pending (logzio): see issuectl status, or wait longer with --timeout\n"
         )
         #expect(outcome.calls.last == #"Flush {"destination":"logzio","timeout":1000}"#)
+        let paused = issuectl(
+            ["flush"], .reply(Fixtures.status(Fixtures.flushed(pending: 3, delivered: 5))),
+            .reply(
+                "{\"destinations\":[\(after.replacing("\"state\":\"idle\"", with: "\"state\":\"paused\""))]}"))
+        #expect(paused.code == .tryAgain)
+        #expect(paused.errors.hasPrefix("issuectl: some records are still pending (logzio): the destination is paused"))
+    }
+
+    @Test("Since when a destination fails is shown")
+    func failingSince() {
+        let failing = Fixtures.flushed(pending: 3, delivered: 5)
+            .replacing(#""ledger""#, with: #""failing_since":"2026-11-21T11:59:00.000Z","ledger""#)
+        let output = issuectl(["status"], .reply(Fixtures.status(failing))).output
+        #expect(output.contains("Failing since  2026-11-21T11:59:00.000Z (1 min ago)"))
     }
 
     @Test("Flush does not wait for records that arrive after the call")

@@ -12,7 +12,10 @@ struct FlushCommand: Command {
         name: "flush", summary: "Forward pending records now and show the result", operands: .optional("DESTINATION"),
         operandSources: [.destinations],
         sections: [("Options", [timeout])],
-        notes: ["Exits with 75 if some of the records are still pending when the time is over."],
+        notes: [
+            "Exits with 75 if some of the records are still pending when the time is over, or if a destination is paused "
+                + "even after another attempt."
+        ],
         examples: ["issuectl flush", "issuectl flush logzio --timeout 2min"])
 
     private let destination: String?
@@ -44,6 +47,10 @@ struct FlushCommand: Command {
         }
         guard unfinished.isEmpty else {
             let names = unfinished.map(\.name).joined(separator: ", ")
+            guard unfinished.contains(where: { $0.state != .paused }) else {
+                throw CommandFailure(
+                    .tryAgain, "some records are still pending (\(names)): the destination is paused, see the advice")
+            }
             throw CommandFailure(
                 .tryAgain,
                 "some records are still pending (\(names)): see issuectl status, or wait longer with --timeout")

@@ -101,6 +101,7 @@ struct StatusPage {
         }
         let fields: [(name: String, value: String?)] = [
             ("State", destination.state.rawValue + (destination.reason.map { ": \($0)" } ?? "")),
+            ("Failing since", destination.failingSince.map { PageTime.full($0, now: now) }),
             ("Advice", destination.advice),
             ("Oldest pending", destination.oldestPending.map { PageTime.full($0, now: now) }),
             ("Next attempt", destination.nextAttempt.map { RelativeTime.text($0, now: now) }),

@@ -323,6 +323,11 @@ extension Forwarding {
 }
 
 extension Forwarding {
+    /// `true` if nothing is sent until the cause of a failure is removed or the next attempt is due.
+    package var isPaused: Bool {
+        if case .paused = state { preemptedPause == nil } else { false }
+    }
+
     /// The state of the destination for `status`.
     package var view: ForwardingView {
         var view = ForwardingView(state: .idle, lastAnswer: lastAnswer?.text, requests: requests, resent: resent)
@@ -335,7 +340,7 @@ extension Forwarding {
         case .idle, .stopped, .batching(_, isPaced: false):
             view.reason = failing?.rawValue
         case .batching(let until, isPaced: true):
-            view.wait("send_rate", until: until)
+            view.wait(ForwardingView.sendRate, until: until)
         case .preparing, .sending, .settling(.plan), .settling(.sendNext), .settling(.stop):
             view.state = .sending
             if let failing { view.wait(failing.rawValue, until: nil) }
@@ -354,6 +359,12 @@ extension Forwarding {
 }
 
 extension ForwardingView {
+    /// The reason for waiting that is not a failure.
+    fileprivate static let sendRate = "send_rate"
+
+    /// `true` if the destination does not accept records.
+    package var isFailing: Bool { reason.map { $0 != Self.sendRate } ?? false }
+
     fileprivate mutating func wait(_ reason: String, until: MonotonicInstant?) {
         state = .waiting
         self.reason = reason

@@ -178,6 +178,11 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
             for flush in flushes where flush.row <= cursor { flush.completed() }
             flushes.removeAll { $0.row <= cursor }
         }
+        // The request of the flush has failed, and waiting would not help.
+        if machine.isPaused {
+            for flush in flushes { flush.completed() }
+            flushes = []
+        }
         if !flushes.isEmpty, isIdle { try perform(machine.flushRequested(at: Clock.monotonic)) }
     }
 

@@ -38,6 +38,8 @@ final class StatusRegistry: Sendable {
         var connections = 0
         var redactions = RedactionCounts()
         var forwarders: [Forwarder] = []
+        /// When destinations began to fail, by name. They are kept when a destination restarts.
+        var failingSince: [String: IssueTimestamp] = [:]
         var notifiers: [NotifierStatus] = []
         /// The reason for which reports are refused, and the time since which they are.
         var obstacle: (failure: StoreFailure, since: IssueTimestamp)?
@@ -113,6 +115,8 @@ final class StatusRegistry: Sendable {
 
     func update(_ forwarder: Forwarder) {
         state.withLock { state in
+            state.failingSince[forwarder.name] =
+                forwarder.view.isFailing ? state.failingSince[forwarder.name] ?? Clock.wall : nil
             if let index = state.forwarders.firstIndex(where: { $0.name == forwarder.name }) {
                 state.forwarders[index] = forwarder
             } else {
@@ -138,6 +142,11 @@ final class StatusRegistry: Sendable {
     /// Returns whether the configuration has a destination of that name, even one whose section has an error.
     func hasDestination(named name: String) -> Bool {
         state.withLock { state in state.forwarders.contains { $0.name == name } }
+    }
+
+    /// Returns the time since which a destination has not accepted records; nil if it accepts them.
+    func failingSince(of destination: String) -> IssueTimestamp? {
+        state.withLock { $0.failingSince[destination] }
     }
 
     func forgetForwarders() {
@@ -294,6 +303,7 @@ final class StatusRegistry: Sendable {
         status.nextAttempt = forwarder.view.nextAttempt.map { next in
             Clock.wall.advanced(by: Clock.monotonic.duration(to: next))
         }
+        status.failingSince = state.failingSince[figures.name]
         status.lastSuccess = forwarder.state.lastSuccess
         guard isAll else { return status }
         status.advice = Self.advice(on: forwarder, state) ?? forwarder.view.advice

@@ -120,7 +120,7 @@ package enum CollectorInterface {
         type DestinationState (idle, sending, waiting, paused)
 
         type Destination (
-          name: string, kind: string, state: DestinationState, reason: ?string, advice: ?string,
+          name: string, kind: string, state: DestinationState, reason: ?string, failing_since: ?string, advice: ?string,
           ledger: Ledger, oldest_pending: ?string, next_attempt: ?string, last_answer: ?string, last_success: ?string,
           requests: int, resent: int, maybe_duplicate: int, bytes_today: int
         )

@@ -10,6 +10,9 @@ public struct DestinationStatus: Equatable, Sendable {
     public var state: DestinationState
     /// The reason for waiting or being paused. Nil if there is none.
     public var reason: String?
+    /// The time since which the destination has not accepted records, as far as the daemon knows since its start. Nil if
+    /// it accepts them.
+    public var failingSince: IssueTimestamp?
     /// The recommended action. Nil if there is none, or the caller may not see all records.
     public var advice: String?
     package var ledger: Ledger
@@ -32,7 +35,8 @@ public struct DestinationStatus: Equatable, Sendable {
     public var bytesToday: Int
 
     package init(
-        name: String, kind: String, state: DestinationState = .idle, reason: String? = nil, advice: String? = nil,
+        name: String, kind: String, state: DestinationState = .idle, reason: String? = nil,
+        failingSince: IssueTimestamp? = nil, advice: String? = nil,
         ledger: Ledger = Ledger(), oldestPending: IssueTimestamp? = nil, nextAttempt: IssueTimestamp? = nil,
         lastAnswer: String? = nil, lastSuccess: IssueTimestamp? = nil, requests: Int = 0, resent: Int = 0,
         possibleDuplicates: Int = 0, bytesToday: Int = 0
@@ -41,6 +45,7 @@ public struct DestinationStatus: Equatable, Sendable {
         self.kind = kind
         self.state = state
         self.reason = reason
+        self.failingSince = failingSince
         self.advice = advice
         self.ledger = ledger
         self.oldestPending = oldestPending
@@ -87,6 +92,7 @@ extension DestinationStatus: JSONObjectCodable {
         try members.required("kind", &kind)
         try members.required("state", &state)
         try members.optional("reason", &reason)
+        try members.optional("failing_since", &failingSince)
         try members.optional("advice", &advice)
         try members.required("ledger", &ledger)
         try members.optional("oldest_pending", &oldestPending)

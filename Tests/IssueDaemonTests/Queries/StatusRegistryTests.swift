@@ -1,4 +1,5 @@
 import Foundation
+import IssueCore
 import IssueProtocol
 import IssueStore
 import Testing
@@ -35,6 +36,22 @@ struct StatusRegistryTests {
         for name in ["pager", "chat", "mail"] { board.update(NotifierStatus(name: name, format: "json")) }
         #expect(board.statusWithoutStore(viewer: .everything).notifiers.map(\.name) == ["chat", "mail", "pager"])
         #expect(board.statusWithoutStore(viewer: .user(1001)).notifiers.isEmpty)
+    }
+
+    @Test("The status shows since when a destination fails, also across its restart, until it accepts records")
+    func failingSince() throws {
+        let board = StatusRegistry(path: "/nowhere/issues.db")
+        func since(_ state: DestinationState, _ reason: String?) -> IssueTimestamp? {
+            let view = ForwardingView(state: state, reason: reason)
+            board.update(StatusRegistry.Forwarder(name: "d", view: view, state: DestinationRow.State()))
+            return board.failingSince(of: "d")
+        }
+        #expect(since(.idle, nil) == nil)
+        #expect(since(.waiting, "send_rate") == nil)
+        let first = try #require(since(.waiting, "no_answer"))
+        board.forgetForwarders()
+        #expect(since(.paused, "unauthorised") == first)
+        #expect(since(.sending, nil) == nil)
     }
 
     @Test("A set-aside database is a fault, and so is a WAL without its database; each is named once")
