@@ -22,9 +22,9 @@ final class EscalationScan {
     private static let storeInterval: Duration = .seconds(10)
     private static let maxSeries = 10_000
 
-    /// - Throws: `WriterClosed` if the notifier does not exist or does not count.
-    init(of notifier: Int64, _ rate: Rate, _ reader: StoreReader) throws {
-        guard let stored = try reader.escalations(of: notifier, rate) else { throw WriterClosed() }
+    /// Reads the stored counts. Returns nil if the notifier does not exist or does not count.
+    init?(of notifier: Int64, _ rate: Rate, _ reader: StoreReader) throws {
+        guard let stored = try reader.escalations(of: notifier, rate) else { return nil }
         self.rate = rate
         counter = EscalationCounter(rate, entries: stored.entries)
         position = stored.counted

@@ -333,7 +333,8 @@ final class NotifierLoop {
         self.nextScan = nil
         service.inbox.withLock { ($0.isScanPlanned, $0.hasRecords) = (false, false) }
         lastScan = Clock.monotonic
-        let scan = try escalations ?? EscalationScan(of: service.id, rate, try open().reader)
+        // Nothing is counted if another service of this notifier has ended the counting.
+        guard let scan = try escalations ?? EscalationScan(of: service.id, rate, try open().reader) else { return }
         escalations = scan
         scan.begin()
         while let found = try service.writer.readingRecordLog({ try scan.next(try open().reader) }) {

@@ -3,7 +3,7 @@ package import IssueProtocol
 import SQLiteKit
 
 extension StoreWriter {
-    /// Stores a silence. Silences that ended more than 30 days ago are removed.
+    /// Stores a silence. Silences that ended more than 30 days ago are removed, and all but the last 1,000 that have ended.
     ///
     /// - Parameters:
     ///   - silence: The silence. Its id and count are ignored.
@@ -11,8 +11,15 @@ extension StoreWriter {
     /// - Returns: The silence with its id; nil if too many are in effect, of all users or of its own.
     package func add(_ silence: IssueSilence, at now: IssueTimestamp) throws(StoreFailure) -> IssueSilence? {
         try transaction { () throws(SQLiteError) in
-            try connection.withStatement("DELETE FROM silences WHERE until < ?1") { statement throws(SQLiteError) in
+            try connection.withStatement(
+                """
+                DELETE FROM silences WHERE until < ?1 OR until <= ?2
+                    AND id <= (SELECT id FROM silences WHERE until <= ?2 ORDER BY id DESC LIMIT 1 OFFSET ?3)
+                """
+            ) { statement throws(SQLiteError) in
                 statement.bind(now.advanced(by: .zero - SilenceTable.keptFor).millisecondsSince1970, at: 1)
+                statement.bind(now.millisecondsSince1970, at: 2)
+                statement.bind(SilenceTable.maxEnded, at: 3)
                 try statement.run()
             }
             let (count, own) = try connection.withStatement(
@@ -93,6 +100,8 @@ extension StoreReader {
 /// The stored form of silences.
 enum SilenceTable {
     static let keptFor: Duration = .seconds(30 * 86_400)
+    /// The maximum number of silences kept after their end: operators can add and end any number of them.
+    static let maxEnded: Int64 = 1000
 
     /// The id as clients see it, such as `s12`.
     static func id(_ number: Int64) -> String { "s\(number)" }

@@ -266,6 +266,21 @@ struct NotifierTests {
         }
     }
 
+    @Test("Of the silences that have ended, only the last 1,000 are kept")
+    func endedSilences() throws {
+        try with { store, writer, _ in
+            for _ in 0..<1100 {
+                let silence = IssueSilence(
+                    apps: ["shop"], until: store.wall.advanced(by: .seconds(60)), reason: "loop", uid: 1000)
+                let added = try #require(try writer.add(silence, at: store.wall))
+                #expect(try writer.endSilence(added.id, by: 1000, at: store.wall))
+            }
+            let shell = try store.shell()
+            #expect(try shell.number("SELECT count(*) FROM silences") == 1001)
+            #expect(try shell.number("SELECT max(id) FROM silences") == 1100)
+        }
+    }
+
     @Test("A silence is listed until it ends, counts what it covered, and keeps author and reason")
     func silences() throws {
         try with { store, writer, row in
