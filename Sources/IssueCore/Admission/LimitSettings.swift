@@ -52,8 +52,7 @@ package struct LimitSettings: Hashable, Sendable {
     ///   - application: The application's name.
     package func limits(uid: UInt32, application: String) -> ApplicationLimits {
         var limits = defaultApplicationLimits
-        let matching = overrides.filter { $0.name == application }
-        for override in matching.filter({ $0.uid == nil }) + matching.filter({ $0.uid == uid }) {
+        for override in overrides.settings(uid: uid, application: application) {
             limits.groupBurst = override.groupBurst ?? limits.groupBurst
             limits.groupRefill = override.groupRefill ?? limits.groupRefill
             limits.applicationBurst = override.applicationBurst ?? limits.applicationBurst
@@ -77,7 +76,7 @@ package struct LimitSettings: Hashable, Sendable {
 }
 
 /// The overrides in the section of one application (`[Limits NAME]`). Nil keeps the general value.
-package struct ApplicationLimitOverride: Hashable, Sendable {
+package struct ApplicationLimitOverride: ApplicationSetting, Hashable, Sendable {
     package var name: String
     /// The user to whose application the override applies; nil for the applications of that name of all users.
     package var uid: UInt32?

@@ -1,5 +1,22 @@
+/// A setting for one application (`[Limits NAME]`).
+package protocol ApplicationSetting {
+    /// The name of the application.
+    var name: String { get }
+    /// The user of the application; nil for the applications of that name of all users.
+    var uid: UInt32? { get }
+}
+
+extension Sequence where Element: ApplicationSetting {
+    /// Returns the settings of an application, each of which overrides those before it: those for its user come after
+    /// those for all users.
+    func settings(uid: UInt32, application: String) -> [Element] {
+        let matching = filter { $0.name == application }
+        return matching.filter { $0.uid == nil } + matching.filter { $0.uid == uid }
+    }
+}
+
 /// The maximum age of the records of one application (`MaxAge=` in `[Limits NAME]`).
-package struct ApplicationAge: Hashable, Sendable {
+package struct ApplicationAge: ApplicationSetting, Hashable, Sendable {
     /// The name of the application.
     package var name: String
     /// The user of the application; nil for the applications of that name of all users.
@@ -20,8 +37,7 @@ extension RetentionSettings {
     ///   - uid: The user the application runs as.
     ///   - application: The application's name.
     package func maxAge(uid: UInt32, application: String) -> Duration {
-        let matching = applicationAges.filter { $0.name == application }
-        return (matching.last { $0.uid == uid } ?? matching.last { $0.uid == nil })?.maxAge ?? maxAge
+        applicationAges.settings(uid: uid, application: application).last?.maxAge ?? maxAge
     }
 
     /// All maximum ages in ascending order, each once.

@@ -22,7 +22,7 @@ package struct Retention: Equatable, Sendable {
         case wait(Duration)
     }
 
-    /// The maximum time between two checks. There is no notification when the disk fills up.
+    /// The maximum time between two checks; shorter if an age is. There is no notification when the disk fills up.
     package static let interval: Duration = .seconds(60)
     /// The time between two steps of a search for ranges with old records of some applications.
     private static let searchPause: Duration = .milliseconds(10)
@@ -83,13 +83,15 @@ package struct Retention: Equatable, Sendable {
 
     /// The maximum time a range stays open on a quiet host, so that the records of a range are of about the same age.
     private var maxOpenDuration: Duration {
-        max(Self.interval, min(settings.lowestAge / 10, .seconds(86_400)))
+        max(.seconds(1), min(settings.lowestAge / 10, .seconds(86_400)))
     }
 
     private func untilNextCheck(_ snapshot: RetentionSnapshot) -> Duration {
-        guard let oldest = snapshot.oldest else { return Self.interval }
+        // Records of an application with a short age may be in any range, also in the open one.
+        let interval = max(.seconds(1), min(Self.interval, settings.lowestAge / 10))
+        guard let oldest = snapshot.oldest else { return interval }
         let left = timeout(maxAge(of: oldest), with: oldest) - oldest.newest.duration(to: snapshot.now)
-        return max(.seconds(1), min(Self.interval, left))
+        return max(.seconds(1), min(interval, left))
     }
 }
 

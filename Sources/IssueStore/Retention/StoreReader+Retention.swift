@@ -109,20 +109,8 @@ extension StoreReader {
 
     /// Finds the user who takes most space, and counts the records of their largest groups in their oldest large range.
     private func addEviction(to usage: inout RetentionUsage) throws {
-        let holdings = try connection.withStatement(
-            """
-            SELECT ranges.id, ranges.first_id, ranges.last_id, ranges.last_at, shares.uid, shares.bytes
-            FROM shares JOIN ranges ON ranges.id = shares.range ORDER BY ranges.id
-            """
-        ) {
-            try $0.all { row in
-                RetentionSnapshot.Holding(
-                    range: RetentionSnapshot.ClosedRange(
-                        id: row.int64(0), firstID: row.id(1), lastID: row.id(2),
-                        newest: RecordLogInstant(milliseconds: row.int64(3)), isUnderWay: false),
-                    user: UInt32(clamping: row.int64(4)), bytes: row.int64(5), isSettled: true)
-            }
-        }
+        // A forecast: the fates of what is removed later will be final.
+        let holdings = try StoreWriter.holdings(connection, settledThrough: .max)
         guard let candidate = EvictionPolicy.evictionCandidate(holdings) else { return }
         let groups = try connection.withStatement(
             """

@@ -25,15 +25,21 @@ extension StoreWriter {
         }
     }
 
-    /// Returns the maximum age of the records of each application.
+    /// Returns the maximum age of the records of each application. Must not be called while a transaction may have added
+    /// applications that a rollback would remove.
     func applicationAges() throws(SQLiteError) -> [AccountID: Duration] {
-        let accounts = try connection.withStatement("SELECT id, uid, app FROM accounts") {
+        // Some of them may have been deleted since. The id of an application is never used again.
+        if accountAges.known.count > AccountAges.maxKnown { accountAges = AccountAges() }
+        let accounts = try connection.withStatement("SELECT id, uid, app FROM accounts WHERE id > ?1 ORDER BY id") {
             statement throws(SQLiteError) in
-            try statement.all { ($0.id(0, as: AccountID.self), UInt32(clamping: $0.int64(1)), $0.text(2)) }
+            statement.bind(accountAges.last, at: 1)
+            return try statement.all { ($0.id(0, as: AccountID.self), UInt32(clamping: $0.int64(1)), $0.text(2)) }
         }
-        var ages: [AccountID: Duration] = [:]
-        for (id, uid, app) in accounts { ages[id] = retention.maxAge(uid: uid, application: app) }
-        return ages
+        for (id, uid, app) in accounts {
+            accountAges.known[id] = retention.maxAge(uid: uid, application: app)
+            accountAges.last = id
+        }
+        return accountAges.known
     }
 
     /// Searches the next ranges older than an age for records of the accounts.
@@ -108,13 +114,24 @@ extension StoreWriter {
         }
     }
 
-    private func newestRange(before moment: RecordLogInstant) throws(SQLiteError) -> Int64 {
+    /// Returns the newest closed range whose last record came before a time; 0 if there is none.
+    func newestRange(before moment: RecordLogInstant) throws(SQLiteError) -> Int64 {
         try connection.withStatement("SELECT coalesce(max(range), 0) FROM ages WHERE at < ?1") {
             statement throws(SQLiteError) in
             statement.bind(moment.milliseconds, at: 1)
             return try statement.first { $0.int64(0) } ?? 0
         }
     }
+}
+
+/// The maximum ages of the applications that the writer has read. They are valid until the settings change.
+struct AccountAges {
+    /// The number from which all are read anew.
+    static let maxKnown = 4096
+
+    var known: [AccountID: Duration] = [:]
+    /// The last application that was read.
+    var last: AccountID = 0
 }
 
 /// The ranges whose records are all older than their maximum age.

@@ -47,15 +47,6 @@ extension StoreWriter {
         }
     }
 
-    /// Returns the newest closed range whose last record came before a time; 0 if there is none.
-    private func newestRange(before time: RecordLogInstant) throws(SQLiteError) -> Int64 {
-        try connection.withStatement("SELECT coalesce(max(range), 0) FROM ages WHERE at < ?1") {
-            statement throws(SQLiteError) in
-            statement.bind(time.milliseconds, at: 1)
-            return try statement.first { $0.int64(0) } ?? 0
-        }
-    }
-
     private func activities(of groups: [GroupID]) throws(SQLiteError) -> [GroupID: [QuietPeriod.Activity]] {
         try connection.withStatement(
             """

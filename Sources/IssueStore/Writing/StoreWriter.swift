@@ -29,6 +29,8 @@ package final class StoreWriter {
     private var spareRows = RowBuffer()
     /// The last range without records of applications with this maximum age or a lower one, as far as it is known.
     var agedThrough: [Duration: Int64] = [:]
+    /// The maximum ages of applications, read so far.
+    var accountAges = AccountAges()
     /// Changed only inside a transaction, except for caches and for settings that are reloaded.
     var memory: WriterMemory
 
@@ -221,6 +223,7 @@ package final class StoreWriter {
         settings.limits = limits
         settings.retention = retention
         agedThrough = [:]
+        accountAges = AccountAges()
     }
 
     /// Checkpoints the WAL. Only the writer does this.
