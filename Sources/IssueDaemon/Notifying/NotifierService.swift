@@ -62,6 +62,9 @@ final class NotifierService: Sendable {
     let writer: WriterService
     let board: StatusRegistry
     let log: Log
+    /// The time after which the store is tried again after an error, and the same message is sent again if the store
+    /// can't take it.
+    let recoveryTime: Duration
     /// Cancels the request in flight.
     let cancellation = HTTPCancellation()
     /// Kills the command that runs.
@@ -70,9 +73,10 @@ final class NotifierService: Sendable {
 
     init(
         _ configuration: NotifierConfiguration, id: Int64, users: AccountableUsers, path: String, host: String,
-        writer: WriterService, board: StatusRegistry, log: Log
+        writer: WriterService, board: StatusRegistry, log: Log, recoveryTime: Duration = .seconds(5)
     ) {
         (self.configuration, self.id, self.users) = (configuration, id, users)
+        self.recoveryTime = recoveryTime
         (self.path, self.host) = (path, host)
         (self.writer, self.board, self.log) = (writer, board, log)
     }
@@ -165,7 +169,6 @@ final class NotifierLoop {
     private var lastVerdict: DeliveryVerdict?
     private var isFailureLogged = false
 
-    private static let recoveryTime: Duration = .seconds(5)
     /// While the WAL must be reset, which takes a moment.
     private static let busyTime: Duration = .milliseconds(200)
     private static let maxAlerts = 256
@@ -190,8 +193,11 @@ final class NotifierLoop {
             if inbox.isStopping { return }
             if inbox.hasRecords { nextScan = nextScan ?? lastScan.advanced(by: Self.scanInterval) }
             do {
-                try step()
-                recovery = nil
+                // What arrives after an error of the store must not end the wait for the next try.
+                if recovery.map({ $0 <= Clock.monotonic }) ?? true {
+                    try step()
+                    recovery = nil
+                }
             } catch is WriterClosed {
                 // The daemon is stopping or changes to another file. The next start continues from the stored state.
                 return
@@ -206,7 +212,7 @@ final class NotifierLoop {
                 opened = nil
                 escalations = nil
                 scanAgain()
-                recovery = Clock.monotonic.advanced(by: Self.recoveryTime)
+                recovery = Clock.monotonic.advanced(by: service.recoveryTime)
             }
             // A fault of the store is reported even if the store can't take the event.
             sendUnstored()
@@ -222,7 +228,6 @@ final class NotifierLoop {
     }
 
     private func step() throws {
-        if let recovery, Clock.monotonic < recovery { return }
         try storeEvents()
         try examine()
         try countOccurrences()
@@ -497,7 +502,8 @@ final class NotifierLoop {
         switch result.verdict {
         // A message that may have arrived is not repeated, because its attempts are not stored.
         case .accepted, .unconfirmed, .ambiguous: unstored.removeAll()
-        case .partial, .paused, .tooLarge, .again: unstored.failed(at: Clock.monotonic)
+        case .partial, .paused, .tooLarge, .again:
+            unstored.failed(nextAttempt: Clock.monotonic.advanced(by: service.recoveryTime))
         }
         // Not each attempt, of which there are many while the store and the receiver fail.
         guard isFirst || unstored.events.isEmpty else { return }
@@ -570,7 +576,6 @@ final class NotifierLoop {
 
 /// Events of the daemon itself that are not stored yet.
 private struct UnstoredEvents {
-    private static let delay: Duration = .seconds(5)
     private static let maxAttempts = 30
 
     private(set) var events: [DaemonEvent] = []
@@ -584,9 +589,9 @@ private struct UnstoredEvents {
         events.append(event)
     }
 
-    mutating func failed(at now: MonotonicInstant) {
+    mutating func failed(nextAttempt: MonotonicInstant) {
         attempts += 1
-        nextAttempt = now.advanced(by: Self.delay)
+        self.nextAttempt = nextAttempt
         if attempts >= Self.maxAttempts { removeAll() }
     }
 

@@ -63,18 +63,8 @@ final class ScanFixture {
     }
 
     func commit(_ records: [IssueRecord]) throws {
-        var decoder = RecordDecoder(limits: RecordLimits(), seed: 99)
-        let process = ReportingProcess(
-            connection: 1, sender: Sender(uid: 1000, gid: 1000, pid: 7, command: "shop"), startTime: 1)
-        var submission = Submission(process: process, batch: RecordBatch(), calls: [])
-        for record in records {
-            let json = record.json
-            var scanner = JSONScanner(json.span, maximumDepth: 32, maximumKeys: 256)
-            _ = try decoder.decode(&scanner, into: &submission.batch)
-        }
-        submission.calls = [ReportCall(token: 1, records: 0..<records.count, rejected: [], numbering: nil)]
         _ = try writer.commit(
-            [submission], wall: IssueTimestamp(millisecondsSince1970: wall),
+            [Submission(records)], wall: IssueTimestamp(millisecondsSince1970: wall),
             monotonic: MonotonicInstant(sinceBoot: .milliseconds(monotonic)))
     }
 
@@ -161,5 +151,21 @@ extension ScanFixture.Decisions {
         for (reason, rows) in batch.held { for row in rows { held[row] = reason } }
         gone += batch.gone
         drafts += batch.newSummaries.map(\.draft)
+    }
+}
+
+extension Submission {
+    /// A call of user 1000 with these records.
+    init(_ records: [IssueRecord]) throws {
+        var decoder = RecordDecoder(limits: RecordLimits(), seed: 99)
+        let process = ReportingProcess(
+            connection: 1, sender: Sender(uid: 1000, gid: 1000, pid: 7, command: "shop"), startTime: 1)
+        self.init(process: process, batch: RecordBatch(), calls: [])
+        for record in records {
+            let json = record.json
+            var scanner = JSONScanner(json.span, maximumDepth: 32, maximumKeys: 256)
+            _ = try decoder.decode(&scanner, into: &batch)
+        }
+        calls = [ReportCall(token: 1, records: 0..<records.count, rejected: [], numbering: nil)]
     }
 }

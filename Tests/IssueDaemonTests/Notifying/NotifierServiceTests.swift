@@ -1,0 +1,178 @@
+import IssueCore
+import IssueProtocol
+import IssueStore
+import Testing
+import UnixIO
+
+@testable import IssueDaemon
+
+@Suite("A notifier whose store fails")
+struct NotifierServiceTests {
+    private func isRepetition(_ message: JSONValue) -> Bool { message["possible_repetition"] == .bool(true) }
+
+    private func titles(_ message: JSONValue) -> [String] {
+        message["issues"]?.asArray?.compactMap { $0["title"]?.asString } ?? []
+    }
+
+    @Test("An event that can't be stored is reported once when it can, and the log has one line about it")
+    func unstoredEvent() throws {
+        try NotifierFixture.with { fixture in
+            try fixture.fail("INSERT ON notices")
+            try fixture.report("Order failed")
+            #expect(fixture.waits(for: .notifierFailed))
+            try fixture.report("Other")
+            try fixture.repair()
+            try fixture.eventually("both are delivered") { fixture.status?.delivered == 2 }
+            let messages = try fixture.messages
+            #expect(messages.flatMap(titles) == ["Order failed", "Other"])
+            #expect(!messages.contains(where: isRepetition))
+            #expect(fixture.lineCount(.notifierFailed) == 1)
+        }
+    }
+
+    @Test("A message is not sent before it is stored")
+    func unstoredMessage() throws {
+        try NotifierFixture.with { fixture in
+            try fixture.fail("INSERT ON messages")
+            try fixture.report("Order failed")
+            #expect(fixture.waits(for: .notifierFailed))
+            #expect(try fixture.messages.isEmpty)
+            try fixture.repair()
+            try fixture.eventually("it is delivered") { fixture.status?.delivered == 1 }
+            #expect(try fixture.messages.map { $0["attempt"] } == [.integer(1)])
+            #expect(try !isRepetition(fixture.messages[0]))
+        }
+    }
+
+    @Test("A message is not sent again before the attempt is stored")
+    func unstoredAttempt() throws {
+        try NotifierFixture.with { fixture in
+            try fixture.fail("UPDATE OF attempts ON messages")
+            // Temporary failure: it was not delivered.
+            try fixture.exit(with: 75)
+            try fixture.report("Order failed")
+            #expect(fixture.waits(for: .notifierFailed))
+            #expect(try fixture.messages.count == 1)
+            try fixture.exit(with: 0)
+            try fixture.repair()
+            try fixture.eventually("it is delivered") { fixture.status?.delivered == 1 }
+            #expect(try fixture.messages.map { $0["attempt"] } == [.integer(1), .integer(2)])
+            #expect(try !fixture.messages.contains(where: isRepetition))
+            #expect(fixture.status?.repeated == 0)
+        }
+    }
+
+    @Test("If the result of an attempt can't be stored, the message is sent again, and says so")
+    func unstoredResult() throws {
+        try NotifierFixture.with { fixture in
+            try fixture.fail("UPDATE ON messages", when: "NEW.settled_at IS NOT NULL")
+            try fixture.report("Order failed")
+            #expect(fixture.waits(for: .notifierFailed))
+            #expect(fixture.status?.delivered == 0)
+            try fixture.repair()
+            try fixture.eventually("it is delivered") { fixture.status?.delivered == 1 }
+            let messages = try fixture.messages
+            #expect(messages.count >= 2 && Set(messages.map { $0["id"]?.asString }).count == 1)
+            #expect(messages.map(isRepetition) == [false] + messages.dropFirst().map { _ in true })
+            #expect(fixture.status?.repeated == 1)
+        }
+    }
+
+    @Test("A fault of the store is reported although it can't be stored, and only once")
+    func faultOfStore() throws {
+        try NotifierFixture.with { fixture in
+            try fixture.fail("INSERT ON notices")
+            let fault = DaemonEvent(kind: .storeFault, text: "reports are refused", at: Clock.wall)
+            fixture.service.report(fault)
+            #expect(fixture.waits(for: .notifierUnstored))
+            let message = try #require(try fixture.messages.first)
+            #expect(message["events"]?.asArray?.first?["text"]?.asString == "reports are refused")
+            #expect(message["id"]?.asString?.hasPrefix("oncall-unstored-") == true)
+            try fixture.repair()
+            try fixture.report("Order failed")
+            try fixture.eventually("the next one is delivered") { fixture.status?.delivered == 1 }
+            #expect(try fixture.messages.map(titles) == [[], ["Order failed"]])
+        }
+    }
+
+    @Test("A message that is not stored is repeated until it is delivered, with one log line at each end")
+    func repeatedFault() throws {
+        try NotifierFixture.with { fixture in
+            try fixture.fail("INSERT ON notices")
+            try fixture.exit(with: 75)
+            fixture.service.report(DaemonEvent(kind: .storeFault, text: "reports are refused", at: Clock.wall))
+            #expect(fixture.waits(for: .notifierUnstored))
+            try fixture.exit(with: 0)
+            #expect(fixture.waits(for: .notifierUnstored, count: 2))
+            let attempts = try fixture.messages.map { $0["attempt"]?.asInteger }
+            #expect(attempts.count >= 2 && attempts == attempts.indices.map { Int64($0 + 1) })
+            #expect(fixture.lineCount(.notifierFailed) == 1)
+        }
+    }
+
+    @Test("Occurrences that could not be stored are counted once, and the escalation is reported once")
+    func unstoredEscalation() throws {
+        try NotifierFixture.with({
+            $0.filter.kinds = .escalated
+            $0.escalated = Rate(3, per: .seconds(3600))
+        }) { fixture in
+            try fixture.fail("INSERT ON notices")
+            try fixture.report("Order failed", "Order failed", "Order failed", "Other", "Other")
+            #expect(fixture.waits(for: .notifierFailed))
+            try fixture.repair()
+            try fixture.eventually("it is delivered") { fixture.status?.delivered == 1 }
+            #expect(try fixture.messages.map(titles) == [["Order failed"]])
+            try fixture.report("Other")
+            try fixture.eventually("the other one is delivered") { fixture.status?.delivered == 2 }
+            #expect(try fixture.messages.map(titles) == [["Order failed"], ["Other"]])
+        }
+    }
+
+    @Test("An issue whose record was erased before the message is sent is counted, and not named")
+    func erasedRecord() throws {
+        try NotifierFixture.with { fixture in
+            try fixture.exit(with: 75)
+            try fixture.report("Order failed")
+            try fixture.eventually("the first attempt fails") { fixture.status?.reason == "command_failed" }
+            let erased = try fixture.writer.perform { writer in
+                try writer.closeOpenRange()
+                return try writer.erase([1]).records
+            }
+            #expect(erased == 1)
+            try fixture.exit(with: 0)
+            try fixture.eventually("it is delivered") { fixture.status?.delivered == 1 }
+            let messages = try fixture.messages
+            #expect(titles(messages[0]) == ["Order failed"])
+            let last = try #require(messages.last)
+            #expect(titles(last).isEmpty && last["total"] == .integer(1))
+        }
+    }
+
+    @Test("Without its row in the store it ends, and sends nothing")
+    func missingRow() throws {
+        try NotifierFixture.with { fixture in
+            try fixture.report("Order failed")
+            try fixture.eventually("it is delivered") { fixture.status?.delivered == 1 }
+            try fixture.execute("DELETE FROM notifiers")
+            try fixture.report("Other")
+            #expect(fixture.hasEnded())
+            #expect(try fixture.messages.count == 1)
+            #expect(fixture.lineCount(.notifierFailed) == 0)
+        }
+    }
+
+    @Test("When the store is closed, it ends without an error")
+    func closedStore() throws {
+        try NotifierFixture.with { fixture in
+            try fixture.report("Order failed")
+            try fixture.eventually("it is delivered") { fixture.status?.delivered == 1 }
+            fixture.writer.stop()
+            try fixture.eventually("the store is closed") {
+                (try? fixture.writer.perform { _ in true }) == nil
+            }
+            fixture.service.report(DaemonEvent(kind: .destinationPaused, text: "logzio", at: Clock.wall))
+            #expect(fixture.hasEnded())
+            #expect(fixture.lineCount(.notifierFailed) == 0)
+        }
+    }
+}
