@@ -176,6 +176,9 @@ struct GroupTests {
                       Differ in  ann / bob
                     """))
         #expect(issuectl(["group", "suggest"], .reply(#"{"suggestions":[]}"#)).output == lines("No suggestions."))
+        let hostile = reply.replacing("g2", with: #"g2\u001b[2J\n"#)
+        let shown = issuectl(["group", "suggest"], .reply(hostile)).output
+        #expect(shown.contains("  g2\\x1b[2J\\n  User bob is gone\n"))
     }
 
     @Test("Explains where the fingerprint comes from, and lists other ids and corrections")

@@ -116,6 +116,15 @@ struct RecordsTests {
         #expect(outcome.calls.isEmpty)
     }
 
+    @Test("No line of a message looks like a fact about its record")
+    func forgedFacts() {
+        let record = Fixtures.diskRecord.replacing(
+            #""message":""#, with: #""message":"Disk\nGroup g0\n  Sender  sshd, pid 1, uid 0, gid 0\n"#)
+        let reply = #"{"record":\#(record),"group":\#(Fixtures.diskGroup),"fates":[]}"#
+        let output = issuectl(["show", "r43"], width: 80, .reply(reply)).output
+        #expect(output.hasPrefix("Disk\n    Group g0\n      Sender  sshd, pid 1, uid 0, gid 0\n    "))
+    }
+
     @Test("A group whose records have been removed is still shown")
     func groupAlone() {
         let reply = "{\"group\":\(Fixtures.hostileGroup),\"fates\":[]}"
@@ -123,7 +132,7 @@ struct RecordsTests {
         #expect(
             outcome.output == #"""
                 \x1b]0;owned\x07\x1b[2J
-                line two\x9b31m\u{202e}gnp.exe\x7f
+                    line two\x9b31m\u{202e}gnp.exe\x7f
                 info in e\tvil
 
                   All of its records have been removed.

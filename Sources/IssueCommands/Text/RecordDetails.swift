@@ -16,7 +16,9 @@ struct TextPage {
 
     /// Adds facts with aligned names. Facts without a value are omitted.
     mutating func fields(_ fields: [(name: String, value: String?)], styles: [String: TextStyle] = [:]) {
-        let present = fields.compactMap { field in field.value.map { (name: field.name, value: $0) } }
+        let present = fields.compactMap { field in
+            field.value.map { (name: TerminalSanitizer.line(field.name), value: $0) }
+        }
         let width = present.map { DisplayWidth.of($0.name) }.max() ?? 0
         for field in present {
             let value = painter(TerminalSanitizer.line(field.value), styles[field.name] ?? .plain)
@@ -70,8 +72,9 @@ struct RecordDetails {
     var lines: [String] {
         var page = TextPage(painter: painter)
         let record = reply.record?.record
-        for line in TerminalSanitizer.lines(record?.message ?? reply.group.title) {
-            page.add([painter(line, .heading)], indent: 0)
+        // Further lines are indented, so that none looks like a fact that the daemon has found out.
+        for (number, line) in TerminalSanitizer.lines(record?.message ?? reply.group.title).enumerated() {
+            page.add([painter(line, .heading)], indent: number == 0 ? 0 : 4)
         }
         page.add([summary(record)], indent: 0)
         page.gap()

@@ -39,7 +39,8 @@ package enum MetricText {
         return lines.joined(separator: "\n") + "\n"
     }
 
-    /// Escapes backslashes, line breaks and, where the format requires it, quotation marks.
+    /// Escapes backslashes, line breaks and, where the format requires it, quotation marks. Other characters that could
+    /// change a terminal become question marks.
     private static func escaped(_ text: String, quotes: Bool) -> String {
         var escaped = ""
         for scalar in text.unicodeScalars {
@@ -47,7 +48,7 @@ package enum MetricText {
             case "\\": escaped += "\\\\"
             case "\n": escaped += "\\n"
             case "\"" where quotes: escaped += "\\\""
-            default: escaped.unicodeScalars.append(scalar)
+            default: escaped.unicodeScalars.append(TerminalSanitizer.isActive(scalar) ? "?" : scalar)
             }
         }
         return escaped

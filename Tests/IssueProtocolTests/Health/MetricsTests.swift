@@ -69,6 +69,8 @@ struct MetricsTests {
     func escaping() {
         let text = MetricText.text(source { $0.destinations[0].name = "a\"b\\c\nd" }, .openMetrics)
         #expect(text.contains(#"issued_destination_ledger_balanced{destination="a\"b\\c\nd"} 1"#))
+        let active = MetricText.text(source { $0.destinations[0].name = "a\u{1B}[2J\r\u{202E}\u{2028}b" }, .prometheus)
+        #expect(active.contains(#"issued_destination_ledger_balanced{destination="a?[2J???b"} 1"#))
     }
 
     @Test("A user who may not see all records gets the three public families only")
