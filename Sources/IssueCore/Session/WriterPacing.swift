@@ -93,6 +93,8 @@ package enum ReportCost {
 package struct CheckpointPolicy: Equatable, Sendable {
     package enum Step: Equatable, Sendable {
         case none
+        /// Commit the reports that wait first, because all reports wait during a checkpoint.
+        case commitFirst
         /// Copy the frames that no reader needs any longer. Does not wait.
         case copy
         /// Wait briefly for readers, then restart the WAL from its beginning.
@@ -104,6 +106,7 @@ package struct CheckpointPolicy: Equatable, Sendable {
     /// The length of the WAL after the last checkpoint, in pages.
     private var copied = 0
     private var isDiskFull = false
+    private var isPostponed = false
 
     /// - Parameter pages: The growth of the WAL, in pages, after which it is checkpointed.
     package init(pages: Int) {
@@ -112,12 +115,20 @@ package struct CheckpointPolicy: Equatable, Sendable {
 
     /// Returns the checkpoint to run now.
     ///
-    /// - Parameter walPages: The current length of the WAL, in pages.
-    package func next(walPages: Int) -> Step {
+    /// A checkpoint is postponed by one commit at most. So a report that was sent during an expensive commit does not
+    /// wait for the checkpoint as well.
+    ///
+    /// - Parameters:
+    ///   - walPages: The current length of the WAL, in pages.
+    ///   - reportsWait: Whether reports wait for the next commit.
+    package mutating func next(walPages: Int, reportsWait: Bool) -> Step {
         guard walPages > 0, isDiskFull || added(walPages) >= pages else { return .none }
         // Readers that take one snapshot after another can prevent a restart forever, so at twice the growth a passive
         // checkpoint is not enough.
-        return isDiskFull || walPages >= 2 * pages ? .restart : .copy
+        if isDiskFull || walPages >= 2 * pages { return .restart }
+        guard reportsWait, !isPostponed else { return .copy }
+        isPostponed = true
+        return .commitFirst
     }
 
     /// Handles the end of a checkpoint, whether or not it copied everything.
@@ -125,7 +136,7 @@ package struct CheckpointPolicy: Equatable, Sendable {
     /// - Parameter walPages: The length of the WAL after it, in pages.
     package mutating func copied(walPages: Int) {
         copied = walPages
-        isDiskFull = false
+        (isDiskFull, isPostponed) = (false, false)
     }
 
     /// Records that the disk was full. After a restart, the WAL is overwritten from its start, where its file already

@@ -234,7 +234,9 @@ final class WriterRun {
     ///
     /// - Parameter isIdle: Whether no reports wait.
     private func maintain(isIdle: Bool) {
-        switch checkpoints.next(walPages: writer.walPages) {
+        let reportsWait = !backlog.isEmpty || inbox.withLock { !$0.submissions.isEmpty }
+        switch checkpoints.next(walPages: writer.walPages, reportsWait: reportsWait) {
+        case .commitFirst: break
         case .copy: checkpoint()
         case .restart where gate.close():
             checkpoint(restarts: true)

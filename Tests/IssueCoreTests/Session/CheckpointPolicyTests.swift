@@ -6,35 +6,49 @@ struct CheckpointPaceTests {
     @Test("is checkpointed after a certain growth, and again after the same growth")
     func enough() {
         var pace = CheckpointPolicy(pages: 100)
-        #expect(pace.next(walPages: 99) == .none)
-        #expect(pace.next(walPages: 100) == .copy)
+        #expect(pace.next(walPages: 99, reportsWait: false) == .none)
+        #expect(pace.next(walPages: 100, reportsWait: false) == .copy)
         pace.copied(walPages: 100)
-        #expect(pace.next(walPages: 20) == .none)
-        #expect(pace.next(walPages: 100) == .none)
+        #expect(pace.next(walPages: 20, reportsWait: false) == .none)
+        #expect(pace.next(walPages: 100, reportsWait: false) == .none)
+    }
+
+    @Test("is checkpointed after the commit of the reports that wait, but not later")
+    func waitingReports() {
+        var pace = CheckpointPolicy(pages: 100)
+        #expect(pace.next(walPages: 99, reportsWait: true) == .none)
+        #expect(pace.next(walPages: 100, reportsWait: true) == .commitFirst)
+        #expect(pace.next(walPages: 110, reportsWait: true) == .copy)
+        pace.copied(walPages: 110)
+        #expect(pace.next(walPages: 100, reportsWait: true) == .commitFirst)
+        #expect(pace.next(walPages: 101, reportsWait: false) == .copy)
+        // A WAL that must be restarted may be close to its limit.
+        pace.copied(walPages: 101)
+        #expect(pace.next(walPages: 210, reportsWait: true) == .restart)
     }
 
     @Test("is left alone after a checkpoint until it grows")
     func copied() {
         var pace = CheckpointPolicy(pages: 100)
         pace.copied(walPages: 80)
-        #expect(pace.next(walPages: 80) == .none)
-        #expect(pace.next(walPages: 179) == .none)
-        #expect(pace.next(walPages: 180) == .copy)
+        #expect(pace.next(walPages: 80, reportsWait: false) == .none)
+        #expect(pace.next(walPages: 179, reportsWait: false) == .none)
+        #expect(pace.next(walPages: 180, reportsWait: false) == .copy)
     }
 
     @Test("is restarted at the second checkpoint if readers keep it from restarting")
     func readers() {
         var pace = CheckpointPolicy(pages: 100)
-        #expect(pace.next(walPages: 100) == .copy)
+        #expect(pace.next(walPages: 100, reportsWait: false) == .copy)
         pace.copied(walPages: 100)
         for length in [200, 300] {
-            #expect(pace.next(walPages: length) == .restart)
+            #expect(pace.next(walPages: length, reportsWait: false) == .restart)
             pace.copied(walPages: length)
-            #expect(pace.next(walPages: length + 99) == .none)
+            #expect(pace.next(walPages: length + 99, reportsWait: false) == .none)
         }
         // Now it has restarted.
-        #expect(pace.next(walPages: 90) == .none)
-        #expect(pace.next(walPages: 110) == .copy)
+        #expect(pace.next(walPages: 90, reportsWait: false) == .none)
+        #expect(pace.next(walPages: 110, reportsWait: false) == .copy)
     }
 
     @Test("is restarted for each commit that finds the disk full")
@@ -43,11 +57,11 @@ struct CheckpointPaceTests {
         pace.copied(walPages: 120)
         for _ in 0..<3 {
             pace.diskWasFull()
-            #expect(pace.next(walPages: 150) == .restart)
+            #expect(pace.next(walPages: 150, reportsWait: false) == .restart)
             pace.copied(walPages: 150)
-            #expect(pace.next(walPages: 150) == .none)
+            #expect(pace.next(walPages: 150, reportsWait: false) == .none)
         }
         pace.diskWasFull()
-        #expect(pace.next(walPages: 0) == .none)
+        #expect(pace.next(walPages: 0, reportsWait: false) == .none)
     }
 }
