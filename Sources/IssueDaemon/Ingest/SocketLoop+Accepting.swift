@@ -10,6 +10,7 @@ struct Acceptor {
     var gate = AcceptState()
     var shares: ConnectionShares
     var reserve = DescriptorReserve()
+    var refused: RefusedConnections
     /// Refused and closed connections since they were last logged.
     var refusals = RepeatedEventCounter()
     var replacements = RepeatedEventCounter()
@@ -18,6 +19,9 @@ struct Acceptor {
     init(listener: ListeningSocket, limits: ConnectionShares.Limits) {
         self.listener = listener
         shares = ConnectionShares(limits: limits)
+        refused = RefusedConnections(
+            maxConnections: limits.total,
+            openFileLimit: Int(clamping: (try? CurrentProcess.raiseOpenFileLimit()) ?? 0))
     }
 
     /// Returns the id of the next connection. Smaller ones are tokens of the loop itself.
@@ -52,6 +56,10 @@ extension SocketLoop {
                 guard let descriptor = try listener.descriptor.accept() else { return emptiedBacklog() }
                 try admit(descriptor)
             } catch {
+                if !acceptor.refused.isEmpty {
+                    acceptor.refused.answerAll()
+                    continue
+                }
                 // The user with the most connections loses one, as when the limit is reached.
                 guard let largest = acceptor.shares.largest, makeRoom(of: largest.owner) else { return pause(error) }
             }
@@ -140,7 +148,7 @@ extension SocketLoop {
         }
     }
 
-    /// Sends an error without waiting, and closes the connection.
+    /// Closes a connection after a moment, with an error.
     private func refuse(_ descriptor: consuming FileDescriptor) {
         // A refused client may reconnect at once, and must not fill the log.
         if let count = acceptor.refusals.happened(at: Clock.monotonic) {
@@ -154,7 +162,7 @@ extension SocketLoop {
                     "largest_connections": "\(largest?.count ?? 0)",
                 ])
         }
-        _ = descriptor.attemptSend(CollectorError.busy(retryAfter: .seconds(1)).reply.message, from: 0)
+        acceptor.refused.add(descriptor, at: Clock.monotonic)
     }
 
     /// Closes the connection of a user that is the least costly to lose, and among those the one that was idle for

@@ -207,6 +207,7 @@ final class SocketLoop {
     private func stop() {
         phase = .stopping
         acceptor.gate.stopped()
+        acceptor.refused.answerAll()
         try? poller.remove(acceptor.listener.descriptor)
         if let metrics = service.metricsListener { try? poller.remove(metrics.descriptor) }
         for connection in Array(connections.values) {
@@ -220,16 +221,20 @@ final class SocketLoop {
     /// The time until the loop has something to do without an event; nil if there is nothing.
     private var timeout: Duration? {
         if users.haveFreedCapacity || memory.hasResumableUsers { return .zero }
-        let deadlines = [acceptor.gate.deadline, memory.replyDeadline, schedule.deadlines.next]
+        let deadlines = [
+            acceptor.gate.deadline, acceptor.refused.deadline, memory.replyDeadline, schedule.deadlines.next,
+        ]
         let next = deadlines.compactMap { $0 }.min().map { Clock.monotonic.duration(to: $0) }
         return phase == .running ? next : min(next ?? Self.sweep, Self.sweep)
     }
 
     private func checkDeadlines() {
-        guard acceptor.gate.deadline != nil || memory.replyDeadline != nil || schedule.deadlines.next != nil else {
-            return
-        }
+        guard
+            acceptor.gate.deadline != nil || acceptor.refused.deadline != nil || memory.replyDeadline != nil
+                || schedule.deadlines.next != nil
+        else { return }
         let now = Clock.monotonic
+        acceptor.refused.answerDue(at: now)
         if let cut = memory.replyDeadlineReached(at: now) {
             cutOff(cut) { connection in
                 connection.state.stalledSince.map { ($0, connection.bytes.unreadMemory) }
