@@ -144,6 +144,18 @@ def _growth(growth):
         ] for look in growth["looks"]])
 
 
+def _queries(queries):
+    pages = _table(
+        [f"queries, {queries['records']:,} records", "median ms", "longest ms"],
+        [*([name, f"{one['median_ms']:.2f}", f"{one['longest_ms']:.2f}"] for name, one in queries["pages"].items()),
+         ["phrase not found", f"{queries['search_s'] * 1000:.0f}", ""]])
+    receipts = _table(
+        ["receipts at 1,000 per second", "p50 ms", "p99 ms", "max ms"],
+        [[name, *(f"{queries['receipts'][kind][key]:.2f}" for key in ("p50_ms", "p99_ms", "max_ms"))]
+         for name, kind in (("without searches", "alone"), ("during searches", "during"))])
+    return f"{pages}\n\n{receipts}"
+
+
 def _client(client):
     calls = client["calls_ns"]
     return _table(
@@ -181,6 +193,7 @@ TEXTS = {
     "slow-sync": _slow_sync,
     "retention": _retention,
     "growth": _growth,
+    "queries": _queries,
     "forward": _forward,
     "footprint": _footprint,
     "hostile": _hostile,
