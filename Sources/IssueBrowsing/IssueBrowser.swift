@@ -85,7 +85,7 @@ public struct IssueBrowser: Sendable {
     /// }
     /// ```
     ///
-    /// The sequence ends when the task is cancelled. It throws `IssueDeliveryError` when the daemon ends.
+    /// The sequence ends when the task is cancelled. It throws `IssueDeliveryError` when the daemon stops.
     ///
     /// - Parameter filter: Selects the records. If it has a `since`, stored records from that time on are returned
     ///   first.

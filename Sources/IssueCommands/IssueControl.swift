@@ -338,7 +338,7 @@ struct CommandContext {
         try print([line])
     }
 
-    /// Prints a line for users, and nothing if the output is JSON.
+    /// Prints a line for users, unless the output is JSON.
     func printNote(_ line: String) throws(CommandFailure) {
         if format == .human { try print(line) }
     }

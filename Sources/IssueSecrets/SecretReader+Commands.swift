@@ -22,7 +22,7 @@ extension SecretReader {
         ("mariadb-admin", .attached), ("sshpass", .any), ("login", .separate),
     ]
 
-    /// Returns how the program in a range reads `-p`, which may have a path; nil if it is another program.
+    /// Returns how a program reads `-p`; nil if it is none of the programs above. The range has its name or path.
     func passwordOption(of first: Int, to last: Int) -> PasswordOption? {
         var name = last
         while name > first, bytes[name - 1] != UInt8(ascii: "/") { name -= 1 }

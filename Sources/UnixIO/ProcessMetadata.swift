@@ -16,7 +16,7 @@ package struct ProcessMetadata: Hashable, Sendable {
     /// The time between the start of the host and that of the process, in clock ticks.
     package var startTime: UInt64
 
-    /// Tells whether a process is still the one that had its pid before.
+    /// Whether a process is still the one that had its pid before.
     package enum Identity: Sendable {
         case same
         case gone

@@ -195,7 +195,7 @@ package struct SocketAddress: Hashable, Sendable {
         var bytes = Array(path.utf8)
         guard !bytes.isEmpty else { throw .empty }
         guard !bytes.contains(0) else { throw .containsNul }
-        // The kernel allows 108 bytes, one of which is the NUL after a path.
+        // The kernel allows 108 bytes, including the NUL after a path.
         guard bytes.count <= 107 else { throw .tooLong(path: path) }
         if bytes[0] == UInt8(ascii: "@") {
             guard bytes.count > 1 else { throw .empty }
@@ -313,7 +313,7 @@ extension FileDescriptor {
                 let connection = try retrying { clinux_accept(rawValue) }
                 return FileDescriptor(owning: connection)
             } catch .connectionAborted {
-                // The peer left while it was waiting. Another connection may be waiting.
+                // The peer disconnected while it was waiting. Another connection may be waiting.
                 continue
             } catch .wouldBlock {
                 return nil

@@ -53,7 +53,7 @@ int clinux_socket(int family, int stream, int non_blocking);
 int clinux_socket_pair(int *first, int *second, int stream, int non_blocking);
 /// Accepts a connection as a non-blocking socket, closed on exec.
 int clinux_accept(int listener);
-/// Connect or bind to a Unix address that consists of exactly these bytes.
+/// Connects or binds a socket to the Unix address that consists of exactly these bytes.
 int clinux_connect_unix(int descriptor, const uint8_t *path, size_t count);
 int clinux_bind_unix(int descriptor, const uint8_t *path, size_t count);
 int clinux_connect_loopback(int descriptor, int family, uint16_t port);
@@ -62,7 +62,7 @@ int clinux_bind_loopback(int descriptor, int family, uint16_t port);
 int clinux_local_port(int descriptor);
 /// Stores the NUL-terminated path of a bound Unix socket. Returns its length, 0 if it has no path, or -1.
 ssize_t clinux_local_unix_path(int descriptor, char *path, size_t count);
-/// Send without ever raising SIGPIPE.
+/// Sends bytes without ever raising SIGPIPE.
 ssize_t clinux_send(int descriptor, const void *bytes, size_t count);
 ssize_t clinux_send_two(
     int descriptor, const void *head, size_t head_count, const void *body, size_t body_count);

@@ -5,7 +5,7 @@ import UnixIO
 
 /// A support bundle: one text with what is needed to examine a fault of the daemon, in parts.
 ///
-/// A part that cannot be collected is left out, and the bundle says why.
+/// A part that cannot be collected is listed as missing, with the reason.
 struct SupportBundle {
     /// A part, and its text or the reason for its absence.
     struct Part {
@@ -38,7 +38,7 @@ struct SupportBundle {
         let width = parts.map(\.name.count).max() ?? 0
         let messages =
             hasMessages
-            ? "Messages and metadata are anonymised: values are replaced, constant words remain."
+            ? "Messages and metadata are anonymised: values are replaced, constant text remains."
             : "It contains no reported message and no metadata."
         var text = """
             issued support bundle, format \(Self.format)
@@ -88,7 +88,7 @@ struct BundleCollector {
     var database: String?
     /// The number of newest records to include, anonymised.
     var messages = 0
-    /// Opens the database, or says why it is not read.
+    /// Opens the database. Throws the reason if it cannot be read.
     var open: (_ path: String?) throws(CommandFailure) -> any SQLDatabase
 
     private static let statusTimeout: Duration = .seconds(10)
@@ -201,7 +201,7 @@ struct BundleCollector {
             return BundleFilters.status(try session.status(timeout: Self.statusTimeout).value)
         }
         let names = [
-            ("status", "the daemon, its store and its destinations"), ("health", "the verdict of issuectl health"),
+            ("status", "the daemon, its store and its destinations"), ("health", "the output of issuectl health"),
             ("metrics", "the output of issuectl metrics"),
         ]
         switch facts.status {
@@ -244,7 +244,7 @@ struct BundleCollector {
                 })
         }
         parts.append(
-            part("plans", "how SQLite answers the main queries", library) { database throws(CommandFailure) in
+            part("plans", "query plans of the main queries", library) { database throws(CommandFailure) in
                 try database.mainQueries.map { name, sql throws(CommandFailure) in
                     "# \(name)\n" + (try Self.plan(sql, on: database))
                 }.joined(separator: "\n")

@@ -37,7 +37,7 @@ struct SQLCommand: Command {
         ])
 
     private static let defaultLimit = 1000
-    /// A longer text without the end of a statement is refused.
+    /// The maximum size of one statement, in bytes.
     private static let maxQueryBytes = 1 << 20
 
     private let query: String?
@@ -146,7 +146,7 @@ struct SQLCommand: Command {
 package enum SQLAccess {
     /// Runs the program with this name in this process, with the same arguments. Returns only in tests.
     case program((_ name: String) throws(CommandFailure) -> ExitCode)
-    /// Opens a database in this process. Nil for the daemon's.
+    /// Opens a database in this process. `path` is nil for the daemon's database.
     case library((_ path: String?) throws(CommandFailure) -> any SQLDatabase)
 }
 

@@ -14,7 +14,7 @@ struct TextPage {
         lines.append(painter(TerminalSanitizer.line(text), .heading))
     }
 
-    /// Adds facts with aligned names. Facts without a value are omitted.
+    /// Adds fields with aligned names. Fields without a value are omitted.
     mutating func fields(_ fields: [(name: String, value: String?)], styles: [String: TextStyle] = [:]) {
         let present = fields.compactMap { field in
             field.value.map { (name: TerminalSanitizer.line(field.name), value: $0) }

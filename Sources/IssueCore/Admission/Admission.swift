@@ -55,14 +55,14 @@ package struct Admission: Sendable {
     /// A lower bound of the ends of all windows, so that not every record has to search all windows.
     var earliestDue: RecordLogInstant?
     var unsaved = DirtySet()
-    /// What the limits have held back. It is not stored.
+    /// The records that the limits have held back. Not stored.
     package internal(set) var history: LimitHistory
 
     /// - Parameters:
     ///   - settings: The limits.
     ///   - state: The state stored before the restart.
     ///   - bounds: The sizes of the tables in memory.
-    ///   - history: What the limits have held back before; dropped if the limits have changed.
+    ///   - history: The records that the limits have held back before; dropped if the limits have changed.
     ///   - limits: Returns the limits of an application, by its account id.
     package init(
         settings: LimitSettings, state: AdmissionState = AdmissionState(), bounds: Bounds = Bounds(),

@@ -106,7 +106,7 @@ package struct CardinalityGuard: Sendable {
         var owner = users.peek(user) ?? User()
         let hasSeries = Self.isBelowLimit(known.series, owner.series, newSeries, at: now)
         let hasGroups = Self.isBelowLimit(known.groups, owner.groups, newGroups, at: now)
-        // A new group needs a series. Giving it the overflow series would make their number unbounded again.
+        // A new group needs a new series. If it got an overflow series instead, their number would be unbounded.
         if isNewGroup, !hasSeries || !hasGroups { return .overflowGroup }
         guard hasSeries else { return .overflowSeries }
         Self.count(&known.series, newSeries, at: now)

@@ -62,7 +62,7 @@ package struct HourlyDemand: Equatable, Sendable {
 /// one, and falls with the refill, down to zero. A bucket of this size would have had a token for every record. It
 /// begins with the first record that the bucket refuses; until then, the bucket's own level shows the excess.
 package struct BucketDemand: Equatable, Sendable {
-    /// How a limit follows from the tokens that were wanted from a part of it.
+    /// How the needed limit is computed from the tokens that were wanted from a part of it.
     package enum Use: Equatable, Sendable {
         case single
         /// Users share the bucket (`FairBucket`). A single user gets two fifths of it at once.
@@ -77,8 +77,8 @@ package struct BucketDemand: Equatable, Sendable {
     private var at: RecordLogInstant
     /// The current period of the refill, and the tokens wanted in it.
     private var window: (number: Int64, count: Int64)
-    /// `true` if records were counted later than others that came after them. The excess may then be too low by less
-    /// than one token.
+    /// `true` if records were not counted in the order of their times. The excess may then be too low, by less than one
+    /// token.
     private var isEstimate = false
     private var hours = HourlyDemand()
 
@@ -86,7 +86,7 @@ package struct BucketDemand: Equatable, Sendable {
     ///
     /// - Parameters:
     ///   - bucket: The bucket, before the record.
-    ///   - limit: The limit of the bucket. If it has a share, the needed limit is that of the whole.
+    ///   - limit: The limit of the bucket. If the bucket is a share of a limit, the whole limit is computed.
     ///   - use: Whether users share the bucket.
     ///   - now: The time of the record.
     package init?(behind bucket: TokenBucket, _ limit: BucketLimit, _ use: Use = .single, at now: RecordLogInstant) {
@@ -94,7 +94,7 @@ package struct BucketDemand: Equatable, Sendable {
         (self.scale, self.limit, self.use) = (scale, limit, use)
         at = max(now, bucket.at)
         excess = scale.capacity - bucket.filled(at: at)
-        // The tokens that are missing were wanted in this period or before. Counting them all is enough for both.
+        // The missing tokens were wanted in this period or an earlier one. Counting all of them is an upper bound.
         window = (Self.period(limit, at), (excess + scale.partsPerToken - 1) / scale.partsPerToken)
     }
 
@@ -123,7 +123,7 @@ package struct BucketDemand: Equatable, Sendable {
     /// The number of records held back in the 24 hours before `now`.
     package func held(at now: RecordLogInstant) -> Int64 { hours.held(at: now) }
 
-    /// Returns the limits each of which would have held back nothing in the 24 hours before `now`.
+    /// Returns limits that would have held back nothing in the 24 hours before `now`; one of them is enough.
     ///
     /// The first one has the present refill. If a larger refill needs a smaller burst, it is the second one: with the
     /// largest demand of a period as its refill, twice as many tokens are enough.
@@ -142,8 +142,8 @@ package struct BucketDemand: Equatable, Sendable {
     private func whole(_ tokens: Int64) -> Int64 {
         switch use {
         case .single: share(tokens)
-        // A user may take a token while what they have taken is at most twice what is left of three fifths. All users
-        // together have taken no more than `tokens`.
+        // A user may take a token while their outstanding tokens are at most twice the tokens left of the three fifths
+        // that are not reserved. All users together have taken at most `tokens`.
         case .shared: share(tokens.clampedProduct(5).clampedSum(1) / 2)
         }
     }
@@ -193,7 +193,7 @@ package struct OverflowHistory: Sendable {
             entry.window = (number, 0, entry.window.number == number - 1 ? entry.window.count : 0)
         }
         entry.window.count += 1
-        // The periods of the limit begin at other times, so each lies within two of these.
+        // The periods of the limit may begin at other times, so each of them lies within two of these periods.
         entry.hours.add(held: 1, peak: entry.window.count.clampedSum(entry.window.before), at: now)
         entries[overflow] = entry
     }

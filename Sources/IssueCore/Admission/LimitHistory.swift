@@ -14,7 +14,7 @@ package struct LimitHistory: Sendable {
     struct Table<Key: Hashable & Sendable>: Sendable {
         /// The maximum number of entries.
         static var capacity: Int { 256 }
-        /// A search for the smallest entry costs more than other records, so only some of them search.
+        /// Finding the smallest entry is expensive, so only one in this many records without an entry does it.
         private static var missesPerSearch: UInt64 { 64 }
 
         private(set) var entries: [Key: Entry] = [:]
@@ -26,8 +26,10 @@ package struct LimitHistory: Sendable {
             entries[key]?.demand.add(count, held: 0, at: now)
         }
 
-        /// Counts records that were held back. Returns the number for which there is no entry, and that of an entry
-        /// that was replaced.
+        /// Counts records that were held back.
+        ///
+        /// - Returns: The number of records that no entry counts any longer or yet: these records if they get no entry,
+        ///   and those of an entry that they replace.
         mutating func held(_ key: Key, _ count: Int64, at now: RecordLogInstant, make: () -> Entry?) -> Int64 {
             if entries[key] == nil {
                 var replaced: Int64 = 0
@@ -61,7 +63,7 @@ package struct LimitHistory: Sendable {
         }
     }
 
-    /// The settings in effect, without maximum ages. With others, the history begins anew.
+    /// The settings in effect, without maximum ages. When they change, a new history begins.
     private let settings: LimitSettings
     /// When counting began; nil until it is set.
     package internal(set) var start: IssueTimestamp?
@@ -78,7 +80,7 @@ package struct LimitHistory: Sendable {
     private var heldBytes: (day: Int64, bytes: Int64) = (0, 0)
     private var lines: (count: Int64, bytes: Int64) = (0, 0)
 
-    /// The size of a line that was not built, as long as none was.
+    /// The assumed size of a line in bytes, until the first line has been built.
     private static let assumedLineBytes: Int64 = 512
     private static let maxUsers = 256
 
@@ -122,10 +124,10 @@ package struct LimitHistory: Sendable {
         if heldBytes.bytes > 0, heldBytes.day == budget.day { noteBytes(budget, at: now) }
     }
 
-    /// Counts a record that the daily bytes hold back. The size of its line is assumed to be the usual one.
+    /// Counts a record that the daily bytes hold back. Its line is assumed to have the average size.
     mutating func heldByBytes(_ budget: DailyBudget, of user: UInt32, at now: RecordLogInstant) {
-        let usual = lines.count > 0 ? lines.bytes / lines.count : Self.assumedLineBytes
-        heldBytes = (budget.day, (heldBytes.day == budget.day ? heldBytes.bytes : 0).clampedSum(usual))
+        let average = lines.count > 0 ? lines.bytes / lines.count : Self.assumedLineBytes
+        heldBytes = (budget.day, (heldBytes.day == budget.day ? heldBytes.bytes : 0).clampedSum(average))
         bytes.add(held: 1, at: now)
         Self.add(1, of: user, to: &byteUsers, at: now)
         noteBytes(budget, at: now)
@@ -227,7 +229,7 @@ extension Admission {
         }
     }
 
-    /// Returns the part of a limit that is left when its reserves are subtracted.
+    /// Returns the part of a limit that is not reserved.
     static func common(of limit: BucketLimit, reserves: [BucketRole: Percentage]) -> BucketLimit {
         let reserved = reserves.values.reduce(0) { $0 + $1.percent }
         return BucketLimit(
@@ -237,7 +239,7 @@ extension Admission {
 
 /// The limits of one destination at one time, to be shown later.
 ///
-/// It is a copy, so that a query needs nothing of the thread that forwards. Levels and sums are those of the time of the
+/// It is a copy, so a query need not wait for the forwarding thread. Levels and sums are computed for the time of the
 /// query.
 package struct LimitView: Sendable {
     /// The owner of an application.
@@ -262,7 +264,7 @@ package struct LimitView: Sendable {
     package var names: [AccountID: Application] = [:]
     package var groupNames: [GroupID: String] = [:]
 
-    /// The maximum number of applications that have held back nothing.
+    /// The maximum number of listed applications whose limits have held back nothing.
     private static let maxQuietApplications = 256
 
     /// - Parameters:

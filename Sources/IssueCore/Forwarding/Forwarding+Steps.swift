@@ -21,8 +21,8 @@ extension Forwarding {
         return unacknowledged
     }
 
-    /// Returns the outcomes of the current batch so far if other lines have none yet, for storing them early. Nil if
-    /// there are none.
+    /// Returns the outcomes so far of a batch that is being bisected, to store them before the batch is finished. Nil
+    /// if no bisection is under way.
     package mutating func takeUnstored() -> (batch: BatchID, outcome: BatchOutcome)? {
         current?.bisection.takeBack()
         guard let current, current.bisection.isUnderWay else { return nil }
@@ -117,7 +117,7 @@ extension Forwarding {
 
 /// Preemption: a batch that cannot be finished for now does not hold up critical or new records.
 extension Forwarding {
-    /// `true` if priority records wait that may be sent before the current batch.
+    /// `true` if priority records are waiting that may be sent before the current batch.
     var canPreempt: Bool {
         guard let current, preempted == nil, !isStopping else { return false }
         return !current.batch.isPriority && pending.priorityRecords > 0
@@ -147,7 +147,7 @@ extension Forwarding {
             state = .stopped
             return .none
         }
-        // That other lines were accepted says nothing about these.
+        // The destination accepted other lines, but it may still reject these.
         guard let pause, !isAnswered || pause.reason == .manyLinesRefused else { return .send(nextShipment(at: now)) }
         if pause.until <= now { return .send(probe(pause.reason, at: now)) }
         state = .paused(pause.reason, until: pause.until)

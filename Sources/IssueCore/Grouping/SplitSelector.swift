@@ -11,7 +11,7 @@ package enum SplitSelector: Equatable, Sendable {
     /// Separates the parts of the stored form. No pattern for titles begins with it.
     private static let separator: Character = "\u{1}"
 
-    /// The fields of a series, each of which is read once if several selectors are compared with them.
+    /// The fields of a series. Each field is read at most once, even if several selectors are compared with it.
     package struct Fields {
         private let series: SeriesDescription
         fileprivate let title: String

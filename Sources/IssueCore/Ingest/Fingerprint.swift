@@ -2,14 +2,15 @@ package import IssueProtocol
 
 /// Computes the fingerprint that identifies an issue. It is the same on every host and for every user.
 package enum Fingerprint {
-    /// The version of the rule below. A changed rule gets the next number, and existing groups keep theirs.
+    /// The version of the rule below. A changed rule gets the next number, and existing groups are moved to it
+    /// (`Regrouping`).
     package static let rule: Int64 = 2
 
     /// Returns the fingerprint of a series: the sender's own if it gave one, otherwise sixteen hexadecimal digits.
     ///
     /// It covers the application, domain, code if given, module, the file's base name, function and the message's
-    /// template. It does not cover stack frames, and the line only if the template consists of the sender's values, as
-    /// nothing else tells such messages apart.
+    /// template. It does not cover stack frames. It covers line and column only if the template consists of the
+    /// sender's values, because nothing else distinguishes such messages.
     package static func of(_ series: SeriesDescription, app: String) -> String {
         if let chosen = series.fingerprint, !chosen.isEmpty { return chosen }
         var hash = SipHash()
@@ -62,7 +63,7 @@ package enum MessageTemplate {
         case quoted
         case path
         case address
-        /// A value that the sender itself told apart from the text.
+        /// A value that the sender gave separately from the constant text.
         case value
 
         /// The text shown to people.

@@ -98,7 +98,7 @@ struct InternTable: Sendable {
         let range = ByteRange(from: first, to: bytes.count)
         if room > 0 {
             bytes.appendRoom(room)
-            // A note for no bytes counts as none.
+            // An empty note means that there is none.
             let nothing: InlineArray<2, UInt64> = [0, 0]
             bytes.store(words: nothing.span, at: range.upper)
         }

@@ -61,7 +61,7 @@ package struct OpenRange: Sendable {
         }
     }
 
-    /// Returns `false` if the series has no record in the range. Rarely returns `true` for one that has none either.
+    /// Returns `false` if the series certainly has no record in the range, and `true` if it may have one.
     package func mayContain(_ series: SeriesID) -> Bool {
         let bit = Int(truncatingIfNeeded: series.rawValue) & 0xFFFF
         return seriesBits[bit >> 6] & (1 << UInt64(bit & 63)) != 0

@@ -1,7 +1,7 @@
 import IssueProtocol
 
-/// What the daemon has received from one client process, so that a call that is resent after a lost receipt is not
-/// stored twice.
+/// The calls that the daemon has received from one client process, so that a call that is resent after a lost receipt
+/// is not stored twice.
 ///
 /// A client numbers its records. All numbers up to the mark have been received. For the last calls, the ids of their
 /// records are known too.
@@ -227,7 +227,7 @@ package struct ProducerReader: Sendable {
     /// Returns the producer named by a UUID in a range of bytes, or nil if the bytes are not a UUID.
     package mutating func id(_ bytes: Span<UInt8>, from start: Int, to end: Int) -> ProducerID? {
         guard end - start == 36 else { return nil }
-        // 36 bytes are five words; the last two overlap.
+        // 36 bytes are read as five 64-bit numbers; the last two overlap.
         let text = (
             bytes.word(at: start), bytes.word(at: start + 8), bytes.word(at: start + 16), bytes.word(at: start + 24),
             bytes.word(at: start + 28)

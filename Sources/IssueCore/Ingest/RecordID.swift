@@ -41,7 +41,7 @@ package struct RecordID: Hashable, Sendable {
     /// The number of consecutive rows whose ids differ only in the last digit, starting at a multiple of this number.
     package static let rowsPerPrefix: Int64 = 32
 
-    /// Appends a number in the form of the part of an id that follows the store's prefix.
+    /// Appends a number in the form that a row id has in a record's id.
     package static func append(digitsOf number: Int64, to output: inout ByteBuffer) {
         let number = UInt64(bitPattern: number)
         var words = InlineArray<2, UInt64>(repeating: 0)

@@ -1,6 +1,6 @@
 import IssueProtocol
 
-/// Numbers, dates, words that contain digits, and lists of them.
+/// Numbers, dates, any word with a digit in it, and lists of them.
 extension TemplateReader {
     /// Returns the word around a digit: a number with its sign and unit, a date, an identifier, or an address.
     mutating func value() -> Token? {
@@ -149,7 +149,7 @@ extension TemplateReader {
             return last
         }
         guard let unit = shortWordEnd(from: last + 1, in: ShortWords.units) else { return last }
-        // One small letter is rather the name of something.
+        // A single small letter is more likely a name than a unit.
         return unit == last + 2 && bytes[last + 1] != UInt8(ascii: "B") ? last : unit
     }
 
@@ -375,7 +375,7 @@ extension TemplateReader {
     }
 
     /// Returns an IPv6 address, possibly with a zone, or a hardware address: groups of hexadecimal digits separated by
-    /// colons. Times of day and names with two colons but without digitCount are excluded.
+    /// colons. Times of day and names with two colons but without digits are excluded.
     mutating func hardwareOrIPv6(from first: Int) -> Token? {
         guard first == start || !isWordByte(first - 1) && bytes[first - 1] != UInt8(ascii: ":"),
             var last = colonGroupsEnd(from: first)

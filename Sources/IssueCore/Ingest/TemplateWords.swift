@@ -1,6 +1,6 @@
 internal import IssueSecrets
 
-/// The words that have a meaning for a template.
+/// The keys, units and names that have a meaning for a template.
 extension ShortWords {
     /// The keys in `key=value` whose values are sentences or kinds of events.
     static let textKeys = ShortWords([
@@ -13,7 +13,7 @@ extension ShortWords {
         "b", "kb", "mb", "gb", "tb", "kib", "mib", "gib", "tib", "sec", "secs", "second", "seconds", "min", "mins",
         "minute", "minutes", "hour", "hours", "day", "days", "am", "pm",
     ])
-    /// Words with digits in them that are names of techniques rather than data.
+    /// Names of techniques that contain digits and are kept.
     static let terms = ShortWords([
         "utf8", "utf16", "ipv4", "ipv6", "x86", "x86_64", "amd64", "arm64", "aarch64", "i386", "i686", "sha1",
         "sha256", "sha512", "md5", "base64", "http2", "http3", "oauth2", "s3", "ec2", "k8s", "log4j", "p2p", "i2c",

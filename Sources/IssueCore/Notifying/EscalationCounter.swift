@@ -5,8 +5,8 @@ import IssueProtocol
 /// A period consists of `slotCount` slots. The occurrences of the current slot and of those before it are added, so
 /// they all happened within the period. A group is reported at most once per period.
 ///
-/// The number of groups in memory is limited. When the table is full, the user who has the largest number in it gives
-/// up half of them. So no user can displace the groups of users who have fewer.
+/// The number of groups in memory is limited. When the table is full, half of the groups of the user with the most
+/// groups are removed. So no user can displace the groups of users who have fewer.
 package struct EscalationCounter: Sendable {
     /// The stored form of a group's counts.
     package struct Entry: Equatable, Sendable {

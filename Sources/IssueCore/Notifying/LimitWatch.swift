@@ -8,7 +8,7 @@ package struct ReachedLimit: Hashable, Sendable {
     package var user: UInt32
     package var reason: SuppressionReason
 
-    /// Returns nil for the limit of a single issue, which says nothing about its application.
+    /// Nil for the limit of a single issue, because that limit is not one of the application.
     package init?(_ reason: SuppressionReason, account: AccountID, user: UInt32) {
         switch reason {
         case .groupRate, .cardinality: return nil
@@ -21,12 +21,12 @@ package struct ReachedLimit: Hashable, Sendable {
 
 /// Decides when notifiers report that a limit of a destination begins or stops holding records back.
 ///
-/// A limit counts as over once it has held nothing back for `quietTime`, so a limit that is reached again and again
-/// causes one pair of events. Each user causes a limited number of events, at all destinations together. The end of a
-/// limit is reported only if its begin was.
+/// A limit is over when it has held nothing back for `quietTime`, so a limit that is reached again and again causes one
+/// pair of events. Each user causes a limited number of events, at all destinations together. The end of a limit is
+/// reported only if its beginning was.
 package struct LimitWatch: Sendable {
     package static let quietTime: Duration = .seconds(600)
-    /// The maximum number of begins that are reported per user in `period`.
+    /// The maximum number of limits that are reported as reached per user in `period`.
     package static let maxBeginsOfUser = 5
     package static let period: Duration = .seconds(3600)
     /// The maximum number of limits that are reported as reached at the same time, and of users.
@@ -43,7 +43,7 @@ package struct LimitWatch: Sendable {
 
     package init() {}
 
-    /// Notes the limits that have held records of a destination back. Returns those whose begin is to be reported.
+    /// Notes the limits that have held back records of a destination. Returns those to report as reached.
     package mutating func heldBack(
         _ limits: Set<ReachedLimit>, by destination: String, at now: MonotonicInstant
     ) -> [ReachedLimit] {

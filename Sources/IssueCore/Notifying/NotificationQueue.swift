@@ -55,7 +55,7 @@ package struct NoticeQueue: Equatable, Sendable {
     ///
     /// - Parameters:
     ///   - user: The accountable user; nil for an event of the daemon itself.
-    ///   - kinds: The kinds of the event, of which only the most urgent one matters.
+    ///   - kinds: The kinds of the event. Only the most urgent one matters.
     package mutating func add(_ user: UInt32?, _ kinds: NotificationKinds) -> Bool {
         let isFirst = !urgencies[user, default: []].contains(kinds.urgency)
         let hasRoom = entries[user, default: 0] < Self.maxEntriesOfUser && total < Self.maxEntries

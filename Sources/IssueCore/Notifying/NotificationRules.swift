@@ -86,8 +86,7 @@ package struct NotificationFilter: Hashable, Sendable {
     /// Returns `true` if the notifier reports an event of an issue.
     package func admits(_ subject: NotificationSubject) -> Bool { exclusion(of: subject) == nil }
 
-    /// Returns the key in the configuration because of which the notifier does not report an event of an issue; nil if
-    /// it reports it.
+    /// Returns the configuration key that excludes an event of an issue; nil if the notifier reports the event.
     package func exclusion(of subject: NotificationSubject) -> String? {
         if kinds.isDisjoint(with: subject.kinds) { return "On" }
         if subject.severity < severity { return "Severity" }

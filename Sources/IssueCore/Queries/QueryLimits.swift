@@ -4,9 +4,9 @@ package import IssueProtocol
 ///
 /// A filter within these limits takes time linear in the number of series and of records, however it is composed.
 package enum QueryLimits {
-    /// The maximum number of words and phrases in `text`.
+    /// The maximum number of terms in `text`.
     package static let maxWords = 16
-    /// The maximum number of words in `text` if they are split at punctuation too, as in `a.b/c`.
+    /// The maximum number of terms in `text` if they are split at punctuation too, as in `a.b/c`.
     package static let maxTokens = 64
     /// The maximum size of `text`, in bytes of UTF-8.
     package static let maxTextBytes = 1024

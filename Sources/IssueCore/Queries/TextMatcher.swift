@@ -1,14 +1,14 @@
 import IssueProtocol
 
-/// The text of a search: words and phrases that must all occur.
+/// The text of a search. It consists of terms, which must all occur.
 ///
-/// White space and control characters separate words. A phrase is enclosed in quotation marks and is looked for exactly
-/// as it is written, with its spaces. A quotation mark within a word, or without a counterpart, is an ordinary
-/// character. Words and phrases may begin and end anywhere, also within a word of the searched text.
+/// A term is a word or a phrase. White space and control characters separate terms. A phrase is enclosed in quotation
+/// marks and must occur with exactly its spaces. A quotation mark within a word, or without a counterpart, is an
+/// ordinary character. A term may begin and end within a word of the searched text.
 ///
 /// Upper and lower case are not distinguished, see `LetterCase`.
 package struct TextMatcher: Equatable, Sendable {
-    /// The words and phrases, without repetitions.
+    /// The terms, without repetitions.
     package let terms: [TextTerm]
 
     /// Parses a search text.
@@ -26,7 +26,7 @@ package struct TextMatcher: Equatable, Sendable {
         self.terms = terms
     }
 
-    /// Returns the words and phrases of a search text, as written.
+    /// Returns the terms of a search text, as written.
     package static func parts(of text: String) -> [Substring.UnicodeScalarView] {
         let scalars = text.unicodeScalars
         var parts: [Substring.UnicodeScalarView] = []

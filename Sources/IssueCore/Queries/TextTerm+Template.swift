@@ -1,8 +1,7 @@
 import IssueProtocol
 
 extension TextTerm {
-    /// Returns `true` if the term may occur in a message of a template, apart from messages of which a single part
-    /// contains the whole term.
+    /// Returns `true` if the term may occur in a message of a template, other than within a single part.
     ///
     /// This is the case if the fixed text contains the term, or if the term can begin or end in a part. The bytes that
     /// a part of each kind may have are taken into account, but not its length.

@@ -1,17 +1,18 @@
 package import IssueProtocol
 
-/// Reduces messages and metadata to what helps to find a fault: constant words, keys and types.
+/// Reduces messages and metadata to what helps to find a fault: constant text, keys and types.
 ///
-/// All rules of redaction apply, also those that are switched off. Then the template replaces the values that it
-/// recognises, such as numbers, paths, addresses and quoted text. Last, words that also occur in the metadata of the
-/// record are replaced. A name that is only in the text of a message cannot be told from a constant word, and remains.
+/// All rules of redaction apply, even if they are switched off. Then the values that the template recognises are
+/// replaced, such as numbers, paths, addresses and quoted text. Finally, each word that also occurs in the metadata of
+/// the record is replaced. A name that occurs only in the text of a message cannot be told from constant text, and
+/// remains.
 package struct Anonymizer: Sendable {
     private var redactor: Redactor
     private let limits = RecordLimits()
 
-    /// Words of metadata with fewer characters are not looked for in messages.
+    /// The minimum number of characters of a word in metadata that is replaced in messages.
     private static let minWordLength = 3
-    /// A longer key is probably data.
+    /// The maximum size of a key, in bytes. A longer key is probably data.
     private static let maxKeyBytes = 40
 
     package init() {
@@ -24,7 +25,7 @@ package struct Anonymizer: Sendable {
     ///
     /// - Parameters:
     ///   - message: The message.
-    ///   - values: The metadata and the details of its record, whose words are replaced.
+    ///   - values: The metadata and the details of its record. Each word in them is replaced.
     package mutating func message(_ message: String, values: [JSONValue]) -> String {
         var template = ByteBuffer()
         var parts = ByteBuffer()

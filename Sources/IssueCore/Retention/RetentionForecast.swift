@@ -36,9 +36,9 @@ package struct RetentionUsage: Equatable, Sendable {
     /// The user who takes most space, and the number of records that would be removed from one range.
     package var eviction: (uid: UInt32, records: Int64)?
 
-    /// The size of a database without records, about.
+    /// The approximate size of a database without records, in bytes.
     package static let emptyBytes: Int64 = 512 << 10
-    /// The size of a record that is assumed at least.
+    /// The minimum size of a record that is assumed, in bytes.
     private static let minRecordBytes = 60.0
 
     package init() {}
@@ -72,7 +72,8 @@ package struct RetentionUsage: Equatable, Sendable {
                 records: portion.newest == nil ? nil : portion.records)
         }
         if !portions.contains(where: { $0.app == nil }) { rules.append(RetentionRule(.maxAge, age: settings.maxAge)) }
-        // The database grows until the first records reach the general age. Then as much is removed as is added.
+        // The database grows until the oldest records reach the general age. From then on, age removes as much as is
+        // added.
         let removal =
             rules.first { $0.app == nil }?.at ?? oldest?.advanced(by: settings.maxAge)
         func moment(_ room: Int64) -> IssueTimestamp? {

@@ -282,7 +282,7 @@ package struct ConnectionState: Equatable, Sendable {
         case detach
     }
 
-    /// Notes that the client has hung up, after what it had sent was read.
+    /// Notes that the client has hung up, after all that it had sent was read.
     ///
     /// The poller reports a hang-up in every round. A connection that neither reads nor sends now is therefore removed
     /// from the poller until it does.
@@ -483,7 +483,7 @@ extension ConnectionState {
         case job
         /// Answered by several pages. The parameters name the next one.
         case pages(RecordsParameters, PageState)
-        /// New records after this row are sent as they are stored.
+        /// New records after this row are sent when they have been stored.
         case following(IssueFilter, row: RowID, ChangePollGate)
         case awaiting(AwaitParameters, until: MonotonicInstant, ChangePollGate)
         /// Waits until this number of destinations have forwarded all pending records.

@@ -32,7 +32,7 @@ package struct DeadlineQueue<Key: Hashable & Sendable>: Sendable {
         rise(from: index)
     }
 
-    /// Removes a key. Does nothing if the key is not in the queue.
+    /// Removes a key if it is in the queue.
     package mutating func remove(_ key: Key) {
         guard let index = indices.removeValue(forKey: key) else { return }
         let last = entries.removeLast()

@@ -85,8 +85,7 @@ struct DeficitRoundRobin<Key: Hashable & Sendable>: Sendable {
         self.quantum = quantum
     }
 
-    /// Adds a key. It is served after the others unless its first item is small. Does nothing if the key has joined
-    /// already.
+    /// Adds a key unless it has joined already. It is served after the others unless its first item is small.
     mutating func join(_ key: Key, with cost: Int) {
         guard credits[key] == nil else { return }
         credits[key] = quantum
@@ -109,7 +108,7 @@ struct DeficitRoundRobin<Key: Hashable & Sendable>: Sendable {
     ///
     /// - Parameters:
     ///   - cost: The cost of the item served.
-    ///   - isDone: `true` if the key has no more items.
+    ///   - isDone: `true` if the key has no further items.
     mutating func charge(_ cost: Int, isDone: Bool) {
         let isPriority = priority.first != nil
         guard let key = priority.first ?? line.first else {

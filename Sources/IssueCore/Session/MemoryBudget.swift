@@ -97,7 +97,7 @@ package struct MemoryReservation: Equatable, Sendable {
     /// Returns the connections to close so that the others hold at most `target` bytes.
     ///
     /// Only users above an equal share lose connections, and those without progress for the longest time are closed
-    /// first. A large message that is currently being sent therefore survives many half-sent messages.
+    /// first. A large message that is currently being sent therefore survives many partial messages.
     ///
     /// - Parameters:
     ///   - holdings: All reservations.

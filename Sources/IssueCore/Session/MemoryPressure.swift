@@ -1,11 +1,11 @@
 /// The memory that the calls and replies of all users take, and what to do when it is short.
 ///
-/// While it is short, users have a smaller allowance, and their connections wait. Half-sent messages and unread replies
+/// While it is short, users have a smaller allowance, and their connections wait. Partial messages and unread replies
 /// could stay forever. If all of these together take too much, the connections that hold the most are closed.
 package struct MemoryPressure: Sendable {
     /// Sizes are in bytes.
     package struct Limits: Equatable, Sendable {
-        /// The limit for half-sent messages and for calls that were received but have not begun.
+        /// The limit for partial messages and for calls that were received but have not begun.
         package var received: Int
         /// The memory of unread replies above which queries must wait.
         package var unread: Int
@@ -119,7 +119,7 @@ package struct MemoryPressure: Sendable {
         }
     }
 
-    /// The cut that reduces the memory of half-sent messages; nil if none is needed.
+    /// The cut that reduces the memory of partial messages; nil if none is needed.
     package var messageCut: Cut? {
         received > limits.received ? Cut(kind: .message, limit: limits.received, guaranteed: calls.guaranteed) : nil
     }

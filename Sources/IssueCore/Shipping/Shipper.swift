@@ -12,7 +12,7 @@ package protocol Shipper: ~Copyable {
 
     /// Returns the line of a record, within the destination's limits.
     ///
-    /// The same record always makes the same line, as long as `types` are those stored with its batch.
+    /// The same record always gives the same line, provided that `types` are those stored with its batch.
     func line(of record: OutboundRecord, types: inout FieldTypes) -> [UInt8]
 
     /// Returns the line of a summary.

@@ -67,8 +67,8 @@ package struct DeploymentHistory: Equatable, Sendable {
 /// old version no newer, whatever the versions look like. Numbers can only show that a version is older: a hotfix of an
 /// old branch is deployed after the fix in a newer branch, but does not contain it.
 ///
-/// A version that was only observed orders no other versions, since any report can claim it. It is itself later than
-/// those that were declared before it was first seen.
+/// A version that was only observed has no effect on the order of other versions, since any report can claim it. It is
+/// later than the versions that were declared before it was first seen.
 extension DeploymentHistory {
     /// The version whose first declared deployment is the latest; nil if none was declared.
     package var newestDeclared: ApplicationVersion? { declared.max { $0.value < $1.value }?.key }

@@ -8,7 +8,8 @@ package struct TriageState: Equatable, Sendable {
         case none
         /// The record is stored and counted, but not sent or logged.
         case silence
-        /// The group is open again because a resolved or muted issue came back. Operators are alerted.
+        /// The record reopens a resolved group, or a mute that ends with a version or a number of occurrences. Operators
+    /// are alerted.
         case regression
         /// The group is open again because its mute period has ended.
         case expiry
@@ -140,7 +141,7 @@ package struct MutedRows: Equatable, Sendable {
 
 /// A version made of numbers, such as `2.10.1-beta.2+7`, which can be compared with others.
 struct Release: Comparable {
-    /// A part between dots: a number of any length, or a word. Words sort after all numbers.
+    /// A part between dots: a number of any length, or a text. Texts sort after all numbers.
     private enum Part: Comparable {
         case number(length: Int, digits: String)
         case word(String)

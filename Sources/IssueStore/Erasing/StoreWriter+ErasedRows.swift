@@ -251,7 +251,7 @@ extension RecordRemoval {
             return try statement.first { $0.id(0, as: ProcessRowID.self) } ?? 0
         }
         if processes.contains(newest), !cached.contains(newest) {
-            let sender = try nobody().sender
+            let sender = try placeholderOwner().sender
             try connection.withStatement(
                 "UPDATE processes SET sender = ?2, pid = 0, gid = 0, started = 0 WHERE id = ?1"
             ) { statement throws(SQLiteError) in
@@ -296,7 +296,7 @@ extension RecordRemoval {
 
     /// Returns the account and the sender to which erased rows are assigned. Their user id is 4294967295, which no user
     /// has (credentials(7)).
-    private func nobody() throws(SQLiteError) -> (account: AccountID, sender: Int64?) {
+    private func placeholderOwner() throws(SQLiteError) -> (account: AccountID, sender: Int64?) {
         try connection.execute(
             """
             INSERT OR IGNORE INTO accounts (uid, app, first_at) VALUES (4294967295, '', 0);
@@ -424,7 +424,7 @@ extension RecordRemoval {
                 line = NULL, "column" = NULL, function = NULL, module = NULL, fingerprint = NULL, template = ''
             WHERE id = ?1
             """, series)
-        try run("UPDATE series SET account = ?2, sender = ?3 WHERE id = ?1", series, try nobody())
+        try run("UPDATE series SET account = ?2, sender = ?3 WHERE id = ?1", series, try placeholderOwner())
         let next = try connection.withStatement(
             #"SELECT key FROM series WHERE "group" = ?1 AND key <> x'' ORDER BY id LIMIT 1"#
         ) { statement throws(SQLiteError) in
@@ -504,6 +504,6 @@ extension RecordRemoval {
                 muted_left = NULL
             WHERE id = ?1
             """, group)
-        try run("UPDATE groups SET account = ?2 WHERE id = ?1", group, (try nobody().account, nil))
+        try run("UPDATE groups SET account = ?2 WHERE id = ?1", group, (try placeholderOwner().account, nil))
     }
 }

@@ -127,7 +127,7 @@ extension RecordCommit {
 
     /// Returns the group that a new series belongs to, after all corrections. Nil if it is a new one.
     ///
-    /// A group of an older rule whose fingerprint this will be gets it now.
+    /// A group of an older rule that will get this fingerprint gets it now.
     func knownGroup(
         account: AccountID, fingerprint: String, of series: SeriesDescription, _ memory: inout WriterMemory
     ) throws(SQLiteError) -> KnownGroup? {

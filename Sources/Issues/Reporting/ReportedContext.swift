@@ -31,7 +31,9 @@ enum ContextHook {
     // Separate from the closure, since most applications have none.
     fileprivate static let isSet = Atomic(false)
 
-    /// Returns the context of the current task, which is in a scope. Empty if there is no closure.
+    /// Returns the context of the current task. Empty if there is no closure.
+    ///
+    /// - Parameter box: The scope of the current task.
     @inline(__always)
     static func context(in box: ReportingScope.Box) -> IssueContext {
         isSet.load(ordering: .acquiring) ? evaluate(in: box) : IssueContext()
@@ -53,7 +55,7 @@ extension IssueContext {
         values.reduce(0) { $0 + 16 + $1.value.utf8.count }
     }
 
-    /// Returns the context with the ids of another one for those that it lacks.
+    /// Returns the context, with the ids that it lacks taken from another one.
     fileprivate func completed(by other: IssueContext) -> IssueContext {
         IssueContext(
             traceID: traceID ?? other.traceID, spanID: traceID == nil ? spanID ?? other.spanID : spanID,
@@ -68,7 +70,7 @@ extension IssueReport {
     ///   - message: A description of what went wrong.
     ///   - level: The level of the issue.
     ///   - metadata: Metadata of the issue.
-    ///   - context: The ids of the trace, the request and the user. Those that it lacks are from
+    ///   - context: The ids of the trace, the request and the user. Missing ids are taken from
     ///     ``IssueReporters/context``.
     ///   - site: The reported location.
     public init(
