@@ -120,7 +120,7 @@ struct CompletionTests {
         #expect(candidates("dead-letters", "show", "r0", "", replies: [.reply(letters)]) == ["r1: logzio: refused"])
     }
 
-    @Test("A value stands after its option, in the same or the next word")
+    @Test("A value follows its option, in the same or the next word")
     func positions() {
         #expect(words("list", "-p", "c") == ["critical"])
         #expect(words("list", "--severity=c") == ["--severity=critical"])

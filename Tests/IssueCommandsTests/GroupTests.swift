@@ -23,7 +23,7 @@ struct GroupTests {
         .reply(#"{"group":\#(Self.group()),"count":\#(count)}"#)
     }
 
-    @Test("Merges the named issues with a reason")
+    @Test("group merge merges the named issues with a reason")
     func merge() {
         let outcome = issuectl(["group", "merge", "g7", "g8", "g9", "--reason", "same cause"], merged(2))
         #expect(outcome.calls == [#"MergeGroups {"into":"g7","groups":["g8","g9"],"reason":"same cause"}"#])
@@ -63,7 +63,7 @@ struct GroupTests {
         #expect(sure.calls.count == 3)
     }
 
-    @Test("Splits by a pattern, and without one undoes merges")
+    @Test("group split splits by a pattern, and without one undoes merges")
     func split() {
         let reply = ScriptedLink.Reply.reply(#"{"groups":[\#(Self.group()),\#(Self.group("g8", "Other"))]}"#)
         let split = issuectl(["group", "split", "g7", "--template", "Write *"], reply)
@@ -128,7 +128,7 @@ struct GroupTests {
         #expect(many.output.split(separator: "\n").count == 1)
     }
 
-    @Test("Lists, adds and removes rules")
+    @Test("group rule lists, adds and removes rules")
     func rules() {
         let listed = issuectl(["group", "rule"], .reply(#"{"corrections":[\#(Self.merge)]}"#))
         #expect(listed.calls == ["Corrections {}"])
@@ -181,7 +181,7 @@ struct GroupTests {
         #expect(shown.contains("  g2\\x1b[2J\\n  User bob is gone\n"))
     }
 
-    @Test("Explains where the fingerprint comes from, and lists other ids and corrections")
+    @Test("explain shows where the fingerprint comes from, and lists other ids and corrections")
     func explain() {
         let outcome = issuectl(
             ["explain", "g1"],

@@ -12,7 +12,7 @@ struct HelpTests {
         }
     }()
 
-    @Test("issuectl --help")
+    @Test("issuectl --help prints the expected text")
     func program() throws {
         let help = issuectl(["--help"]).output
         let list = Self.commands.map { command in
@@ -76,7 +76,7 @@ struct HelpTests {
         }
     }
 
-    @Test("issuectl report --help")
+    @Test("issuectl report --help prints the expected text")
     func report() {
         #expect(
             issuectl(["report", "--help"]).output == #"""
@@ -140,7 +140,7 @@ struct HelpTests {
                 """#)
     }
 
-    @Test("issuectl list --help")
+    @Test("issuectl list --help prints the expected text")
     func list() {
         #expect(
             issuectl(["list", "--help"]).output == #"""
@@ -205,7 +205,7 @@ struct HelpTests {
                 """#)
     }
 
-    @Test("issuectl records --help")
+    @Test("issuectl records --help prints the expected text")
     func records() {
         #expect(
             issuectl(["records", "--help"]).output == #"""
@@ -266,7 +266,7 @@ struct HelpTests {
                 """#)
     }
 
-    @Test("issuectl show --help")
+    @Test("issuectl show --help prints the expected text")
     func show() {
         #expect(
             issuectl(["show", "--help"]).output == #"""
@@ -291,7 +291,7 @@ struct HelpTests {
                 """#)
     }
 
-    @Test("issuectl follow --help")
+    @Test("issuectl follow --help prints the expected text")
     func follow() {
         #expect(
             issuectl(["follow", "--help"]).output == #"""
@@ -350,7 +350,7 @@ struct HelpTests {
                 """#)
     }
 
-    @Test("issuectl status --help")
+    @Test("issuectl status --help prints the expected text")
     func status() {
         #expect(
             issuectl(["status", "--help"]).output == #"""
@@ -379,7 +379,7 @@ struct HelpTests {
                 """#)
     }
 
-    @Test("issuectl flush --help")
+    @Test("issuectl flush --help prints the expected text")
     func flush() {
         #expect(
             issuectl(["flush", "--help"]).output == #"""

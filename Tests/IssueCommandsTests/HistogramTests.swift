@@ -8,7 +8,7 @@ struct HistogramTests {
         .reply(#"{"start":"2026-11-21T09:00:00.000Z","series":[\#(series)]}"#)
     }
 
-    @Test("issuectl histogram --help")
+    @Test("issuectl histogram --help prints the expected text")
     func help() {
         #expect(
             issuectl(["histogram", "--help"]).output == #"""

@@ -273,7 +273,7 @@ struct SQLTests {
         #expect(run.statements == [])
     }
 
-    @Test("issuectl sql --help")
+    @Test("issuectl sql --help prints the expected text")
     func help() {
         #expect(
             issuectl(["sql", "--help"]).output.hasPrefix(

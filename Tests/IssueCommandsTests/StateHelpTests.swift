@@ -2,7 +2,7 @@ import Testing
 
 @Suite("Help of resolve, mute and reopen")
 struct StateHelpTests {
-    @Test("issuectl resolve --help")
+    @Test("issuectl resolve --help prints the expected text")
     func resolve() {
         #expect(
             issuectl(["resolve", "--help"]).output == #"""
@@ -39,7 +39,7 @@ struct StateHelpTests {
                 """#)
     }
 
-    @Test("issuectl mute --help")
+    @Test("issuectl mute --help prints the expected text")
     func mute() {
         #expect(
             issuectl(["mute", "--help"]).output == #"""
@@ -76,7 +76,7 @@ struct StateHelpTests {
                 """#)
     }
 
-    @Test("issuectl reopen --help")
+    @Test("issuectl reopen --help prints the expected text")
     func reopen() {
         #expect(
             issuectl(["reopen", "--help"]).output == #"""

@@ -68,7 +68,7 @@ struct BatchTests {
         .pending, .withheld, .summarised, .pending, .withheld, .summarised,
     ]
 
-    @Test("moves the cursor and sets the fate of each record in its span")
+    @Test("A batch moves the cursor and sets the fate of each record in its span")
     func isStored() throws {
         try TemporaryStore.with { store in
             let fixture = try Fixture(store)
@@ -87,7 +87,7 @@ struct BatchTests {
         }
     }
 
-    @Test("sets the final fates of its records when it is settled, with attempts and response")
+    @Test("A batch sets the final fates of its records when it is settled, with attempts and response")
     func isSettled() throws {
         try TemporaryStore.with { store in
             let fixture = try Fixture(store)
@@ -113,7 +113,7 @@ struct BatchTests {
         }
     }
 
-    @Test("shows the refusal only with its dead letters, and each with its own response")
+    @Test("A batch shows the refusal only with its dead letters, and each with its own response")
     func isSettledInPart() throws {
         try TemporaryStore.with { store in
             let fixture = try Fixture(store)
@@ -129,7 +129,7 @@ struct BatchTests {
         }
     }
 
-    @Test("shows the number of attempts and the last response while it is in flight")
+    @Test("A batch shows the number of attempts and the last response while it is in flight")
     func isTried() throws {
         try TemporaryStore.with { store in
             let fixture = try Fixture(store)
@@ -150,7 +150,7 @@ struct BatchTests {
         }
     }
 
-    @Test("that is settled in part leaves its other lines as a new batch with the same notes")
+    @Test("A batch that is settled in part leaves its other lines as a new batch with the same notes")
     func isLeft() throws {
         try TemporaryStore.with { store in
             let fixture = try Fixture(store)
@@ -186,7 +186,7 @@ struct BatchTests {
         }
     }
 
-    @Test("without a response is found after a restart, with the same records and notes")
+    @Test("A batch without a response is found after a restart, with the same records and notes")
     func isFoundAgain() throws {
         try TemporaryStore.with { store in
             let stored: StoredBatch
@@ -214,7 +214,7 @@ struct BatchTests {
         }
     }
 
-    @Test("without lines is settled when it is stored")
+    @Test("A batch without lines is settled when it is stored")
     func isEmpty() throws {
         try TemporaryStore.with { store in
             let fixture = try Fixture(store)
@@ -229,7 +229,7 @@ struct BatchTests {
         }
     }
 
-    @Test("follows the previous one, and each record keeps the fate from its own batch")
+    @Test("A batch follows the previous one, and each record keeps the fate from its own batch")
     func followsOn() throws {
         try TemporaryStore.with { store in
             store.settings.rangeRecords = 10
@@ -269,7 +269,7 @@ struct BatchTests {
         }
     }
 
-    @Test("sends summaries byte for byte, and a summary that fails makes its records dead letters")
+    @Test("A batch sends summaries byte for byte, and a summary that fails makes its records dead letters")
     func carriesSummaries() throws {
         try TemporaryStore.with { store in
             let fixture = try Fixture(store)
@@ -314,7 +314,7 @@ struct BatchTests {
             maxSeverity: .error, stillSuppressing: false, distinctGroups: 1)
     }
 
-    @Test("removes the priority of its records once every destination has scanned them")
+    @Test("A batch removes the priority of its records once every destination has scanned them")
     func endsExpress() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()
@@ -339,7 +339,7 @@ struct BatchTests {
         }
     }
 
-    @Test("fixes the type of a field once, and it is known after a restart")
+    @Test("A batch fixes the type of a field once, and it is known after a restart")
     func fixesTypes() throws {
         try TemporaryStore.with { store in
             let fixture = try Fixture(store)

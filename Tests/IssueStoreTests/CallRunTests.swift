@@ -24,7 +24,7 @@ struct CallRunTests {
         return submission
     }
 
-    @Test("is stored and acknowledged as one")
+    @Test("A run of similar calls is stored and acknowledged as one")
     func run() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()
@@ -38,7 +38,7 @@ struct CallRunTests {
         }
     }
 
-    @Test("is acknowledged call by call if some of its records are known")
+    @Test("A run of similar calls is acknowledged call by call if some of its records are known")
     func resend() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()
@@ -55,7 +55,7 @@ struct CallRunTests {
         }
     }
 
-    @Test("can be split into its calls")
+    @Test("A run of similar calls can be split into its calls")
     func each() throws {
         let alone = try Submission(calls(4..<9)).calls
         let run = try joined(calls(4..<9)).calls
@@ -67,7 +67,9 @@ struct CallRunTests {
         #expect(parted.allSatisfy { $0.calls == 1 })
     }
 
-    @Test("excludes calls that skip a number, have more records, come from another producer, or have rejected records")
+    @Test(
+        "A run of similar calls has no gap, no longer call, no other producer and no rejected record"
+    )
     func unlike() throws {
         let first = calls([0, 1])
         let longer = SentCall([#"{"message":"a"}"#], producer: producer, sequence: 2)

@@ -60,7 +60,7 @@ struct CollectingTests {
         #expect(try shell.table("SELECT * FROM ledger_check", columns: 2) == [], sourceLocation: sourceLocation)
     }
 
-    @Test("Removes rows older than the retention period, except for the newest row of each table")
+    @Test("The collection removes rows older than the retention period, except for the newest row of each table")
     func old() throws {
         try TemporaryStore.with { store in
             store.settings.rangeRecords = 50
@@ -102,7 +102,7 @@ struct CollectingTests {
         }
     }
 
-    @Test("Keeps what is reported again between two steps")
+    @Test("The collection keeps what is reported again between two steps")
     func again() throws {
         try TemporaryStore.with { store in
             store.settings.rangeRecords = 50
@@ -129,7 +129,7 @@ struct CollectingTests {
         }
     }
 
-    @Test("Keeps a group with a triage state")
+    @Test("The collection keeps a group with a triage state")
     func muted() throws {
         try TemporaryStore.with { store in
             store.settings.retention.maxAge = .seconds(60)
@@ -144,7 +144,7 @@ struct CollectingTests {
         }
     }
 
-    @Test("Does not collect records early that were received while the wall clock was set back")
+    @Test("The collection does not collect records early that were received while the wall clock was set back")
     func clockSetBack() throws {
         try TemporaryStore.with { store in
             store.settings.retention.maxAge = .seconds(30 * 86_400)
@@ -172,7 +172,7 @@ struct CollectingTests {
         }
     }
 
-    @Test("Keeps week-old counts per hour with exact sums, even after some records are erased")
+    @Test("The collection keeps week-old counts per hour with exact sums, even after some records are erased")
     func countsByHour() throws {
         try TemporaryStore.with { store in
             store.settings.rangeRecords = 50
@@ -213,7 +213,7 @@ struct CollectingTests {
         }
     }
 
-    @Test("Finds the rows of the clock and of mutes that no record needs without reading all records")
+    @Test("The collection finds the rows of the clock and of mutes that no record needs without reading all records")
     func readsOneBlock() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("A commit")
 struct CommitTests {
-    @Test("keeps records exactly as they were sent", arguments: [UInt64(1), 2])
+    @Test("A commit keeps records exactly as they were sent", arguments: [UInt64(1), 2])
     func keepsAll(seed: UInt64) throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()
@@ -29,7 +29,7 @@ struct CommitTests {
         }
     }
 
-    @Test("keeps metadata byte for byte")
+    @Test("A commit keeps metadata byte for byte")
     func keepsMetadata() throws {
         let metadata = #"{ "b":1.50e+1 ,"a":[ 1,{"é":"é\n"}], "a":-0}"#
         try TemporaryStore.with { store in
@@ -40,7 +40,7 @@ struct CommitTests {
         }
     }
 
-    @Test("keeps a record with hostile text in every field")
+    @Test("A commit keeps a record with hostile text in every field")
     func keepsHostile() throws {
         let nasty = "'; DROP TABLE records; --\u{0}\u{1}\u{1F}%_\"\\🔥"
         var record = IssueRecord(message: nasty, severity: .critical, domain: nasty, code: .min, count: 1_000_000_000)
@@ -70,7 +70,7 @@ struct CommitTests {
         }
     }
 
-    @Test("assigns ascending ids, and none twice after the store is reopened")
+    @Test("A commit assigns ascending ids, and none twice after the store is reopened")
     func givesIDs() throws {
         try TemporaryStore.with { store in
             var rows: [RowID] = []
@@ -85,7 +85,7 @@ struct CommitTests {
         }
     }
 
-    @Test("returns the receipts of a call in order, with rejected records in between")
+    @Test("A commit returns the receipts of a call in order, with rejected records in between")
     func answersInOrder() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()
@@ -124,7 +124,7 @@ struct CommitTests {
         }
     }
 
-    @Test("that fails leaves no trace, and the next one succeeds", arguments: [1, 3, 8, 400])
+    @Test("A commit that fails leaves no trace, and the next one succeeds", arguments: [1, 3, 8, 400])
     func failsWhole(records: Int) throws {
         try TemporaryStore.with { store in
             store.settings.rangeRecords = 20
@@ -161,7 +161,7 @@ struct CommitTests {
         }
     }
 
-    @Test("that fails does not count against any limit of its application")
+    @Test("A commit that fails does not count against any limit of its application")
     func failsUncounted() throws {
         try TemporaryStore.with { store in
             store.settings.limits.newGroupsPerApplication = Rate(2, per: .seconds(900))
@@ -178,7 +178,7 @@ struct CommitTests {
         }
     }
 
-    @Test("without rows does not advance the clock of the record log")
+    @Test("A commit without rows does not advance the clock of the record log")
     func keepsClock() throws {
         try TemporaryStore.with { store in
             var log: [RecordLogInstant] = []

@@ -16,7 +16,7 @@ struct DestinationTests {
         try store.reader().fates(of: id, viewer: .everything).map(\.destination)
     }
 
-    @Test("receives records from its configuration on, or all records")
+    @Test("A destination receives records from its configuration on, or all records")
     func begins() throws {
         try TemporaryStore.with { store in
             store.settings.rangeRecords = 10
@@ -36,7 +36,7 @@ struct DestinationTests {
         }
     }
 
-    @Test("receives the remaining records of a range that is half removed")
+    @Test("A destination receives the remaining records of a range that is half removed")
     func beginsWithLess() throws {
         try TemporaryStore.with { store in
             store.settings.rangeRecords = 40
@@ -55,7 +55,7 @@ struct DestinationTests {
         }
     }
 
-    @Test("does not change when it is configured again")
+    @Test("A destination does not change when it is configured again")
     func stays() throws {
         try TemporaryStore.with { store in
             var rows: [DestinationRow] = []
@@ -73,7 +73,8 @@ struct DestinationTests {
         }
     }
 
-    @Test("receives what arrives between a start and its configuration, even if it is not configured again")
+    @Test(
+        "A destination receives what arrives between a start and its configuration, even if it is not configured again")
     func comesBeforeConfigured() throws {
         try TemporaryStore.with { store in
             _ = try store.writer().configure([all, first], at: store.wall)
@@ -91,7 +92,7 @@ struct DestinationTests {
         }
     }
 
-    @Test("changes its kind with its configuration")
+    @Test("A destination changes its kind with its configuration")
     func changesKind() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()
@@ -102,7 +103,7 @@ struct DestinationTests {
         }
     }
 
-    @Test("that is removed and configured again receives what arrived in between, once")
+    @Test("A destination that is removed and configured again receives what arrived in between, once")
     func isPutBack() throws {
         try TemporaryStore.with { store in
             store.settings.rangeRecords = 10
@@ -126,7 +127,7 @@ struct DestinationTests {
         }
     }
 
-    @Test("reports the size and age of its backlog and of its priority records")
+    @Test("A destination reports the size and age of its backlog and of its priority records")
     func hasBacklog() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()
@@ -150,7 +151,7 @@ struct DestinationTests {
         }
     }
 
-    @Test("is scanned up to where a range ends or the clock offset changes, and continues from there")
+    @Test("A destination is scanned up to where a range ends or the clock offset changes, and continues from there")
     func isWalked() throws {
         try TemporaryStore.with { store in
             store.settings.rangeRecords = 10
@@ -188,7 +189,7 @@ struct DestinationTests {
         }
     }
 
-    @Test("is scanned across ranges whose records are gone")
+    @Test("A destination is scanned across ranges whose records are gone")
     func isWalkedOver() throws {
         try TemporaryStore.with { store in
             store.settings.rangeRecords = 3
@@ -202,7 +203,7 @@ struct DestinationTests {
         }
     }
 
-    @Test("keeps the state of its retries")
+    @Test("A destination keeps the state of its retries")
     func keepsState() throws {
         try TemporaryStore.with { store in
             var state = DestinationRow.State()

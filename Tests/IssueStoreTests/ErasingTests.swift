@@ -49,7 +49,7 @@ struct ErasingTests {
         return filter
     }
 
-    @Test("Erases what a filter matches and nothing else, and the ledger balances after every step")
+    @Test("A purge erases what a filter matches and nothing else, and the ledger balances after every step")
     func filters() throws {
         let filters: [IssueFilter] = [
             filter { $0.users = [1001] }, filter { $0.apps = ["app1"] }, filter { $0.level = .error },
@@ -89,7 +89,7 @@ struct ErasingTests {
         }
     }
 
-    @Test("Leaves no trace of erased text in the file: no title, template, text or index entry")
+    @Test("A purge leaves no trace of erased text in the file: no title, template, text or index entry")
     func words() throws {
         try TemporaryStore.with { store in
             var writer: StoreWriter? = try store.writer()
@@ -112,7 +112,7 @@ struct ErasingTests {
         }
     }
 
-    @Test("By text erases only the records that contain it, and a search finds them no longer")
+    @Test("A purge by text erases only the records that contain it, and a search finds them no longer")
     func byText() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()
@@ -132,7 +132,7 @@ struct ErasingTests {
         }
     }
 
-    @Test("Never assigns the id of an erased record again, even across restarts")
+    @Test("The store never assigns the id of an erased record again, even across restarts")
     func ids() throws {
         try TemporaryStore.with { store in
             var given: Set<RecordID> = []
@@ -149,7 +149,7 @@ struct ErasingTests {
         }
     }
 
-    @Test("Accepts an issue again after its group was erased, as the first of a new group")
+    @Test("The store accepts an issue again after its group was erased, as the first of a new group")
     func again() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()
@@ -222,7 +222,7 @@ struct ErasingTests {
         }
     }
 
-    @Test("Subtracts each record from its own fate, and removes its dead letter")
+    @Test("A purge subtracts each record from its own fate, and removes its dead letter")
     func fates() throws {
         try TemporaryStore.with { store in
             let fixture = try Fixture(store)
@@ -264,7 +264,7 @@ struct ErasingTests {
         }
     }
 
-    @Test("Rejects a batch that was planned before some of its records were erased, and accepts a new scan")
+    @Test("The store rejects a batch that was planned before some of its records were erased, and accepts a new scan")
     func outdated() throws {
         try TemporaryStore.with { store in
             let fixture = try Fixture(store)

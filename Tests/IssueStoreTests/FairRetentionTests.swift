@@ -138,7 +138,8 @@ struct FairRetentionTests {
         }
     }
 
-    @Test("Removes the noisy user's frequent issue first, before their rare issue and the quiet user's records")
+    @Test(
+        "Retention removes the noisy user's frequent issue first, before their rare issue and the quiet user's records")
     func loudFirst() throws {
         try TemporaryStore.with { store in
             let fixture = try Fixture(store)
@@ -169,7 +170,7 @@ struct FairRetentionTests {
         }
     }
 
-    @Test("With less and less space, keeps the last record of each group until nothing else is left")
+    @Test("With less and less space, retention keeps the last record of each group until nothing else is left")
     func lastRecords() throws {
         try TemporaryStore.with { store in
             let fixture = try Fixture(store)
@@ -200,7 +201,9 @@ struct FairRetentionTests {
         }
     }
 
-    @Test("Removes settled records before pending ones; removed pending records expire, and the rest is still scanned")
+    @Test(
+        "Retention removes settled records before pending ones, which expire, and the rest is still scanned"
+    )
     func pending() throws {
         try TemporaryStore.with { store in
             let fixture = try Fixture(store)
@@ -238,7 +241,7 @@ struct FairRetentionTests {
         }
     }
 
-    @Test("Rejects a batch that was planned before some of its records were removed")
+    @Test("The store rejects a batch that was planned before some of its records were removed")
     func outdated() throws {
         try TemporaryStore.with { store in
             let fixture = try Fixture(store)
@@ -254,7 +257,7 @@ struct FairRetentionTests {
         }
     }
 
-    @Test("Continues after a crash, and all records are found in the meantime")
+    @Test("Retention continues after a crash, and all records are found in the meantime")
     func cutOff() throws {
         try TemporaryStore.with { store in
             let fixture = try Fixture(store)
@@ -285,7 +288,7 @@ struct FairRetentionTests {
         }
     }
 
-    @Test("Works together with a purge")
+    @Test("Retention works together with a purge")
     func purged() throws {
         try TemporaryStore.with { store in
             let fixture = try Fixture(store)

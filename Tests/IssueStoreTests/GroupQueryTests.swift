@@ -22,7 +22,7 @@ struct GroupQueryTests {
     }
 
     @Test(
-        "returns what a plain recount finds, for every filter",
+        "A query for groups returns what a plain recount finds, for every filter",
         arguments: [Viewer.everything, .user(1001)])
     func agrees(viewer: Viewer) throws {
         try TemporaryStore.with { store in
@@ -53,7 +53,7 @@ struct GroupQueryTests {
         }
     }
 
-    @Test("describes each group by its records")
+    @Test("A query for groups describes each group by its records")
     func describes() throws {
         try TemporaryStore.with { store in
             store.settings.rangeRecords = 30
@@ -80,7 +80,7 @@ struct GroupQueryTests {
         }
     }
 
-    @Test("with a time filter returns no time outside the counted records")
+    @Test("A query for groups with a time filter returns no time outside the counted records")
     func clips() throws {
         try TemporaryStore.with { store in
             store.settings.rangeRecords = 30
@@ -98,7 +98,8 @@ struct GroupQueryTests {
     }
 
     @Test(
-        "returns all pages without loss or repetition, in each order", arguments: ResultOrder.allCases)
+        "A query for groups returns all pages without loss or repetition, in each order",
+        arguments: ResultOrder.allCases)
     func pages(order: ResultOrder) throws {
         try TemporaryStore.with { store in
             store.settings.rangeRecords = 50
@@ -132,7 +133,7 @@ struct GroupQueryTests {
         }
     }
 
-    @Test("returns a sparkline that sums to the records that match the filter")
+    @Test("A query for groups returns a sparkline that sums to the records that match the filter")
     func sparkles() throws {
         try TemporaryStore.with { store in
             store.settings.rangeRecords = 33
@@ -155,7 +156,7 @@ struct GroupQueryTests {
         }
     }
 
-    @Test("filters by group ids and states, and rejects invalid ids")
+    @Test("A query for groups filters by group ids and states, and rejects invalid ids")
     func answersForIDs() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()

@@ -28,7 +28,9 @@ struct GrowthTests {
         }
     }()
 
-    @Test("the file gets all pages of the database before they are committed, so that the WAL can be checkpointed")
+    @Test(
+        "On an almost full disk, the file gets all pages before a commit, so that the WAL can be checkpointed"
+    )
     func extended() throws {
         try TemporaryStore.with { store in
             store.settings.freeBytes = { 64 << 20 }
@@ -69,7 +71,7 @@ struct GrowthTests {
         }
     }
 
-    @Test("with plenty of free space, the file grows during checkpoints")
+    @Test("On an almost full disk, with plenty of free space, the file grows during checkpoints")
     func plenty() throws {
         try TemporaryStore.with { store in
             store.settings.freeBytes = { 1 << 40 }
@@ -81,7 +83,9 @@ struct GrowthTests {
         }
     }
 
-    @Test("reports are refused while the WAL can still be checkpointed, and accepted again once there is space")
+    @Test(
+        "On an almost full disk, reports are refused in time for a checkpoint, and accepted again with space"
+    )
     func refused() throws {
         try TemporaryStore.with { store in
             let free = Mutex(Int64(1 << 20))
@@ -97,7 +101,7 @@ struct GrowthTests {
         }
     }
 
-    @Test("retention may use the reserved space that reports may not use")
+    @Test("On an almost full disk, retention may use the reserved space that reports may not use")
     func retention() throws {
         try TemporaryStore.with { store in
             let free = Mutex(Int64(1 << 40))

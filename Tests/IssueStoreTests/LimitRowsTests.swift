@@ -34,7 +34,7 @@ struct LimitRowsTests {
         return row
     }
 
-    @Test("is read as it was saved, for rows of every kind")
+    @Test("The stored state of the limiter is read as it was saved, for rows of every kind")
     func readsBack() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()
@@ -82,7 +82,7 @@ struct LimitRowsTests {
         }
     }
 
-    @Test("lets a limiter continue after a restart")
+    @Test("The stored state of the limiter lets a limiter continue after a restart")
     func goesOn() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()
@@ -111,7 +111,7 @@ struct LimitRowsTests {
         }
     }
 
-    @Test("skips unreadable rows and keeps the others")
+    @Test("The stored state of the limiter skips unreadable rows and keeps the others")
     func survivesDamage() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()

@@ -21,7 +21,7 @@ struct NumberedCallTests {
 
     private func id(_ row: RowID, _ writer: StoreWriter) -> String { RecordID(store: writer.code, row: row).text }
 
-    @Test("that is sent again stores nothing and returns the same receipts, even after a restart")
+    @Test("A numbered call that is sent again stores nothing and returns the same receipts, even after a restart")
     func isResent() throws {
         try TemporaryStore.with { store in
             for _ in 0..<3 {
@@ -42,7 +42,7 @@ struct NumberedCallTests {
         }
     }
 
-    @Test("with some known records is split into old receipts and new records")
+    @Test("A numbered call with some known records is split into old receipts and new records")
     func straddles() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()
@@ -65,7 +65,7 @@ struct NumberedCallTests {
         }
     }
 
-    @Test("with a rejected record after the known ones keeps them apart")
+    @Test("A numbered call with a rejected record after the known ones keeps them apart")
     func straddlesRejection() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()
@@ -81,7 +81,7 @@ struct NumberedCallTests {
         }
     }
 
-    @Test("may leave a gap, whose numbers count as received")
+    @Test("A numbered call may leave a gap, whose numbers count as received")
     func leavesGap() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()
@@ -93,7 +93,7 @@ struct NumberedCallTests {
         }
     }
 
-    @Test("whose ids have been forgotten is still a duplicate")
+    @Test("A numbered call whose ids have been forgotten is still a duplicate")
     func isForgotten() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()
@@ -105,7 +105,7 @@ struct NumberedCallTests {
         }
     }
 
-    @Test("belongs to one producer of one user: others with the same numbers or name are separate")
+    @Test("A numbered call belongs to one producer of one user: others with the same numbers or name are separate")
     func isOnesOwn() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()
@@ -122,7 +122,7 @@ struct NumberedCallTests {
         }
     }
 
-    @Test("that appears twice in one commit is stored once")
+    @Test("A numbered call that appears twice in one commit is stored once")
     func isTwiceInOne() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()
@@ -134,7 +134,7 @@ struct NumberedCallTests {
         }
     }
 
-    @Test("keeps its place among calls of other producers, users and applications in one commit")
+    @Test("A numbered call keeps its place among calls of other producers, users and applications in one commit")
     func isInterleaved() throws {
         try TemporaryStore.with { store in
             func submissions(_ round: Int64) throws -> [Submission] {

@@ -17,7 +17,7 @@ struct OpeningTests {
         }
     }
 
-    @Test("creates a database with the right settings")
+    @Test("Opening creates a database with the right settings")
     func makesFile() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()
@@ -34,7 +34,7 @@ struct OpeningTests {
         }
     }
 
-    @Test("treats an empty file as a new database")
+    @Test("Opening treats an empty file as a new database")
     func takesEmpty() throws {
         try TemporaryStore.with { store in
             try Data().write(to: URL(filePath: store.path))
@@ -42,7 +42,7 @@ struct OpeningTests {
         }
     }
 
-    @Test("reports a file of garbage as corrupt", arguments: [100, 512, 50_000])
+    @Test("Opening reports a file of garbage as corrupt", arguments: [100, 512, 50_000])
     func refusesGarbage(size: Int) throws {
         try TemporaryStore.with { store in
             var samples = SampleRecords(seed: 1)
@@ -56,7 +56,7 @@ struct OpeningTests {
         }
     }
 
-    @Test("reports a store with overwritten pages as corrupt")
+    @Test("Opening reports a store with overwritten pages as corrupt")
     func refusesDamage() throws {
         try TemporaryStore.with { store in
             _ = try SentLog.filled(store, try store.writer(), calls: 20)
@@ -72,7 +72,7 @@ struct OpeningTests {
         }
     }
 
-    @Test("rejects the file of a newer version and does not change it")
+    @Test("Opening rejects the file of a newer version and does not change it")
     func refusesNewer() throws {
         try TemporaryStore.with { store in
             try store.store([IssueRecord(message: "m")], to: store.writer())
@@ -87,7 +87,7 @@ struct OpeningTests {
         }
     }
 
-    @Test("rejects the file of another program without changing a byte")
+    @Test("Opening rejects the file of another program without changing a byte")
     func refusesForeign() throws {
         try TemporaryStore.with { store in
             let other = try store.shell()
@@ -101,7 +101,7 @@ struct OpeningTests {
         }
     }
 
-    @Test("fails without harm if there is no folder, or a folder has the file's name")
+    @Test("Opening fails without harm if there is no folder, or a folder has the file's name")
     func failsWithoutFolder() throws {
         try TemporaryStore.with { store in
             store.settings.path = store.path + "/no/such/folder.db"
@@ -114,7 +114,7 @@ struct OpeningTests {
         }
     }
 
-    @Test("fails if the folder is not writable")
+    @Test("Opening fails if the folder is not writable")
     func failsReadOnly() throws {
         // Root can write anywhere.
         guard getuid() != 0 else { return }
@@ -129,7 +129,7 @@ struct OpeningTests {
         }
     }
 
-    @Test("rejects a file of an earlier format as foreign, and leaves it unchanged")
+    @Test("Opening rejects a file of an earlier format as foreign, and leaves it unchanged")
     func rejectsRows() throws {
         try TemporaryStore.with { store in
             _ = try SentLog.filled(store, try store.writer(), calls: 3)
@@ -145,7 +145,7 @@ struct OpeningTests {
         }
     }
 
-    @Test("finds the records of the previous run, and a reader needs no writer")
+    @Test("Opening finds the records of the previous run, and a reader needs no writer")
     func findsRecords() throws {
         try TemporaryStore.with { store in
             store.settings.rangeRecords = 20

@@ -33,7 +33,9 @@ struct OverflowTests {
         return row
     }
 
-    @Test("joins one overflow group of the application, complete, counted and with its own severity")
+    @Test(
+        "A record above the limits joins one overflow group of its application, complete and with its severity"
+    )
     func joinsGroup() throws {
         try TemporaryStore.with { store in
             store.settings.limits = limited(groups: 2, series: 1000)
@@ -62,7 +64,9 @@ struct OverflowTests {
         }
     }
 
-    @Test("joins one overflow series of its group if only the series exceeds the limit")
+    @Test(
+        "A record above the limits joins one overflow series of its group if only the series exceeds the limit"
+    )
     func joinsSeries() throws {
         try TemporaryStore.with { store in
             store.settings.limits = limited(groups: 100, series: 3)
@@ -80,7 +84,9 @@ struct OverflowTests {
         }
     }
 
-    @Test("creates no additional rows, whatever a sender varies from record to record")
+    @Test(
+        "A record above the limits creates no additional rows, whatever a sender varies from record to record"
+    )
     func isBounded() throws {
         try TemporaryStore.with { store in
             store.settings.limits = limited(groups: 2, series: 3, names: 2)
@@ -110,7 +116,9 @@ struct OverflowTests {
         }
     }
 
-    @Test("joins the same group and series again, and its own ones in the next window or with higher limits")
+    @Test(
+        "A record above the limits joins the same group again, and its own one in the next window"
+    )
     func comesAgain() throws {
         for isReloaded in [false, true] {
             try TemporaryStore.with { store in
@@ -147,7 +155,9 @@ struct OverflowTests {
         }
     }
 
-    @Test("joins one overflow application of the user, and no id is assigned to two groups")
+    @Test(
+        "A record above the limits joins one overflow application of the user, and no id is assigned to two groups"
+    )
     func joinsApplication() throws {
         try TemporaryStore.with { store in
             store.settings.limits = limited(names: 2)
@@ -174,7 +184,9 @@ struct OverflowTests {
         }
     }
 
-    @Test("joins one overflow sender of the user, and keeps its own sender in the record")
+    @Test(
+        "A record above the limits joins one overflow sender of the user, and keeps its own sender in the record"
+    )
     func joinsSender() throws {
         try TemporaryStore.with { store in
             store.settings.limits = limited(names: 1)
@@ -201,7 +213,7 @@ struct OverflowTests {
         }
     }
 
-    @Test("is still above them after a restart")
+    @Test("A record above the limits is still above them after a restart")
     func survivesRestart() throws {
         try TemporaryStore.with { store in
             store.settings.limits = limited(groups: 3, series: 5, names: 2)

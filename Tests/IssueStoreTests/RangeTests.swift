@@ -7,7 +7,9 @@ import Testing
 
 @Suite("Ranges of the record log")
 struct RangeTests {
-    @Test("close with the commit that fills them, and match their rows exactly", arguments: [1, 7, 50])
+    @Test(
+        "Ranges of the record log close with the commit that fills them, and match their rows exactly",
+        arguments: [1, 7, 50])
     func close(size: Int) throws {
         try TemporaryStore.with { store in
             store.settings.rangeRecords = size
@@ -20,7 +22,7 @@ struct RangeTests {
         }
     }
 
-    @Test("close when they contain enough bytes, in whichever column")
+    @Test("Ranges of the record log close when they contain enough bytes, in whichever column")
     func closeByBytes() throws {
         try TemporaryStore.with { store in
             store.settings.rangeBytes = 10_000
@@ -37,7 +39,7 @@ struct RangeTests {
         }
     }
 
-    @Test("close when they contain enough series, however few records")
+    @Test("Ranges of the record log close when they contain enough series, however few records")
     func closeBySeries() throws {
         try TemporaryStore.with { store in
             store.settings.rangeSeries = 10
@@ -53,7 +55,9 @@ struct RangeTests {
         }
     }
 
-    @Test("are the same whether or not the store was reopened in the middle of one", arguments: [1, 4, 13])
+    @Test(
+        "Ranges of the record log are the same whether or not the store was reopened in the middle of one",
+        arguments: [1, 4, 13])
     func survivesRestart(calls: Int) throws {
         try TemporaryStore.with { store in
             store.settings.rangeRecords = 20
@@ -78,7 +82,7 @@ struct RangeTests {
         }
     }
 
-    @Test("stay exact when the wall clock is set back and forth")
+    @Test("Ranges of the record log stay exact when the wall clock is set back and forth")
     func survivesClock() throws {
         try TemporaryStore.with { store in
             store.settings.rangeRecords = 25
@@ -104,7 +108,7 @@ struct RangeTests {
         }
     }
 
-    @Test("contain 65,536 records each")
+    @Test("Ranges of the record log contain 65,536 records each")
     func holdsMany() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()

@@ -44,7 +44,7 @@ struct RecordQueryTests {
     }()
 
     @Test(
-        "returns what a plain scan finds, in both directions, page by page",
+        "A query for records returns what a plain scan finds, in both directions, page by page",
         arguments: [Viewer.everything, .user(1000), .user(1001), .user(5), .nothing])
     func agrees(viewer: Viewer) throws {
         try TemporaryStore.with { store in
@@ -79,7 +79,7 @@ struct RecordQueryTests {
         return ids
     }
 
-    @Test("begins after each row, in both directions, in closed ranges and in the open one")
+    @Test("A query for records begins after each row, in both directions, in closed ranges and in the open one")
     func beginsAnywhere() throws {
         try TemporaryStore.with { store in
             store.settings.rangeRecords = 23
@@ -105,7 +105,7 @@ struct RecordQueryTests {
         }
     }
 
-    @Test("does not read a closed range outside the requested time")
+    @Test("A query for records does not read a closed range outside the requested time")
     func passesOver() throws {
         try TemporaryStore.with { store in
             store.settings.rangeRecords = 5
@@ -127,7 +127,7 @@ struct RecordQueryTests {
         }
     }
 
-    @Test("returns large records a few at a time, and omits none")
+    @Test("A query for records returns large records a few at a time, and omits none")
     func large() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()
@@ -146,7 +146,9 @@ struct RecordQueryTests {
         }
     }
 
-    @Test("rejects an invalid cursor", arguments: ["", ".", "1", "a.b", "1.2.3", "1.99999999999999999999"])
+    @Test(
+        "A query for records rejects an invalid cursor",
+        arguments: ["", ".", "1", "a.b", "1.2.3", "1.99999999999999999999"])
     func refusesCursor(after: String) throws {
         try TemporaryStore.with { store in
             _ = try store.writer()
@@ -161,7 +163,7 @@ struct RecordQueryTests {
         }
     }
 
-    @Test("of a follower continues after the records it has seen, and omits none")
+    @Test("A follower's query continues after the records it has seen, and omits none")
     func follows() throws {
         try TemporaryStore.with { store in
             store.settings.rangeRecords = 11

@@ -118,7 +118,7 @@ struct RetentionTests {
         }
     }
 
-    @Test("Removes old records range by range; pending ones expire, and all counts stay")
+    @Test("Retention removes old records range by range; pending ones expire, and all counts stay")
     func age() throws {
         try TemporaryStore.with { store in
             let fixture = try Fixture(store)
@@ -156,7 +156,7 @@ struct RetentionTests {
         }
     }
 
-    @Test("Removes the oldest records above the size limit, and the file shrinks")
+    @Test("Retention removes the oldest records above the size limit, and the file shrinks")
     func size() throws {
         try TemporaryStore.with { store in
             let fixture = try Fixture(store, calls: 0)
@@ -180,7 +180,7 @@ struct RetentionTests {
         }
     }
 
-    @Test("Assigns no id again after all records are gone, even after the store is reopened")
+    @Test("The store assigns no id again after all records are gone, even after the store is reopened")
     func idsStay() throws {
         try TemporaryStore.with { store in
             let fixture = try Fixture(store, calls: 4)
@@ -228,7 +228,7 @@ struct RetentionTests {
         }
     }
 
-    @Test("Keeps a range while a batch of it is in flight, and removes a settled batch with its records")
+    @Test("Retention keeps a range while a batch of it is in flight, and removes a settled batch with its records")
     func batches() throws {
         try TemporaryStore.with { store in
             let fixture = try Fixture(store)
@@ -322,7 +322,7 @@ struct RetentionTests {
         }
     }
 
-    @Test("Rejects a batch that was planned before its records were removed")
+    @Test("The store rejects a batch that was planned before its records were removed")
     func outdated() throws {
         try TemporaryStore.with { store in
             let fixture = try Fixture(store)
@@ -373,7 +373,7 @@ struct RetentionTests {
         }
     }
 
-    @Test("Removes unused marks of producers, a few at a time")
+    @Test("Retention removes unused marks of producers, a few at a time")
     func marks() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()

@@ -7,7 +7,9 @@ import Testing
 
 @Suite("The state of the store for issuectl retention")
 struct RetentionUsageTests {
-    @Test("Finds the oldest records of each age, the rate of the last day, and what a limit on space removes")
+    @Test(
+        "The state has the oldest records of each age, the last day's rate, and what a space limit removes"
+    )
     func usage() throws {
         try TemporaryStore.with { store in
             store.settings.rangeRecords = 10

@@ -36,7 +36,7 @@ struct SalvageTests {
         return path
     }
 
-    @Test("Imports every record completely and once, however often it is repeated")
+    @Test("A repair imports every record completely and once, however often it is repeated")
     func whole() throws {
         try TemporaryStore.with { store in
             store.settings.rangeRecords = 100
@@ -71,7 +71,7 @@ struct SalvageTests {
         }
     }
 
-    @Test("Imports the triage state of a group unless it has a newer one")
+    @Test("A repair imports the triage state of a group unless it has a newer one")
     func notes() throws {
         try TemporaryStore.with { store in
             let titles = ["open", "resolved", "muted", "said again", "gone"]
@@ -149,7 +149,7 @@ struct SalvageTests {
         }
     }
 
-    @Test("Imports what is readable from a corrupt file and counts the rest", arguments: [0.65, 0.75])
+    @Test("A repair imports what is readable from a corrupt file and counts the rest", arguments: [0.65, 0.75])
     func damaged(position: Double) throws {
         try TemporaryStore.with { store in
             do {
@@ -251,7 +251,7 @@ struct SalvageTests {
         }
     }
 
-    @Test("Imports the readable part of a truncated file")
+    @Test("A repair imports the readable part of a truncated file")
     func cutOff() throws {
         try TemporaryStore.with { store in
             do {
@@ -276,7 +276,7 @@ struct SalvageTests {
         }
     }
 
-    @Test("Rejects a file that is not a database of issued")
+    @Test("A repair rejects a file that is not a database of issued")
     func foreign() throws {
         try TemporaryStore.with { store in
             let path = store.path + ".junk"

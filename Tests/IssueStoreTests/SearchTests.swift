@@ -116,7 +116,9 @@ struct SearchTests {
         return ids
     }
 
-    @Test("finds the records that a plain scan finds, in both directions, page by page", arguments: [1, 2] as [UInt64])
+    @Test(
+        "A search finds the records that a plain scan finds, in both directions, page by page",
+        arguments: [1, 2] as [UInt64])
     func agrees(seed: UInt64) throws {
         try TemporaryStore.with { store in
             let log = try fill(store, seed: seed)
@@ -136,7 +138,7 @@ struct SearchTests {
         }
     }
 
-    @Test("finds exact values of the metadata")
+    @Test("A search finds exact values of the metadata")
     func metadata() throws {
         try TemporaryStore.with { store in
             let log = try fill(store, seed: 3)
@@ -161,7 +163,7 @@ struct SearchTests {
         }
     }
 
-    @Test("ends a page at its time limit, and the pages after it find the rest", arguments: [true, false])
+    @Test("A search ends a page at its time limit, and the pages after it find the rest", arguments: [true, false])
     func time(isAscending: Bool) throws {
         try TemporaryStore.with { store in
             let log = try fill(store, seed: 4)
@@ -182,7 +184,7 @@ struct SearchTests {
         }
     }
 
-    @Test("ends a page that is interrupted with what it has found, and the next page continues behind it")
+    @Test("A search ends a page that is interrupted with what it has found, and the next page continues behind it")
     func interrupted() throws {
         try TemporaryStore.with { store in
             let log = try fill(store, seed: 6)
@@ -218,7 +220,7 @@ struct SearchTests {
         }
     }
 
-    @Test("selects the groups with a matching record or title, and counts all of their records")
+    @Test("A search selects the groups with a matching record or title, and counts all of their records")
     func groups() throws {
         try TemporaryStore.with { store in
             let log = try fill(store, seed: 5)
@@ -255,7 +257,7 @@ struct SearchTests {
         }
     }
 
-    @Test("shows a user only their own records and groups")
+    @Test("A search shows a user only their own records and groups")
     func viewers() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()

@@ -13,7 +13,9 @@ struct SuppressionFigureTests {
         return row
     }
 
-    @Test("name the destination, application, group and count of each open window, for viewers of the group")
+    @Test(
+        "Suppressions in the status name destination, application, group and count, for viewers of the group"
+    )
     func figures() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()
@@ -40,7 +42,7 @@ struct SuppressionFigureTests {
         }
     }
 
-    @Test("are summed up by limit and application, largest first, at most 50")
+    @Test("Suppressions in the status are summed up by limit and application, largest first, at most 50")
     func sums() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()

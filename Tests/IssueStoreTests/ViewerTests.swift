@@ -6,7 +6,7 @@ import Testing
 
 @Suite("A viewer")
 struct ViewerTests {
-    @Test("sees no records of other users in any query, and they look as if they did not exist")
+    @Test("A viewer sees no records of other users in any query, and they look as if they did not exist")
     func seesOwn() throws {
         try TemporaryStore.with { store in
             store.settings.rangeRecords = 20
@@ -49,7 +49,7 @@ struct ViewerTests {
         }
     }
 
-    @Test("sees only the dead letters of their own records")
+    @Test("A viewer sees only the dead letters of their own records")
     func seesOwnDeadLetters() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()
@@ -69,7 +69,7 @@ struct ViewerTests {
         }
     }
 
-    @Test("of everything sees the sums of all users")
+    @Test("A viewer of everything sees the sums of all users")
     func seesAll() throws {
         try TemporaryStore.with { store in
             store.settings.rangeRecords = 20
@@ -87,7 +87,7 @@ struct ViewerTests {
         }
     }
 
-    @Test("can show their own records and groups")
+    @Test("A viewer can show their own records and groups")
     func showsOwn() throws {
         try TemporaryStore.with { store in
             store.settings.rangeRecords = 20
@@ -109,7 +109,7 @@ struct ViewerTests {
         }
     }
 
-    @Test("shares no group with another user, whatever fingerprints they send")
+    @Test("A viewer shares no group with another user, whatever fingerprints they send")
     func sharesNoGroup() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()
@@ -126,7 +126,7 @@ struct ViewerTests {
         }
     }
 
-    @Test("is the reporting process only with the same pid, user and start time")
+    @Test("A viewer is the reporting process only with the same pid, user and start time")
     func isReporter() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()

@@ -198,7 +198,9 @@ struct LimitDemandTests {
         #expect(listed + unlisted == held)
     }
 
-    @Test("What is gone leaves the history but stays counted, and what held back nothing for a day leaves it too")
+    @Test(
+        "What is removed, or held back nothing for a day, leaves the history, and held-back records stay counted"
+    )
     func removed() {
         var admission = Admission(settings: LimitSettings())
         for record in 1...21 { _ = admission.evaluate(candidate(Int64(record)), at: at(1000)) }

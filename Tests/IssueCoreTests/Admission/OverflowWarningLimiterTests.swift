@@ -6,7 +6,7 @@ import Testing
 struct CrowdingNewsTests {
     private let start = MonotonicInstant(sinceBoot: .seconds(50))
 
-    @Test("are logged once per user and kind, and again after an hour")
+    @Test("Warnings are logged once per user and kind, and again after an hour")
     func once() {
         var limiter = OverflowWarningLimiter()
         let issues = CardinalityOverflow(uid: 1, kind: .issues)
@@ -19,7 +19,7 @@ struct CrowdingNewsTests {
         #expect(logged == [true, false, true, true, true])
     }
 
-    @Test("are limited to about a thousand per hour for all users")
+    @Test("Warnings are limited to about a thousand per hour for all users")
     func bounded() {
         var limiter = OverflowWarningLimiter()
         let logged = (0..<5000).count { limiter.came(CardinalityOverflow(uid: UInt32($0), kind: .senders), at: start) }

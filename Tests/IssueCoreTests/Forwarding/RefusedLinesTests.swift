@@ -26,7 +26,7 @@ struct RefusedLinesTests {
         }
     }
 
-    @Test("The same is true if all bad lines are adjacent, at the start or at the end")
+    @Test("All good lines are delivered even if the bad lines are adjacent, at the start or at the end")
     func together() {
         for first in [0, 460] {
             var run = ForwardingRun(Self.unlimited, seed: 1)

@@ -3,7 +3,9 @@ import Testing
 
 @Suite("A set of many separate lines")
 struct SeparateLinesTests {
-    @Test("matches a set of integers, however its ranges overlap, touch and follow one another")
+    @Test(
+        "A set of many lines equals a set of integers, however its ranges overlap, touch and follow one another"
+    )
     func agreesWithNumbers() {
         var random = SeededNumbers(state: 15)
         for _ in 0..<2000 {
@@ -28,7 +30,9 @@ struct SeparateLinesTests {
         }
     }
 
-    @Test("accepts every second line of a long batch without comparing all pairs of ranges", .timeLimit(.minutes(1)))
+    @Test(
+        "A set of many separate lines accepts every second line of a long batch without comparing all pairs of ranges",
+        .timeLimit(.minutes(1)))
     func separateLines() {
         let lines = (0..<300_000).map { 2 * $0..<2 * $0 + 1 }
         let set = LineSet(lines)

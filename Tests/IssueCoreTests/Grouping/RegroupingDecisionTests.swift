@@ -47,7 +47,7 @@ struct RegroupingDecisionTests {
             fingerprint("user \u{7} not found 5", message: "user 7 not found 5") == current("user \u{7} not found 5"))
     }
 
-    @Test("A title stands for its template unless it was cut")
+    @Test("A title is used as the template unless it was cut")
     func title() {
         #expect(Regrouping.template(ofTitle: "a <n> at <path>, <x>") == Array("a \u{1} at \u{5}, <x>".utf8))
         #expect(Regrouping.template(ofTitle: String(repeating: "a", count: 200)) == nil)

@@ -17,7 +17,7 @@ struct FingerprintTests {
 
     // If one of these values changes, the rule has changed and needs the next number. Existing groups keep their
     // fingerprints.
-    @Test("is the value defined by rule 2 on every host")
+    @Test("The fingerprint of an issue is the value defined by rule 2 on every host")
     func isPinned() throws {
         #expect(Fingerprint.rule == 2)
         let fingerprints = try [
@@ -29,7 +29,7 @@ struct FingerprintTests {
     }
 
     @Test(
-        "does not depend on properties other than those of the issue",
+        "The fingerprint of an issue does not depend on properties other than those of the issue",
         arguments: [
             ("30 ms", "2500 ms"), (#""line":1"#, #""line":99"#), (#""column":2"#, #""column":3"#),
             (#""version":"1.0""#, #""version":"2.0""#), (#""build":1"#, #""build":2"#), ("\"test\"", "\"live\""),
@@ -44,7 +44,7 @@ struct FingerprintTests {
     }
 
     @Test(
-        "differs between issues",
+        "The fingerprint of an issue differs between issues",
         arguments: [
             ("Timed out", "Gave up"), ("shop.Error", "shop.Other"), (#""code":7"#, #""code":8"#),
             (#""code":7,"#, ""), (#""code":7"#, #""code":0"#), ("Load.swift", "Save.swift"), ("load()", "save()"),
@@ -56,17 +56,17 @@ struct FingerprintTests {
         #expect(try fingerprint(changed) != fingerprint(Self.original))
     }
 
-    @Test("belongs to one application")
+    @Test("The fingerprint of an issue belongs to one application")
     func belongs() throws {
         #expect(try fingerprint(Self.original, app: "shop") != fingerprint(Self.original, app: "other"))
     }
 
-    @Test("is the sender's own if it gave one")
+    @Test("The fingerprint of an issue is the sender's own if it gave one")
     func isOwn() throws {
         #expect(try fingerprint(#"{"message":"a","fingerprint":"checkout-timeout"}"#) == "checkout-timeout")
     }
 
-    @Test("gives each user and application a group of its own")
+    @Test("The fingerprint of an issue gives each user and application a group of its own")
     func makesGroups() {
         let keys: Set<UInt64> = [
             Fingerprint.groupKey(uid: 1, app: "a", fingerprint: "f"),
@@ -79,7 +79,7 @@ struct FingerprintTests {
     }
 
     @Test(
-        "is written as sixteen digits",
+        "The fingerprint of an issue is written as sixteen digits",
         arguments: [(0, "0000000000000000"), (255, "00000000000000ff")] as [(UInt64, String)])
     func isWritten(number: UInt64, text: String) {
         #expect(Fingerprint.hexadecimal(number) == text)

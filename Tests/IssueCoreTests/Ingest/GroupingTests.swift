@@ -48,7 +48,7 @@ struct GroupingTests {
     }
 
     @Test(
-        "agrees with people and hardly ever merges what they keep apart",
+        "The grouping of messages agrees with people and hardly ever merges what they keep apart",
         arguments: [("tuning", 0.90), ("held-out", 0.88)])
     func agrees(set: String, accuracy: Double) throws {
         let systems = Dictionary(grouping: try Self.samples().filter { $0.set == set }) { $0.system }
@@ -59,7 +59,7 @@ struct GroupingTests {
         #expect(mean(\.precision) >= 0.985)
     }
 
-    @Test("is judged by at least 600 messages, of which a third or so are held out")
+    @Test("The grouping of messages is judged by at least 600 messages, of which a third or so are held out")
     func isJudged() throws {
         let samples = try Self.samples()
         let heldOut = samples.count { $0.set == "held-out" }

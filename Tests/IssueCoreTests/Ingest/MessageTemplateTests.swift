@@ -4,7 +4,7 @@ import Testing
 @Suite("The template of a message")
 struct MessageTemplateTests {
     @Test(
-        "replaces the parts that vary between occurrences",
+        "The template of a message replaces the parts that vary between occurrences",
         arguments: [
             ("Timed out after 30 ms", "Timed out after <n> ms"),
             ("took 1.5 s of 2", "took <n> s of <n>"),
@@ -19,7 +19,7 @@ struct MessageTemplateTests {
     }
 
     @Test(
-        "treats numbers alike, whatever their sign, base, separators and unit of size or time",
+        "The template of a message treats numbers alike, whatever their sign, base, separators and unit",
         arguments: [
             ("-12", "<n>"), ("offset +5 of -7", "offset <n> of <n>"), ("blk_-88 and blk_88", "<n> and <n>"),
             ("at 0x7fff5fbff8c0", "at <n>"), ("commit 9a41c07e55b2d310 failed", "commit <n> failed"),
@@ -34,7 +34,7 @@ struct MessageTemplateTests {
     }
 
     @Test(
-        "treats dates and times as numbers",
+        "The template of a message treats dates and times as numbers",
         arguments: [
             ("at 12:30:45", "at <n>"), ("2026-11-22T10:11:12.123Z start", "<n> start"),
             ("at Fri Jun 17 20:42:05 2005", "at <n>"), ("at Tue Jul  5 05:55:21 2005", "at <n>"),
@@ -46,7 +46,7 @@ struct MessageTemplateTests {
     }
 
     @Test(
-        "replaces words that contain digits, and lists of them",
+        "The template of a message replaces words that contain digits, and lists of them",
         arguments: [
             ("dn228 is down", "<n> is down"), ("node-D3 of R02-M1-N0-C", "<n> of <n>"), ("attempt3", "<n>"),
             ("Package_for_KB29~31bf38~amd64~~6.1.1.2, x", "<n>, x"), ("steps 15##69##54", "steps <n>"),
@@ -59,7 +59,7 @@ struct MessageTemplateTests {
     }
 
     @Test(
-        "keeps the names of functions, classes and techniques that contain digits",
+        "The template of a message keeps the names of functions, classes and techniques that contain digits",
         arguments: [
             "jk2_init() failed", "Brcm43xx::wake", "UTF-8 text", "no IPv6 route", "S3 upload", "x86_64 only",
             "com.example.NoSuchKeyException: gone", "self.view.reload(now)", "e.g. this", "Catalogue.swift is gone",
@@ -69,7 +69,7 @@ struct MessageTemplateTests {
     }
 
     @Test(
-        "replaces values after an equals sign, except texts and kinds of events",
+        "The template of a message replaces values after an equals sign, except texts and kinds of events",
         arguments: [
             ("uid=0 user=root rhost=a.example", "uid=<n> user=<n> rhost=<n>"), ("ws=null, pid=7", "ws=<n>, pid=<n>"),
             ("ws=Source{10 a}, x=Rect(0, 1), z", "ws=<n>, x=<n>, z"), ("name=\"a b\" c", "name=<n> c"),
@@ -87,7 +87,7 @@ struct MessageTemplateTests {
     }
 
     @Test(
-        "replaces paths, but not the method of a request",
+        "The template of a message replaces paths, but not the method of a request",
         arguments: [
             ("can't open /var/lib/shop/catalogue.db.", "can't open <path>."), ("can't open ~/x", "can't open ~<path>"),
             ("(/etc/passwd)", "(<path>)"), ("./run.sh: no", "<path>: no"), ("src/net/list.c:12: bad", "<path>: bad"),
@@ -101,7 +101,7 @@ struct MessageTemplateTests {
     }
 
     @Test(
-        "replaces addresses and names of hosts",
+        "The template of a message replaces addresses and names of hosts",
         arguments: [
             ("GET https://example.com/a?b=1&c=2#d: 404", "GET <address>: <n>"),
             ("s3://bucket/key gone", "<address> gone"),
@@ -127,7 +127,7 @@ struct MessageTemplateTests {
     }
 
     @Test(
-        "leaves plain text unchanged",
+        "The template of a message leaves plain text unchanged",
         arguments: [
             "and/or", "the user's dogs' bowls", "it isn't", "deadbeef", "a face", "one // two", "key: value", "a@",
             "://", "add::face", "std::vector", "a @ b", "...@", "@name", "ab:cd",
@@ -139,7 +139,7 @@ struct MessageTemplateTests {
         #expect(template.form == .template)
     }
 
-    @Test("is the same for messages that differ only in numbers, names and addresses")
+    @Test("The template of a message is the same for messages that differ only in numbers, names and addresses")
     func isShared() {
         let one = TemplateOfText("GET https://a.example/1 took 12 ms for \"ann\" on 10.0.0.1")
         let other = TemplateOfText("GET https://b.example/2/3?x took 2500.25 ms for \"bob\" on 192.168.1.254:80")
@@ -148,7 +148,7 @@ struct MessageTemplateTests {
     }
 
     @Test(
-        "leaves messages with control characters to be stored whole, since those look like placeholders",
+        "A message with control characters, which look like placeholders, is stored whole",
         arguments: ["\u{1}", "a\u{6}b 3", "\u{1F}", "3\u{1F}4", "\u{0}", "\u{1B}[31mred", "x\u{7F}"])
     func keepsWhole(_ message: String) {
         let template = TemplateOfText(message)
@@ -156,14 +156,14 @@ struct MessageTemplateTests {
         #expect(!template.template.contains { $0 < 0x20 && MessageTemplate.Placeholder(rawValue: $0) == nil })
     }
 
-    @Test("keeps line breaks and tabs")
+    @Test("The template of a message keeps line breaks and tabs")
     func letsLinesStand() {
         let template = TemplateOfText("first 1\n\tsecond \"2\"\r\n")
         #expect(template.form == .parts)
         #expect(template.message == Array("first 1\n\tsecond \"2\"\r\n".utf8))
     }
 
-    @Test("restores every message exactly, whatever it contains", arguments: 0..<8)
+    @Test("The template of a message restores every message exactly, whatever it contains", arguments: 0..<8)
     func givesBack(seed: UInt64) {
         var traffic = SeededGenerator(seed: seed)
         var asParts = 0
@@ -177,7 +177,9 @@ struct MessageTemplateTests {
         #expect(asParts > 100)
     }
 
-    @Test("covers a long message up to the limit and splits no character", arguments: 1020...1030)
+    @Test(
+        "The template of a message covers a long message up to the limit and splits no character",
+        arguments: 1020...1030)
     func cuts(length: Int) {
         let message = String(repeating: "x", count: length) + "🔥é日" + String(repeating: "y", count: 50)
         let template = TemplateOfText(message)
@@ -188,14 +190,14 @@ struct MessageTemplateTests {
         #expect(text.map { message.hasPrefix($0) } == true)
     }
 
-    @Test("covers all of a message of exactly the maximum length")
+    @Test("The template of a message covers all of a message of exactly the maximum length")
     func fits() {
         let message = String(repeating: "x", count: 1024)
         #expect(TemplateOfText(message).form == .template)
         #expect(TemplateOfText(message + "x").form == .whole)
     }
 
-    @Test("is made from bytes that are not valid text without trapping", arguments: 0..<4)
+    @Test("The template of a message is made from bytes that are not valid text without trapping", arguments: 0..<4)
     func survivesBytes(seed: UInt64) {
         var traffic = SeededGenerator(seed: seed)
         for _ in 0..<500 {
@@ -207,7 +209,7 @@ struct MessageTemplateTests {
         }
     }
 
-    @Test("tolerates parts that do not match it")
+    @Test("The template of a message tolerates parts that do not match it")
     func survivesParts() {
         let template = TemplateOfText("a 1 b 2 c").template
         #expect(MessageTemplate.message(template: template, parts: []) == "a  b  c")
@@ -216,7 +218,7 @@ struct MessageTemplateTests {
     }
 
     @Test(
-        "takes no time for text beyond the part that it covers",
+        "The template of a message takes no time for text beyond the part that it covers",
         arguments: [
             "a1", "deadbeef0", "a:1:", "1.", "f-0-", "0x1", "a@b", "'\"`", "/a", "::1", "a=", "a=(", "a.b", "a\\", "1 ",
             "a1 b", "Jan 1", "a-",

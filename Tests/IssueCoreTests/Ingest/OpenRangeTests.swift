@@ -51,7 +51,7 @@ struct OpenRangeTests {
         }
     }
 
-    @Test("counts no series for a skipped id, also after a failed commit")
+    @Test("The open range counts no series for a skipped id, also after a failed commit")
     func skipped() {
         var range = OpenRange(firstID: 1)
         range.skip()
@@ -64,7 +64,7 @@ struct OpenRangeTests {
         #expect(range.seriesEstimate == 1)
     }
 
-    @Test("has the same counts and lists as a simple recount", arguments: 0..<6)
+    @Test("The open range has the same counts and lists as a simple recount", arguments: 0..<6)
     func recounts(seed: UInt64) {
         var traffic = SeededGenerator(seed: seed)
         var range = OpenRange(firstID: RowID(1 + traffic.number(below: 1_000_000)))
@@ -74,7 +74,7 @@ struct OpenRangeTests {
         expectEqual(range, entries)
     }
 
-    @Test("removes exactly the records after a given one")
+    @Test("The open range removes exactly the records after a given one")
     func truncates() {
         var traffic = SeededGenerator(seed: 3)
         var range = OpenRange(firstID: 10)
@@ -93,7 +93,7 @@ struct OpenRangeTests {
         #expect(range.postings().postings.isEmpty)
     }
 
-    @Test("starts the next range empty")
+    @Test("The open range starts the next range empty")
     func resets() {
         var traffic = SeededGenerator(seed: 4)
         var range = OpenRange(firstID: 1)
@@ -105,7 +105,7 @@ struct OpenRangeTests {
         expectEqual(range, entries)
     }
 
-    @Test("keeps thousands of series apart")
+    @Test("The open range keeps thousands of series apart")
     func manySeries() {
         var traffic = SeededGenerator(seed: 5)
         var range = OpenRange(firstID: 1)
@@ -123,7 +123,7 @@ struct OpenRangeTests {
             })
     }
 
-    @Test("counts its series, also after a commit was undone")
+    @Test("The open range counts its series, also after a commit was undone")
     func countsSeries() {
         var range = OpenRange(firstID: 1)
         func append(_ series: ClosedRange<Int64>) {
@@ -140,7 +140,7 @@ struct OpenRangeTests {
         #expect(range.seriesEstimate == 0)
     }
 
-    @Test("skips ids without a record")
+    @Test("The open range skips ids without a record")
     func skips() {
         var range = OpenRange(firstID: 5)
         range.skip()

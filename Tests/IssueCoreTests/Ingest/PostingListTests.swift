@@ -3,7 +3,7 @@ import Testing
 
 @Suite("A posting list")
 struct PostingListTests {
-    @Test("decodes to the ids it was made from", arguments: 0..<4)
+    @Test("A posting list decodes to the ids it was made from", arguments: 0..<4)
     func givesBack(seed: UInt64) {
         var traffic = SeededGenerator(seed: seed)
         for _ in 0..<300 {
@@ -17,18 +17,19 @@ struct PostingListTests {
         }
     }
 
-    @Test("accepts any numbers", arguments: [[.max], [.min, 0, .max], [0, 0, 0], [5, 3]] as [[RowID]])
+    @Test(
+        "A posting list accepts any numbers", arguments: [[.max], [.min, 0, .max], [0, 0, 0], [5, 3]] as [[RowID]])
     func takesAny(ids: [RowID]) {
         #expect(PostingList.decode(PostingList.encode(ids, base: 7), base: 7) == ids)
     }
 
-    @Test("takes one byte for an id close to the previous one")
+    @Test("A posting list takes one byte for an id close to the previous one")
     func isSmall() {
         #expect(PostingList.encode(1...100, base: 0).count == 100)
         #expect(PostingList.encode([127, 255], base: 0) == [127, 0x80, 1])
     }
 
-    @Test("decodes to nil if its bytes end within a number or a number never ends")
+    @Test("A posting list decodes to nil if its bytes end within a number or a number never ends")
     func isNone() {
         let bytes = PostingList.encode([300, 100_000, 100_001], base: 0)
         #expect(PostingList.decode(Array(bytes.prefix(1)), base: 0) == nil)
@@ -38,7 +39,7 @@ struct PostingListTests {
         #expect(PostingList.decode([], base: 0) == [])
     }
 
-    @Test("is decoded from any bytes without trapping")
+    @Test("A posting list is decoded from any bytes without trapping")
     func survives() {
         var traffic = SeededGenerator(seed: 9)
         for _ in 0..<2000 {

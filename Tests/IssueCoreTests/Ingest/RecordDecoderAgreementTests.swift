@@ -4,7 +4,7 @@ import Testing
 
 @Suite("The decoder and the JSON codec of records")
 struct RecordDecoderAgreementTests {
-    @Test("produce the same record", arguments: 0..<6)
+    @Test("The decoder and the JSON codec of records produce the same record", arguments: 0..<6)
     func agree(seed: UInt64) throws {
         var records = GeneratedRecords(seed: seed)
         var scrambled = ScrambledJSON(seed: seed)
@@ -20,7 +20,7 @@ struct RecordDecoderAgreementTests {
         }
     }
 
-    @Test("accept and reject the same records", arguments: 10..<16)
+    @Test("The decoder and the JSON codec of records accept and reject the same records", arguments: 10..<16)
     func refuse(seed: UInt64) throws {
         var records = GeneratedRecords(seed: seed)
         var scrambled = ScrambledJSON(seed: seed, isWrong: true)

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Decoding records for the store")
 struct RecordDecoderTests {
-    @Test("keeps every field")
+    @Test("Decoding keeps every field")
     func keepsAll() throws {
         let decoding = try Decoding(
             """
@@ -43,7 +43,7 @@ struct RecordDecoderTests {
     }
 
     @Test(
-        "names the field of a value that has the wrong type",
+        "Decoding names the field of a value that has the wrong type",
         arguments: [
             (#""message":1"#, "message"), (#""severity":3"#, "severity"), (#""severity":"bad""#, "severity"),
             (#""domain":{}"#, "domain"), (#""code":"1""#, "code"), (#""code":1.0"#, "code"),
@@ -76,7 +76,7 @@ struct RecordDecoderTests {
     }
 
     @Test(
-        "rejects values that are not records",
+        "Decoding rejects values that are not records",
         arguments: [
             ("1", nil), ("[]", nil), ("null", nil), (#""x""#, nil), ("{}", "message"),
             (#"{"message":null}"#, "message"), (#"{"message":"a","message":null}"#, "message"),
@@ -87,7 +87,7 @@ struct RecordDecoderTests {
         #expect(rejection.field == field)
     }
 
-    @Test("rejects a bad record without affecting the others")
+    @Test("Decoding rejects a bad record without affecting the others")
     func sparesNeighbours() throws {
         let bad = [
             "7", "{}", #"{"message":"m","source":{"line":"x","deep":{"er":[1,{"a":"}]"}]}},"app":3}"#,
@@ -105,7 +105,7 @@ struct RecordDecoderTests {
         }
     }
 
-    @Test("limits depth, keys and size of each record and names the limit")
+    @Test("Decoding limits depth, keys and size of each record and names the limit")
     func bounds() throws {
         var limits = RecordLimits()
         limits.depth = 6
@@ -134,7 +134,7 @@ struct RecordDecoderTests {
     }
 
     @Test(
-        "throws if the bytes are not JSON",
+        "Decoding throws if the bytes are not JSON",
         arguments: [
             #"[{"message":"m"]"#, #"[{"message":"m",}]"#, #"[{"message":"\x"}]"#, #"[{"message":"\ud800"}]"#,
             #"[{"message":tru}]"#, #"[{"message" "m"}]"#, #"[{message:"m"}]"#, "[{\"message\":\"\n\"}]", "[,]", "[1",
@@ -144,14 +144,14 @@ struct RecordDecoderTests {
         #expect(throws: JSONError.self) { try Decoding(json) }
     }
 
-    @Test("throws if the bytes are not UTF-8")
+    @Test("Decoding throws if the bytes are not UTF-8")
     func throwsOnInvalidText() {
         #expect(throws: JSONError.self) {
             try Decoding(bytes: Array(#"[{"message":""#.utf8) + [0xC0, 0xAF] + Array(#""}]"#.utf8))
         }
     }
 
-    @Test("throws and does not trap wherever the bytes end")
+    @Test("Decoding throws and does not trap wherever the bytes end")
     func survivesTruncation() throws {
         let json =
             #"[{"message":"a \"1\" \u00e9\ud83d\udd25 é","code":-12,"metadata":{"k":[1.5e3,true,null]},"count":2},7,{"#
@@ -163,7 +163,7 @@ struct RecordDecoderTests {
         }
     }
 
-    @Test("survives any byte at any position", arguments: 0..<4)
+    @Test("Decoding survives any byte at any position", arguments: 0..<4)
     func survivesDamage(seed: UInt64) {
         var traffic = SeededGenerator(seed: seed)
         let json =
@@ -177,7 +177,7 @@ struct RecordDecoderTests {
         }
     }
 
-    @Test("resolves escapes in keys and values")
+    @Test("Decoding resolves escapes in keys and values")
     func resolves() throws {
         let decoding = try Decoding(
             #"[{"m\u0065ssage":"\u0061\n\ud83d\udd25\/","s\u006furce":{"l\u0069ne":5},"severity":"w\u0061rning","#
@@ -190,7 +190,7 @@ struct RecordDecoderTests {
         #expect(record.domain == "éé")
     }
 
-    @Test("uses the last value of a duplicate key, and treats null as absent")
+    @Test("Decoding uses the last value of a duplicate key, and treats null as absent")
     func takesLast() throws {
         let decoding = try Decoding(
             """
@@ -212,7 +212,7 @@ struct RecordDecoderTests {
         #expect(decoding.series(0) == plain.series(0))
     }
 
-    @Test("skips unknown fields")
+    @Test("Decoding skips unknown fields")
     func passesUnknown() throws {
         let decoding = try Decoding(
             #"[{"new":[{"message":"x"}],"message":"m","source":{"new":{},"line":1},"app":{"new":[1]},"":0}]"#)
@@ -220,7 +220,7 @@ struct RecordDecoderTests {
         #expect(decoding.record(0)?.source?.line == 1)
     }
 
-    @Test("gives records that differ only in numbers the same series, and others their own")
+    @Test("Decoding gives records that differ only in numbers the same series, and others their own")
     func groupsSeries() throws {
         let decoding = try Decoding(
             """

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("The id of a record")
 struct RecordIDTests {
-    @Test("is parsed back to the same value")
+    @Test("The id of a record is parsed back to the same value")
     func readsBack() {
         var traffic = SeededGenerator(seed: 1)
         var rows: [RowID] = [1, 31, 32, 33, 1023, 1024, .max]
@@ -15,7 +15,7 @@ struct RecordIDTests {
         }
     }
 
-    @Test("is written as twelve characters for the store, a hyphen and the row")
+    @Test("The id of a record is written as twelve characters for the store, a hyphen and the row")
     func isWritten() {
         #expect(RecordID(store: 0, row: 1).text == "000000000000-1")
         #expect(RecordID(store: .max, row: 32).text == "zzzzzzzzzzzz-10")
@@ -23,7 +23,7 @@ struct RecordIDTests {
     }
 
     @Test(
-        "is not parsed from invalid text",
+        "The id of a record is not parsed from invalid text",
         arguments: [
             "", "-", "000000000000", "000000000000-", "000000000000-0", "00000000000-1", "0000000000000-1",
             "000000000000_1", "000000000000-i", "000000000000-L", "00000000000o-1", "00000000000u-1", "000000000000--1",

@@ -22,7 +22,7 @@ struct RepeatedObjectsTests {
     ]
 
     /// - Parameter oddEvery: One in this many sources differs from the common one.
-    @Test("decodes to the same series in any position and order", arguments: [1, 4, 20])
+    @Test("A cached source or application decodes to the same series in any position and order", arguments: [1, 4, 20])
     func same(oddEvery: Int) throws {
         var records: [String] = []
         var generator = SystemRandomNumberGenerator()
@@ -45,7 +45,7 @@ struct RepeatedObjectsTests {
     }
 
     @Test(
-        "is not confused with one that starts with the same bytes",
+        "A cached source or application is not confused with one that starts with the same bytes",
         arguments: [
             #"{"line":1,"later":{"x":2},"column":9}"#, #"{"line":1,"later":"}"}"#, #"{"line":1}"#, #"{"line":1} "#,
             #"{"line":1,"later":[{"line":1},{"line":2}]}"#, #"{"line":1,"later":{"x":2}}"#,
@@ -62,7 +62,7 @@ struct RepeatedObjectsTests {
         #expect(decoding.series(41) == alone.series(0))
     }
 
-    @Test("counts with all its keys, even though they are not decoded again")
+    @Test("A cached source or application counts with all its keys, even though they are not decoded again")
     func keys() throws {
         var limits = RecordLimits()
         limits.keys = 8
@@ -74,7 +74,7 @@ struct RepeatedObjectsTests {
         #expect(decoding.rejections[2]?.reason == "the record has more than 8 keys")
     }
 
-    @Test("is found among more objects than the cache holds")
+    @Test("A cached source or application is found among more objects than the cache holds")
     func many() throws {
         let records = (0..<30_000).map { index in
             let line = index % 3 == 0 ? index : index % 1000

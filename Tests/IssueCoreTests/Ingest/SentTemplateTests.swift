@@ -18,7 +18,7 @@ struct SentTemplateTests {
     private func fingerprint(_ json: String) throws -> String { Fingerprint.of(try series(json), app: "shop") }
 
     @Test(
-        "replaces the daemon's own one",
+        "The sender's template replaces the daemon's own one",
         arguments: [
             (
                 #""message":"User ann not found","template":"User {} not found","parts":["ann"]"#,
@@ -40,7 +40,7 @@ struct SentTemplateTests {
     }
 
     @Test(
-        "leaves what follows it in the message to the daemon's own rule",
+        "The sender's template leaves what follows it in the message to the daemon's own rule",
         arguments: [
             (#""message":"Load ann: code 5","template":"Load {}","parts":["ann"]"#, "Load <value>: code <n>"),
             (#""message":"Load 5: code 5","template":"Load 5""#, "Load 5: code <n>"),
@@ -51,7 +51,7 @@ struct SentTemplateTests {
     }
 
     @Test(
-        "is ignored if it contradicts the message",
+        "The sender's template is ignored if it contradicts the message",
         arguments: [
             #""template":"User {} found","parts":["7"]"#, #""template":"User {} not found","parts":["8"]"#,
             #""template":"User {} not found","parts":["77"]"#, #""template":"User {} not found","parts":["7","8"]"#,
@@ -67,7 +67,7 @@ struct SentTemplateTests {
         #expect(try series(#""message":"User 7 not found",\#(json)"#) == series(#""message":"User 7 not found""#))
     }
 
-    @Test("is ignored if it has more bytes or values than allowed")
+    @Test("The sender's template is ignored if it has more bytes or values than allowed")
     func hasLimits() throws {
         var limits = RecordLimits()
         limits.templateBytes = 10
@@ -84,7 +84,7 @@ struct SentTemplateTests {
                 == title(#""message":"1a2""#))
     }
 
-    @Test("rejects a record if it or its values have the wrong type")
+    @Test("The sender's template rejects a record if it or its values have the wrong type")
     func hasTypes() throws {
         for json in [
             #""template":1"#, #""template":["a"]"#, #""parts":"a""#, #""parts":{}"#, #""parts":[null]"#,
@@ -98,7 +98,8 @@ struct SentTemplateTests {
         }
     }
 
-    @Test("restores every message exactly, whatever its text and values contain", arguments: 0..<6)
+    @Test(
+        "The sender's template restores every message exactly, whatever its text and values contain", arguments: 0..<6)
     func givesBack(seed: UInt64) throws {
         var traffic = SeededGenerator(seed: seed)
         var used = 0
@@ -125,7 +126,7 @@ struct SentTemplateTests {
         #expect(used > 100)
     }
 
-    @Test("decides the group: messages of one template belong together, and others do not")
+    @Test("The sender's template decides the group: messages of one template belong together, and others do not")
     func decidesGroup() throws {
         let one = try fingerprint(#""message":"User ann not found","template":"User {} not found","parts":["ann"]"#)
         let other = try fingerprint(#""message":"User 7 not found","template":"User {} not found","parts":[7]"#)
@@ -138,7 +139,7 @@ struct SentTemplateTests {
                 != fingerprint(#""message":"HTTP 500","template":"HTTP 500""#))
     }
 
-    @Test("has the place of the call in its fingerprint if it has no words, only values")
+    @Test("The sender's template has the place of the call in its fingerprint if it has no words, only values")
     func hasPlace() throws {
         func fingerprint(_ json: String, line: Int) throws -> String {
             var series = try series(json)

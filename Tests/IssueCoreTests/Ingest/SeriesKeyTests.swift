@@ -21,7 +21,7 @@ struct SeriesKeyTests {
         }
     }
 
-    @Test("decodes to the description it was made from", arguments: 0..<4)
+    @Test("The key of a series decodes to the description it was made from", arguments: 0..<4)
     func givesBack(seed: UInt64) {
         for series in descriptions(500, seed: seed) {
             #expect(SeriesKey.decode(SeriesKey.encode(series)) == series)
@@ -29,7 +29,7 @@ struct SeriesKeyTests {
         #expect(SeriesKey.decode(SeriesKey.encode(SeriesDescription())) == SeriesDescription())
     }
 
-    @Test("is equal for equal descriptions only")
+    @Test("The key of a series is equal for equal descriptions only")
     func isEqual() {
         var one = SeriesDescription()
         one.app.name = "a"
@@ -67,7 +67,7 @@ struct SeriesKeyTests {
         #expect(keys.count == variants.count)
     }
 
-    @Test("decodes to nil if its bytes are truncated, extended or inconsistent")
+    @Test("The key of a series decodes to nil if its bytes are truncated, extended or inconsistent")
     func isNothing() throws {
         let series = try #require(descriptions(20, seed: 5).last)
         let key = SeriesKey.encode(series)
@@ -82,7 +82,7 @@ struct SeriesKeyTests {
         #expect(SeriesKey.decode(flagged) == nil)
     }
 
-    @Test("is decoded from any bytes without trapping", arguments: 0..<4)
+    @Test("The key of a series is decoded from any bytes without trapping", arguments: 0..<4)
     func survives(seed: UInt64) {
         var traffic = SeededGenerator(seed: seed)
         let key = SeriesKey.encode(descriptions(3, seed: seed)[2])

@@ -4,7 +4,8 @@ import Testing
 
 @Suite("The numbers of series")
 struct SeriesNumberTests {
-    @Test("are the same for records of the same series, however they are written", arguments: 0..<4)
+    @Test(
+        "The numbers of series are the same for records of the same series, however they are written", arguments: 0..<4)
     func sameSeries(seed: UInt64) throws {
         var records = GeneratedRecords(seed: seed)
         var scrambled = ScrambledJSON(seed: seed)
@@ -24,7 +25,9 @@ struct SeriesNumberTests {
         #expect(Set(numbers.values).count == numbers.count)
     }
 
-    @Test("refer to the right series, in whatever order batches are filled and however many series there are")
+    @Test(
+        "The numbers of series refer to the right ones, in any order of batches and with any number of series"
+    )
     func batches() throws {
         var decoder = RecordDecoder(limits: RecordLimits(), seed: 3)
         var batches = [RecordBatch](repeating: RecordBatch(), count: 3)

@@ -11,14 +11,16 @@ struct SipHashTests {
         0x751e_8fbc_860e_e5fb, 0x14ea_5627_c084_3d90, 0xf723_ca90_8e7a_f2ee, 0xa129_ca61_49be_45e5,
     ]
 
-    @Test("agrees with the published vectors of SipHash-2-4", arguments: vectors.indices)
+    @Test("The hash for stored values agrees with the published vectors of SipHash-2-4", arguments: vectors.indices)
     func agrees(length: Int) {
         var hash = SipHash(key0: 0x0706_0504_0302_0100, key1: 0x0f0e_0d0c_0b0a_0908)
         hash.append((0..<UInt8(length)).map { $0 })
         #expect(hash.finish() == Self.vectors[length])
     }
 
-    @Test("is the same however the input is divided into bytes, numbers and runs", arguments: 0..<16)
+    @Test(
+        "The hash for stored values is the same however the input is divided into bytes, numbers and runs",
+        arguments: 0..<16)
     func isDivided(bytesFirst: Int) {
         let word: UInt64 = 0x0807_0605_0403_0201
         let bytes = (0..<40).map { UInt8(truncatingIfNeeded: $0 * 7) }
@@ -32,7 +34,7 @@ struct SipHashTests {
         #expect(divided.finish() == single.finish())
     }
 
-    @Test("depends on the boundaries between texts, and distinguishes absent from empty")
+    @Test("The hash for stored values depends on the boundaries between texts, and distinguishes absent from empty")
     func divides() {
         func hash(_ fields: String?...) -> UInt64 {
             var hash = SipHash()

@@ -14,7 +14,7 @@ struct TimeReaderTests {
         "9999-12-31T23:59:59.999Z",
     ]
 
-    @Test("gives the same result for a text whatever was parsed before")
+    @Test("Parsing times gives the same result for a text whatever was parsed before")
     func memory() {
         var reader = TimeReader()
         for before in forms {
@@ -28,7 +28,7 @@ struct TimeReaderTests {
         }
     }
 
-    @Test("rejects an invalid digit at any position")
+    @Test("Parsing times rejects an invalid digit at any position")
     func figures() {
         var reader = TimeReader()
         let good = Array("2026-11-21T10:00:12.345Z".utf8)

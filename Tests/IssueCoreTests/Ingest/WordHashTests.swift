@@ -3,7 +3,9 @@ import Testing
 
 @Suite("The fast hash for tables in memory")
 struct WordHashTests {
-    @Test("depends on each byte, the length and the seed, but not on the position of the bytes")
+    @Test(
+        "The hash for tables in memory depends on each byte, the length and the seed, not on the position"
+    )
     func depends() {
         var bytes = [UInt8](0..<64)
         let hash = WordHash(seed: 42)
@@ -21,7 +23,7 @@ struct WordHashTests {
         }
     }
 
-    @Test("spreads similar keys over the low bits that a table uses")
+    @Test("The hash for tables in memory spreads similar keys over the low bits that a table uses")
     func spreads() {
         let hash = WordHash(seed: 7)
         var slots: Set<UInt64> = []

@@ -24,7 +24,7 @@ struct RecordMatcherTests {
     }
 
     @Test(
-        "find words in the message, the domain, values of the metadata, and domains and messages of causes",
+        "Search terms are found in the message, the domain, values of the metadata, and causes",
         arguments: [
             ("payment", true), ("SHOP", true), ("nsurl", true), ("\"timed out\"", true), ("visa", true), ("12.5", true),
             ("false", true), ("4711", true), ("503", true), ("proxy-2", true), ("post", true),
@@ -37,7 +37,7 @@ struct RecordMatcherTests {
     }
 
     @Test(
-        "compare whole values of the metadata: one of each key must match",
+        "The conditions on a record's content compare whole values of the metadata: one of each key must match",
         arguments: [
             (["card=Visa"], true), (["card=visa"], false), (["card=Vis"], false), (["card="], false),
             (["amount=12.5"], true), (["retry=false"], true), (["order=4711"], true), (["none=null"], false),
@@ -50,7 +50,7 @@ struct RecordMatcherTests {
         #expect(matches { $0.metadata = entries } == expected)
     }
 
-    @Test("match a record without metadata only if they do not ask for any")
+    @Test("The conditions on a record's content match a record without metadata only if they do not ask for any")
     func without() {
         var filter = IssueFilter()
         #expect(RecordMatcher(filter) == nil)
@@ -60,7 +60,9 @@ struct RecordMatcherTests {
         #expect(RecordMatcher(filter)?.matches(IssueRecord(message: "A")) == false)
     }
 
-    @Test("are refused if an entry for the metadata has no key or no equals sign", arguments: ["", "card", "=Visa"])
+    @Test(
+        "The conditions on a record's content are refused if an entry for the metadata has no key or no equals sign",
+        arguments: ["", "card", "=Visa"])
     func form(entry: String) {
         var filter = IssueFilter()
         filter.metadata = ["a=b", entry]

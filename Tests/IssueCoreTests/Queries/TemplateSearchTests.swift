@@ -14,7 +14,7 @@ struct TemplateSearchTests {
     }
 
     @Test(
-        "rules out most terms that neither the fixed text nor its ends contain",
+        "A search in templates rules out most terms that neither the fixed text nor its ends contain",
         arguments: [
             ("order", "Order 17 failed after 30 ms", true), ("timeout", "Order 17 failed after 30 ms", false),
             ("order 9", "Order 17 failed after 30 ms", true), ("order {", "Order /a failed after 30 ms", false),
@@ -29,7 +29,7 @@ struct TemplateSearchTests {
     }
 
     @Test(
-        "never rules out a term that begins or ends in a value of the sender's template",
+        "A search in templates never rules out a term that begins or ends in a value of the sender's template",
         arguments: [
             ("user -5 not", true), ("5 not", true), ("user -", true), ("\n5 not", true), ("not found", true),
             ("missing", false), ("users", false),
@@ -48,7 +48,9 @@ struct TemplateSearchTests {
         #expect(TextTerm(term.unicodeScalars).mayOccur(inTemplate: template[0..<template.count]) == expected)
     }
 
-    @Test("never rules out a term that a message of the template contains, unless one part contains all of it")
+    @Test(
+        "A search in templates never rules out a term that a message contains, unless one part contains it"
+    )
     func superset() {
         var random = SeededGenerator(seed: 7)
         let pieces = [

@@ -16,7 +16,7 @@ struct TextMatcherTests {
     }
 
     @Test(
-        "consists of words between white space and phrases in quotation marks",
+        "A search text consists of words between white space and phrases in quotation marks",
         arguments: [
             ("", []), (" \t\n", []), ("a  b\u{0}c", ["a", "b", "c"]), ("\"a b\" c", ["a b", "c"]),
             ("\" a \"", [" a "]), ("\"\" a", ["a"]), ("open \"foo.txt\".", ["open", "foo.txt", "."]),
@@ -28,7 +28,7 @@ struct TextMatcherTests {
     }
 
     @Test(
-        "matches words at any place, in any order and case, and phrases as written",
+        "A search text matches words at any place, in any order and case, and phrases as written",
         arguments: [
             ("time", "Timed out", true), ("OUT", "Timed out", true), ("imed", "Timed out", true),
             ("out timed", "Timed out", true), ("\"out timed\"", "Timed out", false),
@@ -44,7 +44,7 @@ struct TextMatcherTests {
         #expect(matches(text, message) == expected)
     }
 
-    @Test("contains the same term once, whatever its case")
+    @Test("A search text contains the same term once, whatever its case")
     func repetitions() {
         #expect(TextMatcher("a A É é \"a\"")?.terms.count == 2)
     }
@@ -71,7 +71,9 @@ struct TextMatcherTests {
         return (0...text.count - term.count).contains { Array(text[$0..<$0 + term.count]) == term }
     }
 
-    @Test("finds exactly the terms that a plain comparison finds, at every place of a text", arguments: 0..<5)
+    @Test(
+        "A search text finds exactly the terms that a plain comparison finds, at every place of a text",
+        arguments: 0..<5)
     func agrees(alphabet: Int) {
         var random = SeededGenerator(seed: UInt64(alphabet))
         let letters = Self.alphabets[alphabet]
@@ -91,7 +93,7 @@ struct TextMatcherTests {
         }
     }
 
-    @Test("is found by the fast search wherever it stands in a long text")
+    @Test("A search text is found by the fast search wherever it is in a long text")
     func places() {
         for word in ["x", "ab", "Needle in hay", "ошибка"] {
             let term = TextTerm(word.unicodeScalars)
@@ -108,7 +110,7 @@ struct TextMatcherTests {
         }
     }
 
-    @Test("is found within bytes that are not well-formed UTF-8")
+    @Test("A search text is found within bytes that are not well-formed UTF-8")
     func malformed() {
         let bytes: [UInt8] = [0xFF, 0xC3, 0x41, 0xE2, 0x82, 0xD0, 0x96, 0xED, 0xA0, 0x80, 0xF5, 0xC3]
         #expect(TextTerm("Aж".unicodeScalars).occurs(in: bytes) == false)
@@ -116,7 +118,7 @@ struct TextMatcherTests {
         #expect(TextTerm("ж".unicodeScalars).occurs(in: bytes))
     }
 
-    @Test("takes time in proportion to the searched text, also if the term almost matches everywhere")
+    @Test("A search text takes time in proportion to the searched text, also if the term almost matches everywhere")
     func linear() {
         // The term almost matches at every other place. Plain comparisons would take 10^9 steps.
         let bytes = Array(String(repeating: "ab", count: 1_000_000).utf8)

@@ -10,7 +10,7 @@ struct AnonymizerTests {
         return anonymizer.message(text, values: try values.map { try JSONValue(json: $0) })
     }
 
-    @Test("Values become placeholders, and constant words remain")
+    @Test("Values become placeholders, and constant text remains")
     func templates() throws {
         #expect(try message("Order 17 of '/srv/a b' took 3 ms") == "Order <n> of <quoted> took <n> ms")
         #expect(try message("Cannot open /srv/ann/notes.txt") == "Cannot open <path>")

@@ -70,7 +70,7 @@ struct RedactionCorpusTests {
         var recall: Double { right + missed == 0 ? 1 : Double(right) / Double(right + missed) }
     }
 
-    @Test("finds what must be removed and hardly anything else")
+    @Test("Redaction finds what must be removed and hardly anything else")
     func precisionAndRecall() throws {
         let samples = try Self.samples()
         try #require(samples.count >= 500)
@@ -106,7 +106,7 @@ struct RedactionCorpusTests {
         }
     }
 
-    @Test("does not depend on the surrounding bytes", arguments: [0, 1, 15, 16, 17, 40])
+    @Test("Redaction does not depend on the surrounding bytes", arguments: [0, 1, 15, 16, 17, 40])
     func surroundings(count: Int) throws {
         let padding = String(repeating: "–", count: count)
         for sample in try Self.samples() where !sample.isJSON && sample.rule != nil {
@@ -118,7 +118,9 @@ struct RedactionCorpusTests {
         }
     }
 
-    @Test("leaves nothing of the value in the record, whatever the action", arguments: [RedactionAction.hash, .remove])
+    @Test(
+        "Redaction leaves nothing of the value in the record, whatever the action",
+        arguments: [RedactionAction.hash, .remove])
     func actions(action: RedactionAction) throws {
         var settings = RedactionSettings()
         for rule in RedactionRule.allCases { settings[rule] = action }
@@ -141,7 +143,7 @@ struct RedactionCorpusTests {
 
     // MARK: Groups
 
-    @Test("groups a message with a mark, or a hash, like the message with the value")
+    @Test("Redaction groups a message with a mark, or a hash, like the message with the value")
     func groupsOfMarks() throws {
         var settings = RedactionSettings()
         for rule in RedactionRule.allCases { settings[rule] = .hash }
@@ -160,7 +162,7 @@ struct RedactionCorpusTests {
         }
     }
 
-    @Test("groups a message as without redaction unless the value would have been a part of its template")
+    @Test("Redaction groups a message as without redaction unless the value would have been a part of its template")
     func groupsOfValues() throws {
         var changed = 0
         var count = 0

@@ -10,7 +10,7 @@ struct RedactorTests {
         return settings
     }
 
-    @Test("applies to every text of a record")
+    @Test("Redaction applies to every text of a record")
     func everyField() throws {
         let decoding = try Decoding(
             """
@@ -38,7 +38,7 @@ struct RedactorTests {
         #expect(decoding.redactions[.urlauth] == 4)
     }
 
-    @Test("leaves the names of functions and types as they are")
+    @Test("Redaction does not change the names of functions and types")
     func code() throws {
         let decoding = try Decoding(
             """
@@ -49,7 +49,7 @@ struct RedactorTests {
         #expect(decoding.record(0)?.backtrace.first?.symbol == "login(password: Swift.String, apiKey: Key)")
     }
 
-    @Test("keeps a record without secrets byte for byte")
+    @Test("Redaction keeps a record without secrets byte for byte")
     func unchanged() throws {
         let metadata = #"{ "path":"a\/b", "keys": [1, 2.50,"é\u00e9"] ,"author":"ann"}"#
         let decoding = try Decoding("[{\"message\":\"m\",\"metadata\":\(metadata)}]", redactor: Redactor(settings()))
@@ -58,7 +58,7 @@ struct RedactorTests {
         #expect(decoding.redactions.isEmpty)
     }
 
-    @Test("changes nothing but the value in metadata")
+    @Test("Redaction changes nothing but the value in metadata")
     func onlyTheValue() throws {
         let decoding = try Decoding(
             #"[{"message":"m","metadata":{ "a":1.50, "password" : "x" , "b":"\/é\u00e9" }}]"#,
@@ -68,7 +68,7 @@ struct RedactorTests {
             decoding.batch.string(record.metadata) == #"{ "a":1.50, "password" : "[@password]" , "b":"\/é\u00e9" }"#)
     }
 
-    @Test("resolves the escapes of a sender that hides a name or a value")
+    @Test("Redaction resolves the escapes of a sender that hides a name or a value")
     func escapes() throws {
         let decoding = try Decoding(
             #"[{"message":"p\u0061ssword=\u0068unter2","metadata":{"\u0070assword":"x","m":"\u0070wd=hunter2","u":"https:\/\/a:b@c"}}]"#,
@@ -81,7 +81,7 @@ struct RedactorTests {
 
     // MARK: Templates of the sender
 
-    @Test("keeps the template of a sender whose value is a secret")
+    @Test("Redaction keeps the template of a sender whose value is a secret")
     func sentValue() throws {
         func decode(_ value: String, _ redactor: Redactor) throws -> Decoding {
             try Decoding(
@@ -99,7 +99,7 @@ struct RedactorTests {
         #expect(masked.record(0)?.message == redacted.record(0)?.message)
     }
 
-    @Test("removes a secret from the template of a sender, and one that spans texts and values")
+    @Test("Redaction removes a secret from the template of a sender, and one that spans texts and values")
     func sentText() throws {
         let decoding = try Decoding(
             """
@@ -118,7 +118,7 @@ struct RedactorTests {
         }
     }
 
-    @Test("masks a message that must be stored whole")
+    @Test("Redaction masks a message that must be stored whole")
     func whole() throws {
         let text = "a\\u0001b password=hunter2 " + String(repeating: "x", count: 2000) + " token=abc123def"
         let decoding = try Decoding("[{\"message\":\"\(text)\"}]", redactor: Redactor(settings()))
@@ -131,7 +131,7 @@ struct RedactorTests {
 
     // MARK: Actions and settings
 
-    @Test("hashes equal values equally, and differently with another key")
+    @Test("Redaction hashes equal values equally, and differently with another key")
     func hashes() throws {
         func message(_ key: UInt64, _ text: String) throws -> String? {
             let redactor = Redactor(settings { $0[.email] = .hash }, key: RedactionKey(low: key, high: 9))
@@ -145,7 +145,7 @@ struct RedactorTests {
         #expect(try message(2, "mail ann@example.net") != one)
     }
 
-    @Test("removes values, and makes those with the name of a secret null")
+    @Test("Redaction removes values, and makes those with the name of a secret null")
     func remove() throws {
         let redactor = Redactor(settings { $0[.password] = .remove })
         let decoding = try Decoding(
@@ -158,7 +158,7 @@ struct RedactorTests {
         #expect(decoding.redactions[.password] == 4)
     }
 
-    @Test("makes metadata of which nothing remains null, and gives such keys different names")
+    @Test("Redaction makes metadata null if nothing of it remains, and gives such keys different names")
     func emptied() throws {
         let redactor = Redactor(settings { $0[.email] = .remove })
         let decoding = try Decoding(
@@ -170,7 +170,7 @@ struct RedactorTests {
         #expect(decoding.redactions[.email] == 5)
     }
 
-    @Test("uses no rule that is off", arguments: RedactionRule.allCases)
+    @Test("Redaction uses no rule that is off", arguments: RedactionRule.allCases)
     func off(rule: RedactionRule) throws {
         #expect(settings()[rule] == (rule == .email || rule == .ip ? .off : .mask))
         let json = """
@@ -188,7 +188,7 @@ struct RedactorTests {
         #expect(try Decoding(json, redactor: Redactor(all)).redactions[rule] == 0)
     }
 
-    @Test("knows configured names, and leaves those that are said to be plain")
+    @Test("Redaction removes the values of configured names, and keeps those of names that are configured as plain")
     func names() throws {
         let redactor = Redactor(
             settings {
@@ -206,7 +206,7 @@ struct RedactorTests {
         #expect(decoding.record(0)?.metadata == (try JSONValue(json: expected)))
     }
 
-    @Test("uses other settings for the records that follow, also those of a known series")
+    @Test("Redaction uses other settings for the records that follow, also those of a known series")
     func change() throws {
         let json = Array(#"{"message":"m","domain":"mail ann@example.net","app":{"name":"shop"}}"#.utf8)
         var decoder = RecordDecoder(limits: RecordLimits(), seed: 1, redactor: Redactor(settings()))
@@ -224,7 +224,7 @@ struct RedactorTests {
         #expect(domains == ["mail ann@example.net", "mail ann@example.net", "mail [@email]", "mail [@email]"])
     }
 
-    @Test("removes the rest of a text with more values than it remembers")
+    @Test("Redaction removes the rest of a text with more values than it remembers")
     func many() throws {
         let text = String(repeating: "pwd=ab ", count: 6000) + "plain"
         let decoding = try Decoding("[{\"message\":\"\(text)\"}]", redactor: Redactor(settings()))
@@ -233,14 +233,15 @@ struct RedactorTests {
         #expect(message.hasSuffix("pwd=[@password]"))
     }
 
-    @Test("of a process's texts")
+    @Test("Redaction applies to a process's texts")
     func text() {
         var redactor = Redactor(settings())
         #expect(redactor.text("tool --password hunter2 --user ann") == "tool --password [@password] --user ann")
         #expect(redactor.text("/usr/bin/tool") == "/usr/bin/tool")
     }
 
-    @Test("of each -p of a command, as far as 256 bytes after the program and not in the next command")
+    @Test(
+        "Redaction applies to each -p of a command, as far as 256 bytes after the program and not in the next command")
     func options() {
         var redactor = Redactor(settings())
         func text(_ text: String) -> String { redactor.text(text).replacing("[@password]", with: "#") }
@@ -284,7 +285,7 @@ struct RedactorTests {
         #expect(redactor.text("xoxb-xoxb-words xoxb-1234567890-a") == "xoxb-xoxb-words [@servicetoken]")
     }
 
-    @Test("keeps its key as bytes")
+    @Test("Redaction keeps its key as bytes")
     func key() {
         let key = RedactionKey(low: 0x0102_0304_0506_0708, high: 0x1112_1314_1516_1718)
         #expect(RedactionKey(key.bytes) == key)

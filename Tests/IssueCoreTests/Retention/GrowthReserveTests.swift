@@ -13,33 +13,35 @@ struct GrowthReserveTests {
             mayUseReserve: mayUseReserve)
     }
 
-    @Test("is allowed without a check if there is plenty of free space or the free space is unknown")
+    @Test(
+        "Growth of the database is allowed without a check if free space is plentiful or unknown"
+    )
     func plenty() {
         #expect(step(by: 10, free: 1010) == .commit)
         #expect(step(by: 10, free: nil) == .commit)
     }
 
-    @Test("extends the file before the commit if space is short")
+    @Test("Growth of the database extends the file before the commit if space is short")
     func little() {
         #expect(step(by: 10, free: 1009) == .extend)
         #expect(step(by: 10, free: 110) == .extend)
     }
 
-    @Test("may not use the space reserved for the WAL unless the commit frees space")
+    @Test("Growth of the database may not use the space reserved for the WAL unless the commit frees space")
     func refused() {
         #expect(step(by: 10, free: 109) == .refuse)
         #expect(step(by: 10, free: 109, mayUseReserve: true) == .extend)
         #expect(step(by: 10, free: 9, mayUseReserve: true) == .refuse)
     }
 
-    @Test("may use the space that the WAL has already allocated")
+    @Test("Growth of the database may use the space that the WAL has already allocated")
     func log() {
         #expect(step(by: 10, free: 50, log: 60) == .extend)
         #expect(step(by: 10, free: 49, log: 60) == .refuse)
         #expect(step(by: 10, free: 10, log: 500) == .extend)
     }
 
-    @Test("is always allowed within the file's own free pages")
+    @Test("Growth of the database is always allowed within the file's own free pages")
     func nothing() {
         #expect(step(by: 0, free: 0) == .commit)
         #expect(step(by: -10, free: 0) == .commit)

@@ -26,33 +26,33 @@ struct RetentionTests {
         return range == snapshot.oldest ? reason : nil
     }
 
-    @Test("removes the oldest range when its newest record reaches the maximum age, and not before")
+    @Test("Retention removes the oldest range when its newest record reaches the maximum age, and not before")
     func age() {
         #expect(reason(snapshot(age: 30 * Self.day)) == .age)
         #expect(reason(snapshot(age: 30 * Self.day - 1)) == nil)
     }
 
-    @Test("keeps a range for twice as long while a destination is being offered its records")
+    @Test("Retention keeps a range for twice as long while a destination is being offered its records")
     func underWay() {
         #expect(reason(snapshot(age: 31 * Self.day, isUnderWay: true)) == nil)
         #expect(reason(snapshot(age: 60 * Self.day, isUnderWay: true)) == .age)
         #expect(reason(snapshot(isUnderWay: true, used: 1001)) == .size)
     }
 
-    @Test("removes a range when the database exceeds its maximum size, not counting free pages")
+    @Test("Retention removes a range when the database exceeds its maximum size, not counting free pages")
     func size() {
         #expect(reason(snapshot(used: 1001)) == .size)
         #expect(reason(snapshot(used: 1000, spare: 5000)) == nil)
     }
 
-    @Test("removes a range when free space is too low, counting what the database can give back")
+    @Test("Retention removes a range when free space is too low, counting what the database can give back")
     func freeSpace() {
         #expect(reason(snapshot(free: 499)) == .freeSpace)
         #expect(reason(snapshot(spare: 1, free: 499)) == nil)
         #expect(reason(snapshot(free: nil)) == nil)
     }
 
-    @Test("removes nothing because of the WAL's size, which a checkpoint reduces")
+    @Test("Retention removes nothing because of the WAL's size, which a checkpoint reduces")
     func excessWAL() {
         var snapshot = snapshot(free: 100)
         #expect(reason(snapshot) == .freeSpace)
@@ -68,7 +68,7 @@ struct RetentionTests {
         #expect(reason(snapshot) == .size)
     }
 
-    @Test("never removes the open range, but closes it when its records are old")
+    @Test("Retention never removes the open range, but closes it when its records are old")
     func openRange() {
         #expect(Self.retention.next(snapshot(age: nil, openFor: Self.day - 1, used: 5000)) == .wait(.seconds(60)))
         #expect(Self.retention.next(snapshot(age: nil, openFor: Self.day)) == .closeRange)
@@ -78,7 +78,7 @@ struct RetentionTests {
         #expect(short.next(snapshot(age: nil, openFor: Self.day / 10 - 1)) == .wait(.seconds(60)))
     }
 
-    @Test("checks again after a minute, or when the oldest range is due")
+    @Test("Retention checks again after a minute, or when the oldest range is due")
     func looksAgain() {
         #expect(Self.retention.next(snapshot(age: 0)) == .wait(.seconds(60)))
         #expect(Self.retention.next(snapshot(age: 30 * Self.day - 5000)) == .wait(.seconds(5)))

@@ -10,14 +10,14 @@ struct LookoutTests {
         return pollGate
     }
 
-    @Test("is not repeated while nothing changes")
+    @Test("A subscriber's query is not repeated while nothing changes")
     func idleness() {
         var pollGate = idle()
         for _ in 0..<3 { #expect(pollGate.shouldPoll() == false) }
         #expect(!pollGate.isPolling)
     }
 
-    @Test("is repeated once for all changes since the last one")
+    @Test("A subscriber's query is repeated once for all changes since the last one")
     func once() {
         var pollGate = idle()
         pollGate.happened()
@@ -27,7 +27,7 @@ struct LookoutTests {
         #expect(pollGate.shouldPoll() == false)
     }
 
-    @Test("is repeated for changes during a query, which may have missed them")
+    @Test("A subscriber's query is repeated for changes during a query, which may have missed them")
     func meanwhile() {
         for isFirst in [true, false] {
             var pollGate = isFirst ? ChangePollGate() : idle()
@@ -42,7 +42,7 @@ struct LookoutTests {
         }
     }
 
-    @Test("is repeated after it returned the maximum number of results")
+    @Test("A subscriber's query is repeated after it returned the maximum number of results")
     func more() {
         var pollGate = ChangePollGate()
         pollGate.polled(mayBeMore: true)

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("The WAL")
 struct CheckpointPaceTests {
-    @Test("is checkpointed after a certain growth, and again after the same growth")
+    @Test("The WAL is checkpointed after a certain growth, and again after the same growth")
     func enough() {
         var pace = CheckpointPolicy(pages: 100)
         #expect(pace.next(walPages: 99, reportsWait: false) == .none)
@@ -27,7 +27,7 @@ struct CheckpointPaceTests {
         #expect(pace.next(walPages: 210, reportsWait: true) == .restart)
     }
 
-    @Test("is left alone after a checkpoint until it grows")
+    @Test("The WAL is left alone after a checkpoint until it grows")
     func copied() {
         var pace = CheckpointPolicy(pages: 100)
         pace.copied(walPages: 80)
@@ -36,7 +36,7 @@ struct CheckpointPaceTests {
         #expect(pace.next(walPages: 180, reportsWait: false) == .copy)
     }
 
-    @Test("is restarted at the second checkpoint if readers keep it from restarting")
+    @Test("The WAL is restarted at the second checkpoint if readers keep it from restarting")
     func readers() {
         var pace = CheckpointPolicy(pages: 100)
         #expect(pace.next(walPages: 100, reportsWait: false) == .copy)
@@ -51,7 +51,7 @@ struct CheckpointPaceTests {
         #expect(pace.next(walPages: 110, reportsWait: false) == .copy)
     }
 
-    @Test("is restarted for each commit that finds the disk full")
+    @Test("The WAL is restarted for each commit that finds the disk full")
     func space() {
         var pace = CheckpointPolicy(pages: 100)
         pace.copied(walPages: 120)

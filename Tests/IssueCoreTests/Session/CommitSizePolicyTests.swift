@@ -30,7 +30,7 @@ struct CommitPaceTests {
         MonotonicInstant(sinceBoot: .milliseconds(milliseconds))
     }
 
-    @Test("is the maximum while all connections report without a pause")
+    @Test("The size of a commit is the maximum while all connections report without a pause")
     func alone() {
         var pace = CommitSizePolicy(bulk: 8192, shared: 2048)
         for time in stride(from: 0, to: 5000, by: 10) {
@@ -39,7 +39,7 @@ struct CommitPaceTests {
         }
     }
 
-    @Test("is the maximum even if one connection starts late and another stops early")
+    @Test("The size of a commit is the maximum even if one connection starts late and another stops early")
     func edges() {
         var pace = CommitSizePolicy(bulk: 8192, shared: 2048)
         for time in stride(from: 0, to: 10_000, by: 10) {
@@ -53,7 +53,7 @@ struct CommitPaceTests {
         }
     }
 
-    @Test("is smaller from the first report of a new connection on, for a moment")
+    @Test("The size of a commit is smaller from the first report of a new connection on, for a moment")
     func new() {
         var pace = CommitSizePolicy(bulk: 8192, shared: 2048)
         for time in stride(from: 0, to: 700, by: 10) { pace.arrived(800, connection: 1, at: at(time)) }

@@ -5,7 +5,7 @@ import Testing
 struct DeadlineQueueTests {
     private func at(_ seconds: Int) -> MonotonicInstant { MonotonicInstant(sinceBoot: .seconds(seconds)) }
 
-    @Test("is returned when its time has come, earliest first")
+    @Test("A key with a deadline is returned when its time has come, earliest first")
     func order() {
         var queue = DeadlineQueue<Int>()
         for seconds in [5, 3, 9, 1, 7] { queue.bring(seconds, by: at(seconds)) }
@@ -18,7 +18,7 @@ struct DeadlineQueueTests {
         #expect(queue.next == at(9))
     }
 
-    @Test("is returned at its earliest deadline, and only once")
+    @Test("A key with a deadline is returned at its earliest deadline, and only once")
     func earliest() {
         var queue = DeadlineQueue<String>()
         queue.bring("a", by: at(5))
@@ -35,7 +35,7 @@ struct DeadlineQueueTests {
         #expect(queue.next == at(8))
     }
 
-    @Test("is not returned after it was removed")
+    @Test("A key with a deadline is not returned after it was removed")
     func removal() {
         var queue = DeadlineQueue<Int>()
         for key in 1...5 { queue.bring(key, by: at(key)) }
@@ -47,7 +47,7 @@ struct DeadlineQueueTests {
         #expect(due == [2, 3, 5])
     }
 
-    @Test("is returned in order after any additions, moves and removals")
+    @Test("A key with a deadline is returned in order after any additions, moves and removals")
     func model() {
         var random = SystemRandomNumberGenerator()
         for _ in 0..<200 {

@@ -45,7 +45,7 @@ struct MemoryBudgetTests {
         #expect(MemoryReservation.excess(of: [], above: 0, guaranteed: 0) == [])
     }
 
-    @Test("A message that is being sent survives many that were left half-sent")
+    @Test("A message that is being sent survives many that were left incomplete")
     func fresh() {
         let stale = (0..<70).map { holding(UInt64($0), UInt32(1000 + $0), 1 << 20, at: 1) }
         let fresh = holding(500, 5, 2 << 20, at: 100)

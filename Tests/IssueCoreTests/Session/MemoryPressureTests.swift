@@ -58,7 +58,9 @@ struct MemoryPressureTests {
         #expect(memory.takeResumableUsers() == [])
     }
 
-    @Test("Half-sent messages are cut off above their limit, by those who hold the most for the longest time")
+    @Test(
+        "Partial messages above their limit are cut off, those of the users with the most first"
+    )
     func messages() throws {
         var memory = makePressure()
         memory.changed(received: 500)

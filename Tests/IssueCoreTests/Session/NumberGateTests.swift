@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Numbered reports after a refused one")
 struct NumberGateTests {
-    @Test("are refused until one starts at or below the refused number")
+    @Test("Numbered reports after a refused one are refused until one starts at or below the refused number")
     func refuses() {
         var gate = NumberGate()
         #expect(gate.accepts(1) == true)
@@ -16,7 +16,7 @@ struct NumberGateTests {
         #expect(gate.accepts(11) == true)
     }
 
-    @Test("are also accepted from a number below the refused one")
+    @Test("Numbered reports after a refused one are also accepted from a number below the refused one")
     func takesBelow() {
         var gate = NumberGate()
         gate.refused(10)
@@ -24,7 +24,7 @@ struct NumberGateTests {
         #expect(gate.accepts(99) == true)
     }
 
-    @Test("wait for the lowest of several refused numbers")
+    @Test("Numbered reports after a refused one wait for the lowest of several refused numbers")
     func waitsForLowest() {
         var gate = NumberGate()
         gate.refused(10)

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("The id of a producer")
 struct ProducerIDTests {
-    @Test("is a UUID in upper or lower case, parsed like Foundation's")
+    @Test("The id of a producer is a UUID in upper or lower case, parsed like Foundation's")
     func reads() {
         for _ in 0..<200 {
             let uuid = UUID()
@@ -20,7 +20,7 @@ struct ProducerIDTests {
     }
 
     @Test(
-        "is not parsed from invalid text",
+        "The id of a producer is not parsed from invalid text",
         arguments: [
             "", "0123456789abcdeffedcba9876543210", "01234567-89ab-cdef-fedc-ba987654321",
             "01234567-89ab-cdef-fedc-ba98765432100", "01234567-89ab-cdef-fedc_ba9876543210",

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Parsing producer ids")
 struct ProducerReaderTests {
-    @Test("gives the same result for a text whatever was parsed before")
+    @Test("Parsing producer ids gives the same result for a text whatever was parsed before")
     func memory() {
         let name = "019aa3c5-7d4e-7000-8000-0123456789ab"
         var texts = [name, name.uppercased(), String(name.dropLast()), name + "0", ""]

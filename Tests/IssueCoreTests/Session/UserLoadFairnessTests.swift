@@ -47,7 +47,9 @@ struct UserLoadFairnessTests {
         }
     }
 
-    @Test("wait no longer than it takes to answer what is in flight, and progress equally", arguments: 0..<4)
+    @Test(
+        "Connections of a user above the limit wait only for what is in flight, and progress equally",
+        arguments: 0..<4)
     func alike(seed: UInt64) {
         var traffic = SeededGenerator(seed: seed)
         var simulation = ConnectionSimulation()

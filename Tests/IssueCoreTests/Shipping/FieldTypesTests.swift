@@ -3,7 +3,7 @@ import Testing
 
 @Suite("The types of fields at a destination")
 struct FieldTypesTests {
-    @Test("are fixed by the first value")
+    @Test("The types of fields at a destination are fixed by the first value")
     func fixes() {
         var types = FieldTypes()
         #expect(types.record(.integer, at: "attempt") == true)
@@ -14,7 +14,7 @@ struct FieldTypesTests {
         #expect(types.record(.string, at: "other") == true)
     }
 
-    @Test("allow integers in number fields, but no fractions in integer fields")
+    @Test("The types of fields at a destination allow integers in number fields, but no fractions in integer fields")
     func widens() {
         var types = FieldTypes(["load": .number, "attempt": .integer])
         #expect(types.record(.integer, at: "load") == true)
@@ -23,7 +23,7 @@ struct FieldTypesTests {
         #expect(types.takeAdded().isEmpty)
     }
 
-    @Test("are returned once to be stored")
+    @Test("The types of fields at a destination are returned once to be stored")
     func givesOut() {
         var types = FieldTypes(["known": .bool])
         _ = types.record(.bool, at: "known")
@@ -33,7 +33,7 @@ struct FieldTypesTests {
         #expect(types.takeAdded().isEmpty)
     }
 
-    @Test("are limited in number")
+    @Test("The types of fields at a destination are limited in number")
     func bounds() {
         var types = FieldTypes(Dictionary(uniqueKeysWithValues: (1..<FieldTypes.maxFields).map { ("f\($0)", .string) }))
         #expect(types.record(.bool, at: "last") == true)

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("The rows during which a group was muted")
 struct MutedRowsTests {
-    @Test("contain exactly the rows of the ranges, and `last` is the last one")
+    @Test("The rows during which a group was muted contain exactly the rows of the ranges, and `last` is the last one")
     func rows() {
         let muted = MutedRows([3...3, 5...9, 20...RowID.max])
         #expect((0...22).filter { muted.contains($0) } == [3, 5, 6, 7, 8, 9, 20, 21, 22])

@@ -78,7 +78,9 @@ struct DamagedFileTests {
         _ = try reader.unsentSummaries(of: 1, limit: 10)
     }
 
-    @Test("is used or reported as corrupt, whichever byte of its header is changed", arguments: [true, false])
+    @Test(
+        "A corrupt file is used or reported as corrupt, whichever byte of its header is changed",
+        arguments: [true, false])
     func header(isClosed: Bool) throws {
         let files = try StoreFiles.made(seed: 3, isClosed: isClosed)
         let starts = Set(PowerCutTests.seeds.map { Int($0) % Self.headerStride })
@@ -92,7 +94,7 @@ struct DamagedFileTests {
     }
 
     @Test(
-        "is used or reported as corrupt if it contains impossible numbers",
+        "A corrupt file is used or reported as corrupt if it contains impossible numbers",
         arguments: [
             "UPDATE clock SET first_id = 1 << 60", "UPDATE clock SET offset = 9223372036854775807",
             "UPDATE ranges SET last_id = 9223372036854775807", "UPDATE ranges SET last_id = -5",
@@ -108,7 +110,7 @@ struct DamagedFileTests {
         }
     }
 
-    @Test("is used or reported as corrupt, whatever its pages contain", arguments: [true, false])
+    @Test("A corrupt file is used or reported as corrupt, whatever its pages contain", arguments: [true, false])
     func pages(isClosed: Bool) throws {
         let files = try StoreFiles.made(seed: 4, isClosed: isClosed)
         var chance = SampleRecords(seed: 5)
@@ -134,7 +136,7 @@ struct DamagedFileTests {
         }
     }
 
-    @Test("is used or reported as corrupt, wherever it is truncated", arguments: [true, false])
+    @Test("A corrupt file is used or reported as corrupt, wherever it is truncated", arguments: [true, false])
     func truncated(isClosed: Bool) throws {
         let files = try StoreFiles.made(seed: 6, isClosed: isClosed)
         var chance = SampleRecords(seed: 7)
@@ -147,7 +149,7 @@ struct DamagedFileTests {
         }
     }
 
-    @Test("with a corrupt WAL contains the state after one of its commits, and continues from there")
+    @Test("A file with a corrupt WAL contains the state after one of its commits, and continues from there")
     func log() throws {
         let files = try StoreFiles.made(seed: 8, isClosed: false)
         var chance = SampleRecords(seed: 9)

@@ -13,7 +13,7 @@ struct FailingCallTests {
     private static let shifts = isLong ? [0, 1, 2, 3, 4, 5] : [0]
 
     @Test(
-        "a step is complete or leaves no trace, the next one works, and so does a restart",
+        "When a disk access fails, a step is complete or leaves no trace, the next one works, and so does a restart",
         arguments: StoreFixture.Step.allCases, shifts)
     func eachInTurn(step: StoreFixture.Step, shift: Int) throws {
         try StoreFixture.with(seed: 11) { fixture, disk in
@@ -53,7 +53,7 @@ struct FailingCallTests {
         }
     }
 
-    @Test("creating a store resumes where it failed")
+    @Test("When a disk access fails, creating a store resumes where it failed")
     func eachInMaking() throws {
         var (nth, hit) = (0, true)
         while hit {

@@ -7,7 +7,8 @@ import Testing
 @Suite("On a full disk")
 struct FullDiskTests {
     @Test(
-        "reports are refused without a trace, and accepted again once there is space", arguments: PowerCutTests.seeds)
+        "On a full disk, reports are refused without a trace, and accepted again once there is space",
+        arguments: PowerCutTests.seeds)
     func isRefused(seed: UInt64) throws {
         try StoreFixture.with(seed: seed) { fixture, disk in
             try fixture.open()
@@ -40,7 +41,7 @@ struct FullDiskTests {
         }
     }
 
-    @Test("a store opens and can be queried, after a stop and after a crash", arguments: [true, false])
+    @Test("On a full disk, a store opens and can be queried, after a stop and after a crash", arguments: [true, false])
     func opens(isStopped: Bool) throws {
         try StoreFixture.with(seed: 5) { fixture, disk in
             try fixture.open()

@@ -29,12 +29,15 @@ struct PowerCutTests {
     }
 
     @Test(
-        "before any sync, exactly the acknowledged records are there, and the store continues", arguments: seeds)
+        "After a power cut before any sync, exactly the acknowledged records are there, and the store continues",
+        arguments: seeds)
     func beforeEachSync(seed: UInt64) throws {
         try takeImages(seed: seed, before: .sync, oneIn: 1, steps: Self.isLong ? 50 : 25)
     }
 
-    @Test("between any two calls that change the disk, the same is true", arguments: seeds)
+    @Test(
+        "After a power cut between any two calls that change the disk, the acknowledged records are there",
+        arguments: seeds)
     func betweenCalls(seed: UInt64) throws {
         try takeImages(seed: seed &+ 1000, before: .changes, oneIn: 12, steps: Self.isLong ? 50 : 25)
     }
@@ -61,7 +64,9 @@ struct PowerCutTests {
         }
     }
 
-    @Test("everything fails until the files are closed, and the next run finds acknowledged records", arguments: seeds)
+    @Test(
+        "After a power cut, everything fails until the files are closed, and the next run finds acknowledged records",
+        arguments: seeds)
     func cutsAndGoesOn(seed: UInt64) throws {
         try StoreFixture.with(seed: seed &+ 2000) { fixture, disk in
             try fixture.open()
@@ -90,7 +95,7 @@ struct PowerCutTests {
     }
 
     @Test(
-        "records that a killed run wrote but did not sync are durable once the next run has reported them as stored",
+        "After a power cut, records that a killed run wrote are there if the next run has reported them as stored",
         arguments: 1...8 as ClosedRange<UInt64>)
     func killedBeforeSync(seed: UInt64) throws {
         let call = SentCall([IssueRecord(message: "once")], producer: ProducerID(high: 1, low: 1), sequence: 1)
@@ -116,7 +121,9 @@ struct PowerCutTests {
         }
     }
 
-    @Test("while unused bytes are erased, all records are there, and the next pass erases the rest", arguments: seeds)
+    @Test(
+        "After a power cut while unused bytes are erased, all records are there, and the next pass erases the rest",
+        arguments: seeds)
     func whileBytesAreErased(seed: UInt64) throws {
         try TemporaryStore.with { store in
             try FaultDisk.with(store.folder, seed: seed) { disk in

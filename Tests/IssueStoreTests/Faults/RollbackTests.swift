@@ -15,7 +15,7 @@ struct RollbackTests {
         case storeBatch, settle, requeue, configure
     }
 
-    @Test("leaves the writer's memory as it was, and can be repeated", arguments: Kind.allCases)
+    @Test("A failed transaction leaves the writer's memory as it was, and can be repeated", arguments: Kind.allCases)
     func leavesMemory(kind: Kind) throws {
         try TemporaryStore.with { store in
             try FaultDisk.with(store.folder, seed: 3) { disk in

@@ -14,7 +14,7 @@ struct WrongClockTests {
     ]
 
     @Test(
-        "never makes record log time go back, loses nothing, and counts correctly across restarts and cuts",
+        "With a wall clock that jumps, log time never goes back, and nothing is lost or miscounted",
         arguments: PowerCutTests.seeds)
     func jumps(seed: UInt64) throws {
         try StoreFixture.with(seed: seed) { fixture, disk in
@@ -46,7 +46,7 @@ struct WrongClockTests {
         }
     }
 
-    @Test("is not used as record log time when all records are gone")
+    @Test("A wall clock that jumps is not used as record log time when all records are gone")
     func afterAllIsGone() throws {
         try StoreFixture.with(seed: 4) { fixture, _ in
             try fixture.open()

@@ -144,7 +144,7 @@ struct NotifierTests {
         }
     }
 
-    @Test("An attempt is counted before it is made, and its known failure clears the doubt")
+    @Test("An attempt is counted before it is made, and if it is known to have failed, the next one is no repetition")
     func attempts() throws {
         try with { store, writer, row in
             _ = try writer.add([notice(1, at: store.wall)], cursor: 1, notifier: row.id)
