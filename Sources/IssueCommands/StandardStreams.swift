@@ -8,7 +8,7 @@ package protocol CommandInput: AnyObject {
 
 /// The output of a command. Tests collect it.
 package protocol CommandOutput: AnyObject {
-    /// Writes to standard output. Returns `false` if the reader has gone.
+    /// Writes to standard output. Returns `false` if the reader has closed it.
     func write(_ bytes: [UInt8]) -> Bool
 
     /// Writes to standard error. Errors are ignored.

@@ -52,8 +52,8 @@ package enum RedactionRule: String, CaseIterable, Sendable {
     /// `true` for values that identify a person but give no access. They are kept by default.
     package var isPersonal: Bool { self == .email || self == .ip }
 
-    /// The text that takes a value's place while the template of a message is computed. The template has the same
-    /// placeholder for it as for a typical value of the rule.
+    /// The text that replaces a value while the template of a message is computed. It gets the same placeholder in the
+    /// template as a typical value of the rule.
     package var stand: StaticString {
         switch self {
         case .password, .secret, .token, .apikey, .authorization, .cookie, .bearer, .jwt, .pemkey, .logziotoken,

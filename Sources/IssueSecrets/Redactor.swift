@@ -9,7 +9,7 @@ package struct Redactor: Sendable {
     /// Returns the hash of a value; nil if values are not hashed.
     private let hash: (@Sendable (Span<UInt8>) -> UInt64)?
     private let rules: RedactionRuleSet
-    /// The rules for names in programs, such as those of functions: only those that recognise a form.
+    /// The rules that recognise a value by its form. Only these apply to names in programs, such as function names.
     private let formRules: RedactionRuleSet
     private let names: ConfiguredNames?
     /// The values of the text that was searched last.
@@ -190,7 +190,7 @@ extension Redactor {
         var position: Int
         let isCode: Bool
         let isData: Bool
-        /// The number of keys of which nothing remained.
+        /// The number of keys that became empty.
         var emptiedKeys = 0
     }
 
@@ -198,7 +198,7 @@ extension Redactor {
     ///
     /// - Parameters:
     ///   - isCode: The texts are names in a program, so that rules that look for names do not apply.
-    ///   - isData: The JSON has no fixed form. A text of which nothing remains becomes null, and such a key a mark.
+    ///   - isData: The JSON has no fixed form. A text that becomes empty is replaced by null, and such a key by a mark.
     package mutating func append(
         json bytes: Span<UInt8>, _ range: Range<Int>, isCode: Bool = false, isData: Bool = false,
         to output: inout ByteBuffer
@@ -368,8 +368,8 @@ extension Redactor {
         copy.position = text.end
     }
 
-    /// Writes null instead of a text of which nothing remains. A key becomes a mark, with a number if it is not the
-    /// first one, so that no key occurs twice.
+    /// Writes null instead of a text that became empty. A key becomes a mark, with a number if it is not the first one,
+    /// so that no key occurs twice.
     private func rewrite(
         emptied text: JSONText, isKey: Bool, _ bytes: Span<UInt8>, _ copy: inout Copy, _ output: inout ByteBuffer
     ) {

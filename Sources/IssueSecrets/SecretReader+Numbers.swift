@@ -50,7 +50,7 @@ extension SecretReader {
                 index = next
             }
             guard isWhole, endsNumber(at: index) else { continue }
-            // The number goes on, as in a UUID.
+            // The number continues, as in a UUID.
             if index + width < end, bytes[firstEnd] != UInt8(ascii: " "), isSame(index, firstEnd, count: width),
                 isWordByte(index + width)
             {

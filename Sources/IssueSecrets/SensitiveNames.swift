@@ -1,7 +1,7 @@
 /// Recognises the names of secrets, such as `db_password`, `X-Api-Key` and `clientSecret`.
 ///
-/// A name is split into its words. It is the name of a secret if its last words are: `access_token` is one, but
-/// `token_count` is not. Words such as `hash` and `confirmation` are ignored at the end.
+/// The end of a name decides whether it is that of a secret: `access_token` is one, but `token_count` is not. A last
+/// part such as `hash` or `confirmation` is ignored.
 package struct SensitiveNames: Sendable {
     /// The meaning of a word at the end of a name.
     package enum Meaning: Equatable, Sendable {
@@ -15,9 +15,9 @@ package struct SensitiveNames: Sendable {
     /// The meaning of each hash in `hashes`.
     private var meanings: [Meaning] = []
     private var hashes: [UInt64] = []
-    /// A bit for each hash, which rules out most other words.
+    /// A bit for each hash, which quickly rules out other names.
     private var filter = InlineArray<4, UInt64>(repeating: 0)
-    /// The words that need no boundary before them, as in `dbpassword`.
+    /// The names that need no boundary before them, as in `dbpassword`.
     private var unbounded: Set<UInt64> = []
 
     /// The maximum size of a name, in bytes. Only the end of a longer name is examined.

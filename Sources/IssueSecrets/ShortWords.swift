@@ -1,10 +1,10 @@
-/// A list of words of at most eight bytes that have a meaning for a reader.
+/// A set of strings of at most eight bytes that have a meaning for a reader.
 ///
 /// A word is an integer with the last letter in the lowest byte. Letters are in lower case. Public so that `IssueCore`
 /// inlines it.
 public struct ShortWords: Sendable {
     @usableFromInline let words: [UInt64]
-    /// A bit for each word, which rules out most other words.
+    /// A bit for each string, which quickly rules out others.
     @usableFromInline let filter: UInt64
 
     package init(_ words: [String]) {
@@ -26,7 +26,7 @@ extension ShortWords {
         "null", "nil", "none", "true", "false", "empty", "unset", "missing", "redacted", "filtered", "masked", "hidden",
         "removed", "omitted", "yes", "no", "unknown", "undef",
     ])
-    /// Words after a colon that continue a sentence, as in "password: must not be empty".
+    /// Strings after a colon that continue a sentence, as in "password: must not be empty".
     static let sentenceWords = ShortWords([
         "a", "an", "the", "is", "was", "are", "were", "has", "had", "must", "not", "too", "can", "cannot", "should",
         "may", "for", "of", "in", "on", "at", "to", "from", "with", "and", "or", "it", "your", "this", "that", "field",

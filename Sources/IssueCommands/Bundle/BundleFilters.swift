@@ -3,7 +3,7 @@ import UnixIO
 
 /// Removes from texts what a support bundle must not contain: reported messages, and secrets in addresses.
 package enum BundleFilters {
-    /// The text in place of a removed value.
+    /// The text that replaces a removed value.
     static let removed = "(removed)"
 
     /// The fields of log lines that never contain what an application has reported. All others are removed, so that a
@@ -21,7 +21,7 @@ package enum BundleFilters {
 
     /// Returns lines of the log without the values of fields that may contain reported text.
     ///
-    /// Of an answer, the status code remains.
+    /// Only the status code of an answer remains.
     package static func log(_ text: String) -> String {
         text.split(separator: "\n", omittingEmptySubsequences: false).map { line(of: $0) }.joined(separator: "\n")
     }

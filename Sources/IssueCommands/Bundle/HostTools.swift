@@ -2,7 +2,7 @@ import UnixIO
 
 /// Programs and files of the host, for commands that collect facts. Tests replace it.
 package struct HostTools {
-    /// What a program has printed, or why it could not be run.
+    /// The output of a program, or the reason why it could not be run.
     package enum Output: Equatable, Sendable {
         case printed(String)
         case failed(String)

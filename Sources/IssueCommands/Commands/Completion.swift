@@ -15,7 +15,7 @@ struct Completion {
     /// The timeout for a reply of the daemon: a user waits at the prompt.
     private static let timeout: Duration = .seconds(2)
 
-    /// A word that can take the place of the unfinished one.
+    /// A word that can replace the unfinished one.
     struct Candidate: Equatable {
         var word: String
         var description: String

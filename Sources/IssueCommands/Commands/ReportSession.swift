@@ -74,7 +74,7 @@ struct ReportSession {
         try send()
     }
 
-    /// Reports each line of the input as soon as it is complete.
+    /// Reports each complete line of the input immediately.
     mutating func report(linesOf input: any CommandInput, areAllJSON: Bool) throws(CommandFailure) {
         var reader = LineReader(input, limit: Self.recordBytes)
         while let lines = reader.next() {

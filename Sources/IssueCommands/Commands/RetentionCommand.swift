@@ -3,7 +3,7 @@ import IssueProtocol
 import Issues
 import UnixIO
 
-/// `issuectl retention`: shows what is kept, and what is removed next.
+/// `issuectl retention`: shows what is stored, and which records are removed next.
 struct RetentionCommand: Command {
     static let specification = CommandSpecification(
         name: "retention", summary: "Show which records will be removed, when and why",

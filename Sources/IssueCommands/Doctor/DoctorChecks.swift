@@ -154,7 +154,7 @@ extension DoctorCheck {
         ("Restart", { $0 == "always" }, "Restart=always"),
         ("WatchdogSec", { $0 != "0" && !$0.isEmpty }, "WatchdogSec=30s"),
         ("StateDirectory", { $0.split(separator: " ").contains("issued") }, "StateDirectory=issued"),
-        // SOFT:HARD, of which the daemon uses the hard limit.
+        // The value may be SOFT:HARD. The daemon uses the hard limit.
         (
             "LimitNOFILE",
             { value in

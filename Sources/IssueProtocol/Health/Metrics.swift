@@ -158,7 +158,7 @@ extension MetricFamily {
             "destination_oldest_pending_time", in: .seconds,
             help: "When the oldest undelivered record was received, in seconds since 1970; absent without one."
         ) {
-            // The records of a removed destination are not late: nobody expects them to be sent.
+            // The records of a removed destination are not late: they are not expected to be sent.
             $0.destinations { destination in
                 guard !destination.isRemoved, let oldest = destination.oldestPending else { return [] }
                 return [MetricSample(oldest.secondsSince1970)]

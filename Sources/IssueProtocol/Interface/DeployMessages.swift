@@ -10,8 +10,8 @@ package struct DeployParameters: Equatable, JSONObjectCodable, Sendable {
     /// The revision of the source code.
     package var commit: String?
     package var note: String?
-    /// The id of the user whose application it is. Nil for the caller's own application or, if the caller is an
-    /// operator, for the applications of all users with this name.
+    /// The user of the application. Nil for the caller's own application or, if the caller is an operator, for the
+    /// applications of all users with this name.
     package var user: UInt32?
 
     package init(
@@ -40,7 +40,7 @@ package struct DeployParameters: Equatable, JSONObjectCodable, Sendable {
 
 /// The reply of `Deploy`.
 package struct DeployReply: Equatable, JSONObjectCodable, Sendable {
-    /// The deployment as it is stored.
+    /// The stored deployment.
     package var deployment: IssueDeployment
     /// `true` if the version was in use already, so that nothing was stored.
     package var isKnown: Bool?

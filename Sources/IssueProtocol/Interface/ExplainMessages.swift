@@ -4,8 +4,8 @@ package import IssueWire
 package struct ExplainRecordParameters: Equatable, JSONObjectCodable, Sendable {
     /// The record, as in `Report`.
     package var record: JSONValue
-    /// The id of the user whose application it is; nil for the caller or, if only other users have an application of
-    /// this name, for the one who had it first.
+    /// The user of the application; nil for the caller or, if only other users have an application of this name, for
+    /// the one who had it first.
     package var user: UInt32?
     /// The systemd unit of the sender; nil for none.
     package var unit: String?
@@ -142,7 +142,7 @@ package struct RecordForecast: Equatable, JSONObjectCodable, Sendable {
     package var message: String
     package var metadata: JSONValue?
     package var redactions: [ForecastRedaction]
-    /// The name of the application, and the user whose application it is.
+    /// The name and the user of the application.
     package var app: String
     package var user: UInt32
     /// The other users who have an application of this name, as far as the caller may see them.

@@ -5,7 +5,8 @@ package struct GroupCorrection: Equatable, JSONObjectCodable, Sendable {
     package enum Kind: String, CaseIterable, JSONStringEnum, Sendable {
         /// `other` was merged into `group`.
         case merge
-        /// The records of `other` whose title matches `template`, or whose `field` is `template`, belong to `group`.
+        /// Some records of `other` belong to `group`: those with a title that matches `template` or, with a `field`,
+        /// those in which that field equals `template`.
         case split
         /// New groups whose title matches `template` are merged into `group`.
         case rule
@@ -29,7 +30,7 @@ package struct GroupCorrection: Equatable, JSONObjectCodable, Sendable {
     package var author: UInt32
     package var at: IssueTimestamp
     package var reason: String?
-    /// The number of kinds of records (series) that it has moved since.
+    /// The number of series that it has moved since then.
     package var hits: Int64
 
     package init(

@@ -58,8 +58,8 @@ package struct SplitByFieldParameters: Equatable, JSONObjectCodable, Sendable {
 package struct SplitByFieldReply: Equatable, JSONObjectCodable, Sendable {
     /// The groups after the split, in the order of the values. Empty if nothing was split.
     package var groups: [IssueGroup]
-    /// The values of the field, oldest first; empty text stands for records without one. Records with the first value
-    /// stay in the group.
+    /// The values of the field, oldest first; an empty text is that of records without a value. Records with the first
+    /// value stay in the group.
     package var values: [String]
 
     package init(groups: [IssueGroup], values: [String]) {

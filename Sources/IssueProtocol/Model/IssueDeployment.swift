@@ -4,7 +4,7 @@ package import IssueWire
 package struct IssueDeployment: Equatable, Sendable {
     /// The name of the application.
     package var app: String
-    /// The id of the user whose application it is. Nil for the applications of all users with this name.
+    /// The user of the application. Nil for the applications of all users with this name.
     package var user: UInt32?
     /// The version, with the build in parentheses if it has one: `2.0.0 (2500)`.
     package var version: String

@@ -17,12 +17,12 @@ public struct IssueFilter: Equatable, Sendable {
     public var codes: [Int]?
     /// The file IDs of source files, or the last components of their paths.
     public var files: [String]?
-    /// The words that a record must contain, in any order and case, and at any place of its message, domain, metadata
-    /// values and causes. A phrase is enclosed in quotation marks. A group is selected by its title and domain, or by
-    /// one of its records.
+    /// Search terms that a record must contain, in any order and case, in its message, domain, metadata values or
+    /// causes. A term is a word, a part of one, or a phrase in quotation marks. A group is selected by its title and
+    /// domain, or by one of its records.
     public var text: String?
-    /// Keys and values of the metadata, `KEY=VALUE` each. Entries with the same key are alternatives; of every key one
-    /// entry must match.
+    /// Keys and values of the metadata, `KEY=VALUE` each. Entries with the same key are alternatives; one entry of each
+    /// key must match.
     public var metadata: [String]?
     /// The ids of groups.
     public var groups: [String]?
@@ -32,7 +32,7 @@ public struct IssueFilter: Equatable, Sendable {
     public var units: [String]?
     /// The states of groups.
     public var states: [GroupState]?
-    /// What happened to a group with the last deployment of its application. It selects groups and counts, not single
+    /// The change of a group with the last deployment of its application. Selects groups and counts, not single
     /// records. Groups of an application without a declared deployment do not match.
     public var sinceDeployment: DeploymentChange?
     /// The outcomes of records. They select single records only, not issues or counts.
@@ -55,7 +55,7 @@ public struct IssueFilter: Equatable, Sendable {
     /// - Parameters:
     ///   - apps: The names of applications.
     ///   - level: The minimum level.
-    ///   - text: The words, and phrases in quotation marks, that records must contain.
+    ///   - text: The search terms that records must contain; a phrase is in quotation marks.
     ///   - groups: The ids of groups.
     ///   - since: The earliest time at which the daemon received a record.
     ///   - until: The latest time at which the daemon received a record.
@@ -110,7 +110,7 @@ extension IssueFilter {
     }
 }
 
-/// What happened to a group with the last declared deployment of its application (`DeploymentChange` on the wire).
+/// The change of a group with the last declared deployment of its application (`DeploymentChange` on the wire).
 public enum DeploymentChange: String, CaseIterable, Sendable {
     /// The first record came after the deployment.
     case new
@@ -140,9 +140,9 @@ public enum HistogramDimension: String, CaseIterable, Sendable {
     case total
     /// A series for each level, the most severe first.
     case level = "severity"
-    /// A series for each application, the one with the most records first.
+    /// A series for each application, the largest first.
     case app
-    /// A series for each group, the one with the most records first.
+    /// A series for each group, the largest first.
     case group
 }
 

@@ -27,7 +27,7 @@ public struct IssueGroup: Equatable, Sendable {
     public var user: UInt32
     /// The text that identifies the records of the group.
     public var fingerprint: String
-    /// The version of the rule by which the daemon computes fingerprints, when the group was made. Nil if unknown.
+    /// The version of the rule by which the daemon computed the fingerprint. Nil if unknown.
     package var fingerprintRule: Int?
     /// The domain of the error. Nil if it has none.
     public var domain: String?

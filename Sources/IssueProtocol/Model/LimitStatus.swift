@@ -2,12 +2,12 @@ package import IssueWire
 
 /// The reply of `Limits`.
 package struct LimitsReply: Equatable, Sendable {
-    /// The limits that held back most come first, then the emptiest.
+    /// The limits that held back most come first, then those with the least left.
     package var limits: [LimitStatus]
     /// The number of limits that are not listed.
     package var others: Int
-    /// The number of records that the limits that are not listed have held back. Those for which there was no memory
-    /// are included.
+    /// The number of records that limits without an entry have held back, including limits for which there was no
+    /// memory.
     package var othersHeld: Int
     /// When counting began, at most 24 hours ago.
     package var since: IssueTimestamp
@@ -67,7 +67,7 @@ package struct LimitStatus: Equatable, Sendable {
     package var level: Int64?
     /// The amount of the full limit; nil for a user's part of a limit that users share.
     package var capacity: Int64?
-    /// The number by which `level` rises per `period`; nil if it begins anew with each period.
+    /// The number by which `level` rises per `period`; nil if it returns to `capacity` when a period begins.
     package var refill: Int64?
     package var period: Duration?
     /// The part of `level` and `capacity` that is not reserved; nil if nothing is reserved.
@@ -118,7 +118,7 @@ extension LimitStatus: JSONObjectCodable {
 package struct LimitNeed: Equatable, Sendable {
     /// The burst, or the number per period.
     package var capacity: Int64
-    /// The refill per period of the limit; nil if it begins anew with each period.
+    /// The refill per period of the limit; nil if the limit is full again when a period begins.
     package var refill: Int64?
 
     package init(capacity: Int64, refill: Int64? = nil) {

@@ -1,6 +1,6 @@
 package import IssueWire
 
-/// The reply of `Retention`: what retention keeps, and what it removes next.
+/// The reply of `Retention`: what is stored, and which records retention removes next.
 package struct RetentionReply: Equatable, Sendable {
     package var records: Int64
     /// When the oldest record was received; nil if there is none.
@@ -44,7 +44,7 @@ extension RetentionReply: JSONObjectCodable {
     }
 }
 
-/// One reason for which records are removed.
+/// A rule by which retention removes records.
 package struct RetentionRule: Equatable, Sendable {
     /// The name of a rule on the wire.
     package enum Name: String, CaseIterable, Sendable {
