@@ -85,7 +85,7 @@ package struct BrowserSession<Failure: Error> {
         try call(.splitByField, parameters.json)
     }
 
-    /// Merges all groups that match a pattern into one, and those that will be made.
+    /// Merges all groups that match a pattern into one, including future groups.
     package func addGroupRule(_ parameters: AddGroupRuleParameters) throws(Failure) -> BrowserReply<MergeGroupsReply> {
         try call(.addGroupRule, parameters.json)
     }
@@ -136,7 +136,7 @@ package struct BrowserSession<Failure: Error> {
         try call(.limits, Array("{}".utf8))
     }
 
-    /// Returns what retention keeps and removes next.
+    /// Returns what is stored, and which records retention removes next.
     package func retention() throws(Failure) -> BrowserReply<RetentionReply> {
         try call(.retention, Array("{}".utf8))
     }
@@ -168,7 +168,7 @@ package struct BrowserSession<Failure: Error> {
         try call(.endSilence, EndSilenceParameters(id: id).json)
     }
 
-    /// Passes new records to `receive` until it throws or the daemon ends.
+    /// Passes new records to `receive` until it throws or the daemon stops.
     package func follow(
         _ parameters: RecordsParameters, receive: (BrowserReply<RecordsReply>) throws(Failure) -> Void
     ) throws(Failure) {

@@ -25,7 +25,7 @@ extension IssueBrowser {
             /// Waits for the next record.
             ///
             /// - Returns: The record; nil if the task was cancelled.
-            /// - Throws: `IssueDeliveryError` if the daemon cannot be reached or ends.
+            /// - Throws: `IssueDeliveryError` if the daemon cannot be reached or stops.
             public mutating func next() async throws -> StoredRecord? {
                 while nextIndex == page.count {
                     guard !Task.isCancelled else { return nil }

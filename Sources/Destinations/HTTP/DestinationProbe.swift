@@ -21,7 +21,7 @@ package struct DestinationProbe: Equatable, Sendable {
         self.clockSkew = clockSkew
     }
 
-    /// The largest difference between two clocks that is not worth a warning.
+    /// The largest difference between two clocks that causes no warning.
     package static let acceptableSkew: Duration = .seconds(60)
 
     /// `true` if the clocks differ so much that the times of records would be wrong.

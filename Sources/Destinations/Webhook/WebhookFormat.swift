@@ -72,8 +72,8 @@ package enum WebhookFormat: String, CaseIterable, Hashable, Sendable {
     /// Escapes the characters with which an application could mention a channel or give a link another text in Slack.
     /// Slack still turns a plain URL into a link.
     ///
-    /// Receivers read code points, so each of them is examined: a Swift character that consists of several is unequal to
-    /// each of them.
+    /// Receivers read code points, so each code point is examined. A Swift character that consists of several code
+    /// points equals none of them.
     ///
     /// - Parameter isBold: `true` for text between asterisks. An asterisk in it is replaced by a similar character.
     private static func slackEscaped(_ text: String, isBold: Bool = false) -> String {

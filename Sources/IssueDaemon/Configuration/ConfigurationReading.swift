@@ -34,7 +34,7 @@ package struct EffectiveConfiguration: Sendable {
     package var problems: [ConfigurationProblem]
     /// Retention must not remove records, because it is not known how many of them the operator wants to keep.
     package var suspendsRetention = false
-    /// The database that is used because the files do not say which one is meant; nil if they do.
+    /// The database that is used because the files name none; nil if they do.
     package private(set) var separateStore: String?
 
     /// Decides which configuration to use.

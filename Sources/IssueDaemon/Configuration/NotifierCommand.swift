@@ -34,7 +34,7 @@ package struct NotifierCommand: Hashable, Sendable {
                 quote = nil
             } else if quote == nil, character == "\"" || character == "'" {
                 quote = character
-                // The quotation marks may be empty, and are a word then.
+                // Empty quotation marks are an empty argument.
                 word = word ?? ""
             } else if quote == nil, character == " " || character == "\t" {
                 if let finished = word { words.append(finished) }

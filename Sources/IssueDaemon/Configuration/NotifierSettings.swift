@@ -154,7 +154,7 @@ extension ValueForm where Value == NotificationKinds {
 }
 
 extension ValueForm where Value == [String] {
-    /// Names separated by blanks, each of which may end with `*`.
+    /// Names separated by blanks. Each may end with `*`.
     static var patterns: Self {
         ValueForm(
             expected: "at most 50 names separated by blanks; only the end of a name can be *",

@@ -4,7 +4,7 @@ import UnixIO
 
 /// The file with the key of redacted values' hashes, next to the database.
 ///
-/// It is not part of the database, so no one can try out values with a backup or a copy of the database alone.
+/// It is not part of the database, so no one can test guesses of a value with only a backup or a copy of the database.
 struct RedactionKeyFile {
     static let name = "redaction.key"
 
