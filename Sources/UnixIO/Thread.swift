@@ -67,8 +67,7 @@ private func runThread(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawP
 }
 
 extension Thread {
-    /// Lowers the priority of this thread, so that others run first if there are too few processors. Does nothing if
-    /// that is not permitted.
+    /// Lowers the priority of this thread if permitted, so that others run first if there are too few processors.
     package static func yieldToOthers() {
         // Gives about a third of the time of a thread with the default priority.
         _ = clinux_yield_to_others(5)

@@ -148,7 +148,7 @@ struct ReplyQueue {
         return nextToken
     }
 
-    /// Adds the last reply to a call. The closure writes it, or nothing for a call without a reply.
+    /// Adds the last reply to a call. The closure writes the reply. For a call without a reply, it writes no bytes.
     ///
     /// - Returns: The size of the call in bytes.
     @discardableResult

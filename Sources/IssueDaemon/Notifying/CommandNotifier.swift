@@ -30,7 +30,7 @@ struct CommandNotifier: Sendable {
     static func verdict(on end: CommandRun.End) -> DeliveryVerdict {
         switch end {
         case .exit(0): .accepted
-        // It says itself that it has not delivered the message.
+        // The program itself states that it has not delivered the message.
         case .exit(temporaryFailure): .again(.tooManyRequests, retryAfter: nil)
         case .exit: .partial(PartialAnswer(successful: 0))
         // It may have delivered the message before.

@@ -15,8 +15,8 @@ final class LimitMonitor: Sendable {
         self.report = report
     }
 
-    /// Notes the limits that have held records of a destination back, and reports each begin and end. If the name of an
-    /// application can't be read, the event lacks it.
+    /// Notes the limits that have held back records of a destination, and reports each beginning and end. If the name
+    /// of an application can't be read, the event lacks it.
     func heldBack(_ limits: Set<ReachedLimit>, by destination: String, _ reader: StoreReader) {
         let now = Clock.monotonic
         let (ended, begun) = watch.withLock { watch in

@@ -1,6 +1,6 @@
 import UnixIO
 
-/// The user as which `issued --check` checks files.
+/// The user with whose rights `issued --check` reads files.
 ///
 /// Root can read everything, so checking as root would not show what the service can read.
 struct CheckSubject: Equatable {

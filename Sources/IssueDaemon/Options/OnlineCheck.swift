@@ -26,7 +26,8 @@ struct OnlineCheck {
         self.outcomes = outcomes
     }
 
-    /// `true` if every destination would accept records and every notifier can be reached. A difference of the clocks is only a warning.
+    /// `true` if every destination would accept records and every notifier can be reached. A difference of the clocks
+    /// is only a warning.
     var isPassed: Bool { outcomes.allSatisfy(\.probe.isAccepted) }
 
     /// The output for users.

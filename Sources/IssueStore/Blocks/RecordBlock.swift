@@ -19,7 +19,7 @@ package final class RecordBlock {
     private let shapeNumbers: [UInt32]
     private let shapes: [ByteRange]
     private let shapeBytes: [UInt8]
-    /// The text as it is stored; empty after the first attempt to decompress it.
+    /// The stored text; empty after the first attempt to decompress it.
     private var storedText: [UInt8]
     private var decompressedText: [UInt8]?
 

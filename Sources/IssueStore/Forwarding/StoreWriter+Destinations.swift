@@ -198,7 +198,7 @@ package struct DestinationRow: Equatable, Sendable {
         package var day: Int64 = 0
         /// Bytes sent on that day.
         package var dayBytes: Int64 = 0
-        /// Of `dayBytes`, the bytes charged to each user, and (`dayCharged`) to all users together.
+        /// The part of `dayBytes` that is charged to each user, and (`dayCharged`) to all users together.
         package var dayUsers: [UInt32: Int64] = [:]
         package var dayCharged: Int64 = 0
         /// For each unfinished batch, the lines that may have been delivered although no response confirmed it. If a

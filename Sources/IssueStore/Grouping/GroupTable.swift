@@ -111,8 +111,8 @@ struct GroupTable {
     /// Moves series of one group to another one. Their records up to `row` keep the limits, summaries and mutes of
     /// their previous group.
     ///
-    /// Of a series that has moved more than 16 times, the records of the earliest moves count as records of the group
-    /// that it belonged to afterwards.
+    /// If a series has moved more than 16 times, the earliest moves are forgotten: their records then count as records
+    /// of the group that the series belonged to afterwards.
     func move(
         _ series: [SeriesID], from source: GroupID, to target: GroupID, from row: RowID
     ) throws(SQLiteError) {

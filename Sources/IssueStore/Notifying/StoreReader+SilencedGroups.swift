@@ -18,7 +18,7 @@ extension StoreReader {
         }
     }
 
-    /// Returns the id of the group that an id leads to; nil if there is no such group.
+    /// Returns the id of the group that an id leads to; nil if no group has this id.
     private func currentID(ofGroup id: String) throws -> String? {
         guard let key = GroupKey.key(id), let group = try group(key: key, viewer: .everything) else { return nil }
         return try connection.withStatement("SELECT key FROM groups WHERE id = ?1") { statement in

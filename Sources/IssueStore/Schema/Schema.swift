@@ -423,7 +423,7 @@ extension Schema {
 }
 
 extension Schema {
-    /// The deployments of applications, including those of the versions that have reported before.
+    /// The deployments of applications, with an observed one for each version that reported before this migration.
     static let deployments: StaticString = """
         -- Versions of applications that were put into use. A row without uid belongs to the applications of all users
         -- with this name. Observed rows were made by the first report of a version, and have its time of receipt.
@@ -470,7 +470,7 @@ extension Schema {
 }
 
 extension Schema {
-    /// What is needed to move series between groups. `groups.merged_into` existed before, and was always NULL.
+    /// Columns and tables for moving series between groups. `groups.merged_into` existed before, and was always NULL.
     static let grouping: StaticString = """
         -- The correction that merged the group; NULL if a change of the fingerprint rule did.
         ALTER TABLE groups ADD COLUMN merged_by INTEGER;

@@ -120,8 +120,8 @@ struct RecordSearch {
 extension StoreReader {
     /// Returns the groups that match the conditions of a filter on the content of records.
     ///
-    /// A group matches if one of its stored records does. It also matches if the words and phrases of the text occur in
-    /// its title and domain, provided that the filter has no conditions on metadata.
+    /// A group matches if one of its stored records does. It also matches if all terms of the text occur in its title
+    /// and domain, provided that the filter has no conditions on metadata.
     ///
     /// - Parameters:
     ///   - filter: The filter.

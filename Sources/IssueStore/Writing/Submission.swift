@@ -71,7 +71,7 @@ package struct ReportCall: Sendable {
     /// The number of records that the client sent in the call, including rejected ones.
     package var count: Int { records.count + rejected.count }
 
-    /// Merges the next call into this one. Returns `false` and changes nothing if the two are not similar.
+    /// Merges the next call into this one. Returns `false`, without a change, if the two are not similar.
     @inline(__always)
     package mutating func join(_ next: borrowing ReportCall) -> Bool {
         guard next.token == token &+ UInt64(calls), next.records.lowerBound == records.upperBound,
