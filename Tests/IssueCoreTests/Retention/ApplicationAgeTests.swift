@@ -58,7 +58,9 @@ struct ApplicationAgeDecisionTests {
         #expect(retention.next(facts) == .expire(aged))
     }
 
-    @Test("While ranges are searched, the next check follows soon; a short age closes the open range early, and is checked often")
+    @Test(
+        "While ranges are searched, the next check follows soon; a short age closes the open range early, and is checked often"
+    )
     func searching() {
         let retention = Retention(settings: settings([ApplicationAge(name: "a", maxAge: .seconds(700))]))
         var facts = snapshot(age: 10)
