@@ -189,6 +189,57 @@ extension GroupTable {
         }
     }
 
+    /// Returns the group that a group is merged into, or the group itself.
+    ///
+    /// A group without series may be the result of corrections: a split has taken out all records of its fingerprint,
+    /// or the records that it was split off for have left the source again. Then returns the group that has the records
+    /// of its fingerprint, or the source of the split.
+    func holder(of group: GroupID) throws(SQLiteError) -> GroupID {
+        let first = try root(of: group)
+        var seen: Set<GroupID> = []
+        var holder = first
+        while try !hasSeries(holder, 1) {
+            let next = try connection.withStatement(
+                """
+                SELECT coalesce((SELECT "group" FROM series WHERE home = ?1 ORDER BY id LIMIT 1), (
+                    SELECT source FROM corrections
+                    WHERE account = (SELECT account FROM groups WHERE id = ?1) AND target = ?1 AND kind = 2
+                    ORDER BY id DESC LIMIT 1))
+                """
+            ) { statement throws(SQLiteError) in
+                statement.bind(holder, at: 1)
+                return try statement.first { $0.optionalID(0, as: GroupID.self) } ?? nil
+            }
+            guard let next, seen.insert(holder).inserted else { return first }
+            holder = try root(of: next)
+        }
+        return holder
+    }
+
+    /// Returns `true` for a group that a split has made, if the split was undone and no records are left.
+    func isSurplus(_ group: GroupID) throws(SQLiteError) -> Bool {
+        try connection.withStatement(
+            """
+            SELECT 1 FROM groups WHERE id = ?1 AND first_record = 0 AND merged_into IS NULL
+                AND NOT EXISTS (SELECT 1 FROM series WHERE "group" = ?1)
+                AND NOT EXISTS (
+                    SELECT 1 FROM corrections WHERE corrections.account = groups.account AND target = ?1 AND kind = 2)
+            """
+        ) { statement throws(SQLiteError) in
+            statement.bind(group, at: 1)
+            return try statement.first { _ in true } ?? false
+        }
+    }
+
+    /// Makes a surplus group a redirect, so that its id remains valid.
+    func redirectSurplus(_ group: GroupID, to target: GroupID, from row: RowID) throws(SQLiteError) {
+        let triage = TriageTable(connection: connection)
+        if try triage.standing(ofGroup: group) != TriageState() {
+            _ = try triage.write(TriageState(), of: group, from: row)
+        }
+        try redirectNew(group, to: target, by: nil)
+    }
+
     /// Returns `true` if a group has at least this many series.
     func hasSeries(_ group: GroupID, _ count: Int) throws(SQLiteError) -> Bool {
         try connection.withStatement(#"SELECT 1 FROM series WHERE "group" = ?1 LIMIT 1 OFFSET ?2"#) {
@@ -418,8 +469,13 @@ extension GroupTable {
         }
     }
 
-    /// Makes a group without series a redirect, because a rule matches its title.
-    func redirectNew(_ group: GroupID, to target: GroupID, by correction: Int64) throws(SQLiteError) {
+    /// Makes a group without series a redirect.
+    ///
+    /// - Parameters:
+    ///   - group: The group.
+    ///   - target: Another group of the same account that is not a redirect.
+    ///   - correction: The rule that matches its title; nil if the group is no longer needed.
+    func redirectNew(_ group: GroupID, to target: GroupID, by correction: Int64?) throws(SQLiteError) {
         try connection.withStatement(
             """
             UPDATE groups SET merged_into = ?2, merged_by = ?3, title = '', domain = NULL, code = NULL, file = NULL,

@@ -125,8 +125,18 @@ extension StoreWriter {
                 try describe(source, orLater: &undoing)
                 try table.forgetCorrection(of: source)
             }
+            for source in sources where try table.isSurplus(source) && source != target {
+                // The split that made it was undone before, so its records are not in the group any more.
+                try table.redirectSurplus(source, to: target, from: memory.open.nextID)
+                undoing.groups.removeAll { $0 == source }
+            }
             undoing.phase = .finishing(above: sources.last ?? group)
             undoing.isDone = sources.count < Self.groupsPerUndoing
+            if undoing.isDone, try table.isSurplus(target), let other = undoing.groups.first(where: { $0 != target }) {
+                try table.redirectSurplus(target, to: other, from: memory.open.nextID)
+                undoing.groups.removeAll { $0 == target }
+                undoing.undescribed.remove(target)
+            }
         }
     }
 
@@ -176,10 +186,17 @@ extension StoreWriter {
         undoing.reachedSeries = some.last ?? undoing.reachedSeries
         undoing.isDone = some.count < Self.seriesPerCorrection
         guard undoing.isDone, group == correction.target, try !table.hasSeries(group, 1) else { return }
-        // Its id refers to the group that the records returned to.
-        guard let other = undoing.groups.first(where: { $0 != group }) else { return }
         try table.dropCorrection(correction.id)
-        try table.redirect(group, to: other, by: nil, from: memory.open.nextID)
+        if let other = undoing.groups.first(where: { $0 != group }) {
+            // Its id refers to the group that the records returned to.
+            try table.redirect(group, to: other, by: nil, from: memory.open.nextID)
+        } else {
+            // Its records had left the group before, when a merge was undone.
+            let source = try table.root(of: correction.source)
+            guard source != group, try table.isSurplus(group) else { return }
+            try table.redirectSurplus(group, to: source, from: memory.open.nextID)
+            undoing.add(source)
+        }
         undoing.groups.removeAll { $0 == group }
         undoing.undescribed.remove(group)
     }

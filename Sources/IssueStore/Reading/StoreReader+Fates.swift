@@ -113,10 +113,10 @@ extension StoreReader {
         return found
     }
 
-    /// Returns the group with a key, or the group that it is merged into. Nil if it does not exist or the viewer must not
-    /// see it.
+    /// Returns the group with a key, or the group that it is merged into. If it has no records because of corrections,
+    /// returns the group that has them. Nil if it does not exist or the viewer must not see it.
     func group(key: Int64, viewer: Viewer) throws -> GroupID? {
-        try named(key: key, viewer: viewer).map { try root(of: $0) }
+        try named(key: key, viewer: viewer).map { try GroupTable(connection: connection).holder(of: $0) }
     }
 
     /// Returns the group with an id, even if it is merged into another one.
