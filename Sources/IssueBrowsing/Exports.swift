@@ -5,12 +5,17 @@
 @_exported public import enum IssueProtocol.DeploymentChange
 @_exported public import enum IssueProtocol.DestinationState
 @_exported public import struct IssueProtocol.DestinationStatus
+@_exported public import struct IssueProtocol.GroupCorrection
+@_exported public import struct IssueProtocol.GroupExplanation
 @_exported public import enum IssueProtocol.GroupState
 @_exported public import enum IssueProtocol.HistogramDimension
 @_exported public import struct IssueProtocol.HistogramSeries
+@_exported public import struct IssueProtocol.IssueDeployment
 @_exported public import struct IssueProtocol.IssueDetails
 @_exported public import struct IssueProtocol.IssueFilter
 @_exported public import struct IssueProtocol.IssueGroup
+@_exported public import enum IssueProtocol.IssueSplitField
+@_exported public import struct IssueProtocol.MergeSuggestion
 @_exported public import struct IssueProtocol.NotifierStatus
 @_exported public import struct IssueProtocol.RedactionCount
 @_exported public import enum IssueProtocol.ResultOrder

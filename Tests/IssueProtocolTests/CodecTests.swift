@@ -76,8 +76,8 @@ struct CodecTests {
         try check(SplitByFieldReply(groups: [Samples.group], values: ["a", ""]))
         try check(AddGroupRuleParameters(group: "g1", template: "a*", reason: "r", isDryRun: true))
         let correction = GroupCorrection(
-            id: 7, kind: .split, group: "g1", other: "g2", app: "shop", uid: 1000, template: "a*", field: .domain,
-            author: 1001, at: Samples.group.lastSeen, reason: "r", hits: 3)
+            id: 7, kind: .split, group: "g1", other: "g2", app: "shop", user: 1000, template: "a*", field: .domain,
+            author: 1001, timestamp: Samples.group.lastSeen, reason: "r", hits: 3)
         try check(RemoveDeploymentParameters(app: "shop", version: "1", user: 7))
         try check(CorrectionsParameters(group: "g1"))
         try check(CorrectionsReply(corrections: [correction, GroupCorrection(id: 8, kind: .rule, group: "g1")]))

@@ -349,7 +349,8 @@ enum CorrectionText {
             text += "split \(part) from \(other) into \(correction.group)"
         case .rule: text += "rule: '\(template)' belongs to \(correction.group)"
         }
-        text += " in \(correction.app), by user \(correction.author) \(RelativeTime.text(correction.at, now: now))"
+        text +=
+            " in \(correction.app), by user \(correction.author) \(RelativeTime.text(correction.timestamp, now: now))"
         text += ", \(Quantity.text(correction.hits, "hit"))"
         if let reason = correction.reason { text += ": \(reason)" }
         return TerminalSanitizer.line(text)

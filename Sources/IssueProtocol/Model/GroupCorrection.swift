@@ -1,8 +1,9 @@
-package import IssueWire
+public import IssueWire
 
 /// A change of the grouping that a user has made. It also applies to future records.
-package struct GroupCorrection: Equatable, JSONObjectCodable, Sendable {
-    package enum Kind: String, CaseIterable, JSONStringEnum, Sendable {
+public struct GroupCorrection: Equatable, Sendable {
+    /// What a correction does.
+    public enum Kind: String, CaseIterable, Sendable {
         /// `other` was merged into `group`.
         case merge
         /// Some records of `other` belong to `group`: those with a title that matches `template` or, with a `field`,
@@ -13,29 +14,33 @@ package struct GroupCorrection: Equatable, JSONObjectCodable, Sendable {
     }
 
     /// The number of the correction, with which it can be undone.
-    package var id: Int64
-    package var kind: Kind
+    public var id: Int64
+    /// What it does.
+    public var kind: Kind
     /// The id of the group that gets the records.
-    package var group: String
+    public var group: String
     /// The id of the group that the records would belong to otherwise; nil for a rule.
-    package var other: String?
-    package var app: String
-    /// The user whose groups these are.
-    package var uid: UInt32
+    public var other: String?
+    /// The name of the application.
+    public var app: String
+    /// The id of the user whose groups these are.
+    public var user: UInt32
     /// The pattern for titles, or the value of `field`; nil for a merge.
-    package var template: String?
+    public var template: String?
     /// The field whose value is `template`; nil if `template` is a pattern for titles, or for a merge.
-    package var field: IssueSplitField?
-    /// The user who made the correction.
-    package var author: UInt32
-    package var at: IssueTimestamp
-    package var reason: String?
+    public var field: IssueSplitField?
+    /// The id of the user who made the correction.
+    public var author: UInt32
+    /// The time at which it was made.
+    public var timestamp: IssueTimestamp
+    /// The reason that its author gave. Nil if there is none.
+    public var reason: String?
     /// The number of series that it has moved since then.
-    package var hits: Int64
+    public var hits: Int64
 
     package init(
-        id: Int64, kind: Kind, group: String, other: String? = nil, app: String = "", uid: UInt32 = 0,
-        template: String? = nil, field: IssueSplitField? = nil, author: UInt32 = 0, at: IssueTimestamp = .epoch,
+        id: Int64, kind: Kind, group: String, other: String? = nil, app: String = "", user: UInt32 = 0,
+        template: String? = nil, field: IssueSplitField? = nil, author: UInt32 = 0, timestamp: IssueTimestamp = .epoch,
         reason: String? = nil, hits: Int64 = 0
     ) {
         self.id = id
@@ -43,15 +48,19 @@ package struct GroupCorrection: Equatable, JSONObjectCodable, Sendable {
         self.group = group
         self.other = other
         self.app = app
-        self.uid = uid
+        self.user = user
         self.template = template
         self.field = field
         self.author = author
-        self.at = at
+        self.timestamp = timestamp
         self.reason = reason
         self.hits = hits
     }
+}
 
+extension GroupCorrection.Kind: JSONStringEnum {}
+
+extension GroupCorrection: JSONObjectCodable {
     package static var initial: Self { Self(id: 0, kind: .merge, group: "") }
 
     package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
@@ -60,11 +69,11 @@ package struct GroupCorrection: Equatable, JSONObjectCodable, Sendable {
         try members.required("group", &group)
         try members.optional("other", &other)
         try members.required("app", &app)
-        try members.required("uid", &uid)
+        try members.required("uid", &user)
         try members.optional("template", &template)
         try members.optional("field", &field)
         try members.required("author", &author)
-        try members.required("at", &at)
+        try members.required("at", &timestamp)
         try members.optional("reason", &reason)
         try members.required("hits", &hits)
     }
@@ -223,22 +232,22 @@ package struct UndoCorrectionParameters: Equatable, JSONObjectCodable, Sendable 
     }
 }
 
-/// The reply of `Explain`: why a record is in its group.
-package struct GroupExplanation: Equatable, JSONObjectCodable, Sendable {
+/// Why a record is in its group (the reply of `Explain`).
+public struct GroupExplanation: Equatable, Sendable {
     /// The group, after all corrections.
-    package var group: IssueGroup
+    public var group: IssueGroup
     /// The fingerprint by which the group was found.
-    package var fingerprint: String
+    public var fingerprint: String
     /// `true` if the sender chose the fingerprint.
-    package var isChosen: Bool
+    public var isChosen: Bool
     /// The version of the rule that computed it; nil if it was chosen.
-    package var rule: Int?
+    public var rule: Int?
     /// The message without its variable parts, as in titles; nil if no record is stored.
-    package var template: String?
+    public var template: String?
     /// The ids that refer to the group: its own id first, then the ids of merged groups.
-    package var ids: [String]
+    public var ids: [String]
     /// The corrections that moved the record, or records of the group, to this group.
-    package var corrections: [GroupCorrection]
+    public var corrections: [GroupCorrection]
 
     package init(
         group: IssueGroup, fingerprint: String, isChosen: Bool, rule: Int?, template: String?, ids: [String],
@@ -252,7 +261,9 @@ package struct GroupExplanation: Equatable, JSONObjectCodable, Sendable {
         self.ids = ids
         self.corrections = corrections
     }
+}
 
+extension GroupExplanation: JSONObjectCodable {
     package static var initial: Self {
         Self(group: .initial, fingerprint: "", isChosen: false, rule: nil, template: nil, ids: [], corrections: [])
     }
@@ -289,14 +300,15 @@ package struct SuggestMergesParameters: Equatable, JSONObjectCodable, Sendable {
 }
 
 /// Two groups that may be the same issue.
-package struct MergeSuggestion: Equatable, JSONObjectCodable, Sendable {
+public struct MergeSuggestion: Equatable, Sendable {
     /// The ids of the groups.
-    package var groups: [String]
+    public var groups: [String]
     /// Their titles.
-    package var titles: [String]
+    public var titles: [String]
     /// The word of each title that the other one does not have.
-    package var words: [String]
-    package var app: String
+    public var words: [String]
+    /// The name of their application.
+    public var app: String
 
     package init(groups: [String], titles: [String], words: [String], app: String) {
         self.groups = groups
@@ -304,7 +316,9 @@ package struct MergeSuggestion: Equatable, JSONObjectCodable, Sendable {
         self.words = words
         self.app = app
     }
+}
 
+extension MergeSuggestion: JSONObjectCodable {
     package static var initial: Self { Self(groups: [], titles: [], words: [], app: "") }
 
     package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {

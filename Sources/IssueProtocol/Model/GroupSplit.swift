@@ -4,7 +4,7 @@ package import IssueWire
 ///
 /// These are the fields that all records of a series share. Metadata and the type of an error belong to single records, so
 /// a group can't be split by them.
-package enum IssueSplitField: String, CaseIterable, Sendable {
+public enum IssueSplitField: String, CaseIterable, Sendable {
     /// The message without its variable parts, as in titles.
     case title
     /// The domain of the error.

@@ -1,22 +1,23 @@
-package import IssueWire
+public import IssueWire
 
 /// A version of an application that was put into use (`Deployment` on the wire).
-package struct IssueDeployment: Equatable, Sendable {
+public struct IssueDeployment: Equatable, Sendable {
     /// The name of the application.
-    package var app: String
+    public var app: String
     /// The user of the application. Nil for the applications of all users with this name.
-    package var user: UInt32?
+    public var user: UInt32?
     /// The version, with the build in parentheses if it has one: `2.0.0 (2500)`.
-    package var version: String
+    public var version: String
     /// The time of the deployment. For an observed one, the time at which the first report of the version was received.
-    package var deployedAt: IssueTimestamp
+    public var deployedAt: IssueTimestamp
     /// `true` if no one declared the deployment and it is only known from a report.
-    package var isObserved: Bool
+    public var isObserved: Bool
     /// The revision of the source code; nil if unknown.
-    package var commit: String?
-    package var note: String?
+    public var commit: String?
+    /// The note that its author gave. Nil if there is none.
+    public var note: String?
     /// The id of the user who declared it; nil if it was observed, or if the viewer must not know it.
-    package var author: UInt32?
+    public var author: UInt32?
 
     package init(
         app: String, user: UInt32?, version: String, deployedAt: IssueTimestamp, isObserved: Bool = false,
