@@ -42,7 +42,11 @@ struct DeployTests {
         #expect(
             outcome.output == lines("Removed the deployment of shop 2.4.0 at 2026-11-21T11:00:00.000Z (1 h ago)"))
         let absent = issuectl(["deploy", "--remove", "shop", "9"], .failure(.refused(.notFound(id: "shop 9"))))
-        #expect(absent.errors == lines("issuectl: no deployment of shop 9 was declared: see issuectl deploys shop"))
+        #expect(
+            absent.errors
+                == lines(
+                    "issuectl: no deployment of shop 9 was declared for you: see the column USER of issuectl deploys shop"
+                ))
         #expect(issuectl(["deploy", "--remove", "shop", "9", "--at", "1h"]).code == .usage)
     }
 

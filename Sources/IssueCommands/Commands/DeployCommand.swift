@@ -67,7 +67,9 @@ extension DeployCommand {
     private func remove(in context: CommandContext) throws(CommandFailure) -> ExitCode {
         let (app, version) = (parameters.app, parameters.version)
         let collector = try context.collector(
-            notFound: "no deployment of \(app) \(version) was declared: see issuectl deploys \(app)")
+            notFound:
+                "no deployment of \(app) \(version) was declared for \(parameters.user.map { "user \($0)" } ?? "you")"
+                + ": see the column USER of issuectl deploys \(app)")
         let answer = try collector.removeDeployment(
             RemoveDeploymentParameters(app: app, version: version, user: parameters.user))
         try context.print(answer) { reply in
