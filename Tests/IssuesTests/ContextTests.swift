@@ -114,6 +114,44 @@ struct ContextTests {
         }
     }
 
+    @Test("A scope gives its ids to all reports in it, in child tasks too, and outer scopes and the closure the others")
+    func scopes() async {
+        let sink = Sink()
+        await withHook {
+            await Request.$context.withValue(IssueContext(traceID: Self.trace, spanID: Self.span, user: "u")) {
+                await withIssueReporters([sink]) {
+                    await withIssueContext(IssueContext(requestID: "r", user: "v")) {
+                        await withTaskGroup { group in group.addTask { reportIssue("outer") } }
+                        withIssueContext(IssueContext(requestID: "s")) {
+                            reportIssue(Refused(), "inner")
+                            reportIssue(IssueReport("own", context: IssueContext(user: "w"), site: IssueSite()))
+                        }
+                        withIssueContext(IssueContext(traceID: String(Self.trace.reversed()))) { reportIssue("trace") }
+                    }
+                    reportIssue("outside")
+                }
+            }
+        }
+        func context(_ requestID: String?, _ user: String) -> IssueContext {
+            IssueContext(traceID: Self.trace, spanID: Self.span, requestID: requestID, user: user)
+        }
+        #expect(
+            sink.reports.map(\.context) == [
+                context("r", "v"), context("s", "v"), context("s", "w"),
+                IssueContext(traceID: String(Self.trace.reversed()), requestID: "r", user: "v"), context(nil, "u"),
+            ])
+    }
+
+    @Test("Responders that are passed on as a value take the ids with them")
+    func passedOn() {
+        let sink = Sink()
+        let responders = withIssueReporters([sink]) {
+            withIssueContext(IssueContext(requestID: "r")) { ErrorResponders.current }
+        }
+        responders.report(Refused())
+        #expect(sink.reports.map(\.context) == [IssueContext(requestID: "r")])
+    }
+
     @Test("Reports with different ids are not combined into one")
     func coalescing() async throws {
         try await CollectorFixture.with(faults: nil) { fixture in
@@ -158,6 +196,7 @@ struct ContextTests {
                     == SourceLocation(fileID: "Shop/Till.swift", line: 12, function: "open()", module: "Shop"))
             #expect(records[1].source == records[0].source)
             #expect(records[1].message == "Opening: Refused()")
+            #expect(records[1].template == "Opening")
             #expect(records[1].severity == .critical)
             #expect(records[2].source == SourceLocation(fileID: "main.swift", line: 1, column: 2))
         }

@@ -1,29 +1,28 @@
 import Issues
 
-/// Reports the errors of request handlers, with the request as metadata.
+/// Reports the errors of request handlers, with the id, the method and the route of the request.
 ///
 /// ```swift
 /// router.add(middleware: IssueMiddleware())
 /// ```
 ///
-/// An error with a status below 500 is the client's, and is not reported. Issues that a handler reports
-/// itself have the request as metadata, too, and breadcrumbs of their own.
+/// An error with a status below 500 is the client's, and is not reported. Issues that a handler reports itself also have
+/// the request's id and method, and breadcrumbs of their own. `issuectl records --request ID` lists them.
 package struct IssueMiddleware<Context: RequestContext>: RouterMiddleware {
     package init() {}
 
     package func handle(
         _ request: Request, context: Context, next: (Request, Context) async throws -> Response
     ) async throws -> Response {
-        let metadata: IssueMetadata = [
-            "request_id": .init(context.id), "method": .init(request.method.rawValue),
-        ]
-        return try await withIssueMetadata(metadata) {
-            try await withBreadcrumbs {
-                do {
-                    return try await next(request, context)
-                } catch {
-                    report(error, context)
-                    throw error
+        try await withIssueContext(IssueContext(requestID: context.id)) {
+            try await withIssueMetadata(["method": request.method.rawValue]) {
+                try await withBreadcrumbs {
+                    do {
+                        return try await next(request, context)
+                    } catch {
+                        report(error, context)
+                        throw error
+                    }
                 }
             }
         }

@@ -1,6 +1,6 @@
 import Issues
 
-/// Reports the errors of a handler, and sends all reports before it returns.
+/// Reports the errors of a handler with the id of the request, and sends all reports before it returns.
 ///
 /// Lambda freezes the process as soon as a handler has returned, so reports that the library has not sent by then
 /// arrive with the next event, or never.
@@ -30,7 +30,8 @@ package struct ReportingHandler<Base: LambdaHandler>: LambdaHandler {
         do {
             return try await base.handle(event, context: context)
         } catch {
-            reportIssue(error, "Handling an event", metadata: ["request_id": context.requestID])
+            let request = IssueContext(requestID: context.requestID)
+            reportIssue(IssueReport(error, "Handling an event", context: request, site: IssueSite()))
             throw error
         }
     }

@@ -1,6 +1,6 @@
 import Issues
 
-/// Reports the errors of request handlers, with the request as metadata.
+/// Reports the errors of request handlers, with the id, the method and the route of the request.
 ///
 /// Register it before other middleware, but after `ErrorMiddleware`, which turns the error into a response:
 ///
@@ -8,24 +8,25 @@ import Issues
 /// app.middleware.use(IssueMiddleware())
 /// ```
 ///
-/// An error with a status below 500 is the client's, and is not reported. Issues that a handler reports
-/// itself have the request as metadata, too, and breadcrumbs of their own.
+/// An error with a status below 500 is the client's, and is not reported. Issues that a handler reports itself also have
+/// the request's id and metadata, and breadcrumbs of their own. `issuectl records --request ID` lists them.
 package struct IssueMiddleware: AsyncMiddleware {
     package init() {}
 
     package func respond(to request: Request, chainingTo next: any AsyncResponder) async throws -> Response {
         // The route, not the path: a path contains ids, and perhaps secrets.
         let metadata: IssueMetadata = [
-            "request_id": .init(request.id), "method": .init(request.method.rawValue),
-            "route": .init(request.route?.description ?? "none"),
+            "method": .init(request.method.rawValue), "route": .init(request.route?.description ?? "none"),
         ]
-        return try await withIssueMetadata(metadata) {
-            try await withBreadcrumbs {
-                do {
-                    return try await next.respond(to: request)
-                } catch {
-                    report(error)
-                    throw error
+        return try await withIssueContext(IssueContext(requestID: request.id)) {
+            try await withIssueMetadata(metadata) {
+                try await withBreadcrumbs {
+                    do {
+                        return try await next.respond(to: request)
+                    } catch {
+                        report(error)
+                        throw error
+                    }
                 }
             }
         }

@@ -28,7 +28,8 @@ struct HummingbirdTests {
     func unexpected() async {
         let found = await reports { throw Refused() }
         #expect(found.map(\.message) == ["Handling a request: Refused()"])
-        #expect(found.first?.metadata == ["request_id": "r-7", "method": "GET", "route": "/orders/{id}"])
+        #expect(found.first?.metadata == ["method": "GET", "route": "/orders/{id}"])
+        #expect(found.first?.context.requestID == "r-7")
     }
 
     @Test("An error with a status is reported from 500 on, with the status")
@@ -38,12 +39,13 @@ struct HummingbirdTests {
         #expect(await reports { throw HTTPError(.badGateway) }.first?.metadata["status"] == 502)
     }
 
-    @Test("Issues of a handler have the request as metadata")
+    @Test("Issues of a handler have the id and the metadata of the request")
     func handler() async {
         let found = await reports {
             reportIssue("The order is empty")
             return Response(status: .ok)
         }
-        #expect(found.first?.metadata["request_id"] == "r-7")
+        #expect(found.first?.context.requestID == "r-7")
+        #expect(found.first?.metadata["method"] == "GET")
     }
 }

@@ -18,7 +18,7 @@ struct LambdaTests {
         let counts = Mutex<[Int]>([])
     }
 
-    @Test("Reports are sent before every return, and an error is reported and thrown on")
+    @Test("An error is reported with the id of the request and thrown on, and reports are sent before every return")
     func flushed() async throws {
         let sink = CollectingSink()
         let flushes = Flushes()
@@ -35,7 +35,7 @@ struct LambdaTests {
             await #expect(throws: Refused.self) { try await handle(0) }
         }
         #expect(sink.reports.map(\.message) == ["Handling an event: Refused()"])
-        #expect(sink.reports.first?.metadata == ["request_id": "r-7"])
+        #expect(sink.reports.map(\.context.requestID) == ["r-7"])
         #expect(flushes.counts.withLock { $0 } == [0, 1])
     }
 }

@@ -29,7 +29,8 @@ struct VaporTests {
     func unexpected() async throws {
         let found = await reports { throw Refused() }
         #expect(found.map(\.message) == ["Handling a request: Refused()"])
-        #expect(found.first?.metadata == ["request_id": "r-7", "method": "GET", "route": "GET /orders/:id"])
+        #expect(found.first?.metadata == ["method": "GET", "route": "GET /orders/:id"])
+        #expect(found.first?.context.requestID == "r-7")
         await #expect(throws: Refused.self) {
             try await withIssueReporters([]) {
                 try await IssueMiddleware().respond(to: request, chainingTo: Handler { throw Refused() })
@@ -44,13 +45,14 @@ struct VaporTests {
         #expect(await reports { throw Abort(.badGateway) }.first?.metadata["status"] == 502)
     }
 
-    @Test("Issues of a handler have the request as metadata")
+    @Test("Issues of a handler have the id and the metadata of the request")
     func handler() async {
         let found = await reports {
             reportIssue("The order is empty")
             return Response(status: .ok)
         }
         #expect(found.map(\.message) == ["The order is empty"])
-        #expect(found.first?.metadata["request_id"] == "r-7")
+        #expect(found.first?.context.requestID == "r-7")
+        #expect(found.first?.metadata["method"] == "GET")
     }
 }

@@ -74,7 +74,8 @@ public struct IssueReport: Sendable {
         get { storage.content.site }
         set { content.site = newValue }
     }
-    /// The ids of the trace, the request and the user, from ``IssueReporters/context`` unless the report was given some.
+    /// The ids of the trace, the request and the user, from `withIssueContext` and ``IssueReporters/context`` unless the
+    /// report was given some.
     public var context: IssueContext {
         get { storage.content.context }
         set { content.context = newValue }
@@ -138,6 +139,8 @@ public struct IssueReport: Sendable {
     ///   - message: A description of what went wrong.
     ///   - level: The level of the issue.
     ///   - metadata: Metadata of the issue.
+    ///   - fingerprint: The text by which the issue is grouped instead of its message and location. Nil or an empty text
+    ///     uses that of `withIssueFingerprint`, or else lets the daemon choose.
     ///   - fileID: The file ID of the reported location. Defaults to the caller's.
     ///   - filePath: The file path of the reported location. Defaults to the caller's.
     ///   - line: The line of the reported location. Defaults to the caller's.
@@ -145,11 +148,12 @@ public struct IssueReport: Sendable {
     ///   - function: The function of the reported location. Defaults to the caller's.
     public init(
         _ message: IssueText, level: IssueLevel = .error, metadata: IssueMetadata = [:],
+        fingerprint: String? = nil,
         fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line,
         column: UInt = #column, function: StaticString? = #function
     ) {
         self.init(
-            note: message, level: level, metadata: metadata,
+            note: message, level: level, metadata: metadata, fingerprint: fingerprint,
             site: IssueSite(fileID: fileID, filePath: filePath, line: line, column: column, function: function))
     }
 
@@ -157,11 +161,12 @@ public struct IssueReport: Sendable {
     /// like the version with a message only.
     public init(
         _ error: any Error, _ message: IssueText, level: IssueLevel = .error, metadata: IssueMetadata = [:],
+        fingerprint: String? = nil,
         fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line,
         column: UInt = #column, function: StaticString? = #function
     ) {
         self.init(
-            error: error, note: message, level: level, metadata: metadata,
+            error: error, note: message, level: level, metadata: metadata, fingerprint: fingerprint,
             site: IssueSite(fileID: fileID, filePath: filePath, line: line, column: column, function: function))
     }
 
@@ -170,11 +175,12 @@ public struct IssueReport: Sendable {
     @_disfavoredOverload
     public init(
         _ message: String?, level: IssueLevel = .error, metadata: IssueMetadata = [:],
+        fingerprint: String? = nil,
         fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line,
         column: UInt = #column, function: StaticString? = #function
     ) {
         self.init(
-            note: IssueText.plain(message), level: level, metadata: metadata,
+            note: IssueText.plain(message), level: level, metadata: metadata, fingerprint: fingerprint,
             site: IssueSite(fileID: fileID, filePath: filePath, line: line, column: column, function: function))
     }
 
@@ -183,11 +189,13 @@ public struct IssueReport: Sendable {
     @_disfavoredOverload
     public init(
         _ error: any Error, _ message: String? = nil, level: IssueLevel = .error, metadata: IssueMetadata = [:],
+        fingerprint: String? = nil,
         fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line,
         column: UInt = #column, function: StaticString? = #function
     ) {
         self.init(
             error: error, note: message.map { IssueText(plain: $0) }, level: level, metadata: metadata,
+            fingerprint: fingerprint,
             site: IssueSite(fileID: fileID, filePath: filePath, line: line, column: column, function: function))
     }
 
@@ -210,11 +218,12 @@ public struct IssueReport: Sendable {
     }
 
     init(
-        error: (any Error)? = nil, note: IssueText?, level: IssueLevel, metadata: IssueMetadata, site: IssueSite
+        error: (any Error)? = nil, note: IssueText?, level: IssueLevel, metadata: IssueMetadata,
+        fingerprint: String? = nil, site: IssueSite
     ) {
         self.init(
-            error: error, note: note, level: level, metadata: metadata, site: site, in: ReportingScope.here,
-            at: CallStack.Mark())
+            error: error, note: note, level: level, metadata: metadata, fingerprint: fingerprint, site: site,
+            in: ReportingScope.here, at: CallStack.Mark())
     }
 
     init(

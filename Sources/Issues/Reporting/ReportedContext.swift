@@ -10,6 +10,8 @@ extension IssueReporters {
     /// }
     /// ```
     ///
+    /// Ids of `withIssueContext` and of the report take precedence.
+    ///
     /// It is called once for each report, in the reporting task, so that it can read task-local values. It must not
     /// block. Issues that it reports itself go to standard error. A report without reporters does not call it.
     public static var context: (@Sendable () -> IssueContext)? {
@@ -31,12 +33,14 @@ enum ContextHook {
     // Separate from the closure, since most applications have none.
     fileprivate static let isSet = Atomic(false)
 
-    /// Returns the context of the current task. Empty if there is no closure.
+    /// Returns the context of the current task. Empty if neither the scope nor the closure has one.
     ///
     /// - Parameter box: The scope of the current task.
     @inline(__always)
     static func context(in box: ReportingScope.Box) -> IssueContext {
-        isSet.load(ordering: .acquiring) ? evaluate(in: box) : IssueContext()
+        let hook = isSet.load(ordering: .acquiring) ? evaluate(in: box) : IssueContext()
+        guard let scope = box.scope.context else { return hook }
+        return scope.ids.completed(by: hook)
     }
 
     @inline(never)
@@ -46,6 +50,50 @@ enum ContextHook {
         let scope = box.forReporters()
         defer { scope.endWork() }
         return ReportingScope.$box.withValue(scope) { closure() }
+    }
+}
+
+/// The ids of a scope. A reference, so that a scope stays small and is copied fast.
+final class ScopeContext: Sendable {
+    let ids: IssueContext
+
+    init(_ ids: IssueContext) {
+        self.ids = ids
+    }
+}
+
+/// Runs an operation and gives every issue that it reports the ids of a trace, a request or a user.
+///
+/// ```swift
+/// try await withIssueContext(IssueContext(requestID: request.id)) {
+///     try await handle(request)
+/// }
+/// ```
+///
+/// Ids that the context lacks come from outer scopes, or else from ``IssueReporters/context``. Ids that are given to an
+/// ``IssueReport`` take precedence.
+///
+/// - Parameters:
+///   - context: The ids.
+///   - operation: The operation to run.
+/// - Returns: The value that the operation returns.
+/// - Throws: The error that the operation throws.
+public func withIssueContext<R>(_ context: IssueContext, operation: () throws -> R) rethrows -> R {
+    try ReportingScope.$box.withValue(ReportingScope.identified(by: context), operation: operation)
+}
+
+/// Runs an asynchronous operation and gives every issue that it reports the ids of a trace, a request or a user.
+///
+/// This is the asynchronous version of `withIssueContext`.
+public func withIssueContext<R>(_ context: IssueContext, operation: () async throws -> R) async rethrows -> R {
+    try await ReportingScope.$box.withValue(ReportingScope.identified(by: context), operation: operation)
+}
+
+extension ReportingScope {
+    fileprivate static func identified(by context: IssueContext) -> Box {
+        changed { scope in
+            scope.context = ScopeContext(scope.context.map { context.completed(by: $0.ids) } ?? context)
+        }
     }
 }
 
@@ -70,14 +118,16 @@ extension IssueReport {
     ///   - message: A description of what went wrong.
     ///   - level: The level of the issue.
     ///   - metadata: Metadata of the issue.
-    ///   - context: The ids of the trace, the request and the user. Missing ids are taken from
-    ///     ``IssueReporters/context``.
+    ///   - fingerprint: The text by which the issue is grouped instead of its message and location. Nil or an empty text
+    ///     uses that of `withIssueFingerprint`, or else lets the daemon choose.
+    ///   - context: The ids of the trace, the request and the user. Missing ids are taken from `withIssueContext`
+    ///     and ``IssueReporters/context``.
     ///   - site: The reported location.
     public init(
         _ message: IssueText, level: IssueLevel = .error, metadata: IssueMetadata = [:],
-        context: IssueContext = IssueContext(), site: IssueSite
+        fingerprint: String? = nil, context: IssueContext = IssueContext(), site: IssueSite
     ) {
-        self.init(note: message, level: level, metadata: metadata, site: site)
+        self.init(note: message, level: level, metadata: metadata, fingerprint: fingerprint, site: site)
         complete(context)
     }
 
@@ -86,19 +136,33 @@ extension IssueReport {
     @_disfavoredOverload
     public init(
         _ message: String?, level: IssueLevel = .error, metadata: IssueMetadata = [:],
-        context: IssueContext = IssueContext(), site: IssueSite
+        fingerprint: String? = nil, context: IssueContext = IssueContext(), site: IssueSite
     ) {
-        self.init(note: IssueText.plain(message), level: level, metadata: metadata, site: site)
+        self.init(
+            note: IssueText.plain(message), level: level, metadata: metadata, fingerprint: fingerprint, site: site)
         complete(context)
     }
 
     /// Creates a report for a caught error and a location that is known at run time. `message` describes what the
-    /// program was doing when the error occurred; nil for none. Otherwise like the version with a message only.
+    /// program was doing when the error occurred. Otherwise like the version with a message only.
+    public init(
+        _ error: any Error, _ message: IssueText, level: IssueLevel = .error, metadata: IssueMetadata = [:],
+        fingerprint: String? = nil, context: IssueContext = IssueContext(), site: IssueSite
+    ) {
+        self.init(error: error, note: message, level: level, metadata: metadata, fingerprint: fingerprint, site: site)
+        complete(context)
+    }
+
+    /// Creates a report for a caught error and a location that is known at run time, with a message that is not a
+    /// literal; nil for none. Otherwise like the version with an ``IssueText``.
+    @_disfavoredOverload
     public init(
         _ error: any Error, _ message: String? = nil, level: IssueLevel = .error, metadata: IssueMetadata = [:],
-        context: IssueContext = IssueContext(), site: IssueSite
+        fingerprint: String? = nil, context: IssueContext = IssueContext(), site: IssueSite
     ) {
-        self.init(error: error, note: IssueText.plain(message), level: level, metadata: metadata, site: site)
+        self.init(
+            error: error, note: IssueText.plain(message), level: level, metadata: metadata, fingerprint: fingerprint,
+            site: site)
         complete(context)
     }
 

@@ -125,6 +125,8 @@ struct ReportingScope: Sendable {
     var metadata: IssueMetadata = [:]
     /// The fingerprint of reports without one of their own. Nil if the daemon computes it.
     var fingerprint: String?
+    /// The ids of `withIssueContext`. Nil if there are none.
+    var context: ScopeContext?
     var trail = BreadcrumbTrail.process
     /// The source location that replaces those of reports. Nil for none.
     var site: IssueSite?
