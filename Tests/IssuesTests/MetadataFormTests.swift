@@ -117,6 +117,35 @@ struct MetadataFormTests {
             ])
     }
 
+    @Test("A scope and a breadcrumb take a literal with variables, and a dictionary that is a variable")
+    func scopes() async {
+        let collector = Collector()
+        await withIssueReporters([collector]) {
+            withIssueMetadata(["order": order, "name": name]) { reportIssue("a") }
+            withIssueMetadata(labels) { reportIssue("a") }
+            await withIssueMetadata(["order": order]) {
+                await Task.yield()
+                reportIssue("a")
+            }
+            await withIssueMetadata(labels) {
+                await Task.yield()
+                reportIssue("a")
+            }
+            withIssueMetadata([:]) { reportIssue("a") }
+            withBreadcrumbs {
+                leaveBreadcrumb("b \(name)", metadata: labels)
+                leaveBreadcrumb(name, metadata: labels)
+                reportIssue("a")
+            }
+        }
+        let expected: IssueMetadata = ["shop": "Rome", "till": "2"]
+        #expect(
+            collector.reports.map(\.metadata) == [
+                ["order": ["number": 7], "name": "ann"], expected, ["order": ["number": 7]], expected, [:], [:],
+            ])
+        #expect(collector.reports.last?.breadcrumbs.suffix(2).map(\.metadata) == [expected, expected])
+    }
+
     @Test("Metadata and its values can be encoded and nested in values")
     func encoded() {
         let metadata: IssueMetadata = [
@@ -193,6 +222,15 @@ struct MetadataFormTests {
         var report = IssueReport("a")
         report.fingerprint = "set"
         #expect(report.fingerprint == "set")
+        let created = withIssueFingerprint("scope") {
+            [
+                IssueReport("a", fingerprint: "own"), IssueReport(name, fingerprint: "own"), IssueReport("a"),
+                IssueReport(error, "a", fingerprint: "own"), IssueReport(error, fingerprint: ""),
+                IssueReport("a", fingerprint: "own", site: IssueSite()),
+                IssueReport(error, "a", fingerprint: "own", site: IssueSite()),
+            ]
+        }
+        #expect(created.map(\.fingerprint) == ["own", "own", "scope", "own", "scope", "own", "own"])
     }
 
     @Test("A value has a format of its own, and the template is the same")

@@ -7,7 +7,8 @@ extension IssueMetadata {
     /// reportIssue("Payment refused", metadata: ["order": order, "attempt": attempt])
     /// ```
     ///
-    /// The functions that take metadata accept such a literal. Anywhere else, write `IssueMetadata(["order": order])`.
+    /// The functions that take metadata accept such a literal. Elsewhere, for example in an ``IssueReport``, write
+    /// `IssueMetadata(["order": order])`.
     public struct EncodableLiteral: ExpressibleByDictionaryLiteral {
         let metadata: IssueMetadata
 

@@ -81,4 +81,13 @@ extension IssueReport {
     /// Use ``level``.
     @available(*, unavailable, renamed: "level")
     public var severity: IssueLevel { level }
+
+    /// Use `level:`.
+    @available(*, unavailable, message: "write 'level:' instead of 'severity:'")
+    public init(
+        _ subject: Any?, _ message: Any? = nil, severity: IssueLevel, metadata: IssueMetadata = [:],
+        fingerprint: String? = nil
+    ) {
+        self.init(nil, level: severity)
+    }
 }

@@ -180,6 +180,63 @@ public func leaveBreadcrumb(_ message: AnyHashable, metadata: IssueMetadata.Enco
     leaveBreadcrumb(IssueText(any: message).text, metadata: metadata.metadata)
 }
 
+/// Records an event whose metadata is a dictionary.
+///
+/// Otherwise like the version with an ``IssueMetadata``.
+@_disfavoredOverload
+public func leaveBreadcrumb(_ message: IssueText, metadata: [AnyHashable: any Encodable]) {
+    leaveBreadcrumb(message, metadata: IssueMetadata(metadata))
+}
+
+/// Records an event with a message that is not a literal, and with metadata that is a dictionary.
+///
+/// Otherwise like the version with an ``IssueMetadata``.
+@_disfavoredOverload
+public func leaveBreadcrumb(_ message: AnyHashable, metadata: [AnyHashable: any Encodable]) {
+    leaveBreadcrumb(IssueText(any: message).text, metadata: IssueMetadata(metadata))
+}
+
+/// Runs an operation and adds metadata to every issue that it reports. The metadata is a literal with variables.
+///
+/// Otherwise like the version with an ``IssueMetadata``.
+@_disfavoredOverload
+public func withIssueMetadata<R>(
+    _ metadata: IssueMetadata.EncodableLiteral, operation: () throws -> R
+) rethrows -> R {
+    try withIssueMetadata(metadata.metadata, operation: operation)
+}
+
+/// Runs an operation and adds metadata to every issue that it reports. The metadata is a dictionary.
+///
+/// Otherwise like the version with an ``IssueMetadata``.
+@_disfavoredOverload
+public func withIssueMetadata<R>(
+    _ metadata: [AnyHashable: any Encodable], operation: () throws -> R
+) rethrows -> R {
+    try withIssueMetadata(IssueMetadata(metadata), operation: operation)
+}
+
+/// Runs an asynchronous operation and adds metadata to every issue that it reports. The metadata is a literal with
+/// variables.
+///
+/// Otherwise like the version with an ``IssueMetadata``.
+@_disfavoredOverload
+public func withIssueMetadata<R>(
+    _ metadata: IssueMetadata.EncodableLiteral, operation: () async throws -> R
+) async rethrows -> R {
+    try await withIssueMetadata(metadata.metadata, operation: operation)
+}
+
+/// Runs an asynchronous operation and adds metadata to every issue that it reports. The metadata is a dictionary.
+///
+/// Otherwise like the version with an ``IssueMetadata``.
+@_disfavoredOverload
+public func withIssueMetadata<R>(
+    _ metadata: [AnyHashable: any Encodable], operation: () async throws -> R
+) async rethrows -> R {
+    try await withIssueMetadata(IssueMetadata(metadata), operation: operation)
+}
+
 extension IssueText {
     /// Creates a message from a variable.
     fileprivate init(any message: AnyHashable) {
