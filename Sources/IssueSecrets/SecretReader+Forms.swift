@@ -254,6 +254,7 @@ extension SecretReader {
         guard rules.contains(.servicetoken) else { return nil }
         let first: Int, body: Int, minCount: Int
         var hasHyphens = true
+        var isGitLab = false
         switch bytes[index] {
         case UInt8(ascii: "g"):
             guard index + 4 <= end, Self.hubKinds.contains(bytes[index + 2]), has("_", at: index + 3) else {
@@ -263,7 +264,7 @@ extension SecretReader {
         case UInt8(ascii: "p") where has("github_pat_", at: index - 7):
             (first, body, minCount, hasHyphens) = (index - 7, index + 4, 36, false)
         case UInt8(ascii: "p") where has("glpat-", at: index - 2):
-            (first, body, minCount) = (index - 2, index + 4, 20)
+            (first, body, minCount, isGitLab) = (index - 2, index + 4, 20, true)
         case UInt8(ascii: "x") where has("xox", at: index):
             guard index + 5 <= end, ByteClass.isLetter(bytes[index + 3]), has("-", at: index + 4) else { return nil }
             (first, body, minCount) = (index, index + 5, 10)
@@ -274,12 +275,19 @@ extension SecretReader {
         }
         var last = body
         var digits = 0
+        var letters = 0
+        var capitals = 0
         while last < end, ByteClass.inWord(bytes[last]) || hasHyphens && bytes[last] == UInt8(ascii: "-") {
             if ByteClass.isDigit(bytes[last]) { digits += 1 }
+            if ByteClass.isLetter(bytes[last]) { letters += 1 }
+            if ByteClass.isLetter(bytes[last]), bytes[last] < UInt8(ascii: "a") { capitals += 1 }
             last += 1
         }
         if digits == 0 { digitlessEnd = last }
-        guard last - body >= minCount, digits > 0 else { return nil }
+        guard last - body >= minCount else { return nil }
+        // A token may happen to have no digit. Words that are joined are no token, but have separators and one case.
+        let isMixed = capitals > 0 && capitals < letters
+        guard digits > 0 || isGitLab && (isMixed || letters == last - body) else { return nil }
         return RedactionMatch(rule: .servicetoken, start: first, end: last)
     }
 
