@@ -251,8 +251,9 @@ package final class Daemon {
         }
         do throws(Errno) {
             return try ListenerMonitor(path: path, log: log) { [self] () throws(Errno) in
-                let folder = FileSystem.parentFolder(of: path)
-                try makeFolders(folder, mode: surroundings.isOrdinaryUser ? 0o700 : 0o755)
+                // A path from the configuration is for all users whom Mode= allows.
+                let isOwn = surroundings.isOrdinaryUser && path == surroundings.userConfiguration.socket.path
+                try makeFolders(FileSystem.parentFolder(of: path), mode: isOwn ? 0o700 : 0o755)
                 return try Socket.listenUnix(at: address, mode: mode, backlog: 4096)
             }
         } catch {

@@ -43,9 +43,11 @@ package enum FileSystem {
     }
 
     /// Creates a folder and its missing parents. Existing folders stay unchanged.
+    ///
+    /// - Parameter mode: The permissions of all folders that are created, whatever the process's file mask is.
     package static func makeFolders(_ path: String, mode: UInt32 = 0o755) throws(Errno) {
         do throws(Errno) {
-            try calling { unsafe mkdir(path, mode) }
+            try makeFolder(path, mode: mode)
         } catch .alreadyExists {
             guard try status(of: path).kind == .directory else { throw .notDirectory }
         } catch .noSuchFile {
@@ -53,8 +55,14 @@ package enum FileSystem {
             guard parent != path else { throw .noSuchFile }
             try makeFolders(parent, mode: mode)
             // Tried only once more: some file systems cannot hold folders and return the same error.
-            try calling { unsafe mkdir(path, mode) }
+            try makeFolder(path, mode: mode)
         }
+    }
+
+    private static func makeFolder(_ path: String, mode: UInt32) throws(Errno) {
+        try calling { unsafe mkdir(path, mode) }
+        // mkdir() has applied the mask.
+        if mode & 0o077 != 0 { try setMode(mode, of: path) }
     }
 
     /// Returns the target of a symbolic link, as bytes.

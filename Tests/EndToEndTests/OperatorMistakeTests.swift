@@ -264,6 +264,27 @@ struct OperatorMistakeTests {
         }
     }
 
+    @Test("The folders of a configured socket can be entered by all users", .enabled(if: getuid() == 0))
+    func socketFolder() async throws {
+        try await DaemonFixture.with(starts: false) { daemon in
+            let file = daemon.folder["public.conf"]
+            let socket = daemon.folder["run/public/issued.sock"]
+            let database = daemon.folder["private/db/issues.db"]
+            try "[Socket]\nPath=\(socket)\n[Store]\nPath=\(database)\n".write(
+                toFile: file, atomically: true, encoding: .utf8)
+            try daemon.launch(arguments: ["--config", file])
+            try await eventually("the socket exists") { FileManager.default.fileExists(atPath: socket) }
+            for folder in ["run", "run/public"] {
+                #expect(try FileSystem.status(of: daemon.folder[folder]).mode & 0o777 == 0o755)
+            }
+            for folder in ["private", "private/db"] {
+                #expect(try FileSystem.status(of: daemon.folder[folder]).mode & 0o777 == 0o700)
+            }
+            _ = try RawClient(path: socket).report("x", app: "shop")
+            try daemon.terminate()
+        }
+    }
+
     @Test("Root creates no file in another user's folder or through a link there", .enabled(if: getuid() == 0))
     func foreignFolder() async throws {
         try await DaemonFixture.with(starts: false) { daemon in
