@@ -52,7 +52,9 @@ struct BundleTests {
         "repeated":0,"last_answer":"500: plantedAnswer two"}]}
         """
 
-    private func tools(_ saved: Saved, exists: Bool = false, isInstalled: Bool = true) -> HostTools {
+    private func tools(
+        _ saved: Saved, exists: Bool = false, isInstalled: Bool = true, configuration: HostTools.Output? = nil
+    ) -> HostTools {
         HostTools(
             run: { program, arguments in
                 guard isInstalled else { return .failed("the program \(program) is not installed") }
@@ -66,6 +68,7 @@ struct BundleTests {
 
                         """)
                 case "issued" where arguments.first == "--print-config":
+                    if let configuration { return configuration }
                     return .printed(
                         "[Store]\nPath=/var/lib/x/issues.db\n[LogzIO]\nURL=https://planted:pw@listener.example/y\n"
                             + "[Notify oncall]\nURL=https://hooks.example/services/plantedHook\nTemplate={\"k\":\"plantedKey\"}\n"
@@ -86,7 +89,8 @@ struct BundleTests {
     }
 
     private func run(
-        _ words: [String] = [], exists: Bool = false, isInstalled: Bool = true, sql: SQLAccess? = nil,
+        _ words: [String] = [], exists: Bool = false, isInstalled: Bool = true,
+        configuration: HostTools.Output? = nil, sql: SQLAccess? = nil,
         _ reply: ScriptedLink.Reply = .reply(status)
     ) -> (outcome: Outcome, saved: Saved) {
         let saved = Saved()
@@ -100,7 +104,7 @@ struct BundleTests {
         }
         let outcome = issuectl(
             ["bundle", "--socket", "/run/x"] + words, sql: sql ?? library,
-            tools: tools(saved, exists: exists, isInstalled: isInstalled), reply)
+            tools: tools(saved, exists: exists, isInstalled: isInstalled, configuration: configuration), reply)
         return (outcome, saved)
     }
 
@@ -161,6 +165,40 @@ struct BundleTests {
         let json = run(["-o", "/nowhere/b.txt", "--json"], isInstalled: false).outcome.output
         let missing = try JSONValue(json: json)["missing"]?.asArray?.compactMap { $0["part"]?.asString }
         #expect(missing?.contains("log") == true && missing?.contains("status") == false)
+    }
+
+    @Test("If the configuration has errors, the bundle has the values of the lines without errors, and the errors")
+    func invalidConfiguration() throws {
+        let printed = """
+            # The configuration has errors. These are the values of the lines without errors:
+            # f:2: [Log] has no key Levle=.
+            [Store]
+            Path=/var/lib/x/issues.db
+            [Notify a]
+            URL=https://hooks.example/plantedHook
+
+            """
+        let (outcome, saved) = run(
+            ["-o", "/nowhere/b.txt"], configuration: .failed("issued exited with 78", printed: printed))
+        #expect(outcome.code == .success && outcome.errors.isEmpty)
+        let text = try #require(saved.files.first).text
+        #expect(text.contains("\nconfiguration  it has errors: the values of the lines without errors\n"))
+        #expect(part("configuration", text).contains("# f:2: [Log] has no key Levle=.\n"))
+        #expect(part("schema", text).hasPrefix("missing") == false)
+        #expect(!text.contains("planted"))
+    }
+
+    @Test("A configuration with another socket than the one that was asked is noted")
+    func otherDaemon() throws {
+        func configuration(_ socket: String) -> HostTools.Output {
+            .printed("[Socket]\nPath=\(socket)\n[Store]\nPath=/var/lib/x/issues.db\n")
+        }
+        let (outcome, saved) = run(["-o", "/nowhere/b.txt"], configuration: configuration("/run/y"))
+        #expect(outcome.errors.hasPrefix("issuectl: the configuration names the socket /run/y, but the status is"))
+        #expect(try #require(saved.files.first).text.contains("\nNote: the configuration names the socket /run/y"))
+        let same = run(["-o", "/nowhere/b.txt"], configuration: configuration("/run/x"))
+        #expect(same.outcome.errors.isEmpty)
+        #expect(same.saved.files.first?.text.contains("Note:") == false)
     }
 
     @Test("An existing file is not overwritten without --force")
@@ -233,8 +271,9 @@ struct BundleTests {
         arguments: [
             ("echo out; echo err >&2; read line || echo none", .printed("out\nerr\nnone\n")),
             ("echo first; echo second; echo third; echo fourth", .printed("…\nthird\nfourth\n")),
-            ("echo no; exit 3", .failed("sh exited with 3:\nno")), ("exit 4", .failed("sh exited with 4")),
-            ("echo half; kill -9 $$", .failed("sh was killed by signal 9:\nhalf")),
+            ("echo no; exit 3", .failed("sh exited with 3:\nno", printed: "no\n")),
+            ("exit 4", .failed("sh exited with 4")),
+            ("echo half; kill -9 $$", .failed("sh was killed by signal 9:\nhalf", printed: "half\n")),
         ] as [(String, HostTools.Output)])
     func programs(script: String, expected: HostTools.Output) throws {
         let run = try CommandRun(

@@ -5,7 +5,8 @@ package struct HostTools {
     /// The output of a program, or the reason why it could not be run.
     package enum Output: Equatable, Sendable {
         case printed(String)
-        case failed(String)
+        /// The reason, and what it has printed nevertheless.
+        case failed(String, printed: String = "")
     }
 
     /// The reason why a file can't be read or written.
@@ -106,7 +107,7 @@ extension HostTools {
         case .tooMuchOutput, .cancelled: problem = "was killed"
         }
         let reason = text.split(separator: "\n").prefix(20).joined(separator: "\n")
-        return .failed("\(name) \(problem)\(reason.isEmpty ? "" : ":\n\(reason)")")
+        return .failed("\(name) \(problem)\(reason.isEmpty ? "" : ":\n\(reason)")", printed: text)
     }
 
     private static func list(_ folder: String) throws(Errno) -> [String] {

@@ -28,6 +28,8 @@ struct SupportBundle {
 
     let parts: [Part]
     let hasMessages: Bool
+    /// A reason to doubt that the parts describe one daemon; nil if there is none.
+    var doubt: String?
     let now: IssueTimestamp
     let userID: UInt32
 
@@ -47,7 +49,7 @@ struct SupportBundle {
             Read this file before you share it. It contains no token, password or key.
             \(messages)
             It contains names of hosts, users' ids, applications, destinations and files.
-
+            \(doubt.map { "\nNote: \($0)\n" } ?? "")
 
             """
         for part in parts {
@@ -97,14 +99,23 @@ struct BundleCollector {
 
     func collect() -> SupportBundle {
         var parts = [system, program("versions", "versions of the programs", "issued", ["--version"])]
-        let (printed, path) = configurationPart()
+        let (printed, path, socket) = configurationPart()
         parts.append(printed)
         parts += statusParts
         parts.append(service)
         parts.append(log)
         parts += databaseParts(path: database ?? path)
         return SupportBundle(
-            parts: parts, hasMessages: messages > 0, now: context.now, userID: CurrentProcess.userID)
+            parts: parts, hasMessages: messages > 0, doubt: doubt(configured: socket), now: context.now,
+            userID: CurrentProcess.userID)
+    }
+
+    /// Returns a note if the configuration names another socket than the one that was asked.
+    private func doubt(configured: String?) -> String? {
+        let asked = context.socket.map { [$0] } ?? SocketPath.search()
+        guard let configured, !asked.contains(configured) else { return nil }
+        return "the configuration names the socket \(configured), but the status is that of the daemon at "
+            + "\(asked.joined(separator: " or ")). If these are different daemons, use --config and --socket of the same one."
     }
 
     // MARK: Host
@@ -143,21 +154,34 @@ struct BundleCollector {
             let content = filter(text)
             return SupportBundle.Part(
                 name: name, summary: summary, content: content.isEmpty ? .missing("it is empty") : .text(content))
-        case .failed(let reason):
+        case .failed(let reason, _):
             return SupportBundle.Part(name: name, summary: summary, content: .missing(filter(reason)))
         }
     }
 
-    private func configurationPart() -> (part: SupportBundle.Part, database: String?) {
-        var path: String?
-        let part = program(
-            "configuration", "effective values, and where they come from", "issued",
-            ["--print-config"] + (configuration.map { ["--config", $0] } ?? [])
-        ) { text in
-            path = BundleFilters.value(of: "Path", in: "Store", of: text)
-            return BundleFilters.configuration(text)
+    private func configurationPart() -> (part: SupportBundle.Part, database: String?, socket: String?) {
+        let arguments = ["--print-config"] + (configuration.map { ["--config", $0] } ?? [])
+        let text: String
+        var summary = "effective values, and where they come from"
+        switch context.tools.run("issued", arguments) {
+        case .printed(let printed): text = printed
+        case .failed(_, let printed) where BundleFilters.value(of: "Path", in: "Store", of: printed) != nil:
+            text = printed
+            summary = "it has errors: the values of the lines without errors"
+        case .failed(let reason, _):
+            return (
+                SupportBundle.Part(
+                    name: "configuration", summary: summary, content: .missing(BundleFilters.configuration(reason))),
+                nil,
+                nil
+            )
         }
-        return (part, path)
+        return (
+            SupportBundle.Part(
+                name: "configuration", summary: summary, content: .text(BundleFilters.configuration(text))),
+            BundleFilters.value(of: "Path", in: "Store", of: text),
+            BundleFilters.value(of: "Path", in: "Socket", of: text)
+        )
     }
 
     private var service: SupportBundle.Part {

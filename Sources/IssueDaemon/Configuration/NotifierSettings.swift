@@ -122,7 +122,7 @@ extension ValueForm where Value == WebhookTemplate {
         ValueForm(
             expected: "JSON in which placeholders stand within strings: "
                 + WebhookTemplate.placeholders.map { "{\($0)}" }.joined(separator: ", "),
-            parse: { WebhookTemplate($0) }, text: { $0.text })
+            parse: { WebhookTemplate($0) }, text: { $0.text }, isRepeated: false)
     }
 }
 

@@ -88,7 +88,7 @@ package struct DaemonOptions: Hashable, Sendable {
 
     package static let help = """
         issued [--config FILE] [--check [FILE] [--user USER] [--online]]
-               [--print-config] [--list-messages] [--version] [--help]
+               [--print-config] [--list-messages] [--list-catalog] [--version] [--help]
 
         Collects, groups and forwards the issues that applications report.
 
@@ -151,8 +151,13 @@ package enum DaemonStart: Sendable {
             case .printConfiguration:
                 var reader = ConfigurationReader(surroundings: surroundings, purpose: .looking)
                 let reading = reader.read(options.source)
-                guard reading.problems.isEmpty else { throw InvalidConfiguration(problems: reading.problems) }
+                let isValid = reading.problems.isEmpty
+                if !isValid {
+                    output("# The configuration has errors. These are the values of the lines without errors:\n")
+                    for problem in reading.problems { output("# \(problem)\n") }
+                }
                 output(reading.configuration.text(origins: reading.origins))
+                if !isValid { throw InvalidConfiguration(problems: reading.problems) }
             case .run:
                 return .run(EffectiveConfiguration(options.source, in: surroundings), options.source)
             }

@@ -79,9 +79,9 @@ struct NotifierConfigurationTests {
             ),
             (
                 "[Notify a]\nURL=https://h/\nTemplate={\"a\": \"{titel}\"}",
-                "a.conf:3: Invalid Template={\"a\": \"{titel}\"}; expected JSON"
+                "a.conf:3: Invalid Template=…; expected JSON"
             ),
-            ("[Notify a]\nURL=https://h/\nTemplate={title}", "a.conf:3: Invalid Template={title}; expected JSON"),
+            ("[Notify a]\nURL=https://h/\nTemplate={title}", "a.conf:3: Invalid Template=…; expected JSON"),
             ("[Notify a b]\nURL=https://h/", "a.conf:1: Expected [Section] or [Section NAME]"),
             (
                 "[Notify a]\nURL=https://h/\n[Notify a]\nURL=https://h/",
