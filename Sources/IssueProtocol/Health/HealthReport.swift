@@ -167,7 +167,9 @@ package struct HealthReport: Equatable, Sendable {
         var message = "destination \(destination.name) is \(destination.state.rawValue)"
         if let reason = destination.reason { message += " (\(reason))" }
         if destination.oldestPending != nil {
-            message += "; the oldest of \(destination.count(of: .pending)) pending records has waited \(span(age))"
+            let count = destination.count(of: .pending)
+            message += count == 1 ? "; its pending record" : "; the oldest of \(count) pending records"
+            message += " has waited \(span(age))"
         }
         return HealthFinding(
             .destination, isLate && age >= thresholds.failingAge ? .failing : .degraded,
@@ -183,9 +185,14 @@ package struct HealthReport: Equatable, Sendable {
         if notifier.state == .paused {
             message += " is paused\(notifier.reason.map { " (\($0))" } ?? "")"
         } else if age >= thresholds.notificationAge {
-            message += " has \(notifier.pending) pending events; the oldest has waited \(span(age))"
+            message +=
+                notifier.pending == 1
+                ? " has a pending event, which has waited \(span(age))"
+                : " has \(notifier.pending) pending events; the oldest has waited \(span(age))"
         } else if notifier.givenUp > 0, notifier.delivered == 0 {
-            message += " could not deliver any of \(notifier.givenUp) events"
+            message +=
+                notifier.givenUp == 1
+                ? " could not deliver its only event" : " could not deliver any of \(notifier.givenUp) events"
         } else {
             return nil
         }

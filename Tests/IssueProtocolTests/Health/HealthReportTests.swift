@@ -92,6 +92,29 @@ struct HealthReportTests {
             ])
     }
 
+    @Test("A single record or event is named as one")
+    func single() {
+        let report = report { status in
+            pending(.seconds(120), &status)
+            status.destinations[0].ledger.pending = 1
+            status.destinations[0].ledger.received -= 1
+            status.destinations[0].state = .paused
+            var notifier = NotifierStatus(name: "oncall", format: "json")
+            (notifier.pending, notifier.oldestPending) = (1, status.destinations[0].oldestPending)
+            notifier.oldestPending = notifier.oldestPending?.advanced(by: .seconds(-3600))
+            status.notifiers.append(notifier)
+            notifier = NotifierStatus(name: "pager", format: "json")
+            notifier.givenUp = 1
+            status.notifiers.append(notifier)
+        }
+        #expect(
+            report.findings.map(\.message) == [
+                "destination logzio is paused; its pending record has waited 2 min",
+                "notifier oncall has a pending event, which has waited 1 h",
+                "notifier pager could not deliver its only event",
+            ])
+    }
+
     @Test("Records of a destination that was removed from the configuration wait without a finding")
     func removed() {
         let report = report { status in
