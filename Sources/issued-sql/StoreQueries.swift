@@ -50,6 +50,10 @@ package final class StoreQueries: SQLDatabase {
         // SQLite rejects a symbolic link, since its WAL would be next to the link's target.
         self.path = (try? FileSystem.resolvedPath(name)) ?? name
         self.limits = limits
+        // SQLite would wait for a writer of a pipe.
+        if let kind = try? FileSystem.status(of: self.path).kind, kind != .regular {
+            throw CommandFailure(.refused, "cannot use \(name): it is not a regular file")
+        }
         do throws(SQLiteError) {
             connection = try DatabaseConnection(path: self.path, mode: .readOnly, busyTimeout: Self.busyTimeout)
             let application = try connection.pragma("application_id")

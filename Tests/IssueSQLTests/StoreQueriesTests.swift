@@ -189,6 +189,18 @@ struct StoreQueriesTests {
         }
     }
 
+    @Test("A pipe and a folder are refused at once", .timeLimit(.minutes(1)))
+    func otherKinds() throws {
+        try withStore { path, _ in
+            let pipe = "\(path).pipe"
+            try Process.run(URL(filePath: "/usr/bin/mkfifo"), arguments: [pipe]).waitUntilExit()
+            for name in [pipe, FileSystem.parentFolder(of: path)] {
+                let failure = failure { try StoreQueries(path: name) }
+                #expect(failure?.message == "cannot use \(name): it is not a regular file")
+            }
+        }
+    }
+
     @Test("A file of an earlier version and a symbolic link can be read")
     func otherPaths() throws {
         try withStore { path, writer in
