@@ -144,12 +144,16 @@ struct CompletionTests {
         #expect(candidates("flush", "", replies: [.reply("{}")]) == [])
     }
 
-    @Test("Names with control characters are not offered, and titles with them are made harmless")
+    @Test("Names with control characters or in the form of options are not offered, and titles are made harmless")
     func hostile() {
         let group = Fixtures.decodingGroup.replacing("\"app\":\"shop\"", with: #""app":"\u001b]0;x\u0007""#)
             .replacing("Decoding failed", with: #"\u001b[31mA\n\tline"#)
         let reply = [ScriptedLink.Reply.reply(Fixtures.groups(group))]
         #expect(candidates("list", "--app", "", replies: reply) == [])
+        let option = Fixtures.decodingGroup.replacing("\"app\":\"shop\"", with: #""app":"--socket=/tmp/x""#)
+        let options = [ScriptedLink.Reply.reply(Fixtures.groups(option))]
+        #expect(candidates("deploys", "", replies: options) == [])
+        #expect(candidates("list", "--app=", replies: options) == ["--app=--socket=/tmp/x: "])
         let lines = candidates("show", "", replies: reply)
         #expect(lines.count == 1)
         #expect(lines.first?.unicodeScalars.contains { $0.value < 0x20 } == false)

@@ -72,7 +72,9 @@ struct Completion {
         case .value(.files, _):
             return [.files]
         case .value(let source, let prefix):
-            let values = (try? Self.values(of: source, connect)) ?? []
+            // As a word of its own, a name such as "--socket=/tmp/x" could be an option for another user's server.
+            let values = ((try? Self.values(of: source, connect)) ?? [])
+                .filter { !prefix.isEmpty || !$0.word.hasPrefix("-") }
             return matching(values.map { Candidate(word: prefix + $0.word, description: $0.description) })
         }
     }
