@@ -153,7 +153,7 @@ struct CompletionTests {
         let option = Fixtures.decodingGroup.replacing("\"app\":\"shop\"", with: #""app":"--socket=/tmp/x""#)
         let options = [ScriptedLink.Reply.reply(Fixtures.groups(option))]
         #expect(candidates("deploys", "", replies: options) == [])
-        #expect(candidates("list", "--app=", replies: options) == ["--app=--socket=/tmp/x: "])
+        #expect(candidates("list", "--app=", replies: options) == ["--app=--socket=/tmp/x"])
         let lines = candidates("show", "", replies: reply)
         #expect(lines.count == 1)
         #expect(lines.first?.unicodeScalars.contains { $0.value < 0x20 } == false)
