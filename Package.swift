@@ -122,7 +122,7 @@ let package = Package(
             exclude: [
                 "varlink_client.py", "fake_stores.py", "stream_listener.py", "tls_front.py", "proxy.py",
                 "false_daemon.py", "complete_in_shell.py", "hostile_destination.py", "hostile_senders.py",
-                "pid_reuse.py", "restarts.py", "Fixtures",
+                "hostile_webhook.py", "pid_reuse.py", "restarts.py", "Fixtures",
             ]),
     ],
     swiftLanguageModes: [.v6]

@@ -64,7 +64,7 @@ struct SecretReader: ~Escapable {
             guard let match = match(at: index) else { continue }
             position = max(match.end, index + 1)
             lowest = match.end
-            // What is left of the run is another name.
+            // The rest of the run is another name.
             nameRunEnd = match.end
             return match
         }

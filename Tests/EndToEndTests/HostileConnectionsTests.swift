@@ -316,7 +316,7 @@ final class HostileSenders {
 
 extension DaemonFixture {
     /// Returns a line of `/proc/PID/status`.
-    fileprivate func kilobytes(_ name: String) throws -> Int {
+    func kilobytes(_ name: String) throws -> Int {
         let status = String(decoding: try FileSystem.read("/proc/\(pid)/status", limit: 65_536), as: UTF8.self)
         let line = try #require(status.split(separator: "\n").first { $0.hasPrefix("\(name):") })
         return try #require(Int(line.split(whereSeparator: { $0 == " " || $0 == "\t" })[1]))

@@ -201,6 +201,18 @@ struct StoreQueriesTests {
         }
     }
 
+    @Test("A link in place of the WAL or its index is refused, and its target is not made", arguments: ["-wal", "-shm"])
+    func linkedCompanions(suffix: String) throws {
+        try withStore { path, writer in
+            try writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            let (copy, target) = ("\(path).copy", "\(path).target")
+            try FileManager.default.copyItem(atPath: path, toPath: copy)
+            try FileManager.default.createSymbolicLink(atPath: copy + suffix, withDestinationPath: target)
+            #expect(failure { try StoreQueries(path: copy) }?.message?.hasPrefix("cannot open \(copy): ") == true)
+            #expect(!FileManager.default.fileExists(atPath: target))
+        }
+    }
+
     @Test("A file of an earlier version and a symbolic link can be read")
     func otherPaths() throws {
         try withStore { path, writer in
