@@ -60,7 +60,7 @@ struct GrowthTests {
             #expect(try excess() == 0)
             try reader.snapshot {
                 _ = try reader.newest()
-                for _ in 0..<5 { try store.store(large, to: writer) }
+                for _ in 0..<9 { try store.store(large, to: writer) }
             }
             #expect(writer.walBytes > WALLimits.typicalBytes)
             #expect(try excess() == writer.walBytes - WALLimits.typicalBytes)

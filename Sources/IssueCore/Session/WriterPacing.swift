@@ -170,8 +170,11 @@ package struct WALLimits: Equatable, Sendable {
     package static let maxBytes: Int64 = 64 << 20
     /// The same while a backup holds its snapshot. Only operators can start a backup.
     package static let maxBytesDuringBackup: Int64 = 512 << 20
-    /// The size, in bytes, to which the WAL file is truncated when it restarts.
-    package static let typicalBytes: Int64 = 16 << 20
+    /// The size, in bytes, above which the WAL file is truncated when it restarts.
+    ///
+    /// Commits to a file that must grow are slower. So a search, because of which the WAL is restarted at about 24 MiB,
+    /// must not cause the file to be truncated.
+    package static let typicalBytes: Int64 = 32 << 20
 
     /// The size of a frame's header (sqlite.org/fileformat2.html, 4.1).
     private static let frameHeaderBytes: Int64 = 24

@@ -111,6 +111,11 @@ final class SnapshotGate: Sendable {
         }
     }
 
+    /// `true` if a snapshot is held that may last longer than a moment.
+    var hasLongSnapshots: Bool {
+        state.withLock { state in state.holders.values.contains { $0.kind != .background } }
+    }
+
     var isClosed: Bool { state.withLock { $0.isClosed } }
 
     /// `true` if a backup holds a snapshot. The WAL may grow further during a backup.

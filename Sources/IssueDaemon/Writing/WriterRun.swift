@@ -10,6 +10,7 @@ import UnixIO
 final class WriterRun {
     private let inbox: Monitor<WriterInbox>
     private let gate: ReaderGate
+    private let snapshots: SnapshotGate
     private let opening: StoreOpening
     private let log: Log
     private let writer: StoreWriter
@@ -35,6 +36,7 @@ final class WriterRun {
     init(_ service: WriterService, _ writer: StoreWriter, _ callbacks: WriterService.Callbacks) {
         inbox = service.inbox
         gate = service.gate
+        snapshots = service.snapshots
         opening = service.opening
         log = service.log
         self.writer = writer
@@ -239,7 +241,8 @@ final class WriterRun {
         case .commitFirst: break
         case .copy: checkpoint()
         case .restart where gate.close():
-            checkpoint(restarts: true)
+            // Waiting for a query would delay all reports, and in vain if the query takes longer.
+            checkpoint(restarts: !snapshots.hasLongSnapshots)
             gate.open()
         // While the WAL can't be reset because of readers, there is time for maintenance.
         case .none, .restart: performUpkeep(isIdle: isIdle)

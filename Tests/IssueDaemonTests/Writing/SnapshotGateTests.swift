@@ -48,14 +48,15 @@ struct SnapshotGateTests {
         let gate = SnapshotGate()
         let connection = try connection()
         let forwarding = try gate.control(.background).begin(QueryInterruption(connection))
+        #expect(!gate.hasLongSnapshots)
         let backup = try gate.control(.backup).begin(QueryInterruption(connection))
-        #expect(gate.isBackingUp)
+        #expect(gate.isBackingUp && gate.hasLongSnapshots)
         _ = gate.close(interrupting: true)
         try connection.withStatement("SELECT 1") { try $0.run() }
         #expect(!gate.control(.background).end(forwarding))
         #expect(gate.control(.backup).isInterrupted(backup))
         #expect(gate.control(.backup).end(backup))
-        #expect(!gate.isBackingUp)
+        #expect(!gate.isBackingUp && !gate.hasLongSnapshots)
     }
 
     @Test("After the end, a reader gets an error instead of a snapshot")
