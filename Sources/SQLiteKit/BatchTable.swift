@@ -104,6 +104,46 @@ public struct BatchCell: Sendable {
     }
 }
 
+/// The callbacks that all virtual tables have in common.
+enum VirtualTable {
+    typealias Instance = UnsafeMutablePointer<sqlite3_vtab>
+    typealias Cursor = UnsafeMutablePointer<sqlite3_vtab_cursor>
+
+    /// Declares the columns of a table, and creates the object by which the other callbacks find the table.
+    ///
+    /// - Parameters:
+    ///   - database: The connection.
+    ///   - table: The table. The module holds a reference to it.
+    ///   - declaration: The columns, as a `CREATE TABLE` statement.
+    ///   - result: Receives the object.
+    /// - Returns: An SQLite result code.
+    static func connect(
+        _ database: OpaquePointer?, _ table: UnsafeMutableRawPointer, _ declaration: String,
+        _ result: UnsafeMutablePointer<Instance?>
+    ) -> CInt {
+        let code = unsafe sqlite3_declare_vtab(database, declaration)
+        guard code == SQLITE_OK else { return code }
+        let instance = UnsafeMutablePointer<csqlite_batch_vtab>.allocate(capacity: 1)
+        unsafe instance.initialize(to: csqlite_batch_vtab())
+        unsafe instance.pointee.table = UnsafeRawPointer(table)
+        unsafe result.pointee = UnsafeMutableRawPointer(instance).assumingMemoryBound(to: sqlite3_vtab.self)
+        return SQLITE_OK
+    }
+
+    /// Frees the object that `connect` has created.
+    static func disconnect(_ instance: Instance?) -> CInt {
+        guard let instance = unsafe instance else { return SQLITE_OK }
+        unsafe sqlite3_free(instance.pointee.zErrMsg)
+        unsafe object(instance).deallocate()
+        return SQLITE_OK
+    }
+
+    /// Returns the object that `connect` has created.
+    static func object(_ instance: Instance) -> UnsafeMutablePointer<csqlite_batch_vtab> {
+        unsafe UnsafeMutableRawPointer(instance).assumingMemoryBound(to: csqlite_batch_vtab.self)
+    }
+}
+
 /// The callbacks with which SQLite reads rows in memory.
 ///
 /// They capture nothing. The table is found through the pointer that the module was created with, and the rows through
@@ -118,7 +158,7 @@ enum BatchModule {
         // Without xCreate, the table exists under its name and cannot be created by CREATE VIRTUAL TABLE.
         unsafe module.xConnect = { database, table, _, _, result, _ in unsafe connect(database, table, result) }
         unsafe module.xBestIndex = { _, info in unsafe plan(info) }
-        unsafe module.xDisconnect = { unsafe disconnect($0) }
+        unsafe module.xDisconnect = { unsafe VirtualTable.disconnect($0) }
         unsafe module.xOpen = { _, result in unsafe open(result) }
         unsafe module.xClose = { unsafe close($0) }
         unsafe module.xFilter = { cursor, _, _, _, _ in unsafe rewind(cursor) }
@@ -131,32 +171,19 @@ enum BatchModule {
         return unsafe UnsafePointer(pointer)
     }()
 
-    private typealias VTab = UnsafeMutablePointer<sqlite3_vtab>
-    private typealias Cursor = UnsafeMutablePointer<sqlite3_vtab_cursor>
+    private typealias Cursor = VirtualTable.Cursor
 
     // MARK: The table
 
     private static func connect(
-        _ database: OpaquePointer?, _ table: UnsafeMutableRawPointer?, _ result: UnsafeMutablePointer<VTab?>?
+        _ database: OpaquePointer?, _ table: UnsafeMutableRawPointer?,
+        _ result: UnsafeMutablePointer<VirtualTable.Instance?>?
     ) -> CInt {
         guard let table = unsafe table, let result = unsafe result else { return SQLITE_MISUSE }
         let declaration = unsafe Unmanaged<BatchTable>.fromOpaque(table).takeUnretainedValue().declaration
-        let code = unsafe sqlite3_declare_vtab(database, declaration)
-        guard code == SQLITE_OK else { return code }
         // Views and triggers in a database file must not read rows in memory.
         _ = unsafe csqlite_vtab_config_directonly(database)
-        let vtab = UnsafeMutablePointer<csqlite_batch_vtab>.allocate(capacity: 1)
-        unsafe vtab.initialize(to: csqlite_batch_vtab())
-        unsafe vtab.pointee.table = UnsafeRawPointer(table)
-        unsafe result.pointee = UnsafeMutableRawPointer(vtab).assumingMemoryBound(to: sqlite3_vtab.self)
-        return SQLITE_OK
-    }
-
-    private static func disconnect(_ vtab: VTab?) -> CInt {
-        guard let vtab = unsafe vtab else { return SQLITE_OK }
-        unsafe sqlite3_free(vtab.pointee.zErrMsg)
-        unsafe batch(vtab).deallocate()
-        return SQLITE_OK
+        return unsafe VirtualTable.connect(database, table, declaration, result)
     }
 
     /// Plans every query as a scan of the whole batch.
@@ -185,7 +212,7 @@ enum BatchModule {
 
     private static func rewind(_ cursor: Cursor?) -> CInt {
         guard let cursor = unsafe cursor, let vtab = unsafe cursor.pointee.pVtab,
-            let reference = unsafe batch(vtab).pointee.table
+            let reference = unsafe VirtualTable.object(vtab).pointee.table
         else { return SQLITE_MISUSE }
         let table = unsafe Unmanaged<BatchTable>.fromOpaque(reference).takeUnretainedValue()
         // Silently returning no rows would lose a batch.
@@ -208,10 +235,6 @@ enum BatchModule {
         unsafe scan.pointee.owner = nil
         unsafe scan.pointee.rows = nil
         unsafe Unmanaged<BorrowedRows>.fromOpaque(owner).release()
-    }
-
-    private static func batch(_ vtab: VTab) -> UnsafeMutablePointer<csqlite_batch_vtab> {
-        unsafe UnsafeMutableRawPointer(vtab).assumingMemoryBound(to: csqlite_batch_vtab.self)
     }
 
     private static func batch(_ cursor: Cursor) -> UnsafeMutablePointer<csqlite_batch_cursor> {

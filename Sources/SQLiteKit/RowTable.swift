@@ -154,7 +154,7 @@ private enum RowModule {
         // Without xCreate, the table exists under its name and cannot be created by CREATE VIRTUAL TABLE.
         unsafe module.xConnect = { database, table, _, _, result, _ in unsafe connect(database, table, result) }
         unsafe module.xBestIndex = { _, info in unsafe plan(info) }
-        unsafe module.xDisconnect = { unsafe disconnect($0) }
+        unsafe module.xDisconnect = { unsafe VirtualTable.disconnect($0) }
         unsafe module.xOpen = { vtab, result in unsafe open(vtab, result) }
         unsafe module.xClose = { unsafe close($0) }
         unsafe module.xFilter = { cursor, plan, columns, count, values in
@@ -169,31 +169,18 @@ private enum RowModule {
         return unsafe UnsafePointer(pointer)
     }()
 
-    private typealias VTab = UnsafeMutablePointer<sqlite3_vtab>
-    private typealias Cursor = UnsafeMutablePointer<sqlite3_vtab_cursor>
+    private typealias Cursor = VirtualTable.Cursor
 
     // MARK: The table
 
     private static func connect(
-        _ database: OpaquePointer?, _ table: UnsafeMutableRawPointer?, _ result: UnsafeMutablePointer<VTab?>?
+        _ database: OpaquePointer?, _ table: UnsafeMutableRawPointer?,
+        _ result: UnsafeMutablePointer<VirtualTable.Instance?>?
     ) -> CInt {
         guard let table = unsafe table, let result = unsafe result else { return SQLITE_MISUSE }
         let declaration = unsafe Unmanaged<RowTable>.fromOpaque(table).takeUnretainedValue().declaration
-        let code = unsafe sqlite3_declare_vtab(database, declaration)
-        guard code == SQLITE_OK else { return code }
         _ = unsafe csqlite_vtab_config_innocuous(database)
-        let vtab = UnsafeMutablePointer<csqlite_batch_vtab>.allocate(capacity: 1)
-        unsafe vtab.initialize(to: csqlite_batch_vtab())
-        unsafe vtab.pointee.table = UnsafeRawPointer(table)
-        unsafe result.pointee = UnsafeMutableRawPointer(vtab).assumingMemoryBound(to: sqlite3_vtab.self)
-        return SQLITE_OK
-    }
-
-    private static func disconnect(_ vtab: VTab?) -> CInt {
-        guard let vtab = unsafe vtab else { return SQLITE_OK }
-        unsafe sqlite3_free(vtab.pointee.zErrMsg)
-        unsafe UnsafeMutableRawPointer(vtab).assumingMemoryBound(to: csqlite_batch_vtab.self).deallocate()
-        return SQLITE_OK
+        return unsafe VirtualTable.connect(database, table, declaration, result)
     }
 
     // MARK: Planning
@@ -252,10 +239,9 @@ private enum RowModule {
 
     // MARK: The scan
 
-    private static func open(_ vtab: VTab?, _ result: UnsafeMutablePointer<Cursor?>?) -> CInt {
+    private static func open(_ vtab: VirtualTable.Instance?, _ result: UnsafeMutablePointer<Cursor?>?) -> CInt {
         guard let result = unsafe result, let vtab = unsafe vtab,
-            let table = unsafe UnsafeMutableRawPointer(vtab).assumingMemoryBound(to: csqlite_batch_vtab.self).pointee
-                .table
+            let table = unsafe VirtualTable.object(vtab).pointee.table
         else { return SQLITE_MISUSE }
         let scan = RowScan(unsafe Unmanaged<RowTable>.fromOpaque(table).takeUnretainedValue())
         let cursor = UnsafeMutablePointer<csqlite_row_cursor>.allocate(capacity: 1)
