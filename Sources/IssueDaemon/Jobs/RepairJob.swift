@@ -44,41 +44,55 @@ struct RepairJob {
             reply.unreadable += portion.unreadable
             try run.progress(reply)
         }
-        var last: GroupID = 0
-        while let (notes, next) = store.notes(above: last) {
-            last = next
-            try run.writer.perform { try $0.importSalvaged(notes) }
-            try run.checkCancellation()
+        try importParts(after: 0 as GroupID, run) {
+            store.notes(above: $0).map { ($0.notes, $0.last) }
+        } store: {
+            try $0.importSalvaged($1)
         }
-        var lastDeployment: Int64 = 0
-        while let (deployments, next) = store.deployments(above: lastDeployment) {
-            lastDeployment = next
-            try run.writer.perform { try $0.importSalvaged(deployments) }
-            try run.checkCancellation()
+        try importParts(after: 0 as Int64, run) {
+            store.deployments(above: $0).map { ($0.deployments, $0.last) }
+        } store: {
+            try $0.importSalvaged($1)
         }
-        var lastGroup: GroupID = 0
-        while let (notes, next) = store.ids(above: lastGroup) {
-            lastGroup = next
-            try run.writer.perform { try $0.importSalvaged(notes) }
-            try run.checkCancellation()
+        try importParts(after: 0 as GroupID, run) {
+            store.ids(above: $0).map { ($0.notes, $0.last) }
+        } store: {
+            try $0.importSalvaged($1)
         }
-        var lastCorrection: Int64 = 0
-        while let (notes, next) = store.corrections(above: lastCorrection) {
-            lastCorrection = next
-            try run.writer.perform { try $0.importSalvaged(notes) }
-            try run.checkCancellation()
+        try importParts(after: 0 as Int64, run) {
+            store.corrections(above: $0).map { ($0.notes, $0.last) }
+        } store: {
+            try $0.importSalvaged($1)
         }
         let (records, unreadable) = (
             "\(reply.recovered - before.recovered)", "\(reply.unreadable - before.unreadable)"
         )
         guard !store.hasGivenUp, isReadable || reply.unreadable == before.unreadable else {
             reply.hopeless.append(name)
-            let end = store.hasGivenUp ? "reading it did not end" : "everything was tried"
+            let end = store.hasGivenUp ? "reading it took too long" : "everything was tried"
             return run.log.warning(
                 .repairNoRecords, ["file": path, "records": records, "unreadable": unreadable, "ended": end])
         }
         try markRepaired(name, run)
         run.log.notice(.repairFinished, ["file": path, "records": records, "unreadable": unreadable])
+    }
+
+    /// Imports something other than records from a set-aside database, a part at a time.
+    ///
+    /// - Parameters:
+    ///   - start: The position before the first part.
+    ///   - read: Returns the part after a position, and the next position; nil at the end.
+    ///   - store: Stores a part, on the writer thread.
+    private func importParts<Position, Part: Sendable>(
+        after start: Position, _ run: JobRun, read: (Position) -> (Part, Position)?,
+        store: @escaping @Sendable (StoreWriter, Part) throws -> Void
+    ) throws {
+        var position = start
+        while let (part, next) = read(position) {
+            position = next
+            try run.writer.perform { try store($0, part) }
+            try run.checkCancellation()
+        }
     }
 
     private func open(_ path: String, _ run: JobRun) throws -> QuarantinedStore? {
