@@ -20,15 +20,16 @@ extension IssueBrowser {
                 group: group, state: .resolved, untilNewerVersion: isUntilNewerVersion ? true : nil))
     }
 
-    /// Marks an issue as resolved in a version of its application. Records of versions without the fix do not reopen it.
+    /// Marks an issue as resolved in a version of its application. Records of versions without the fix do not reopen
+    /// it.
     ///
-    /// A version has the fix if it is the given one or was deployed later. If no deployments were declared, the numbers of
-    /// the versions are compared.
+    /// A version has the fix if it is the given one or was deployed later. If no deployments were declared, the numbers
+    /// of the versions are compared.
     ///
     /// - Parameters:
     ///   - group: The id of the group.
-    ///   - version: The version with the fix, as the application reports it. Nil for the next one that is declared to be
-    ///     deployed; until then, no record reopens the issue.
+    ///   - version: The version with the fix, as the application reports it. Nil for the next one that is declared to
+    ///     be deployed; until then, no record reopens the issue.
     /// - Returns: The group after the change.
     /// - Throws: `IssueDeliveryError` with the code `.notFound` if no such group exists or the caller may not see it,
     ///   `.denied` if the caller may not change it, or another code if the daemon cannot be reached.
@@ -146,8 +147,8 @@ extension IssueBrowser {
     /// Only operators may call this.
     ///
     /// - Returns: The path of the copy on the daemon's host, in the daemon's state directory.
-    /// - Throws: `IssueDeliveryError` with the code `.denied` if the caller is not an operator, or another code if the copy
-    ///   fails or the daemon cannot be reached.
+    /// - Throws: `IssueDeliveryError` with the code `.denied` if the caller is not an operator, or another code if the
+    ///   copy fails or the daemon cannot be reached.
     public func backup() async throws -> String {
         let reply: BackupReply = try await order(.backup, Array("{}".utf8))
         guard let path = reply.path else {

@@ -12,8 +12,8 @@ public import Issues
 ///
 /// All users can see the issues that were reported under their own user id; readers and operators can see all issues.
 /// No call blocks a thread of the task's executor. All browsers of a process share one thread and, for queries, one
-/// connection. Errors are `IssueDeliveryError`, or `CancellationError` as soon as the task is cancelled; that also cancels
-/// the query in the daemon.
+/// connection. Errors are `IssueDeliveryError`, or `CancellationError` as soon as the task is cancelled; that also
+/// cancels the query in the daemon.
 public struct IssueBrowser: Sendable {
     private let socket: String?
 
@@ -71,8 +71,8 @@ public struct IssueBrowser: Sendable {
     ///
     /// - Parameter id: The id of the record or the group.
     /// - Returns: The record, its group and its fates.
-    /// - Throws: `IssueDeliveryError` with the code `.notFound` if no such record or group exists or it belongs to another
-    ///   user, or with another code if the daemon cannot be reached.
+    /// - Throws: `IssueDeliveryError` with the code `.notFound` if no such record or group exists or it belongs to
+    ///   another user, or with another code if the daemon cannot be reached.
     public func show(_ id: String) async throws -> IssueDetails {
         try await ask(.show, ShowParameters(id: id).json)
     }
@@ -109,8 +109,8 @@ public struct IssueBrowser: Sendable {
     ///   - destination: The name of a destination. Nil waits for all destinations.
     ///   - timeout: The maximum time to wait. After it, the function returns the current fates.
     /// - Returns: The fate of the record for each destination.
-    /// - Throws: `IssueDeliveryError` with the code `.notFound` if no such record or destination exists, or with another
-    ///   code if the daemon cannot be reached.
+    /// - Throws: `IssueDeliveryError` with the code `.notFound` if no such record or destination exists, or with
+    ///   another code if the daemon cannot be reached.
     public func fates(
         of id: String, destination: String? = nil, timeout: Duration = .seconds(30)
     ) async throws -> [IssueFate] {
@@ -198,8 +198,8 @@ extension IssueBrowser {
     ///     minimum is two minutes.
     ///   - dimension: The property that the series are split by.
     /// - Returns: The counts.
-    /// - Throws: `IssueDeliveryError` with the code `.refused` if the length of the buckets is invalid, or with another code
-    ///   if the daemon cannot be reached.
+    /// - Throws: `IssueDeliveryError` with the code `.refused` if the length of the buckets is invalid, or with another
+    ///   code if the daemon cannot be reached.
     public func histogram(
         _ filter: IssueFilter = IssueFilter(), bucket: Duration = .seconds(3600),
         by dimension: HistogramDimension = .total

@@ -74,7 +74,8 @@ package enum RedactionAction: String, CaseIterable, Sendable {
     case off
     /// A mark with the rule's name replaces the value: `[@password]`.
     case mask
-    /// A mark with a keyed hash replaces the value, so that equal values can be recognised: `[@email:0123456789abcdef]`.
+    /// A mark with a keyed hash replaces the value, so that equal values can be recognised:
+    /// `[@email:0123456789abcdef]`.
     case hash
     /// The value is removed without a replacement. A JSON value becomes null.
     case remove

@@ -177,8 +177,8 @@ extension ErrorResponder {
     /// Creates a responder that shows errors to the user and runs the option that the user chooses.
     ///
     /// The error is sent to the reporters first. An error without a message for users is not handled. An error whose
-    /// recovery is ``IssueRecovery/terminate`` ends the process after it was shown; the responders inside of this one have
-    /// already run by then.
+    /// recovery is ``IssueRecovery/terminate`` ends the process after it was shown; the responders inside of this one
+    /// have already run by then.
     ///
     /// - Parameter presenter: Shows the error and returns the chosen option.
     /// - Returns: The responder.

@@ -89,8 +89,8 @@ package struct UnitFile: Equatable, Sendable {
         "/lib/systemd/system",
     ]
 
-    /// Adds the settings of a text in the syntax of systemd.syntax(7). Those of `[Unit]` and `[Install]` are ignored. An
-    /// empty value resets the key.
+    /// Adds the settings of a text in the syntax of systemd.syntax(7). Those of `[Unit]` and `[Install]` are ignored.
+    /// An empty value resets the key.
     package mutating func add(_ text: String) {
         path = path ?? ""
         var isIgnored = false

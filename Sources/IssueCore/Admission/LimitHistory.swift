@@ -409,8 +409,8 @@ extension SharedLimit {
 extension DailyBudget {
     /// Returns a daily limit under which users who want this many bytes get all of them, however they share them.
     ///
-    /// A user gets everything as long as they have used less than four times what is left, without the two reserves of a
-    /// tenth and an eighth. So a single user gets 62 % of the limit.
+    /// A user gets everything as long as they have used less than four times what is left, without the two reserves of
+    /// a tenth and an eighth. So a single user gets 62 % of the limit.
     package static func limit(forBytes count: Int64) -> Int64 { (count.clampedProduct(81) / 50).clampedSum(1) }
 }
 

@@ -330,7 +330,8 @@ extension TemplateReader {
         return last
     }
 
-    /// Returns the end of an IPv4 address with its port or prefix length, or nil if there is none or the word continues.
+    /// Returns the end of an IPv4 address with its port or prefix length, or nil if there is none or the word
+    /// continues.
     func ipv4AddressEnd(from first: Int) -> Int? {
         guard let last = ipv4End(from: first) else { return nil }
         if last < end {

@@ -63,9 +63,9 @@ package struct DeploymentHistory: Equatable, Sendable {
 
 /// The order of versions.
 ///
-/// If deployments were declared, a version is later than another one if its first deployment was. So a rollback makes an
-/// old version no newer, whatever the versions look like. Numbers can only show that a version is older: a hotfix of an
-/// old branch is deployed after the fix in a newer branch, but does not contain it.
+/// If deployments were declared, a version is later than another one if its first deployment was. So a rollback makes
+/// an old version no newer, whatever the versions look like. Numbers can only show that a version is older: a hotfix of
+/// an old branch is deployed after the fix in a newer branch, but does not contain it.
 ///
 /// A version that was only observed has no effect on the order of other versions, since any report can claim it. It is
 /// later than the versions that were declared before it was first seen.
@@ -88,8 +88,8 @@ extension DeploymentHistory {
 
     /// Returns `true` if a version has a fix, because it is the version with the fix or came out after it.
     ///
-    /// Without declared deployments, versions are compared by their numbers or builds or, if they have none, by the time
-    /// of their first reports.
+    /// Without declared deployments, versions are compared by their numbers or builds or, if they have none, by the
+    /// time of their first reports.
     package func hasFix(_ version: ApplicationVersion, of fixed: ApplicationVersion) -> Bool {
         if version.isCovered(by: fixed) { return true }
         guard declared.isEmpty else { return isNewer(version, than: fixed) }

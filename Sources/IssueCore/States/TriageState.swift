@@ -8,8 +8,8 @@ package struct TriageState: Equatable, Sendable {
         case none
         /// The record is stored and counted, but not sent or logged.
         case silence
-        /// The record reopens a resolved group, or ends a mute by its version or by the number of occurrences. Operators
-        /// are alerted.
+        /// The record reopens a resolved group, or ends a mute by its version or by the number of occurrences.
+        /// Operators are alerted.
         case regression
         /// The group is open again because its mute period has ended.
         case expiry

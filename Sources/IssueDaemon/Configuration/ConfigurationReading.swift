@@ -166,8 +166,8 @@ extension EffectiveConfiguration {
 
 /// A copy of the last configuration without errors, kept for starts at which the files have some.
 ///
-/// It is the text that `--print-config` prints, so it holds no secrets. It is stored next to the database. If that is not the
-/// state directory, it is stored there too: if `[Store] Path=` can't be read, only that copy can be found.
+/// It is the text that `--print-config` prints, so it holds no secrets. It is stored next to the database. If that is
+/// not the state directory, it is stored there too: if `[Store] Path=` can't be read, only that copy can be found.
 package struct LastValidConfiguration: Sendable {
     package static let fileName = "issued.conf.last-valid"
 

@@ -1,7 +1,7 @@
 /// A program and its arguments, as in the `ExecStart=` of a systemd unit, but without variables and prefixes.
 ///
-/// Arguments are separated by blanks. Quotation marks (`"` or `'`) keep blanks, and a backslash begins an escape. No shell
-/// is involved, so `|`, `>`, `*` and `$` have no meaning.
+/// Arguments are separated by blanks. Quotation marks (`"` or `'`) keep blanks, and a backslash begins an escape. No
+/// shell is involved, so `|`, `>`, `*` and `$` have no meaning.
 package struct NotifierCommand: Hashable, Sendable {
     /// The line as it was written.
     package let text: String

@@ -56,8 +56,8 @@ extension ForwardingLoop where Destination: ~Copyable {
     /// request.
     private func markUnacknowledged(_ shipment: Forwarding.Shipment) throws {
         guard let known = state.unacknowledged[shipment.batch], !known.contains(shipment.range) else { return }
-        // A single line is a probe of a bisection and is added alone. Any other request is followed by more, so all lines
-        // of the batch are marked at once, by removing the entry. Nothing is then stored for later requests.
+        // A single line is a probe of a bisection and is added alone. Any other request is followed by more, so all
+        // lines of the batch are marked at once, by removing the entry. Nothing is then stored for later requests.
         state.unacknowledged[shipment.batch] = nil
         if shipment.range.count == 1 {
             var known = known

@@ -27,8 +27,8 @@ struct ForecastSettings: Sendable {
     }
 }
 
-/// Answers `ExplainRecord`: decodes a record like a reported one and asks each decision what it would be. Stores nothing
-/// and counts nothing.
+/// Answers `ExplainRecord`: decodes a record like a reported one and asks each decision what it would be. Stores
+/// nothing and counts nothing.
 ///
 /// A user learns about their own applications only. The destination's own limits, which all users share, and the
 /// notifiers are for users who may read everything.

@@ -42,8 +42,8 @@ final class WriterService: Sendable {
     /// checkpoint.
     static let walPages = 512
 
-    /// - Parameter onDamagedBlock: Called for each damaged block that the writer or a reader has found, on its thread. May
-    ///   be called several times for the same block.
+    /// - Parameter onDamagedBlock: Called for each damaged block that the writer or a reader has found, on its thread.
+    ///   May be called several times for the same block.
     init(opening: StoreOpening, log: Log, onDamagedBlock: @escaping @Sendable (DamagedBlock) -> Void = { _ in }) {
         (self.opening, self.log) = (opening, log)
         let inbox = inbox

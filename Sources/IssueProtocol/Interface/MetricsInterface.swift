@@ -45,7 +45,8 @@ package enum MetricsMethod: String, CaseIterable, Sendable {
 extension MetricsMethod {
     /// Checks the parameters of a call. Neither method has any.
     ///
-    /// - Throws: `invalidParameter` with the name of a parameter, and `expectedMore` unless several replies are accepted.
+    /// - Throws: `invalidParameter` with the name of a parameter, and `expectedMore` unless several replies are
+    ///   accepted.
     package static func check(parameters: [UInt8], more: Bool) throws(CollectorError) {
         guard let members = (try? JSONValue(json: parameters))?.asObject else { throw .invalidParameter("parameters") }
         if let first = members.first { throw .invalidParameter(first.key) }

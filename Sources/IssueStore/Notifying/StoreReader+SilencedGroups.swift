@@ -3,11 +3,11 @@ package import IssueProtocol
 import SQLiteKit
 
 extension StoreReader {
-    /// Returns the silences in effect in the form in which events are compared with them: with the ids that their groups
-    /// have now.
+    /// Returns the silences in effect in the form in which events are compared with them: with the ids that their
+    /// groups have now.
     ///
-    /// A group may have been merged into another one after it was silenced, and events have the id of the other one. The
-    /// silence then covers all of that group.
+    /// A group may have been merged into another one after it was silenced, and events have the id of the other one.
+    /// The silence then covers all of that group.
     package func effectiveSilences(at now: IssueTimestamp) throws -> [(number: Int64, silence: IssueSilence)] {
         try snapshot {
             try silences(at: now).map { number, silence in

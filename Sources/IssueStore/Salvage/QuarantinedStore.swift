@@ -155,8 +155,8 @@ package final class QuarantinedStore {
         return (notes.map(\.note), last)
     }
 
-    /// - Parameter columns: The columns of the version with the fix, the time since which it is awaited and the number of
-    ///   occurrences until the end of a mute, or constants.
+    /// - Parameter columns: The columns of the version with the fix, the time since which it is awaited and the number
+    ///   of occurrences until the end of a mute, or constants.
     private func notes(
         above row: GroupID, newer columns: StaticString
     ) throws(SQLiteError) -> [(note: GroupNote, id: GroupID)] {

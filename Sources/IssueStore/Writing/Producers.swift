@@ -155,7 +155,8 @@ struct ProducerTable {
         if marks.count > Self.capacity { marks.removeAll() }
     }
 
-    /// Stores a mark. Its time of use is at most an hour old, so that most commits do not have to write the index by it.
+    /// Stores a mark. Its time of use is at most an hour old, so that most commits do not have to write the index by
+    /// it.
     private func update(
         _ mark: ProducerMark, of key: Key, on connection: DatabaseConnection, at now: RecordLogInstant
     ) throws(SQLiteError) {

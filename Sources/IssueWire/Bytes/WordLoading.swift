@@ -83,8 +83,8 @@ extension Span<UInt8> {
     ///
     /// - Parameters:
     ///   - index: The index of the first byte; at least 28 bytes must follow it.
-    ///   - mask: Selects indexes of six vectors: the bytes, and those 1, 2, 3, 10 and 13 bytes after them. It must select
-    ///     each index before a byte that is not ASCII.
+    ///   - mask: Selects indexes of six vectors: the bytes, and those 1, 2, 3, 10 and 13 bytes after them. It must
+    ///     select each index before a byte that is not ASCII.
     ///   - exact: The mask for windows with bytes that are not ASCII. It need not select these indexes.
     @inlinable @inline(__always)
     package func window(

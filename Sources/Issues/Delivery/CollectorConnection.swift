@@ -95,7 +95,7 @@ package struct CollectorConnection: ~Copyable {
         return try reply(deadline: deadline)
     }
 
-    /// Waits until the reply arrives or its delay has to be noticed.
+    /// Waits for the reply, and calls `delayNotice` if it takes longer than the delay.
     private func noticeDelay(deadline: KernelInstant?) throws(CollectorConnectionError) {
         guard let delayNotice else { return }
         let left = deadline.map { max(.zero, MonotonicClock.now.duration(to: $0)) } ?? delayNotice.delay
@@ -204,7 +204,7 @@ extension IssueDeliveryError {
         self.init(code, error.description)
     }
 
-    /// Creates the error for a query about a destination, which may be what was not found.
+    /// Creates the error for a query. If `destination` is not nil, it may be what the daemon has not found.
     package init(_ error: CollectorConnectionError, destination: String?) {
         if let destination, error == .refused(.notFound(id: destination)) {
             self.init(.notFound, "There is no destination named \(destination).")

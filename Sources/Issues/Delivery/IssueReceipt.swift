@@ -12,8 +12,8 @@ public struct IssueReceipt: Sendable {
     /// If the daemon is not running, this function waits until it is.
     ///
     /// - Returns: The id of the record.
-    /// - Throws: ``IssueDeliveryError`` if the record was rejected, dropped or withheld, or `CancellationError` if the task
-    ///   was cancelled.
+    /// - Throws: ``IssueDeliveryError`` if the record was rejected, dropped or withheld, or `CancellationError` if the
+    ///   task was cancelled.
     public func stored() async throws -> String {
         try await state.outcome().id
     }
@@ -24,8 +24,8 @@ public struct IssueReceipt: Sendable {
     ///
     /// - Parameter timeout: The maximum time to wait.
     /// - Returns: The id of the record.
-    /// - Throws: ``IssueDeliveryError`` with the code ``IssueDeliveryError/Code/timedOut`` if the issue was not stored in time, and
-    ///   otherwise like ``stored()``.
+    /// - Throws: ``IssueDeliveryError`` with the code ``IssueDeliveryError/Code/timedOut`` if the issue was not stored
+    ///   in time, and otherwise like ``stored()``.
     public func stored(timeout: Duration) async throws -> String {
         try await stored(within: timeout).id
     }

@@ -328,7 +328,7 @@ extension Outbox {
     /// - Returns: The issues that leave the outbox. Empty if the call was split into two; nil if no call is unanswered.
     package mutating func refusedAsTooLarge(limit: Int?, at now: KernelInstant) -> [Entry]? {
         guard let index = owedCall else { return nil }
-        // A small limit does not count bytes. Splitting the call is enough then.
+        // A small limit is a number of records, not of bytes: splitting the call is enough.
         if let limit, limit >= 4096 { limits.callBytes = min(limits.callBytes, limit) }
         guard calls[index].entries.count > 1 else { return refusedPermanently(at: now) }
         answerArrived(at: now)

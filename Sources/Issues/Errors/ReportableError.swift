@@ -7,8 +7,8 @@ public protocol ReportableError: Error {
     static var domain: String { get }
     /// The number of the error within its domain. Defaults to 0.
     var code: Int { get }
-    /// A description for developers. Defaults to `String(describing:)` of the error, after the name of its type if it is
-    /// an enum.
+    /// A description for developers. Defaults to `String(describing:)` of the error, after the name of its type if it
+    /// is an enum.
     var message: String { get }
     /// Metadata for the report. Metadata of scopes and of the call takes precedence for equal keys.
     var userInfo: IssueMetadata { get }

@@ -33,8 +33,8 @@ public struct _DefaultReporter: IssueSink {
 extension IssueReporter where Self == _DefaultReporter {
     /// A reporter that writes a line to standard error and sends the issue to the daemon if its socket exists.
     ///
-    /// Of similar lines from one source location it writes ten at once and then one per second, with the number of those
-    /// that it left out. All issues are sent.
+    /// Of similar lines from one source location it writes ten at once and then one per second, with the number of
+    /// those that it left out. All issues are sent.
     ///
     /// In tests it fails the test instead, and sends nothing to the daemon. An issue that no test library can record is
     /// written to standard error. This includes warnings under XCTest, which does not support them.

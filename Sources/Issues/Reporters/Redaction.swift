@@ -102,8 +102,8 @@ extension IssueReporters {
     /// The rules that are applied to each report before a reporter receives it, in their order. Empty by default.
     ///
     /// The values that they replace are neither sent, written to standard error, nor saved in the file of unsent
-    /// reports. The names of the application, of files and of functions stay. So does ``IssueReport/error``, which does not leave the
-    /// process, but which a reporter or a test library may print. Responders run before the rules.
+    /// reports. The names of the application, of files and of functions stay. So does ``IssueReport/error``, which does
+    /// not leave the process, but which a reporter or a test library may print. Responders run before the rules.
     ///
     /// An issue that a rule itself reports is written to standard error without its texts.
     public static var redaction: [IssueRedaction] {

@@ -234,8 +234,8 @@ public func withIssueMetadata<R>(_ metadata: IssueMetadata, operation: () async 
 /// Runs an operation and groups every issue that it reports by a text of yours.
 ///
 /// All issues of an application with the same fingerprint are one issue for the daemon, whatever their messages and
-/// locations are. A fingerprint of the reporting call takes precedence over that of scopes, and an inner scope over outer
-/// ones.
+/// locations are. A fingerprint of the reporting call takes precedence over that of scopes, and an inner scope over
+/// outer ones.
 ///
 /// - Parameters:
 ///   - fingerprint: The fingerprint. Nil or an empty text lets the daemon choose, even if an outer scope has one.

@@ -2,8 +2,9 @@ internal import Synchronization
 
 /// Runs an operation and expects that it reports at least one issue and that all its issues match.
 ///
-/// Without a matcher, any issue is as expected. The issues are not sent to any other reporter. If the operation reports no issue, or an issue does not match, this
-/// function reports that as an issue of its own, which fails the running test.
+/// Without a matcher, any issue is as expected. The issues are not sent to any other reporter. If the operation reports
+/// no issue, or one that does not match, this function reports that as an issue of its own, which fails the running
+/// test.
 ///
 /// ```swift
 /// expectReportsIssue {

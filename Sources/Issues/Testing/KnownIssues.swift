@@ -26,7 +26,7 @@ final class KnownIssues: Sendable {
 
 /// Runs an operation that is known to report issues or to throw, and reports an issue if it does neither.
 ///
-/// This is the public name of `_withKnownIssue`, and the name that function had in version 1 of swift-issue-reporting.
+/// Does the same as `_withKnownIssue`, under the name that it had in version 1 of swift-issue-reporting.
 ///
 /// - Parameters:
 ///   - message: A description of the known issue. Nil for none.
