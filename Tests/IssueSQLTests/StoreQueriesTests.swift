@@ -201,7 +201,8 @@ struct StoreQueriesTests {
         }
     }
 
-    @Test("A link in place of the WAL or its index is refused, and its target is not made", arguments: ["-wal", "-shm"])
+    @Test(
+        "A link in place of the WAL or its index is refused, and its target is not made", arguments: ["-wal", "-shm"])
     func linkedCompanions(suffix: String) throws {
         try withStore { path, writer in
             try writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
