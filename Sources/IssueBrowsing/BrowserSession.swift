@@ -259,7 +259,7 @@ package struct BrowserSession<Failure: Error> {
 
 extension FlushParameters {
     /// The timeout for the reply. The daemon applies the timeout itself; the extra time is for its reply to arrive.
-    var replyTimeout: Duration { (timeout ?? .seconds(30)) + .seconds(15) }
+    var replyTimeout: Duration { (timeout ?? .seconds(30)) + .seconds(3) }
 }
 
 /// A connection to the daemon. It sends calls and receives replies as the JSON of their parameters.

@@ -167,6 +167,12 @@ struct StatusTests {
         #expect(paused.errors.hasPrefix("issuectl: some records are still pending (logzio): the destination is paused"))
     }
 
+    @Test("The uptime does not follow the wall clock")
+    func uptime() {
+        let running = Fixtures.status().replacing(#""received""#, with: #""uptime":125000,"received""#)
+        #expect(issuectl(["status"], .reply(running)).output.contains("Up           2 min, since "))
+    }
+
     @Test("Since when a destination fails is shown")
     func failingSince() {
         let failing = Fixtures.flushed(pending: 3, delivered: 5)

@@ -66,7 +66,8 @@ struct StatusPage {
     }
 
     private var uptime: String {
-        let milliseconds = max(0, now.millisecondsSince1970 - status.startedAt.millisecondsSince1970)
+        let age = now.millisecondsSince1970 - status.startedAt.millisecondsSince1970
+        let milliseconds = max(0, status.uptime?.wholeMilliseconds ?? age)
         return RelativeTime.span(seconds: UInt64(milliseconds / 1000))
     }
 

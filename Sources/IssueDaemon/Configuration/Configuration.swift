@@ -118,10 +118,9 @@ extension Configuration {
             // Values that equal the general ones are left out.
             let shared = DestinationSettings(kind, limits: limits, forward: forward)
             let own = ConfigurationTable.overridable.filter { $0.text(shared) != $0.text(destination.settings) }
-            let name = destination.name == kind.name ? "" : " \(destination.name)"
             sections.append(
                 Self.text(
-                    "[\(kind.section)\(name)]", of: destination.settings,
+                    Self.header(of: destination), of: destination.settings,
                     by: ConfigurationTable.destination(kind) + own, &origins))
         }
         for notifier in notifiers {
@@ -130,6 +129,11 @@ extension Configuration {
                     "[Notify \(notifier.name)]", of: notifier.settings, by: ConfigurationTable.notifier, &origins))
         }
         return (origins?.header ?? "") + sections.joined(separator: "\n")
+    }
+
+    private static func header(of destination: DestinationConfiguration) -> String {
+        let kind = destination.kind
+        return "[\(kind.section)\(destination.name == kind.name ? "" : " \(destination.name)")]"
     }
 
     private static func text<Root>(
@@ -145,12 +149,19 @@ extension Configuration {
 
 extension Configuration {
     /// One sentence for each setting that is valid but probably a mistake.
-    package var warnings: [String] {
+    package var warnings: [String] { warnings { _, _ in nil } }
+
+    /// Returns the same sentences.
+    ///
+    /// - Parameter location: Returns the line that sets a key in the section with a header; nil if it is unknown.
+    func warnings(at location: (_ header: String, _ key: String) -> String?) -> [String] {
         var warnings: [String] = []
         for destination in destinations {
+            let header = Self.header(of: destination)
+            func line(_ key: String) -> String { location(header, key).map { "\($0): " } ?? "" }
             if destination.tokenFile != nil, destination.address.isUnencrypted {
                 warnings.append(
-                    "Destination \(destination.name): its \(destination.kind.format.credentialWord) is sent to "
+                    "\(line("URL"))Destination \(destination.name): its \(destination.kind.format.credentialWord) is sent to "
                         + "\(destination.address.origin) unencrypted, so others can read it; expected https.")
             }
             // An alias may have capital letters, so this is not an error.
@@ -158,7 +169,7 @@ extension Configuration {
                 index != index.lowercased()
             {
                 warnings.append(
-                    "Destination \(destination.name): Index=\(index) has capital letters, which only an alias "
+                    "\(line("Index"))Destination \(destination.name): Index=\(index) has capital letters, which only an alias "
                         + "may have, not an index.")
             }
         }

@@ -24,6 +24,11 @@ package struct ConfigurationOrigins: Sendable {
         files.isEmpty ? "# No configuration file.\n\n" : "# Files: \(files.joined(separator: ", "))\n\n"
     }
 
+    /// Returns the lines that set a key in the first section with a header; nil if there are none.
+    func location(_ header: String, _ key: String) -> String? {
+        sections.first { $0.title == header }?.comments[key]
+    }
+
     /// Returns the comments of the next section with this header. Sections of one application that are for different
     /// users have the same one.
     mutating func take(_ title: String) -> [String: String] {

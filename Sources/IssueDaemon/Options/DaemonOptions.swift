@@ -140,8 +140,13 @@ package enum DaemonStart: Sendable {
                 let subject = try CheckSubject(option: options.user, callerID: surroundings.userID, unit: unit)
                 complain("Files checked as \(subject.explanation).\n")
                 let view = try subject.assume(in: surroundings)
-                let configuration = try Configuration.load(options.source, in: view, for: .looking)
-                let warnings = configuration.warnings + subject.warnings(on: configuration.store.path, unit: unit)
+                var reader = ConfigurationReader(surroundings: view, purpose: .looking)
+                let reading = reader.read(options.source)
+                guard reading.problems.isEmpty else { throw InvalidConfiguration(problems: reading.problems) }
+                let configuration = reading.configuration
+                let warnings =
+                    configuration.warnings(at: reading.origins.location)
+                    + subject.warnings(on: configuration.store.path, unit: unit)
                 for warning in warnings { complain("Warning: \(warning)\n") }
                 if options.isOnline {
                     let check = OnlineCheck(configuration.destinations, configuration.notifiers)

@@ -56,6 +56,7 @@ final class StatusRegistry: Sendable {
 
     private let state = Mutex(State())
     private let startedAt = Clock.wall
+    private let started = Clock.monotonic
     private let path: String
 
     init(path: String) {
@@ -239,7 +240,7 @@ final class StatusRegistry: Sendable {
             refused: isAll ? state.refused : 0, connections: isAll ? state.connections : nil, store: store,
             destinations: figures.ledgers.map { destination($0, state, isAll: isAll) },
             suppressions: figures.suppressions, otherSuppressions: figures.otherSuppressions,
-            refusedAt: isAll ? state.refusedAt : nil,
+            refusedAt: isAll ? state.refusedAt : nil, uptime: started.duration(to: Clock.monotonic),
             redactions: isAll ? Self.redactions(state.redactions) : [],
             notifiers: isAll ? state.notifiers.sorted { $0.name < $1.name } : [])
     }

@@ -271,7 +271,7 @@ package enum CollectorInterface {
         # not be read. refused_at: when a report was last refused for lack of space or time. suppressions: the 50 with the
         # highest counts, highest first. other_suppressions: the number of further ones.
         method Status() -> (
-          version: string, host: string, started_at: string, received: int, rejected: int, duplicates: int, refused: ?int,
+          version: string, host: string, started_at: string, uptime: ?int, received: int, rejected: int, duplicates: int, refused: ?int,
           refused_at: ?string, connections: ?int, store: StoreStatus, destinations: []Destination, suppressions: []Suppression,
           other_suppressions: ?int, redactions: ?[]Redaction, notifiers: ?[]Notifier
         )

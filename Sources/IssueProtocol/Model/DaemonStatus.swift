@@ -8,6 +8,8 @@ public struct DaemonStatus: Equatable, Sendable {
     public var host: String
     /// The time at which the daemon started.
     public var startedAt: IssueTimestamp
+    /// The time since the start, which does not depend on changes of the wall clock. Nil if the daemon is older.
+    public var uptime: Duration?
     /// The number of records that the daemon has received since the store was created.
     public var received: Int
     /// The number of records that were rejected since the start, because they were invalid or too large. 0 if the
@@ -41,11 +43,13 @@ public struct DaemonStatus: Equatable, Sendable {
         version: String, host: String, startedAt: IssueTimestamp, received: Int, rejected: Int, duplicates: Int,
         refused: Int, connections: Int?, store: StoreStatus, destinations: [DestinationStatus],
         suppressions: [Suppression], otherSuppressions: Int = 0, refusedAt: IssueTimestamp? = nil,
+        uptime: Duration? = nil,
         redactions: [RedactionCount] = [], notifiers: [NotifierStatus] = []
     ) {
         self.version = version
         self.host = host
         self.startedAt = startedAt
+        self.uptime = uptime
         self.received = received
         self.rejected = rejected
         self.duplicates = duplicates
@@ -88,6 +92,7 @@ extension DaemonStatus: JSONObjectCodable {
         try members.required("version", &version)
         try members.required("host", &host)
         try members.required("started_at", &startedAt)
+        try members.optional("uptime", &uptime)
         try members.required("received", &received)
         try members.required("rejected", &rejected)
         try members.required("duplicates", &duplicates)

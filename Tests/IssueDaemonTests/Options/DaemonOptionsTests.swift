@@ -77,7 +77,8 @@ struct DaemonOptionsTests {
         let found = decide(["--check", file, "--user", "\(getuid())"], in: folder.surroundings())
         #expect(found.code == 0 && found.output.isEmpty)
         #expect(
-            found.complaints.contains("\nWarning: Destination otlp: its credential is sent to far:4318 unencrypted"))
+            found.complaints.contains(
+                "\nWarning: \(file):2: Destination otlp: its credential is sent to far:4318 unencrypted"))
     }
 
     @Test("A check lists all errors and exits with 78, or prints nothing else and exits with 0")
@@ -96,6 +97,11 @@ struct DaemonOptionsTests {
         #expect(found.complaints.split(separator: "\n").count == 3)
         #expect(
             found.complaints.hasPrefix("\(notice)\(bad):2: [Log] has no key Levle=. Did you mean Level=?\n\(bad):3: "))
+        let doubtful = try folder.write("[Elasticsearch]\nURL=https://127.0.0.1\nIndex=Issues\n", to: "doubtful.conf")
+        let warned = decide(["--check", doubtful] + user, in: surroundings)
+        #expect(warned.code == 0)
+        #expect(
+            warned.complaints.contains("\nWarning: \(doubtful):3: Destination elasticsearch: Index=Issues has capital"))
         // The daemon itself starts despite them.
         #expect(decide(["--config", bad], in: surroundings).code == nil)
         let printed = decide(["--print-config", "--config", bad], in: surroundings)
