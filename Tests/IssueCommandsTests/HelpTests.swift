@@ -160,8 +160,7 @@ struct HelpTests {
                       --text TEXT           Only with all of these words or "phrases"
                       --metadata KEY=VALUE  Only with this value in the metadata (repeatable)
                       --group ID            Only this group (repeatable)
-                      --user USER           Only this user, by id or name
-                                            (repeatable)
+                      --user USER           Only this user, by id or name (repeatable)
                   -u, --unit UNIT           Only this systemd unit (repeatable)
                       --trace TRACE         Only this trace id (repeatable)
                       --request REQUEST     Only this request id (repeatable)
@@ -225,8 +224,7 @@ struct HelpTests {
                       --text TEXT           Only with all of these words or "phrases"
                       --metadata KEY=VALUE  Only with this value in the metadata (repeatable)
                       --group ID            Only this group (repeatable)
-                      --user USER           Only this user, by id or name
-                                            (repeatable)
+                      --user USER           Only this user, by id or name (repeatable)
                   -u, --unit UNIT           Only this systemd unit (repeatable)
                       --trace TRACE         Only this trace id (repeatable)
                       --request REQUEST     Only this request id (repeatable)
@@ -311,8 +309,7 @@ struct HelpTests {
                       --text TEXT           Only with all of these words or "phrases"
                       --metadata KEY=VALUE  Only with this value in the metadata (repeatable)
                       --group ID            Only this group (repeatable)
-                      --user USER           Only this user, by id or name
-                                            (repeatable)
+                      --user USER           Only this user, by id or name (repeatable)
                   -u, --unit UNIT           Only this systemd unit (repeatable)
                       --trace TRACE         Only this trace id (repeatable)
                       --request REQUEST     Only this request id (repeatable)

@@ -28,8 +28,7 @@ struct HistogramTests {
                       --text TEXT           Only with all of these words or "phrases"
                       --metadata KEY=VALUE  Only with this value in the metadata (repeatable)
                       --group ID            Only this group (repeatable)
-                      --user USER           Only this user, by id or name
-                                            (repeatable)
+                      --user USER           Only this user, by id or name (repeatable)
                   -u, --unit UNIT           Only this systemd unit (repeatable)
                       --trace TRACE         Only this trace id (repeatable)
                       --request REQUEST     Only this request id (repeatable)

@@ -53,7 +53,7 @@ struct ApplicationAgeDecisionTests {
         guard let oldest = facts.oldest else { return }
         let aged = RetentionSnapshot.AgedRange(range: oldest, accounts: [1], maxAge: .seconds(100))
         facts.aged = aged
-        #expect(retention.next(facts) == .wait(Retention.interval))
+        #expect(retention.next(facts) == .wait(.seconds(10)))
         facts.now = RecordLogInstant(milliseconds: 200_000)
         #expect(retention.next(facts) == .expire(aged))
     }
@@ -66,10 +66,10 @@ struct ApplicationAgeDecisionTests {
         var facts = snapshot(age: 10)
         facts.openSince = RecordLogInstant(milliseconds: -61_000)
         #expect(retention.next(facts) == .closeRange)
-        facts.openSince = RecordLogInstant(milliseconds: -600)
+        facts.openSince = RecordLogInstant(milliseconds: 9400)
         let second = Retention(settings: settings([ApplicationAge(name: "a", maxAge: .seconds(1))]))
         #expect(second.next(facts) == .wait(.seconds(1)))
-        facts.openSince = RecordLogInstant(milliseconds: -1000)
+        facts.openSince = RecordLogInstant(milliseconds: 9000)
         #expect(second.next(facts) == .closeRange)
         facts.openSince = nil
         let minute = Retention(settings: settings([ApplicationAge(name: "a", maxAge: .seconds(60))]))

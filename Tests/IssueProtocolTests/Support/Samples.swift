@@ -52,7 +52,8 @@ enum Samples {
     }
 
     static let destination = DestinationStatus(
-        name: "logz", kind: "logz", state: .paused, reason: "401", advice: "Renew the token.", ledger: ledger,
+        name: "logz", kind: "logz", state: .paused, reason: "401", failingSince: moment,
+        advice: "Renew the token.", ledger: ledger,
         oldestPending: moment, nextAttempt: moment, lastAnswer: "401", lastSuccess: moment, requests: 1, resent: 2,
         possibleDuplicates: 3, bytesToday: 4)
 
