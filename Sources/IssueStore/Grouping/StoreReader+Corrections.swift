@@ -121,12 +121,14 @@ extension StoreReader {
     package func explain(_ id: String, viewer: Viewer) throws -> GroupExplanation {
         try snapshot {
             let shown = try show(id, viewer: viewer)
-            let group = try subject(shown.group.id, viewer: viewer).group
+            let subject = try subject(shown.group.id, viewer: viewer)
+            let group = subject.group
             let row = shown.record.flatMap { RecordID($0.id)?.row }
             var explanation = GroupExplanation(
                 group: shown.group, fingerprint: shown.group.fingerprint, isChosen: false,
                 rule: shown.group.fingerprintRule, template: nil, ids: try ids(leadingTo: group), corrections: [])
             var home = group
+            var series: SeriesDescription?
             if let row {
                 try connection.withStatement(
                     """
@@ -141,10 +143,19 @@ extension StoreReader {
                         explanation.fingerprint = row.text(1)
                         explanation.isChosen = !(row.optionalText(3) ?? "").isEmpty
                         explanation.rule = explanation.isChosen ? nil : Int(clamping: row.int64(2))
-                        if let series = SeriesKey.decode(row.bytes(4)) {
-                            explanation.template = MessageTemplate.title(of: series.template[...])
-                        }
+                        series = SeriesKey.decode(row.bytes(4))
                     }
+                }
+            }
+            if let series {
+                explanation.template = MessageTemplate.title(of: series.template[...])
+                // What a new series of this kind would pass, in this order.
+                var patterns = PatternCache()
+                let known = try GroupTable(connection: connection).known(
+                    home: home, account: subject.account, series: series, &patterns)
+                if let known, known.id == group {
+                    explanation.corrections = try known.corrections.compactMap { try correction($0) }
+                    return explanation
                 }
             }
             let statement = try Statement(

@@ -115,7 +115,7 @@ extension StoreReader {
         }
     }
 
-    private func correction(_ id: Int64) throws -> GroupCorrection? {
+    func correction(_ id: Int64) throws -> GroupCorrection? {
         let statement = try Statement(
             composedSQL: "\(Self.correctionSQL) WHERE corrections.id = ?1", on: connection)
         statement.bind(id, at: 1)
