@@ -433,8 +433,9 @@ extension TemplateReader {
                 break
             }
         }
-        let isAddress = hasGap ? (1...7).contains(groups) : groups == 8 || groups == 6 && isPairs
-        return isAddress && hasFigure ? index : nil
+        let isHardware = !hasGap && groups == 6 && isPairs
+        let isIPv6 = hasFigure && (hasGap ? (1...7).contains(groups) : groups == 8)
+        return isHardware || isIPv6 ? index : nil
     }
 
     private func isColon(_ index: Int) -> Bool { index < end && bytes[index] == UInt8(ascii: ":") }

@@ -121,6 +121,7 @@ struct MessageTemplateTests {
             ("dead:beef:0:0:0:0:0:1 and ::1 and ::", "<address> and <address> and ::"),
             ("::ffff:10.0.0.1: refused", "<address>: refused"),
             ("card 00:1b:44:11:3a:b7 is gone", "card <address> is gone"),
+            ("card aa:bb:cc:dd:ee:ff is gone", "card <address> is gone"), ("add:be:ad is gone", "add:be:ad is gone"),
         ])
     func replacesAddresses(_ message: String, _ title: String) {
         #expect(TemplateOfText(message).title == title)
