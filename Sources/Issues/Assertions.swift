@@ -262,12 +262,18 @@ extension Reported.Failure {
         values.shifted(by: text.utf8.count - message.utf8.count)
     }
 
+    /// The reason of a failure without a reason.
+    private static let noReason = "no reason"
+
+    /// Whether no reason was given.
+    var lacksReason: Bool { message == Self.noReason }
+
     /// Whether Swift's `assert` is active in this build.
     static var traps: Bool { _isDebugAssertConfiguration() }
 
     /// Reports a failed assertion.
     fileprivate static func report(_ kind: Kind, _ message: IssueText, at site: IssueSite) -> ReportOutcome {
-        let message = message.text.isEmpty ? "no reason" : message
+        let message = message.text.isEmpty ? IssueText(stringLiteral: noReason) : message
         let error = Self(kind: kind, message: message.text, name: site.name, values: message.values)
         let level: IssueLevel = kind == .assertion ? .error : .critical
         return Reporting.report(error, { nil }, level: level, metadata: { [:] }, at: site)

@@ -37,6 +37,35 @@ struct RecordTests {
         }
     }
 
+    @Test("A report without a text is sent with its location as the fingerprint, unless another one was given")
+    func withoutText() async throws {
+        try await CollectorFixture.with { fixture in
+            let reporter = fixture.reporter
+            withIssueReporters([reporter]) {
+                reportIssue(fileID: "M/a.swift", line: 3)
+                reportIssue("", fileID: "M/a.swift", line: 4)
+                reportIssue(metadata: ["a": 1], fingerprint: "own")
+                withIssueFingerprint("scope") { reportIssue() }
+                reportIssue("a")
+                reportIssue(OutOfStock(article: 1))
+                withErrorResponders(.transform { _ in OutOfStock(article: 2) }) { reportIssue() }
+                let send = ErrorResponder { report in
+                    reporter.receive(report)
+                    return .notHandled
+                }
+                withErrorResponders(send, .discard) {
+                    Reported.assert(false, fileID: "M/a.swift", line: 5)
+                    Reported.assert(false, "a", fileID: "M/a.swift", line: 6)
+                }
+            }
+            let isFlushed = try await fixture.delivery.flushed(within: .seconds(10))
+            #expect(isFlushed)
+            let fingerprints = fixture.collector?.stored.map(\.record.fingerprint)
+            #expect(
+                fingerprints == ["M/a.swift:3", "M/a.swift:4", "own", "scope", nil, nil, nil, "M/a.swift:5", nil])
+        }
+    }
+
     @Test("A record above the daemon's size limit is truncated, not lost", arguments: ["x", "\u{1}", "ä"])
     func oversize(letter: String) async throws {
         try await CollectorFixture.with { fixture in

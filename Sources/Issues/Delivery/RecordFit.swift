@@ -109,8 +109,7 @@ extension IssueReport {
             message: message, severity: level, domain: domain, code: code.map { Int64($0) },
             occurredAt: lastRepeat ?? timestamp, firstOccurredAt: lastRepeat == nil ? nil : timestamp,
             count: repeats > 0 ? Int64(repeats) + 1 : nil, source: site.wire, app: application.wire,
-            fingerprint: fingerprint?.isEmpty == true ? nil : fingerprint,
-            backtrace: Array(frames), causes: causes, metadata: fitted,
+            fingerprint: sentFingerprint, backtrace: Array(frames), causes: causes, metadata: fitted,
             reportable: isReportable ? nil : false, template: parts?.template, parts: parts?.parts ?? [],
             context: context)
     }

@@ -96,7 +96,7 @@ public struct IssueReport: Sendable {
         set { content.code = newValue }
     }
     /// The text by which the issue is grouped instead of its message and location. Nil or an empty text lets the daemon
-    /// choose.
+    /// choose, or the location if the issue has no text.
     public var fingerprint: String? {
         get { storage.content.fingerprint }
         set { content.fingerprint = newValue }
@@ -110,6 +110,11 @@ public struct IssueReport: Sendable {
     public var isReportable: Bool {
         get { storage.content.isReportable }
         set { content.isReportable = newValue }
+    }
+    /// The fingerprint to send. Only the location identifies an issue without a text. Nil lets the daemon choose.
+    var sentFingerprint: String? {
+        if let fingerprint, !fingerprint.isEmpty { return fingerprint }
+        return storage.content.lacksText ? site.description : nil
     }
 
     /// The return addresses of the calls that led to the report, innermost first.
@@ -313,6 +318,13 @@ extension IssueReport {
             causes = CauseWalk(error, reading).causes
             isReportable = reading.isReportable
             self.error = error
+        }
+
+        /// Whether neither the caller nor an error has given a text.
+        var lacksText: Bool {
+            guard note == nil else { return false }
+            guard let error else { return message == IssueReport.defaultMessage }
+            return (error as? Reported.Failure)?.lacksReason == true
         }
 
         /// Sets the values of a message that consists of the error's text alone.
