@@ -9,13 +9,17 @@ import Issues
 ///     MultiplexLogHandler([StreamLogHandler.standardError(label: label), IssueLogHandler(label: label)])
 /// }
 /// ```
+///
+/// The metadata of a report is that of the logger, of its metadata provider and of the message.
 package struct IssueLogHandler: LogHandler {
     package var logLevel = Logger.Level.info
     package var metadata: Logger.Metadata = [:]
+    package var metadataProvider: Logger.MetadataProvider?
     private let label: String
 
-    package init(label: String) {
+    package init(label: String, metadataProvider: Logger.MetadataProvider? = nil) {
         self.label = label
+        self.metadataProvider = metadataProvider
     }
 
     package subscript(metadataKey key: String) -> Logger.Metadata.Value? {
@@ -24,7 +28,8 @@ package struct IssueLogHandler: LogHandler {
     }
 
     package func log(event: LogEvent) {
-        var reportMetadata = IssueMetadata(metadata.merging(event.metadata ?? [:]) { _, call in call })
+        let provided = metadata.merging(metadataProvider?.get() ?? [:]) { _, provided in provided }
+        var reportMetadata = IssueMetadata(provided.merging(event.metadata ?? [:]) { _, call in call })
         reportMetadata["logger"] = .init(label)
         switch event.level {
         case .error, .critical:

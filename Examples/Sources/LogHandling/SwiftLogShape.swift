@@ -6,6 +6,7 @@
 package protocol LogHandler: Sendable {
     var logLevel: Logger.Level { get set }
     var metadata: Logger.Metadata { get set }
+    var metadataProvider: Logger.MetadataProvider? { get set }
     subscript(metadataKey key: String) -> Logger.Metadata.Value? { get set }
     func log(event: LogEvent)
 }
@@ -50,6 +51,16 @@ package enum Logger {
         package init(stringLiteral value: String) {
             description = value
         }
+    }
+
+    package struct MetadataProvider: Sendable {
+        private let provide: @Sendable () -> Metadata
+
+        package init(_ provide: @escaping @Sendable () -> Metadata) {
+            self.provide = provide
+        }
+
+        package func get() -> Metadata { provide() }
     }
 
     package enum MetadataValue: Sendable {

@@ -19,7 +19,8 @@ struct IssueLogHandlerTests {
         "Messages of level error and above are reported with their metadata, and with earlier messages as breadcrumbs")
     func reported() throws {
         let sink = CollectingSink()
-        var handler = IssueLogHandler(label: "shop")
+        let provider = Logger.MetadataProvider { ["tenant": .string("t-1"), "till": .string("none")] }
+        var handler = IssueLogHandler(label: "shop", metadataProvider: provider)
         handler[metadataKey: "request"] = .string("r-7")
         func log(
             _ level: Logger.Level, _ message: Logger.Message, _ metadata: Logger.Metadata? = nil,
@@ -43,6 +44,7 @@ struct IssueLogHandlerTests {
         #expect(reports.last?.error is Alarm)
         let first = try #require(reports.first)
         #expect(first.metadata["request"] == "r-7")
+        #expect(first.metadata["tenant"] == "t-1" && reports.last?.metadata["tenant"] == "t-1")
         #expect(first.metadata["till"] == "2")
         #expect(first.metadata["drawers"] == ["left"])
         #expect(first.site.file == "Shop/Till.swift" && first.site.line == 12 && first.site.functionName == "open()")
