@@ -257,7 +257,11 @@ package final class Daemon {
                 return try Socket.listenUnix(at: address, mode: mode, backlog: 4096)
             }
         } catch {
-            let hint = error == .addressInUse ? "another daemon is listening there" : "\(error)"
+            var hint = error == .addressInUse ? "another daemon is listening there" : "\(error)"
+            if error == .accessDenied, surroundings.isOrdinaryUser, source == .default {
+                hint += "; the path is from \(source.path(in: surroundings)), the configuration of the host: "
+                    + "to run a daemon of your own, name another file with --config"
+            }
             throw DaemonFailure(code: .unavailable, message: "can't create the socket \(path): \(hint)")
         }
     }
