@@ -1,3 +1,4 @@
+import Foundation
 import IssueProtocol
 import IssueTestSupport
 import Testing
@@ -46,6 +47,52 @@ struct ThirdPartyClientTests {
             #expect(record.record.message == "Said from Python")
             #expect(record.record.severity == .warning)
             #expect(record.sender.command?.hasPrefix("python") == true)
+        }
+    }
+
+    @Test("Python's logging reports through the example's handler, also what was logged before the daemon ran")
+    func pythonLogging() async throws {
+        guard let python = TestBinaries.tool("/usr/bin/python3", "/usr/local/bin/python3") ?? TestBinaries.python else {
+            throw Missing("python3")
+        }
+        try await DaemonFixture.with(starts: false) { daemon in
+            let script = daemon.folder["log.py"]
+            try """
+                import logging, os, sys
+                sys.path.insert(0, "\(TestBinaries.repository)Examples/python")
+                from issued_logging import IssueHandler
+                handler = IssueHandler("shop", version="2.4.0", capacity=3)
+                logging.getLogger().addHandler(handler)
+                for number in range(4):
+                    logging.error("Order %d of %s failed", number, "ann" if number else "bob \\udc80")
+                open("logged", "w").close()
+                if not handler.flush(60):
+                    sys.exit(1)
+                if os.fork() == 0:
+                    try:
+                        int("x")
+                    except ValueError:
+                        logging.exception("Cannot count")
+                    sys.exit(0 if handler.flush(60) else 1)
+                sys.exit(os.waitstatus_to_exitcode(os.wait()[1]))
+                """.write(toFile: script, atomically: true, encoding: .utf8)
+            let process = try ChildProcess(
+                python, [script], in: daemon.folder, name: "logging",
+                environment: ["ISSUED_SOCKET": daemon.socket, "PATH": "/usr/bin:/bin"])
+            try await eventually("the records are logged") {
+                FileManager.default.fileExists(atPath: daemon.folder["logged"])
+            }
+            try daemon.launch()
+            #expect(try process.end(within: .seconds(120)) == .exit(0), "\(process.output)")
+            let records = try RawClient(path: daemon.socket).allRecords().map(\.record)
+            // The oldest one has made room.
+            #expect(
+                records.map(\.message).sorted() == [
+                    "Cannot count", "Order 1 of ann failed", "Order 2 of ann failed", "Order 3 of ann failed",
+                ])
+            #expect(records.allSatisfy { $0.app?.name == "shop" && $0.app?.version == "2.4.0" })
+            #expect(records.first { $0.message == "Cannot count" }?.domain == "ValueError")
+            #expect(try RawClient(path: daemon.socket).status().store.groups == 2)
         }
     }
 
