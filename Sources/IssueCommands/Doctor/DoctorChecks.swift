@@ -106,7 +106,8 @@ extension DoctorCheck {
                     .warning, "\(path) has mode \(octal(socket.mode)), so not every user can report",
                     fix: "systemctl edit issued.socket: SocketMode=0666, then: systemctl restart issued.socket"))
         }
-        if !isOwn, socket.folderMode & 0o005 != 0o005 {
+        // To connect, users need to search the folder, but not to list it.
+        if !isOwn, socket.folderMode & 0o001 == 0 {
             findings.append(
                 DoctorFinding(
                     .warning,
