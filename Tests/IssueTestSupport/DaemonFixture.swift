@@ -40,10 +40,16 @@ package final class DaemonFixture {
         try configure(configuration)
     }
 
-    /// Runs a daemon for the duration of `body`.
+    /// Runs a daemon for the duration of `body`. Waits first if many tests do that.
     package static func with<Value>(
         _ configuration: DaemonConfiguration = DaemonConfiguration(), starts: Bool = true,
         _ body: (DaemonFixture) async throws -> Value
+    ) async throws -> Value {
+        try await DaemonTestGate.run { try await run(configuration, starts: starts, body) }
+    }
+
+    private static func run<Value>(
+        _ configuration: DaemonConfiguration, starts: Bool, _ body: (DaemonFixture) async throws -> Value
     ) async throws -> Value {
         let fixture = try DaemonFixture(configuration)
         defer { fixture.stopAtOnce() }
