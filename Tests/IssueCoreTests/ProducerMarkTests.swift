@@ -43,6 +43,21 @@ struct ProducerMarkTests {
         #expect(mark.received(sequence: 0, count: 2) == .resend([.stored(row: 7), .stored(row: 8)]))
     }
 
+    @Test("Only the last thousand rejected records are remembered, and all of the last call")
+    func rejected() {
+        var mark = ProducerMark()
+        for call in 0..<64 as Range<Int64> {
+            mark.stored(.init(sequence: call * 1000, count: 1000, firstRow: RowID(1 + call), rejected: Array(0..<600)))
+        }
+        #expect(mark.calls.count == 1)
+        mark.stored(.init(sequence: 64_000, count: 400, firstRow: 70, rejected: Array(0..<400)))
+        #expect(mark.calls.map(\.rejected.count) == [600, 400])
+        mark.stored(.init(sequence: 65_000, count: 1, firstRow: 70))
+        #expect(mark.calls.count == 3)
+        #expect(mark.received(sequence: 0, count: 1000) == .forgotten)
+        #expect(mark.bytes.count < 2048)
+    }
+
     @Test("Calls that are no longer remembered are still known to have been received")
     func forgotten() {
         var mark = ProducerMark()

@@ -390,6 +390,47 @@ struct RetentionTests {
         }
     }
 
+    @Test("A user with too many marks of producers loses those used least recently, and others keep theirs")
+    func tooManyMarks() throws {
+        try TemporaryStore.with { store in
+            let writer = try store.writer()
+            let shell = try store.shell()
+            func counts() throws -> [Int64] {
+                try shell.numbers("SELECT count(*) FROM producers GROUP BY uid ORDER BY uid")
+            }
+            try shell.execute(
+                """
+                WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 40)
+                INSERT INTO producers SELECT 7 + (i > 30), CAST(printf('%016d', i) AS BLOB), x'01', 1000 - i FROM n;
+                """)
+            try ProducerTable.removeExcess(maxPerUser: 20, maxTotal: 100, on: writer.connection)
+            #expect(try counts() == [20, 10])
+            #expect(try shell.number("SELECT max(used_at) FROM producers WHERE uid = 7") == 999)
+            #expect(try shell.number("SELECT min(used_at) FROM producers WHERE uid = 7") == 980)
+            try ProducerTable.removeExcess(maxPerUser: 20, maxTotal: 18, on: writer.connection)
+            #expect(try counts() == [8, 10])
+            try ProducerTable.removeExcess(maxPerUser: 20, maxTotal: 18, on: writer.connection)
+            #expect(try counts() == [8, 10])
+        }
+    }
+
+    @Test("However many producers a user invents, a limited number of marks is stored")
+    func inventedProducers() throws {
+        try TemporaryStore.with { store in
+            let writer = try store.writer()
+            let calls = (0..<12_000).map { number in
+                SentCall(
+                    [#"{"message":"m"}"#], producer: ProducerID(high: 1, low: UInt64(number)), sequence: 1)
+            }
+            for first in stride(from: 0, to: calls.count, by: 1000) {
+                try store.commit(try Submission(Array(calls[first..<first + 1000])), to: writer)
+            }
+            let count = try store.shell().number("SELECT count(*) FROM producers")
+            #expect(count <= ProducerTable.maxPerUser + 2000)
+            #expect(try store.shell().number("SELECT count(*) FROM records") == 12_000)
+        }
+    }
+
     @Test("Each step on a full range of typical records is short")
     func steps() throws {
         try TemporaryStore.with { store in

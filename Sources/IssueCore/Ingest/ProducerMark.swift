@@ -61,6 +61,8 @@ package struct ProducerMark: Equatable, Sendable {
 
     /// The maximum number of calls remembered. A client may have this many calls in flight.
     package static let maxCalls = 64
+    /// The maximum number of rejected records remembered, unless the last call alone has more.
+    package static let maxRejected = 1000
     /// The maximum number of records per call that are looked up. The socket does not accept larger calls.
     package static let maxRecords: Int64 = 1 << 20
 
@@ -99,6 +101,9 @@ package struct ProducerMark: Equatable, Sendable {
         }
         calls.append(call)
         if calls.count > Self.maxCalls { calls.removeFirst(calls.count - Self.maxCalls) }
+        guard !call.rejected.isEmpty else { return }
+        var rejected = calls.reduce(0) { $0 + $1.rejected.count }
+        while rejected > Self.maxRejected, calls.count > 1 { rejected -= calls.removeFirst().rejected.count }
     }
 
     private func answer(to number: Int64) -> PastResult {

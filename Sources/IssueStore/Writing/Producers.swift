@@ -95,7 +95,15 @@ struct ProducerTable {
     }
 
     static let capacity = 4096
+    /// The maximum numbers of stored marks, of one user and of all users. They may be exceeded by `newPerCheck`.
+    static let maxPerUser: Int64 = 8192
+    static let maxTotal: Int64 = 65_536
+    private static let newPerCheck = 1024
+    /// More than `newPerCheck`, so that an excess becomes smaller.
+    private static let maxPerRemoval: Int64 = 4096
 
+    /// The number of marks added since their number was last checked.
+    private var newCount = 0
     private var marks: [Key: ProducerMark] = [:]
     private var changed: Set<Key> = []
     /// The producer of the last call. Consecutive calls mostly come from the same producer, so its mark is kept outside
@@ -153,11 +161,52 @@ struct ProducerTable {
         }
         changed.removeAll(keepingCapacity: true)
         if marks.count > Self.capacity { marks.removeAll() }
+        if newCount >= Self.newPerCheck {
+            newCount = 0
+            try Self.removeExcess(on: connection)
+        }
+    }
+
+    /// Removes the marks used least recently of the user who has the most, if there are too many.
+    ///
+    /// A user can invent any number of producers, and retention removes only records to free space.
+    ///
+    /// - Parameters:
+    ///   - maxPerUser: The maximum number of marks of a user.
+    ///   - maxTotal: The maximum number of marks of all users together.
+    static func removeExcess(
+        maxPerUser: Int64 = ProducerTable.maxPerUser, maxTotal: Int64 = ProducerTable.maxTotal,
+        on connection: DatabaseConnection
+    ) throws(SQLiteError) {
+        let total = try connection.withStatement("SELECT count(*) FROM producers INDEXED BY producers_by_use") {
+            statement throws(SQLiteError) in
+            try statement.first { $0.int64(0) } ?? 0
+        }
+        guard total > min(maxPerUser, maxTotal) else { return }
+        let largest = try connection.withStatement(
+            """
+            SELECT uid, count(*) FROM producers INDEXED BY producers_by_use GROUP BY uid ORDER BY count(*) DESC LIMIT 1
+            """
+        ) { statement throws(SQLiteError) in
+            try statement.first { (uid: $0.int64(0), count: $0.int64(1)) }
+        }
+        guard let largest, largest.count > maxPerUser || total > maxTotal else { return }
+        let excess = max(largest.count - maxPerUser, min(largest.count, total - maxTotal))
+        try connection.withStatement(
+            """
+            DELETE FROM producers WHERE uid = ?1 AND producer IN
+                (SELECT producer FROM producers INDEXED BY producers_by_use WHERE uid = ?1 ORDER BY used_at LIMIT ?2)
+            """
+        ) { statement throws(SQLiteError) in
+            statement.bind(largest.uid, at: 1)
+            statement.bind(min(excess, maxPerRemoval), at: 2)
+            try statement.run()
+        }
     }
 
     /// Stores a mark. Its time of use is at most an hour old, so that most commits do not have to write the index by
     /// it.
-    private func update(
+    private mutating func update(
         _ mark: ProducerMark, of key: Key, on connection: DatabaseConnection, at now: RecordLogInstant
     ) throws(SQLiteError) {
         func run(_ sql: StaticString, _ time: Int64) throws(SQLiteError) -> Bool {
@@ -174,6 +223,7 @@ struct ProducerTable {
             "UPDATE producers SET mark = ?3 WHERE uid = ?1 AND producer = ?2 AND used_at > ?4",
             now.advanced(by: .seconds(-3600)).milliseconds)
         if isRecent { return }
+        newCount += 1
         _ = try run(
             "INSERT OR REPLACE INTO producers (uid, producer, mark, used_at) VALUES (?1, ?2, ?3, ?4)",
             now.milliseconds)
