@@ -357,7 +357,7 @@ struct ErasingTests {
     private static let words = ["one", "two", "three"]
 
     private func unique(_ number: Int) -> IssueRecord {
-        func word(_ kind: String) -> String { "zq\(kind)x\(number)" }
+        func word(_ kind: String) -> String { "zqgone\(kind)x\(number)" }
         var record = IssueRecord(message: "Zaphod said \(word("msg"))")
         record.app = Application(name: "shop", version: word("version"))
         record.fingerprint = "one issue"
@@ -386,12 +386,12 @@ struct ErasingTests {
                     try store.store([isDoomed ? unique(number) : record], to: writer)
                 }
             }
-            #expect(!Self.texts(beginningWith: "zq", in: store.path).isEmpty)
-            let toErase = (0..<20).map { "zqversionx\($0)" }
+            #expect(!Self.texts(beginningWith: "zqgone", in: store.path).isEmpty)
+            let toErase = (0..<20).map { "zqgoneversionx\($0)" }
             let erasure = try purge(filter { $0.versions = toErase }, store, writer)
             #expect(erasure.records == 20)
             try Self.eraseUnusedBytes(writer)
-            #expect(Self.texts(beginningWith: "zq", in: store.path) == [])
+            #expect(Self.texts(beginningWith: "zqgone", in: store.path) == [])
             try expectConsistentCounts(store)
             let group = try #require(try store.reader().groups(.all, viewer: .everything).groups.first)
             let rounds = order.indices.filter { !order[$0] }
@@ -416,18 +416,18 @@ struct ErasingTests {
                     stretches: [])
             }
             let lines = [draft(1, .groupRate), draft(nil, .globalRate)].enumerated().map { number, draft in
-                StoreWriter.NewSummary(draft: draft, line: Array("{\"title\":\"zqsummaryx\(number)\"}".utf8))
+                StoreWriter.NewSummary(draft: draft, line: Array("{\"title\":\"zqgonesummaryx\(number)\"}".utf8))
             }
             try fixture.writer.store(
                 lines, changes: AdmissionChanges(), destination: fixture.destination, at: store.wall)
-            try fixture.settle(stored, dead: [1], line: "zqlinex1")
-            #expect(
-                Self.texts(beginningWith: "zq", in: store.path) == ["zqsummaryx0", "zqsummaryx1", "zqlinex1"])
+            try fixture.settle(stored, dead: [1], line: "zqgonelinex1")
+            let written: Set = ["zqgonesummaryx0", "zqgonesummaryx1", "zqgonelinex1"]
+            #expect(Self.texts(beginningWith: "zqgone", in: store.path) == written)
             try purge(filter { $0.apps = ["a"] }, store, fixture.writer)
             while try fixture.writer.collectOwners() {}
             try fixture.writer.eraseNewestOwners(processes: [], seenThrough: 10)
             try Self.eraseUnusedBytes(fixture.writer)
-            #expect(Self.texts(beginningWith: "zq", in: store.path) == [])
+            #expect(Self.texts(beginningWith: "zqgone", in: store.path) == [])
             try expectConsistentCounts(store)
         }
     }
