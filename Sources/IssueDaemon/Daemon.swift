@@ -259,7 +259,8 @@ package final class Daemon {
         } catch {
             var hint = error == .addressInUse ? "another daemon is listening there" : "\(error)"
             if error == .accessDenied, surroundings.isOrdinaryUser, source == .default {
-                hint += "; the path is from \(source.path(in: surroundings)), the configuration of the host: "
+                hint +=
+                    "; the path is from \(source.path(in: surroundings)), the configuration of the host: "
                     + "to run a daemon of your own, name another file with --config"
             }
             throw DaemonFailure(code: .unavailable, message: "can't create the socket \(path): \(hint)")

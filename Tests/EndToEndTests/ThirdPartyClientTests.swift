@@ -58,24 +58,24 @@ struct ThirdPartyClientTests {
         try await DaemonFixture.with(starts: false) { daemon in
             let script = daemon.folder["log.py"]
             try """
-                import logging, os, sys
-                sys.path.insert(0, "\(TestBinaries.repository)Examples/python")
-                from issued_logging import IssueHandler
-                handler = IssueHandler("shop", version="2.4.0", capacity=3)
-                logging.getLogger().addHandler(handler)
-                for number in range(4):
-                    logging.error("Order %d of %s failed", number, "ann" if number else "bob \\udc80")
-                open("logged", "w").close()
-                if not handler.flush(60):
-                    sys.exit(1)
-                if os.fork() == 0:
-                    try:
-                        int("x")
-                    except ValueError:
-                        logging.exception("Cannot count")
-                    sys.exit(0 if handler.flush(60) else 1)
-                sys.exit(os.waitstatus_to_exitcode(os.wait()[1]))
-                """.write(toFile: script, atomically: true, encoding: .utf8)
+            import logging, os, sys
+            sys.path.insert(0, "\(TestBinaries.repository)Examples/python")
+            from issued_logging import IssueHandler
+            handler = IssueHandler("shop", version="2.4.0", capacity=3)
+            logging.getLogger().addHandler(handler)
+            for number in range(4):
+                logging.error("Order %d of %s failed", number, "ann" if number else "bob \\udc80")
+            open("logged", "w").close()
+            if not handler.flush(60):
+                sys.exit(1)
+            if os.fork() == 0:
+                try:
+                    int("x")
+                except ValueError:
+                    logging.exception("Cannot count")
+                sys.exit(0 if handler.flush(60) else 1)
+            sys.exit(os.waitstatus_to_exitcode(os.wait()[1]))
+            """.write(toFile: script, atomically: true, encoding: .utf8)
             let process = try ChildProcess(
                 python, [script], in: daemon.folder, name: "logging",
                 environment: ["ISSUED_SOCKET": daemon.socket, "PATH": "/usr/bin:/bin"])
