@@ -262,11 +262,8 @@ extension Reported.Failure {
         values.shifted(by: text.utf8.count - message.utf8.count)
     }
 
-    /// The reason of a failure without a reason.
-    private static let noReason = "no reason"
-
-    /// Whether no reason was given.
-    var lacksReason: Bool { message == Self.noReason }
+    /// The message of a failure without a reason.
+    static let noReason = "no reason"
 
     /// Whether Swift's `assert` is active in this build.
     static var traps: Bool { _isDebugAssertConfiguration() }

@@ -323,8 +323,9 @@ extension IssueReport {
         /// Whether neither the caller nor an error has given a text.
         var lacksText: Bool {
             guard note == nil else { return false }
-            guard let error else { return message == IssueReport.defaultMessage }
-            return (error as? Reported.Failure)?.lacksReason == true
+            // Not the error's type: the error is released before the report is encoded.
+            return domain == Reported.Failure.domain
+                ? message == Reported.Failure.noReason : domain == nil && message == IssueReport.defaultMessage
         }
 
         /// Sets the values of a message that consists of the error's text alone.
