@@ -65,7 +65,7 @@ struct ThirdPartyClientTests {
             logging.getLogger().addHandler(handler)
             for number in range(4):
                 logging.error("Order %d of %s failed", number, "ann" if number else "bob \\udc80")
-            open("logged", "w").close()
+            open("\(daemon.folder["logged"])", "w").close()
             if not handler.flush(60):
                 sys.exit(1)
             if os.fork() == 0:

@@ -113,7 +113,7 @@ struct ListTests {
                 "--metadata", "a=b", "--metadata=c=", "--group", "g1", "--user",
                 "1000",
                 "--unit", "shop.service", "--trace", "4BF92F3577B34DA6A3CE929D0E0E4736", "--request", "r-7",
-                "--end-user", "anna", "--end-user=7", "--state", "open", "--state", "muted", "--since", "2h", "--until",
+                "--end-user", "anna", "--end-user=7", "--state", "open", "--state", "muted", "--since", "2d", "--until",
                 "1h",
                 "--order", "worst", "--limit", "3",
             ], .reply(Fixtures.groups()))
@@ -123,7 +123,7 @@ struct ListTests {
                     + #""severity":"warning","domains":["d"],"codes":[-7],"files":["a.swift"],"text":"boom","#
                     + #""metadata":["a=b","c="],"groups":["g1"],"#
                     + #""users":[1000],"units":["shop.service"],"states":["open","muted"],"#
-                    + #""since":"2026-11-21T10:00:00.000Z","until":"2026-11-21T11:00:00.000Z","#
+                    + #""since":"2026-11-19T12:00:00.000Z","until":"2026-11-21T11:00:00.000Z","#
                     + #""trace_ids":["4bf92f3577b34da6a3ce929d0e0e4736"],"request_ids":["r-7"],"#
                     + #""end_users":["anna","7"]},"order":"worst","limit":3}"#
             ])

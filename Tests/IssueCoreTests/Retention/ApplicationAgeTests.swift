@@ -58,18 +58,16 @@ struct ApplicationAgeDecisionTests {
         #expect(retention.next(facts) == .expire(aged))
     }
 
-    @Test(
-        "While ranges are searched, the next check follows soon; a short age closes the open range early, and is checked often"
-    )
+    @Test("A search of ranges goes on soon; a short age closes the open range early, and is checked often")
     func searching() {
         let retention = Retention(settings: settings([ApplicationAge(name: "a", maxAge: .seconds(700))]))
         var facts = snapshot(age: 10)
         facts.openSince = RecordLogInstant(milliseconds: -61_000)
         #expect(retention.next(facts) == .closeRange)
-        facts.openSince = RecordLogInstant(milliseconds: 9400)
+        facts.openSince = facts.now.advanced(by: .milliseconds(-600))
         let second = Retention(settings: settings([ApplicationAge(name: "a", maxAge: .seconds(1))]))
         #expect(second.next(facts) == .wait(.seconds(1)))
-        facts.openSince = RecordLogInstant(milliseconds: 9000)
+        facts.openSince = facts.now.advanced(by: .milliseconds(-1000))
         #expect(second.next(facts) == .closeRange)
         facts.openSince = nil
         let minute = Retention(settings: settings([ApplicationAge(name: "a", maxAge: .seconds(60))]))
