@@ -259,8 +259,9 @@ package final class Daemon {
         } catch {
             var hint = error == .addressInUse ? "another daemon is listening there" : "\(error)"
             if error == .accessDenied, surroundings.isOrdinaryUser, source == .default {
+                let file = source.path(in: surroundings)
                 hint +=
-                    "; the path is from \(source.path(in: surroundings)), the configuration of the host: "
+                    "; the path is from \(file), the configuration of the host: "
                     + "to run a daemon of your own, name another file with --config"
             }
             throw DaemonFailure(code: .unavailable, message: "can't create the socket \(path): \(hint)")
