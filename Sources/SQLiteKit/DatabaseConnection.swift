@@ -367,6 +367,8 @@ package enum CheckpointMode: Sendable {
 package struct CheckpointResult: Equatable, Sendable {
     package let framesInLog: Int
     package let framesCheckpointed: Int
+
+    package var isComplete: Bool { framesCheckpointed == framesInLog }
 }
 
 /// How a database file is opened.

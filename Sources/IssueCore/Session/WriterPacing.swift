@@ -131,11 +131,16 @@ package struct CheckpointPolicy: Equatable, Sendable {
         return .commitFirst
     }
 
-    /// Handles the end of a checkpoint, whether or not it copied everything.
+    /// Handles the end of a checkpoint.
     ///
-    /// - Parameter walPages: The length of the WAL after it, in pages.
-    package mutating func copied(walPages: Int) {
-        copied = walPages
+    /// If a reader has kept it from copying everything, it is repeated after little growth. Otherwise the next one would
+    /// have twice as much to copy, and reports would wait twice as long.
+    ///
+    /// - Parameters:
+    ///   - walPages: The length of the WAL after it, in pages.
+    ///   - isComplete: Whether it copied everything.
+    package mutating func copied(walPages: Int, isComplete: Bool = true) {
+        copied = isComplete || walPages >= 2 * pages ? walPages : walPages - pages + pages / 8
         (isDiskFull, isPostponed) = (false, false)
     }
 

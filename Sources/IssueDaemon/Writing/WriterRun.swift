@@ -265,9 +265,11 @@ final class WriterRun {
     ///
     /// - Parameter restarts: Whether the WAL is to start again from its beginning.
     private func checkpoint(restarts: Bool = false) {
-        defer { checkpoints.copied(walPages: writer.walPages) }
+        // An error that persists does not call for more attempts.
+        var isComplete = true
+        defer { checkpoints.copied(walPages: writer.walPages, isComplete: isComplete) }
         do throws(StoreFailure) {
-            try writer.checkpoint(restarts: restarts)
+            isComplete = try writer.checkpoint(restarts: restarts)
             checkpointFailure = nil
         } catch {
             if error != checkpointFailure { log.warning(.storeCheckpointFailed, ["error": "\(error)"]) }

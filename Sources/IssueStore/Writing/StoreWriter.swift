@@ -233,18 +233,21 @@ package final class StoreWriter {
     ///
     /// - Parameter restarts: `true` to wait briefly for readers, so that the next commit starts the WAL from its
     ///   beginning. Truncates the WAL file if it is larger than usual.
+    /// - Returns: Whether everything was copied.
     /// - Throws: The failure of the checkpoint.
-    package func checkpoint(restarts: Bool = false) throws(StoreFailure) {
-        do {
-            if restarts {
-                let mode: CheckpointMode = isWALFileLarge ? .truncate : .restart
-                try withShortTimeout { () throws(SQLiteError) in _ = try connection.checkpoint(mode) }
-            } else {
-                _ = try connection.checkpoint(.passive)
+    @discardableResult
+    package func checkpoint(restarts: Bool = false) throws(StoreFailure) -> Bool {
+        do throws(SQLiteError) {
+            guard restarts else { return try connection.checkpoint(.passive).isComplete }
+            let mode: CheckpointMode = isWALFileLarge ? .truncate : .restart
+            var isComplete = false
+            try withShortTimeout { () throws(SQLiteError) in
+                isComplete = try connection.checkpoint(mode).isComplete
             }
+            return isComplete
         } catch {
             // Readers are not interrupted. SQLite has still copied the frames that they do not need.
-            guard !(restarts && error.isBusy) else { return }
+            guard !(restarts && error.isBusy) else { return false }
             throw StoreFailure(error)
         }
     }

@@ -36,7 +36,23 @@ struct CheckpointPaceTests {
         #expect(pace.next(walPages: 180, reportsWait: false) == .copy)
     }
 
-    @Test("The WAL is restarted at the second checkpoint if readers keep it from restarting")
+    @Test("The WAL is checkpointed again after little growth if a reader has kept part of it from being copied")
+    func incomplete() {
+        var pace = CheckpointPolicy(pages: 80)
+        #expect(pace.next(walPages: 80, reportsWait: false) == .copy)
+        pace.copied(walPages: 80, isComplete: false)
+        #expect(pace.next(walPages: 89, reportsWait: false) == .none)
+        #expect(pace.next(walPages: 90, reportsWait: false) == .copy)
+        pace.copied(walPages: 90, isComplete: true)
+        #expect(pace.next(walPages: 159, reportsWait: false) == .none)
+        // Restarting waits for readers, so it is not repeated as often.
+        #expect(pace.next(walPages: 170, reportsWait: false) == .restart)
+        pace.copied(walPages: 170, isComplete: false)
+        #expect(pace.next(walPages: 249, reportsWait: false) == .none)
+        #expect(pace.next(walPages: 250, reportsWait: false) == .restart)
+    }
+
+    @Test("is restarted at the second checkpoint if readers keep it from restarting")
     func readers() {
         var pace = CheckpointPolicy(pages: 100)
         #expect(pace.next(walPages: 100, reportsWait: false) == .copy)
