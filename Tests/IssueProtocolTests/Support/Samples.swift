@@ -52,9 +52,9 @@ enum Samples {
     }
 
     static let destination = DestinationStatus(
-        name: "logz", kind: "logz", state: .paused, reason: "401", failingSince: moment,
-        advice: "Renew the token.", ledger: ledger,
-        oldestPending: moment, nextAttempt: moment, lastAnswer: "401", lastSuccess: moment, requests: 1, resent: 2,
+        name: "logz", kind: "logz", state: .paused, reason: "401", failingSince: moment, advice: "Renew the token.",
+        ledger: ledger, oldestPending: moment, nextAttempt: moment, lastAnswer: "401", lastSuccess: moment, requests: 1,
+        resent: 2,
         possibleDuplicates: 3, bytesToday: 4)
 
     static let suppression = Suppression(
@@ -77,7 +77,7 @@ enum Samples {
     static let status = DaemonStatus(
         version: "1.0.0", host: "h", startedAt: moment, received: 1, rejected: 2, duplicates: 3, refused: 5,
         connections: 4, store: store, destinations: [destination], suppressions: [suppression, minimalSuppression],
-        otherSuppressions: 7)
+        otherSuppressions: 7, uptime: .milliseconds(8))
 
     static let minimalStatus = DaemonStatus(
         version: "1.0.0", host: "h", startedAt: moment, received: 0, rejected: 0, duplicates: 0, refused: 0,
