@@ -146,8 +146,12 @@ package struct RangePostings: Equatable, Sendable {
         package var series: SeriesID
         package var records: Int64 = 0
         package var occurrences: Int64 = 0
-        /// The total size of the records, in bytes.
-        package var bytes: Int64 = 0
+        /// The approximate bytes that a series takes in the database besides its records: its posting list, counts,
+        /// attributes and issue. Without them, a user with a record in each of many issues would count as a small one.
+        package static let bytesOfSeries: Int64 = 400
+
+        /// The approximate bytes that the records and the series take.
+        package var bytes = bytesOfSeries
         package var firstAt = Int64.max
         package var lastAt = Int64.min
         /// The range of its posting list in `RangePostings.ids`.

@@ -114,13 +114,14 @@ extension StoreReader {
         guard let candidate = EvictionPolicy.evictionCandidate(holdings) else { return }
         let groups = try connection.withStatement(
             """
-            SELECT series."group", sum(max(1, postings.bytes)), sum(postings.records)
+            SELECT series."group", sum(max(1, postings.bytes - ?3)), sum(postings.records)
             FROM postings JOIN series ON series.id = postings.series JOIN accounts ON accounts.id = series.account
             WHERE postings.range = ?1 AND postings.records > 0 AND accounts.uid = ?2 GROUP BY 1
             """
         ) {
             $0.bind(candidate.range.id, at: 1)
             $0.bind(Int64(candidate.user), at: 2)
+            $0.bind(RangePostings.Posting.bytesOfSeries, at: 3)
             return try $0.all { (id: $0.id(0, as: GroupID.self), bytes: $0.int64(1), records: $0.int64(2)) }
         }
         let sizes = Dictionary(groups.map { ($0.id, $0.bytes) }) { first, _ in first }

@@ -152,7 +152,10 @@ extension RecordRemoval {
     func plan(_ range: RetentionSnapshot.ClosedRange, _ user: UInt32, openID: RowID) throws(SQLiteError) -> Thinning {
         let members = try members(of: range)
         var groups: [GroupID: Int64] = [:]
-        for member in members where member.user == user { groups[member.group, default: 0] += member.bytes }
+        // Records are removed, so the other space of their series does not count here.
+        for member in members where member.user == user {
+            groups[member.group, default: 0] += max(1, member.bytes - RangePostings.Posting.bytesOfSeries)
+        }
         let noisiest = EvictionPolicy.noisiest(groups)
         let chosen = members.filter { noisiest.contains($0.group) }
         var spared = try lastRecords(of: chosen, in: range, openID: openID)
@@ -303,7 +306,8 @@ extension RecordRemoval {
         }
         guard let size else { return }
         let left = thinning.spared[series].map { [$0] } ?? []
-        let bytes = left.isEmpty ? 0 : size.bytes / max(size.records, 1)
+        let ofSeries = min(RangePostings.Posting.bytesOfSeries, size.bytes)
+        let bytes = left.isEmpty ? 0 : ofSeries + (size.bytes - ofSeries) / max(size.records, 1)
         try connection.withStatement(
             "UPDATE postings SET records = ?3, bytes = ?4, ids = ?5, first_at = last_at WHERE range = ?1 AND series = ?2"
         ) { statement throws(SQLiteError) in

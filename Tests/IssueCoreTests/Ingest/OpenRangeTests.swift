@@ -37,6 +37,8 @@ struct OpenRangeTests {
             let own = bySeries[posting.series] ?? []
             #expect(PostingList.decode(postings.list(of: posting), base: range.firstID) == own.map(\.id))
             #expect(posting.records == Int64(own.count))
+            // A series takes space besides its records, so that many small ones are not overlooked.
+            #expect(posting.bytes == Int64(own.count) * 100 + RangePostings.Posting.bytesOfSeries)
             #expect(posting.occurrences == own.map(\.count).reduce(0, +))
             #expect(posting.firstAt == own.map(\.at).min())
             #expect(posting.lastAt == own.map(\.at).max())
