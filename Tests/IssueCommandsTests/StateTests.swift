@@ -40,6 +40,33 @@ struct StateTests {
         #expect(unknown.errors.hasPrefix("issuectl: no record or group 'g8'"))
     }
 
+    @Test("The beginning of an issue's id is enough if it is that of one issue only")
+    func abbreviations() {
+        func group(_ id: String) -> String { Fixtures.decodingGroup.replacing(#""id":"g7""#, with: "\"id\":\"\(id)\"") }
+        let absent = ScriptedLink.Reply.failure(.refused(.notFound(id: "gab12")))
+        let muted = issuectl(
+            ["mute", "gab12"], absent, .reply(Fixtures.groups(group("gcd12000000000000"), next: "c1")),
+            .reply(Fixtures.groups(group("gab12000000000007"))), reply("muted"))
+        #expect(muted.output == lines("g7 is muted: Decoding failed"))
+        #expect(
+            muted.calls == [
+                #"SetState {"group":"gab12","state":"muted"}"#, #"List {"limit":500}"#,
+                #"List {"limit":500,"after":"c1"}"#, #"SetState {"group":"gab12000000000007","state":"muted"}"#,
+            ])
+        let several = issuectl(
+            ["mute", "gab12"], absent,
+            .reply(Fixtures.groups(group("gab12000000000007"), group("gab12000000000008"))))
+        #expect(
+            several.errors.hasPrefix(
+                "issuectl: 2 issues begin with 'gab12': gab12000000000007, gab12000000000008"))
+        #expect(several.code == .refused)
+        let none = issuectl(["mute", "gab12"], absent, .reply(Fixtures.groups()))
+        #expect(none.errors.hasPrefix("issuectl: no record or group 'gab12'"))
+        let shown = issuectl(
+            ["show", "gab12"], absent, .reply(Fixtures.groups(group("gab12000000000007"))), .reply(Fixtures.shown))
+        #expect(shown.calls.last == #"Show {"id":"gab12000000000007"}"#)
+    }
+
     @Test("--until-newer-version is sent to the daemon and printed")
     func versions() {
         let resolved = issuectl(["resolve", "g7", "--until-newer-version"], reply("resolved"))

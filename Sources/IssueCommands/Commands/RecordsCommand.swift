@@ -77,7 +77,9 @@ struct ShowCommand: Command {
     }
 
     func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
-        try context.print(try context.collector().show(id)) { reply in
+        let collector = try context.collector()
+        let answer = try AbbreviatedID.call(id, collector) { (id) throws(CommandFailure) in try collector.show(id) }
+        try context.print(answer) { reply in
             RecordDetails(reply, now: context.now, width: context.width, painter: context.painter).lines
         }
         return .success

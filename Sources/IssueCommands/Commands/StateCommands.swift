@@ -144,11 +144,13 @@ extension StateCommand {
     private func set(
         _ id: String, _ collector: Collector, _ context: CommandContext
     ) throws(CommandFailure) -> BrowserReply<SetStateReply> {
-        var parameters = parameters
-        parameters.group = id
         let answer: BrowserReply<SetStateReply>
         do throws(CommandFailure) {
-            answer = try collector.setState(parameters)
+            answer = try AbbreviatedID.call(id, collector) { (id) throws(CommandFailure) in
+                var parameters = parameters
+                parameters.group = id
+                return try collector.setState(parameters)
+            }
         } catch {
             throw RecordOperand.failure(error, id, Self.specification.name, collector)
         }
@@ -190,6 +192,58 @@ enum RecordOperand {
         else { return failure }
         return CommandFailure(
             .refused, "'\(operand)' is a record, not an issue: use issuectl \(command) \(details.group.id)")
+    }
+}
+
+/// The beginning of a group's id where a command expects a whole one, as in `g92c9`.
+enum AbbreviatedID {
+    /// The number of digits that are enough. Fewer are rather a typing error.
+    private static let minDigits = 4
+    private static let pageSize = 500
+    private static let maxPages = 20
+
+    /// Calls the daemon with an id. If nothing has this id, but it is the beginning of that of one group, calls it with
+    /// the group's id.
+    ///
+    /// - Throws: The failure of the call. If several groups begin with the id, a failure that lists some of them.
+    static func call<Reply>(
+        _ id: String, _ collector: Collector, _ request: (String) throws(CommandFailure) -> Reply
+    ) throws(CommandFailure) -> Reply {
+        do throws(CommandFailure) {
+            return try request(id)
+        } catch {
+            guard error.code == .refused, isBeginning(id) else { throw error }
+            let found = try groups(id, collector)
+            guard let first = found.first else { throw error }
+            guard found.count == 1 else {
+                let shown = found.prefix(3).joined(separator: ", ") + (found.count > 3 ? ", …" : "")
+                throw CommandFailure(
+                    .refused, "\(Quantity.text(found.count, "issue")) begin with '\(id)': \(shown)")
+            }
+            return try request(first)
+        }
+    }
+
+    private static func isBeginning(_ id: String) -> Bool {
+        let digits = id.utf8.dropFirst()
+        return id.hasPrefix("g") && (minDigits..<16).contains(digits.count)
+            && digits.allSatisfy { byte in
+                (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+                    || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(byte)
+            }
+    }
+
+    /// Returns the ids of the groups that begin with an id, among the latest groups.
+    private static func groups(_ id: String, _ collector: Collector) throws(CommandFailure) -> [String] {
+        var found: [String] = []
+        var after: String?
+        for _ in 0..<maxPages {
+            let page = try collector.list(ListParameters(limit: pageSize, after: after)).value
+            for group in page.groups where group.id.hasPrefix(id) { found.append(group.id) }
+            after = page.next
+            if after == nil { break }
+        }
+        return found
     }
 }
 
