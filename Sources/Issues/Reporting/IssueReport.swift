@@ -117,6 +117,8 @@ public struct IssueReport: Sendable {
         return storage.content.lacksText ? site.description : nil
     }
 
+    /// The approximate size in memory in bytes, computed faster than by encoding.
+    var estimatedBytes: Int { storage.content.estimatedBytes }
     /// The return addresses of the calls that led to the report, innermost first.
     var addresses: [UInt] { storage.content.addresses }
     /// The caller's message, without that of the error. Nil if there is none.
@@ -238,19 +240,22 @@ public struct IssueReport: Sendable {
         let note = note.flatMap { $0.text.isEmpty ? nil : $0 }
         var content = Content(
             message: note?.text ?? Self.defaultMessage, level: level, metadata: scope.scope.metadata.merging(metadata),
-            breadcrumbs: level >= .error ? scope.scope.trail.crumbs : [], site: site, timestamp: .now, note: note?.text,
+            breadcrumbs: level >= .error ? scope.scope.trail.crumbs : [], site: site,
+            fingerprint: fingerprint.flatMap { $0.isEmpty ? nil : $0 } ?? scope.scope.fingerprint,
+            timestamp: .now, note: note?.text,
             addresses: BacktraceChoice.addresses(for: level, above: mark),
             values: note?.values ?? IssueText.Values(isKnown: false), describedLength: note?.text.utf8.count ?? 0,
-            context: ContextHook.context(in: scope))
-        content.fingerprint = fingerprint.flatMap { $0.isEmpty ? nil : $0 } ?? scope.scope.fingerprint
+            ids: ContextHook.context(in: scope))
         if let error { content.apply(error, ErrorReading(error)) }
-        storage = Storage(content)
+        // Moved: a copy would retain and release each text and list.
+        storage = Storage(consume content)
     }
 
     /// Returns whether both are equal except for their times, callers' notes and addresses.
     func isDuplicate(as other: IssueReport) -> Bool {
         // Compares the location first: it usually differs, and the comparison is cheap.
-        site.line == other.site.line && site.column == other.site.column && level == other.level
+        storage.content.site.line == other.storage.content.site.line
+            && storage.content.site.column == other.storage.content.site.column && level == other.level
             && message == other.message && metadata == other.metadata && domain == other.domain
             && code == other.code && fingerprint == other.fingerprint && causes == other.causes
             && isReportable == other.isReportable
@@ -305,8 +310,14 @@ extension IssueReport {
         /// The values in the first `describedLength` bytes of the message.
         var values = IssueText.Values(isKnown: false)
         var describedLength = 0
-        var context = IssueContext()
+        /// The ids of ``context``. Nil if there are none.
+        var ids: ScopeContext?
         var isRedacted = false
+
+        var context: IssueContext {
+            get { ids?.ids ?? IssueContext() }
+            set { ids = newValue.isEmpty ? nil : ScopeContext(newValue) }
+        }
 
         mutating func apply(_ error: any Error, _ reading: ErrorReading) {
             message = note.map { "\($0): \(reading.message)" } ?? reading.message

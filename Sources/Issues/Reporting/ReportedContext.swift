@@ -33,14 +33,14 @@ enum ContextHook {
     // Separate from the closure, since most applications have none.
     fileprivate static let isSet = Atomic(false)
 
-    /// Returns the context of the current task. Empty if neither the scope nor the closure has one.
+    /// Returns the context of the current task. Nil if neither the scope nor the closure has one.
     ///
     /// - Parameter box: The scope of the current task.
     @inline(__always)
-    static func context(in box: ReportingScope.Box) -> IssueContext {
-        let hook = isSet.load(ordering: .acquiring) ? evaluate(in: box) : IssueContext()
-        guard let scope = box.scope.context else { return hook }
-        return scope.ids.completed(by: hook)
+    static func context(in box: ReportingScope.Box) -> ScopeContext? {
+        guard isSet.load(ordering: .acquiring) else { return box.scope.context }
+        let hook = evaluate(in: box)
+        return ScopeContext(box.scope.context?.ids.completed(by: hook) ?? hook)
     }
 
     @inline(never)
@@ -53,7 +53,7 @@ enum ContextHook {
     }
 }
 
-/// The ids of a scope. A reference, so that a scope stays small and is copied fast.
+/// The ids of a scope or a report. A reference, so that both stay small and are copied fast.
 final class ScopeContext: Sendable {
     let ids: IssueContext
 
