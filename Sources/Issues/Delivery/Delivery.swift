@@ -101,13 +101,12 @@ package final class Delivery: Sendable {
     }
 
     private func enqueue(_ report: IssueReport, _ receipt: ReceiptState?) {
-        let submission = QueuedReport(report, receipt: receipt)
+        var submission = QueuedReport(report, receipt: receipt)
         let bytes = submission.report.estimatedBytes
 
         let (dropped, waker, starts) = state.withLock { state -> ([OutboxEntry<QueuedReport>], Waker?, Bool) in
-            var submission = submission
             let isLogging = state.unsent.isLogging
-            state.unsent.addCounts(to: &submission.report)
+            if isLogging { state.unsent.addCounts(to: &submission.report) }
             // A report that carries counts of unsent reports must not be coalesced into another one.
             let dropped = state.outbox.submitted(
                 submission, level: report.level, bytes: bytes, growth: submission.report.estimatedGrowth,

@@ -100,10 +100,8 @@ package struct Outbox<Payload: Sendable>: Sendable {
         coalescing: (inout Payload, Payload) -> Bool = { _, _ in false }
     ) -> [Entry] {
         let queue = Self.index(of: level)
-        if var last = waiting[queue].last, coalescing(&last.payload, payload) {
-            waiting[queue].last = last
-            return []
-        }
+        // In place: a copy of the issue would be made for each call.
+        if waiting[queue].changeLast({ $0?.absorb(payload, coalescing) ?? false }) { return [] }
         let entry = Entry(order: nextOrder, level: level, bytes: bytes, sentBytes: bytes + growth, payload: payload)
         nextOrder += 1
         waiting[queue].append(entry)
@@ -396,6 +394,10 @@ package struct OutboxEntry<Payload: Sendable>: Sendable {
     /// The approximate size in a call, in bytes.
     package var sentBytes: Int
     package var payload: Payload
+
+    fileprivate mutating func absorb(_ other: Payload, _ coalescing: (inout Payload, Payload) -> Bool) -> Bool {
+        coalescing(&payload, other)
+    }
 }
 
 /// The limits of the buffer and of sending.
@@ -446,14 +448,14 @@ struct Queue<Element> {
     private(set) var count = 0
     var first: Element? { pieces.first?[head] }
 
-    /// The element that was appended last. Setting it replaces the element.
-    var last: Element? {
-        get { pieces.last?.last ?? nil }
-        set {
-            guard count > 0, let newValue else { return }
-            let piece = pieces.count - 1
-            pieces[piece][pieces[piece].count - 1] = newValue
-        }
+    /// Changes the element that was appended last in place. Does nothing if the queue is empty.
+    ///
+    /// - Parameter change: Changes the element, which is not nil, and returns whether it did.
+    /// - Returns: Whether the element was changed.
+    mutating func changeLast(_ change: (inout Element?) -> Bool) -> Bool {
+        guard count > 0 else { return false }
+        let piece = pieces.count - 1
+        return change(&pieces[piece][pieces[piece].count - 1])
     }
 
     mutating func append(_ element: Element) {
