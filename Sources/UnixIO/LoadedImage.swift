@@ -95,8 +95,14 @@ package enum CallStack {
     ///   - mark: Only calls above this position are returned.
     ///   - capacity: The maximum number of addresses.
     package static func returnAddresses(above mark: Mark = .bottom, atMost capacity: Int) -> [UInt] {
-        unsafe [UInt](unsafeUninitializedCapacity: capacity) { buffer, count in
-            count = unsafe Int(clinux_return_addresses(mark.frame, buffer.baseAddress, CInt(clamping: buffer.count)))
+        // The array's initializer with uninitialized memory would look up its type at run time in each call.
+        unsafe withUnsafeTemporaryAllocation(of: UInt.self, capacity: capacity) { buffer in
+            let count = unsafe Int(
+                clinux_return_addresses(mark.frame, buffer.baseAddress, CInt(clamping: buffer.count)))
+            var addresses: [UInt] = []
+            addresses.reserveCapacity(count)
+            for index in 0..<count { unsafe addresses.append(buffer[index]) }
+            return addresses
         }
     }
 }
