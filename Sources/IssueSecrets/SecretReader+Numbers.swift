@@ -21,9 +21,6 @@ extension SecretReader {
 
     // MARK: Cards
 
-    /// The sizes of the groups in which numbers are written.
-    private static let groups: [[Int]] = [[4, 4, 4, 4], [4, 6, 5], [4, 6, 4], [4, 4, 4, 4, 3]]
-
     private func card(at first: Int, firstEnd: Int) -> RedactionMatch? {
         guard first >= lowest, first == start || !isJoined(bytes[first - 1]) else { return nil }
         if first >= start + 2, bytes[first - 1] == UInt8(ascii: "-"), isWordByte(first - 2) { return nil }
@@ -31,34 +28,36 @@ extension SecretReader {
             return endsNumber(at: firstEnd) ? card(from: first, to: firstEnd) : nil
         }
         guard firstEnd - first == 4, let width = separatorWidth(at: firstEnd) else { return nil }
-        for sizes in Self.groups {
-            var index = first
-            var isWhole = true
-            for (number, size) in sizes.enumerated() {
-                if number > 0 {
-                    guard index + width <= end, isSame(index, firstEnd, count: width) else {
-                        isWhole = false
-                        break
-                    }
-                    index += width
-                }
-                let next = digitsEnd(from: index)
-                guard next - index == size else {
-                    isWhole = false
-                    break
-                }
-                index = next
-            }
-            guard isWhole, endsNumber(at: index) else { continue }
-            // The number continues, as in a UUID.
-            if index + width < end, bytes[firstEnd] != UInt8(ascii: " "), isSame(index, firstEnd, count: width),
-                isWordByte(index + width)
-            {
-                continue
-            }
-            if let match = card(from: first, to: index) { return match }
+        func next(after index: Int) -> Int {
+            guard index + width <= end, isSame(index, firstEnd, count: width) else { return index }
+            return digitsEnd(from: index + width)
         }
-        return nil
+        // The sizes of the groups are 4-4-4-4, 4-4-4-4-3, 4-6-5 or 4-6-4.
+        let second = next(after: firstEnd)
+        guard second - firstEnd == width + 4 || second - firstEnd == width + 6 else { return nil }
+        let third = next(after: second)
+        if second - firstEnd == width + 6 {
+            guard third - second == width + 4 || third - second == width + 5 else { return nil }
+            return card(from: first, to: third, firstEnd: firstEnd, separatorWidth: width)
+        }
+        guard third - second == width + 4 else { return nil }
+        let fourth = next(after: third)
+        guard fourth - third == width + 4 else { return nil }
+        if let match = card(from: first, to: fourth, firstEnd: firstEnd, separatorWidth: width) { return match }
+        let fifth = next(after: fourth)
+        guard fifth - fourth == width + 3 else { return nil }
+        return card(from: first, to: fifth, firstEnd: firstEnd, separatorWidth: width)
+    }
+
+    /// Returns the number of a card in groups, unless the number continues, as in a UUID.
+    private func card(from first: Int, to last: Int, firstEnd: Int, separatorWidth width: Int) -> RedactionMatch? {
+        guard endsNumber(at: last) else { return nil }
+        if last + width < end, bytes[firstEnd] != UInt8(ascii: " "), isSame(last, firstEnd, count: width),
+            isWordByte(last + width)
+        {
+            return nil
+        }
+        return card(from: first, to: last)
     }
 
     /// Returns the number of bytes of a separator between groups of digits; nil if there is none.
@@ -97,17 +96,16 @@ extension SecretReader {
     private func card(from first: Int, to last: Int) -> RedactionMatch? {
         var number: UInt64 = 0
         var count = 0
-        var sum = 0
-        var isDoubled = false
-        for index in (first..<last).reversed() where ByteClass.isDigit(bytes[index]) {
-            let digit = Int(bytes[index] & 0xF)
-            sum += isDoubled ? (digit > 4 ? 2 * digit - 9 : 2 * digit) : digit
-            isDoubled.toggle()
-        }
-        // The first six digits identify the issuer.
-        for index in first..<last where ByteClass.isDigit(bytes[index]) {
-            if count < 6 { number = number * 10 + UInt64(bytes[index] & 0xF) }
-            count += 1
+        // The sums with each second digit doubled, beginning with the first and with the second digit.
+        var (sum, other) = (0, 0)
+        for index in first..<last {
+            let byte = bytes[index] &- UInt8(ascii: "0")
+            guard byte < 10 else { continue }
+            let digit = Int(byte)
+            (sum, other) = (other &+ digit, sum &+ 2 &* digit &- (digit > 4 ? 9 : 0))
+            // The first six digits identify the issuer.
+            if count < 6 { number = number &* 10 &+ UInt64(byte) }
+            count &+= 1
         }
         guard sum % 10 == 0, Self.isIssuer(number, digits: count) else { return nil }
         return RedactionMatch(rule: .creditcard, start: first, end: last)
@@ -150,32 +148,43 @@ extension SecretReader {
         else { return nil }
         // Without a separator, the account follows at once.
         let width = bytes[first + 4] == UInt8(ascii: "-") ? 0 : separatorWidth(at: first + 4) ?? 0
-        var remainder = 0
-        var read = 4
+        // The length decides first, because it costs less than the checksum.
+        let last = first + count + (count - 1) / 4 * width
+        guard last <= end, last == end || !ByteClass.inWord(bytes[last]) else { return nil }
+        var remainder: UInt64 = 0
         var index = first + 4
-        while read < count {
-            if width > 0, read % 4 == 0 {
-                guard index + width <= end, isSame(index, first + 4, count: width) else { return nil }
-                index += width
-            }
-            guard index < end, let next = Self.continued(remainder, bytes[index]) else { return nil }
+        while index < last {
+            guard isSame(index, first + 4, count: width) else { return nil }
+            index += width
+            let count = min(4, last - index)
+            // The compiler unrolls the loop over a constant number of characters.
+            let next = count == 4 ? continued(remainder, index, count: 4) : continued(remainder, index, count: count)
+            guard let next else { return nil }
             remainder = next
-            index += 1
-            read += 1
+            index += count
         }
         // The country and the check digits count last.
-        for offset in 0..<4 { remainder = Self.continued(remainder, bytes[first + offset]) ?? 0 }
-        guard remainder == 1, index == end || !ByteClass.inWord(bytes[index]) else { return nil }
-        return RedactionMatch(rule: .iban, start: first, end: index)
+        guard continued(remainder, first, count: 4) == 1 else { return nil }
+        return RedactionMatch(rule: .iban, start: first, end: last)
     }
 
     private func isCapital(_ byte: UInt8) -> Bool { byte &- UInt8(ascii: "A") < 26 }
 
-    /// Returns the remainder modulo 97 after another digit or letter; nil for another character.
-    private static func continued(_ remainder: Int, _ byte: UInt8) -> Int? {
-        if ByteClass.isDigit(byte) { return (remainder * 10 + Int(byte & 0xF)) % 97 }
-        guard byte &- UInt8(ascii: "A") < 26 else { return nil }
-        return (remainder * 100 + Int(byte) - 55) % 97
+    /// Returns the remainder modulo 97 after at most four digits and letters at an index; nil if there are other
+    /// characters.
+    @inline(__always)
+    private func continued(_ remainder: UInt64, _ first: Int, count: Int) -> UInt64? {
+        // One division for all of them, and no branch that depends on a character.
+        var (number, factor, invalid) = (UInt64(0), UInt64(1), UInt8(0))
+        for offset in 0..<count {
+            let byte = bytes[first &+ offset]
+            let (digit, letter) = (byte &- UInt8(ascii: "0"), byte &- UInt8(ascii: "A"))
+            let scale: UInt64 = digit < 10 ? 10 : 100
+            number = number &* scale &+ UInt64(digit < 10 ? digit : letter &+ 10)
+            factor &*= scale
+            invalid |= digit < 10 ? 0 : letter < 26 ? 0 : 1
+        }
+        return invalid == 0 ? (remainder &* factor &+ number) % 97 : nil
     }
 }
 

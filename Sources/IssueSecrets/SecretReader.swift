@@ -94,7 +94,8 @@ struct SecretReader: ~Escapable {
                 if rules.contains(.urlauth) || rules.contains(.email), mayBeAddress(around: index) { return true }
                 signEnd = index + 1
             case UInt8(ascii: "="), UInt8(ascii: ":"):
-                if match(at: index) != nil || isNamed(before: index) { return true }
+                if bytes[index] == UInt8(ascii: ":"), rules.contains(.ip), ipv6(around: index) != nil { return true }
+                if isNamed(before: index) { return true }
             case let byte where ByteClass.isLetter(byte):
                 if name(around: index) != nil { return true }
                 if match(at: index) != nil { return true }
@@ -299,9 +300,15 @@ struct SecretReader: ~Escapable {
             }
         default: break
         }
-        // The country and the check digits of an account.
-        return isCapital(bytes[index]) && isCapital(byte(1)) && ByteClass.isDigit(byte(2))
-            && ByteClass.isDigit(byte(3)) && !ByteClass.inWord(byte(-1))
+        return isAccountPlace(bytes, index)
+    }
+
+    /// Returns `true` for the country and the check digits of an account.
+    @inline(__always)
+    private static func isAccountPlace(_ bytes: Span<UInt8>, _ index: Int) -> Bool {
+        index + 3 < bytes.count && isCapital(bytes[index]) && isCapital(bytes[index + 1])
+            && ByteClass.isDigit(bytes[index + 2]) && ByteClass.isDigit(bytes[index + 3])
+            && (index == 0 || !ByteClass.inWord(bytes[index - 1]))
     }
 
     @inline(__always)
@@ -343,7 +350,10 @@ struct SecretReader: ~Escapable {
         case UInt8(ascii: "-"): return clientPassword(at: index)
         case let byte where byte >= 0x80: return foreignName(around: index).flatMap { value(of: $0, .password) }
         case let byte where ByteClass.isLetter(byte):
-            if let match = account(at: index) ?? serviceToken(at: index) { return match }
+            if let match = account(at: index) { return match }
+            // The place of an account is not that of a name, apart from configured ones.
+            if names == nil, Self.isAccountPlace(bytes, index) { return nil }
+            if let match = serviceToken(at: index) { return match }
             guard let name = name(around: index) ?? foreignName(around: index) else { return nil }
             if let rule = name.rule { return value(of: name, rule) }
             if name.isKeyword { return keywordValue(name) }

@@ -132,31 +132,81 @@ package struct SensitiveNames: Sendable {
 ///
 /// Comparisons ignore case and all characters other than letters and digits.
 final class ConfiguredNames: Sendable {
-    private let secret: Set<[UInt8]>
-    private let plain: Set<[UInt8]>
+    /// The hashes of the names, each at or after the index that its hash selects. Zero marks a free place.
+    ///
+    /// At least half of the places are free.
+    private let hashes: [UInt64]
+    /// The name at the same index.
+    private let texts: [[UInt8]]
+    /// Whether the values of the name at the same index are secret.
+    private let secrecy: [Bool]
+    /// `true` if there are more names of secrets than the usual ones.
+    let hasSecretNames: Bool
 
     /// Returns nil if no names are configured.
     init?(_ settings: RedactionSettings) {
-        secret = Set(settings.keys.map { Self.folded(Array($0.utf8)) })
-        plain = Set(settings.plainKeys.map { Self.folded(Array($0.utf8)) })
+        let plain = Set(settings.plainKeys.map { $0.utf8.compactMap(Self.folded) })
+        let secret = Set(settings.keys.map { $0.utf8.compactMap(Self.folded) })
         if secret.isEmpty, plain.isEmpty { return nil }
+        hasSecretNames = !secret.isEmpty
+        var count = 4
+        while count < 2 * (plain.count + secret.count) { count *= 2 }
+        var hashes = [UInt64](repeating: 0, count: count)
+        var texts = [[UInt8]](repeating: [], count: count)
+        var secrecy = [Bool](repeating: false, count: count)
+        func add(_ name: [UInt8], isSecret: Bool) {
+            let hash = name.reduce(Self.seed) { Self.continued($0, $1) } | 1
+            var place = Self.place(of: hash, count: count)
+            while hashes[place] != 0 { place = (place + 1) & (count - 1) }
+            (hashes[place], texts[place], secrecy[place]) = (hash, name, isSecret)
+        }
+        for name in plain { add(name, isSecret: false) }
+        for name in secret.subtracting(plain) { add(name, isSecret: true) }
+        (self.hashes, self.texts, self.secrecy) = (hashes, texts, secrecy)
     }
-
-    /// `true` if there are more names of secrets than the usual ones.
-    var hasSecretNames: Bool { !secret.isEmpty }
 
     /// Returns whether the values of a name are secret. Nil if the name is not configured.
     func isSecret(_ bytes: Span<UInt8>, from start: Int, to end: Int) -> Bool? {
-        var name: [UInt8] = []
-        for index in max(start, end - SensitiveNames.maxBytes)..<end { name.append(bytes[index]) }
-        name = Self.folded(name)
-        if plain.contains(name) { return false }
-        return secret.contains(name) ? true : nil
+        let start = max(start, end - SensitiveNames.maxBytes)
+        var hash = Self.seed
+        for index in start..<end {
+            if let byte = Self.folded(bytes[index]) { hash = Self.continued(hash, byte) }
+        }
+        hash |= 1
+        var place = Self.place(of: hash, count: hashes.count)
+        while hashes[place] != 0 {
+            if hashes[place] == hash, isText(texts[place], bytes, from: start, to: end) { return secrecy[place] }
+            place = (place + 1) & (hashes.count - 1)
+        }
+        return nil
     }
 
-    private static func folded(_ name: [UInt8]) -> [UInt8] {
-        name.compactMap { byte in
-            ByteClass.isLetter(byte) ? byte | 0x20 : ByteClass.isDigit(byte) || byte >= 0x80 ? byte : nil
+    private func isText(_ text: [UInt8], _ bytes: Span<UInt8>, from start: Int, to end: Int) -> Bool {
+        var count = 0
+        for index in start..<end {
+            guard let byte = Self.folded(bytes[index]) else { continue }
+            guard count < text.count, text[count] == byte else { return false }
+            count += 1
         }
+        return count == text.count
+    }
+
+    /// Returns a letter in lower case, a digit or a byte that is not ASCII; nil for another character.
+    @inline(__always)
+    private static func folded(_ byte: UInt8) -> UInt8? {
+        ByteClass.isLetter(byte) ? byte | 0x20 : ByteClass.isDigit(byte) || byte >= 0x80 ? byte : nil
+    }
+
+    private static let seed: UInt64 = 0xCBF2_9CE4_8422_2325
+
+    @inline(__always)
+    private static func continued(_ hash: UInt64, _ byte: UInt8) -> UInt64 {
+        (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01B3
+    }
+
+    /// Returns the index that a hash selects in a table, whose size is a power of two.
+    @inline(__always)
+    private static func place(of hash: UInt64, count: Int) -> Int {
+        Int(truncatingIfNeeded: hash >> 32) & (count - 1)
     }
 }

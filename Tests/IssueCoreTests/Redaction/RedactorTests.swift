@@ -206,6 +206,41 @@ struct RedactorTests {
         #expect(decoding.record(0)?.metadata == (try JSONValue(json: expected)))
     }
 
+    @Test("Redaction knows each of many configured names, and a name that is configured as both is plain")
+    func manyNames() throws {
+        let redactor = Redactor(
+            settings {
+                $0.keys = (0..<100).map { "Field-\($0)" } + ["both_ways"]
+                $0.plainKeys = ["BothWays"]
+            })
+        let sent = (0..<102).map { "field\($0)=value" }.joined(separator: " ")
+        let decoding = try Decoding(
+            "[{\"message\":\"\(sent) both-ways=value\",\"metadata\":{\"FIELD_7\":\"a\",\"field\":\"b\"}}]",
+            redactor: redactor)
+        let stored = (0..<102).map { "field\($0)=\($0 < 100 ? "[@secret]" : "value")" }.joined(separator: " ")
+        #expect(decoding.record(0)?.message == "\(stored) both-ways=value")
+        #expect(decoding.record(0)?.metadata == (try JSONValue(json: #"{"FIELD_7":"[@secret]","field":"b"}"#)))
+    }
+
+    @Test(
+        "Redaction finds a number after groups that only look like its beginning",
+        arguments: [
+            ("DE89 DE89 3704 0044 0532 0130 00", "DE89 [@iban]"),
+            ("AL12 AL12 GB82 WEST 1234 5698 7654 32.", "AL12 AL12 [@iban]."),
+            ("DE89 3704 0044 0532 0130 00x", "DE89 3704 0044 0532 0130 00x"),
+            ("DE89 3704 0044-0532 0130 00", "DE89 3704 0044-0532 0130 00"),
+            ("DE89 3704 0044 05a2 0130 00", "DE89 3704 0044 05a2 0130 00"),
+            ("4111 4111 1164 3942 1720", "4111 [@creditcard]"),
+            ("4321 1233 6011 4899 269", "[@creditcard]"),
+            ("4321 1233 6011 4899 2690", "4321 1233 6011 4899 2690"),
+            ("3742 123360 11480 11480", "[@creditcard] 11480"),
+            ("3742 1233601 1480", "3742 1233601 1480"),
+        ])
+    func repeatedBeginnings(sent: String, stored: String) throws {
+        let decoding = try Decoding("[{\"message\":\"\(sent)\"}]", redactor: Redactor(settings()))
+        #expect(decoding.record(0)?.message == stored)
+    }
+
     @Test("Redaction uses other settings for the records that follow, also those of a known series")
     func change() throws {
         let json = Array(#"{"message":"m","domain":"mail ann@example.net","app":{"name":"shop"}}"#.utf8)
