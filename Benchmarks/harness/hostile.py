@@ -32,6 +32,8 @@ RECORD_BYTES = 250_000
 VARIES = "@@@@@@@@"
 # Sets the limits on new groups and series, which are off in the other parts, to their defaults.
 GUARDS = "[Limits]\nNewGroupsPerApplication=\nNewSeriesPerApplication=\n"
+# Names of secrets besides the usual ones.
+NAMES = "[Redaction]\nKeys=pin badge\n"
 STATUS = b'{"method":"org.issued.Collector.Status","parameters":{}}\0'
 
 
@@ -90,6 +92,9 @@ def _reports():
         "equals signs": _fill("a="),
         "short words": _fill("a "),
         "options": _fill(" -p"),
+        "beginnings of account numbers": _fill("AL12 "),
+        "beginnings of card numbers": _fill("4111 "),
+        "names of secrets": _fill("api key "),
         "distinct words": _words(RECORD_BYTES // 5, 4),
         "characters of three bytes": "\u4e00" * (RECORD_BYTES // 3),
     }
@@ -266,22 +271,33 @@ def _cost(daemon, name, path, calls, user, *more):
     }
 
 
-def _costs(binary, folder, options, write):
-    calls = 40 if options.is_quick else 120
-    plain = write("plain", _report(_words(RECORD_BYTES // 7, 6)[:RECORD_BYTES]))
-    with Daemon(binary, folder, GUARDS) as daemon:
+def _compare(binary, folder, calls, plain, texts, write, configuration=GUARDS):
+    """Returns the cost of messages by name, and that of plain text, from a daemon with a configuration."""
+    with Daemon(binary, folder, configuration) as daemon:
         _cost(daemon, "warm-up", plain, calls, HOSTILE)
         found, plains = [], []
-        for name, text in (_reports() | _issues()).items():
+        for name, text in texts.items():
             path = write("message", text)
             # Each message has its own user, so that the limits of one do not slow down the next.
             found.append(_cost(daemon, name, path, calls, HOSTILE + 1 + len(found), *_varying(text)))
-            if len(found) % 8 == 0:
+            if len(found) % 8 == 0 or len(found) == len(texts):
                 plains.append(_cost(daemon, "plain text", plain, calls, HOSTILE)["ms"])
     ordinary = statistics.median(plains)
     for one in found:
         one["ratio"] = one["ms"] / ordinary
-    return {"plain_ms": ordinary, "messages": sorted(found, key=lambda one: -one["ratio"])}
+    return ordinary, found
+
+
+def _costs(binary, folder, options, write):
+    calls = 40 if options.is_quick else 120
+    plain = write("plain", _report(_words(RECORD_BYTES // 7, 6)[:RECORD_BYTES]))
+    reports = _reports()
+    ordinary, found = _compare(binary, folder, calls, plain, reports | _issues(), write)
+    # With configured names, redaction looks up each name before such a sign.
+    named = {f"{name}, with configured names": reports[name]
+             for name in ("equals signs", "colons", "beginnings of account numbers")}
+    _, more = _compare(binary, f"{folder}/names", calls, plain, named, write, GUARDS + NAMES)
+    return {"plain_ms": ordinary, "messages": sorted(found + more, key=lambda one: -one["ratio"])}
 
 
 def _halves(binary, folder, write):
