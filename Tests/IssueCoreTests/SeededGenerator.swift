@@ -27,7 +27,9 @@ struct SeededGenerator: RandomNumberGenerator {
 
     /// Returns random records of several groups and applications with their times. They come in bursts with pauses;
     /// some are critical, some muted.
-    mutating func log(records: Int, groups: Int64, accounts: Int64) -> [(candidate: Candidate, at: RecordLogInstant)] {
+    mutating func log(records: Int, groups: Int64, accounts: Int64) -> [(
+        candidate: AdmissionCandidate, at: RecordLogInstant
+    )] {
         var seen: Set<Int64> = []
         var time: Int64 = 1_000_000
         return (1...Int64(records)).map { record in
@@ -35,7 +37,7 @@ struct SeededGenerator: RandomNumberGenerator {
             if happens(oneIn: 500) { time += number(below: 2_000_000) }
             // Small group ids are frequent, as a few groups make up most of the traffic.
             let group = number(below: number(below: groups) + 1)
-            let candidate = Candidate(
+            let candidate = AdmissionCandidate(
                 record: RowID(record), group: GroupID(group), account: AccountID(group % accounts),
                 user: UInt32(group % accounts) / 2 * 998,
                 severity: happens(oneIn: 30) ? .critical : [.warning, .error][Int(number(below: 2))],

@@ -103,7 +103,7 @@ struct LimitRowsTests {
             let at = RecordLogInstant(milliseconds: store.wall.millisecondsSince1970 + 1000)
             for number in 0..<200 {
                 let group = state.groups[number % state.groups.count]
-                let candidate = Candidate(
+                let candidate = AdmissionCandidate(
                     record: cursor + number + 1, group: group.group, account: group.account, user: 1000,
                     severity: .error, isFirstOfGroup: false)
                 #expect(live.evaluate(candidate, at: at) == restored.evaluate(candidate, at: at))

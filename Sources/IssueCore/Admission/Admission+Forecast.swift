@@ -13,7 +13,7 @@ extension Admission {
     /// that of the group for the first record of a group. Nothing is counted.
     ///
     /// The destination's level is what all users together have left; one user may get less of it.
-    package func levels(for candidate: Candidate, at now: RecordLogInstant) -> [LimitForecast] {
+    package func levels(for candidate: AdmissionCandidate, at now: RecordLogInstant) -> [LimitForecast] {
         let limits = limits(of: candidate.account)
         let claims = Self.reserves(for: candidate) + [.common]
         var levels: [LimitForecast] = []

@@ -8,7 +8,7 @@ extension Admission {
     ///   - reason: The reason why it was suppressed.
     ///   - now: The log time of the record.
     /// - Returns: An empty run, or nil if each of the following records must be evaluated on its own.
-    package func run(after candidate: Candidate, heldFor reason: SuppressionReason, at now: RecordLogInstant)
+    package func run(after candidate: AdmissionCandidate, heldFor reason: SuppressionReason, at now: RecordLogInstant)
         -> SuppressedRun?
     {
         // Reserved shares are checked record by record.
@@ -34,7 +34,7 @@ extension Admission {
     /// Must be called before the group is used again and before windows are closed.
     package mutating func count(_ run: SuppressedRun) {
         guard run.records > 0 else { return }
-        let candidate = Candidate(
+        let candidate = AdmissionCandidate(
             record: run.rows.upperBound, group: run.group, account: run.account, user: run.user,
             severity: run.severity, isFirstOfGroup: false)
         var group = group(of: candidate, limits: limits(of: run.account), at: run.first)
@@ -73,7 +73,7 @@ package struct SuppressedRun: Sendable {
     private(set) var rows: ClosedRange<RowID> = 0...0
     private(set) var samples: [RowID] = []
 
-    init(of candidate: Candidate, _ reason: SuppressionReason, until: RecordLogInstant, untilNext: Bool) {
+    init(of candidate: AdmissionCandidate, _ reason: SuppressionReason, until: RecordLogInstant, untilNext: Bool) {
         group = candidate.group
         account = candidate.account
         user = candidate.user

@@ -339,7 +339,7 @@ package struct WindowRow: Equatable, Sendable {
         samples = Array((samples + run.samples).sorted().prefix(Self.maxSamples))
     }
 
-    mutating func count(_ candidate: Candidate, occurrences total: Int64, at now: RecordLogInstant) {
+    mutating func count(_ candidate: AdmissionCandidate, occurrences total: Int64, at now: RecordLogInstant) {
         if suppressedCount == 0 { firstSeen = now }
         lastSeen = max(lastSeen, now)
         suppressedCount += 1

@@ -102,7 +102,7 @@ package struct Admission: Sendable {
     /// evaluated.
     ///
     /// It changes nothing. It is `mutating` because the caller then passes the value by reference and does not copy it.
-    package mutating func lacks(_ candidate: Candidate) -> (account: Bool, group: Bool) {
+    package mutating func lacks(_ candidate: AdmissionCandidate) -> (account: Bool, group: Bool) {
         (!knows(account: candidate.account), !candidate.isFirstOfGroup && !knows(group: candidate.group))
     }
 
@@ -242,7 +242,8 @@ package struct Admission: Sendable {
     }
 
     /// Returns the state of the candidate's group, or that of a new group if none is known.
-    mutating func group(of candidate: Candidate, limits: ApplicationLimits, at now: RecordLogInstant) -> Group {
+    mutating func group(of candidate: AdmissionCandidate, limits: ApplicationLimits, at now: RecordLogInstant) -> Group
+    {
         if let known = groups.peek(candidate.group) { return known }
         if let row = unsaved.evictedGroups.removeValue(forKey: candidate.group) {
             // The evicted state is not stored yet and must remain marked as changed.
@@ -256,7 +257,7 @@ package struct Admission: Sendable {
 
 extension Admission {
     /// Decides whether the record at the cursor is sent, and counts it. `now` is the log time of the record.
-    package mutating func evaluate(_ candidate: Candidate, at now: RecordLogInstant) -> AdmissionDecision {
+    package mutating func evaluate(_ candidate: AdmissionCandidate, at now: RecordLogInstant) -> AdmissionDecision {
         var claims = candidate.wasPriority ? [] : Self.reserves(for: candidate)
         claims.append(.common)
         let verdict = decide(candidate, claims: claims, at: now)
@@ -278,7 +279,9 @@ extension Admission {
     /// is nil, nothing is counted: the record is evaluated again with `wasPriority` set when the cursor reaches it.
     ///
     /// - Returns: The decision, or nil if the reserved shares are exhausted.
-    package mutating func evaluatePriority(_ candidate: Candidate, at now: RecordLogInstant) -> AdmissionDecision? {
+    package mutating func evaluatePriority(_ candidate: AdmissionCandidate, at now: RecordLogInstant)
+        -> AdmissionDecision?
+    {
         let verdict = decide(candidate, claims: Self.reserves(for: candidate), at: now)
         let decision = verdict.decision
         var counted = verdict.group
@@ -296,7 +299,7 @@ extension Admission {
         }
     }
 
-    static func reserves(for candidate: Candidate) -> [BucketRole] {
+    static func reserves(for candidate: AdmissionCandidate) -> [BucketRole] {
         switch (candidate.severity == .critical, candidate.isFirstOfGroup) {
         case (true, true): [.critical, .novelty]
         case (true, false): [.critical]
@@ -307,7 +310,7 @@ extension Admission {
 
     /// Checks all limits, then takes from all of them if none refuses.
     private mutating func decide(
-        _ candidate: Candidate, claims: [BucketRole], at now: RecordLogInstant
+        _ candidate: AdmissionCandidate, claims: [BucketRole], at now: RecordLogInstant
     ) -> LimitVerdict {
         if !accounts.contains(candidate.account) {
             adopt(account: candidate.account, limits: settings.defaultApplicationLimits)
@@ -342,7 +345,7 @@ extension Admission {
             application: fromAccount, global: fromGlobal)
     }
 
-    private func allowsBytes(for candidate: Candidate) -> Bool {
+    private func allowsBytes(for candidate: AdmissionCandidate) -> Bool {
         switch dailyBytes.state(of: candidate.user) {
         case .plenty: true
         case .scarce: candidate.isFirstOfGroup || candidate.severity >= .error
@@ -351,7 +354,7 @@ extension Admission {
         }
     }
 
-    private mutating func admit(_ candidate: Candidate, in group: inout Group) {
+    private mutating func admit(_ candidate: AdmissionCandidate, in group: inout Group) {
         group.suppressedBefore = 0
         guard group.openWindows > 0 else { return }
         for reason in SuppressionReason.allCases {
@@ -363,7 +366,7 @@ extension Admission {
     }
 
     private mutating func suppress(
-        _ candidate: Candidate, for reason: SuppressionReason, in group: inout Group, at now: RecordLogInstant
+        _ candidate: AdmissionCandidate, for reason: SuppressionReason, in group: inout Group, at now: RecordLogInstant
     ) {
         group.suppressedBefore += 1
         let key = open(.init(group: candidate.group, reason: reason), of: candidate.account, in: &group, at: now)
@@ -452,7 +455,7 @@ package struct AdmissionState: Equatable, Sendable {
 }
 
 /// The properties of a record that admission needs for its decision.
-package struct Candidate: Equatable, Sendable {
+package struct AdmissionCandidate: Equatable, Sendable {
     /// The record's row id.
     package var record: RowID
     package var group: GroupID

@@ -164,7 +164,7 @@ extension Admission {
     }
 
     /// Records the demand of a record on each limit that it reached.
-    mutating func note(_ verdict: LimitVerdict, _ candidate: Candidate, at now: RecordLogInstant) {
+    mutating func note(_ verdict: LimitVerdict, _ candidate: AdmissionCandidate, at now: RecordLogInstant) {
         switch verdict.decision {
         case .withhold: break
         case .admit:
@@ -178,13 +178,14 @@ extension Admission {
     }
 
     /// Records the demand of a run of suppressed records.
-    mutating func note(_ run: SuppressedRun, _ candidate: Candidate, in group: Group) {
+    mutating func note(_ run: SuppressedRun, _ candidate: AdmissionCandidate, in group: Group) {
         noteHeld(
             candidate, run.records, run.reason, group: group, application: .common, global: .common, at: run.first)
     }
 
     private mutating func notePassed(
-        _ candidate: Candidate, _ count: Int64, application: BucketRole?, global: BucketRole?, at now: RecordLogInstant
+        _ candidate: AdmissionCandidate, _ count: Int64, application: BucketRole?, global: BucketRole?,
+        at now: RecordLogInstant
     ) {
         if !candidate.isFirstOfGroup { history.groups.passed(candidate.group, count, at: now) }
         if application == .common { history.applications.passed(candidate.account, count, at: now) }
@@ -192,7 +193,8 @@ extension Admission {
     }
 
     private mutating func noteHeld(
-        _ candidate: Candidate, _ count: Int64, _ reason: SuppressionReason, group: Group, application: BucketRole?,
+        _ candidate: AdmissionCandidate, _ count: Int64, _ reason: SuppressionReason, group: Group,
+        application: BucketRole?,
         global used: BucketRole?, at now: RecordLogInstant
     ) {
         let limits = limits(of: candidate.account)

@@ -261,7 +261,7 @@ extension ForwardingLoop where Destination: ~Copyable {
     // MARK: State of the limiter
 
     /// Loads the limiter's state of the record's account and group from the store, if it is missing.
-    func recall(_ candidate: Candidate) throws {
+    func recall(_ candidate: AdmissionCandidate) throws {
         let lacks = admission.lacks(candidate)
         guard lacks.account || lacks.group else { return }
         let id = service.destination.id
@@ -385,7 +385,7 @@ struct BatchInFlight {
 }
 
 extension SentRecord {
-    init(_ candidate: Candidate, suppressedBefore: Int64, occurrences: Int64) {
+    init(_ candidate: AdmissionCandidate, suppressedBefore: Int64, occurrences: Int64) {
         self.init(
             row: candidate.record, account: candidate.account, count: candidate.count,
             suppressedBefore: suppressedBefore, occurrences: occurrences)

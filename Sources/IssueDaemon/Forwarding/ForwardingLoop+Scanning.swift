@@ -143,12 +143,12 @@ struct OutboxScan {
         if let user { users[user, default: 0] += line.count + 1 }
     }
 
-    mutating func withhold(_ candidate: Candidate) {
+    mutating func withhold(_ candidate: AdmissionCandidate) {
         batch.withheld.append(candidate.record)
         Self.count(1, candidate.count, of: candidate.account, in: &withheld)
     }
 
-    mutating func summarise(_ candidate: Candidate, _ reason: SuppressionReason) {
+    mutating func summarise(_ candidate: AdmissionCandidate, _ reason: SuppressionReason) {
         batch.held[reason, default: []].append(candidate.record)
         reach(reason, account: candidate.account, user: candidate.user)
         Self.count(1, candidate.count, of: candidate.account, in: &summarised)

@@ -151,7 +151,7 @@ struct RecordForecasting {
             users: row.state.dayUsers,
             charged: row.state.dayCharged)
         admission.dailyBytes = budget.today(at: now)
-        let candidate = Candidate(
+        let candidate = AdmissionCandidate(
             record: .max, group: preview.group ?? GroupID(rawValue: -1), account: account,
             user: self.settings.users.owner(of: preview.uid), severity: subject.record.severity,
             isFirstOfGroup: preview.isFirst, count: subject.record.count, isReportable: subject.record.isReportable,

@@ -337,7 +337,7 @@ package struct ScanPage: Equatable, Sendable {
 
 /// A record with the attributes that admission needs.
 package struct OutboxRecord: Equatable, Sendable {
-    package var candidate: Candidate
+    package var candidate: AdmissionCandidate
     package var at: RecordLogInstant
     package var receivedAt: IssueTimestamp
 }
@@ -382,7 +382,7 @@ package struct SeriesInfo: Equatable, Sendable {
     /// - Parameter offset: Record log time minus wall time, in milliseconds.
     package func record(_ step: ScanRow, offset: Int64) -> OutboxRecord {
         OutboxRecord(
-            candidate: Candidate(
+            candidate: AdmissionCandidate(
                 record: step.row, group: group, account: account, user: user, severity: severity,
                 isFirstOfGroup: step.row == firstOfGroup || step.row == regression, count: step.count,
                 isReportable: isReportable,

@@ -17,7 +17,7 @@ struct AdmissionPropertyTests {
 
         /// Handles a record as the forwarder does: reports due summaries, loads evicted state, then evaluates the
         /// record.
-        mutating func handle(_ candidate: Candidate, at now: RecordLogInstant) {
+        mutating func handle(_ candidate: AdmissionCandidate, at now: RecordLogInstant) {
             drafts += admission.dueSummaries(at: now)
             if !admission.knows(group: candidate.group) {
                 for row in state.groups where row.group == candidate.group { admission.adopt(row) }
@@ -174,7 +174,7 @@ struct AdmissionPropertyTests {
             for noisy in 0..<50 as Range<Int64> {
                 id += 1
                 _ = admission.evaluate(
-                    Candidate(
+                    AdmissionCandidate(
                         record: RowID(id), group: GroupID(noisy), account: 1, user: 1001, severity: .error,
                         isFirstOfGroup: second == 0), at: now)
             }
@@ -182,13 +182,13 @@ struct AdmissionPropertyTests {
                 id += 1
                 quiet.append(
                     admission.evaluate(
-                        Candidate(
+                        AdmissionCandidate(
                             record: RowID(id), group: 9000, account: 2, user: 1002, severity: .warning,
                             isFirstOfGroup: false),
                         at: now))
                 critical.append(
                     admission.evaluate(
-                        Candidate(
+                        AdmissionCandidate(
                             record: RowID(id), group: GroupID(9001 + second), account: 1, user: 1001,
                             severity: .critical,
                             isFirstOfGroup: false),

@@ -8,8 +8,8 @@ struct AdmissionTests {
     private func record(
         _ record: Int64, group: Int64 = 1, account: Int64 = 1, severity: IssueLevel = .error, first: Bool = false,
         count: Int64 = 1, user: UInt32 = 1001
-    ) -> Candidate {
-        Candidate(
+    ) -> AdmissionCandidate {
+        AdmissionCandidate(
             record: RowID(record), group: GroupID(group), account: AccountID(account), user: user, severity: severity,
             isFirstOfGroup: first,
             count: count)
@@ -172,7 +172,7 @@ struct AdmissionTests {
         var settings = LimitSettings()
         settings.groupBurst = 0
         var admission = Admission(settings: settings)
-        func passes(_ candidate: Candidate) -> Bool {
+        func passes(_ candidate: AdmissionCandidate) -> Bool {
             admission.evaluate(candidate, at: at(0)) != .suppress(.dailyBytes)
         }
         func use(_ percent: Int64) {

@@ -21,8 +21,8 @@ struct LimitDemandTests {
         }
     }
 
-    private func candidate(_ record: Int64, user: UInt32 = 1000) -> Candidate {
-        Candidate(
+    private func candidate(_ record: Int64, user: UInt32 = 1000) -> AdmissionCandidate {
+        AdmissionCandidate(
             record: RowID(record), group: 1, account: 1, user: user, severity: .error, isFirstOfGroup: record == 1)
     }
 
@@ -182,7 +182,7 @@ struct LimitDemandTests {
         var held: Int64 = 0
         for round in 0..<12 as Range<Int64> {
             for group in 1...2000 as ClosedRange<Int64> {
-                let candidate = Candidate(
+                let candidate = AdmissionCandidate(
                     record: RowID(round * 2000 + group), group: GroupID(group), account: 1, user: 1000,
                     severity: .error, isFirstOfGroup: false)
                 if case .suppress(.groupRate) = admission.evaluate(candidate, at: at(round)) { held += 1 }

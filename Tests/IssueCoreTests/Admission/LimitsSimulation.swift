@@ -59,7 +59,7 @@ struct LimitsSimulation {
         record = record + 1
         let minute = Int(second / 60)
         let decision = admission.evaluate(
-            Candidate(
+            AdmissionCandidate(
                 record: record, group: GroupID(group), account: AccountID(account), user: 1000, severity: severity,
                 isFirstOfGroup: seen.insert(group).inserted), at: Self.instant(second))
         minutes[minute].received += 1

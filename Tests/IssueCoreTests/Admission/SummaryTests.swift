@@ -17,8 +17,8 @@ struct SummaryTests {
 
     private func record(
         _ record: Int64, group: Int64 = 1, account: Int64 = 1, count: Int64 = 1, severity: IssueLevel = .error
-    ) -> Candidate {
-        Candidate(
+    ) -> AdmissionCandidate {
+        AdmissionCandidate(
             record: RowID(record), group: GroupID(group), account: AccountID(account), user: 0, severity: severity,
             isFirstOfGroup: false,
             count: count)

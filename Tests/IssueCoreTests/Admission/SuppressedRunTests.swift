@@ -16,7 +16,7 @@ struct HeldRunTests {
         var drafts: [SummaryDraft] = []
         var taken = 0
 
-        mutating func handle(_ candidate: Candidate, at now: RecordLogInstant) {
+        mutating func handle(_ candidate: AdmissionCandidate, at now: RecordLogInstant) {
             let series = Series(group: candidate.group, severity: candidate.severity)
             let isDue = admission.nextSummaryDue.map { $0 <= now } ?? false
             let isUsual = !candidate.isFirstOfGroup && candidate.isReportable && !candidate.isMuted
