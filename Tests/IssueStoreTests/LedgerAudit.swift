@@ -15,7 +15,7 @@ struct LedgerAudit {
         var occurrences: Int64 = 0
     }
 
-    private struct Span {
+    private struct DecodedBatch {
         var rows: ClosedRange<RowID>
         var state: Int64
         var sent: Set<RowID>
@@ -78,7 +78,7 @@ struct LedgerAudit {
         return try differences() + violations()
     }
 
-    private static func fate(of row: RowID, in span: Span?) -> IssueFate.Outcome {
+    private static func fate(of row: RowID, in span: DecodedBatch?) -> IssueFate.Outcome {
         guard let span else { return .pending }
         if span.withheld.contains(row) { return .withheld }
         if span.dead.contains(row) { return .deadLettered }
@@ -86,7 +86,7 @@ struct LedgerAudit {
         return .summarised
     }
 
-    private func spans(of destination: Int64) throws -> [Span] {
+    private func spans(of destination: Int64) throws -> [DecodedBatch] {
         try Statement(
             composedSQL: "\(Self.batches) WHERE destination = \(destination) AND kind = 0", on: connection
         ).all(Self.span)
@@ -94,19 +94,19 @@ struct LedgerAudit {
 
     private static let batches = "SELECT first_id, last_id, state, sent, withheld, dead FROM batches"
 
-    private static func span(_ row: borrowing Row) -> Span {
+    private static func span(_ row: borrowing Row) -> DecodedBatch {
         let first = row.id(0, as: RowID.self)
-        return Span(
+        return DecodedBatch(
             rows: first...row.id(1), state: row.int64(2), sent: ids(row.bytes(3), first),
             withheld: ids(row.bytes(4), first), dead: ids(row.bytes(5), first))
     }
 
     /// Returns the batch of each record that was sent outside the scan, nil for records that wait.
-    private func singles(of destination: Int64) throws -> [RowID: Span?] {
+    private func singles(of destination: Int64) throws -> [RowID: DecodedBatch?] {
         let rows = try Statement(
             composedSQL: "SELECT record, batch FROM singles WHERE destination = \(destination)", on: connection
         ).all { (record: $0.id(0, as: RowID.self), batch: $0.int64(1)) }
-        var found: [RowID: Span?] = [:]
+        var found: [RowID: DecodedBatch?] = [:]
         for row in rows {
             let span = try Statement(composedSQL: "\(Self.batches) WHERE id = \(row.batch)", on: connection)
                 .first(Self.span)

@@ -5,7 +5,7 @@ import SQLiteKit
 /// The ledger's part of erasing: subtracts each record from its current fate.
 extension ForwardingOutbox {
     /// The decoded row of one batch, with the data that determines the fates of its records.
-    private struct Span {
+    private struct SentBatch {
         var id: BatchID
         var rows: ClosedRange<RowID>
         var state: Int64
@@ -56,21 +56,23 @@ extension ForwardingOutbox {
         var inFlight: Set<RowID> = []
         for destination in destinations {
             var sums: [Key: LedgerChanges.Sum] = [:]
-            var span: Span?
+            var scanned: SentBatch?
             var sending: Set<RowID> = []
             for record in toErase where record.row >= destination.first && record.row <= destination.last {
                 var fate = IssueFate.Outcome.pending
-                var holder: Span?
+                var holder: SentBatch?
                 if let carrier = try single(record.row, destination.id) {
-                    if carrier > 0, let batch = try self.span(batch: carrier) {
+                    if carrier > 0, let batch = try self.batch(carrier) {
                         fate = batch.fate(of: record.row)
                         if fate == .pending { sending.insert(record.row) }
                     }
                 } else if record.row <= destination.cursor {
-                    if span?.rows.contains(record.row) != true { span = try self.span(record.row, destination.id) }
-                    if let span {
-                        fate = span.fate(of: record.row)
-                        holder = span
+                    if scanned?.rows.contains(record.row) != true {
+                        scanned = try batch(with: record.row, destination.id)
+                    }
+                    if let scanned {
+                        fate = scanned.fate(of: record.row)
+                        holder = scanned
                         if fate == .pending { sending.insert(record.row) }
                     }
                 }
@@ -125,7 +127,8 @@ extension ForwardingOutbox {
             account: key.account, destination: destination, fate: .deadLettered)
     }
 
-    private func span(_ row: RowID, _ destination: Int64) throws(SQLiteError) -> Span? {
+    /// Returns the batch of a destination that covers a row; nil if none does.
+    private func batch(with row: RowID, _ destination: Int64) throws(SQLiteError) -> SentBatch? {
         try connection.withStatement(
             """
             SELECT id, first_id, last_id, state, sent, withheld, dead, notes FROM batches
@@ -134,23 +137,23 @@ extension ForwardingOutbox {
         ) { statement throws(SQLiteError) in
             statement.bind(destination, at: 1)
             statement.bind(row, at: 2)
-            return try statement.first { Self.span($0) }
+            return try statement.first { Self.decode($0) }
         }.flatMap { $0.rows.contains(row) ? $0 : nil }
     }
 
-    private func span(batch id: BatchID) throws(SQLiteError) -> Span? {
+    private func batch(_ id: BatchID) throws(SQLiteError) -> SentBatch? {
         try connection.withStatement(
             "SELECT id, first_id, last_id, state, sent, withheld, dead, notes FROM batches WHERE id = ?1"
         ) { statement throws(SQLiteError) in
             statement.bind(id, at: 1)
-            return try statement.first { Self.span($0) }
+            return try statement.first { Self.decode($0) }
         }
     }
 
-    private static func span(_ row: borrowing Row) -> Span {
+    private static func decode(_ row: borrowing Row) -> SentBatch {
         let first = row.id(1, as: RowID.self)
         let sent = PostingList.decode(row.bytes(4), base: first) ?? []
-        return Span(
+        return SentBatch(
             id: row.id(0), rows: first...max(first, row.id(2)), state: row.int64(3), sent: sent,
             sentRows: Set(sent), withheld: Set(PostingList.decode(row.bytes(5), base: first) ?? []),
             dead: Set(PostingList.decode(row.bytes(6), base: first) ?? []), notes: BatchManifest(json: row.text(7)))
@@ -166,7 +169,7 @@ extension ForwardingOutbox {
             """
         ) { statement throws(SQLiteError) in
             statement.bind(destination, at: 1)
-            return try statement.all { Self.span($0) }
+            return try statement.all { Self.decode($0) }
         }
         for batch in batches {
             var notes = batch.notes

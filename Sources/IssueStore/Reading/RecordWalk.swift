@@ -9,7 +9,7 @@ import SQLiteKit
 /// requested time is not read.
 struct RecordWalk {
     /// Ids that are read together: a closed range, or the open range, which has no upper bound.
-    private struct Span {
+    private struct IDRange {
         /// Nil if there are no posting lists for these ids.
         var range: Int64?
         var first: RowID
@@ -22,9 +22,9 @@ struct RecordWalk {
     private let series: [SeriesID]?
     private let isAscending: Bool
     private let bound: RowID
-    /// The spans that have not been read, the next one last.
-    private var spans: [Span] = []
-    /// `true` if the chains of the series determine the next range when no span is left.
+    /// The ranges that have not been read, the next one last.
+    private var pending: [IDRange] = []
+    /// `true` if the chains of the series determine the next range when none is left in `pending`.
     private var isChained: Bool { series != nil && !isAscending }
     /// `true` if ranges outside the requested time are skipped.
     private let isTimed: Bool
@@ -45,14 +45,14 @@ struct RecordWalk {
         isTimed = since != nil || until != nil
         let lastClosed = try reader.lastClosedID()
         guard series != nil || isTimed else {
-            spans = [Span(range: nil, first: 1, last: .max)]
+            pending = [IDRange(range: nil, first: 1, last: .max)]
             return
         }
-        let open = Span(range: nil, first: lastClosed + 1, last: .max)
+        let open = IDRange(range: nil, first: lastClosed + 1, last: .max)
         if isAscending || isTimed {
-            spans = try Self.closed(beyond: bound, isAscending: isAscending, since: since, until: until, on: reader)
+            pending = try Self.closed(beyond: bound, isAscending: isAscending, since: since, until: until, on: reader)
         }
-        spans = isAscending ? [open] + spans.reversed() : spans + [open]
+        pending = isAscending ? [open] + pending.reversed() : pending + [open]
         if isChained { try startChains(on: reader) }
     }
 
@@ -66,20 +66,20 @@ struct RecordWalk {
 
     private mutating func fetch(on reader: StoreReader) throws -> Bool {
         guard let series else { return try fetchAny(on: reader) }
-        guard let span = spans.last else {
+        guard let idRange = pending.last else {
             return isChained && !isTimed ? try fetchChain(in: nil, on: reader) : false
         }
-        guard let range = span.range else {
-            spans.removeLast()
-            try fetchOpen(series, above: span.first - 1, on: reader)
+        guard let range = idRange.range else {
+            pending.removeLast()
+            try fetchOpen(series, above: idRange.first - 1, on: reader)
             return true
         }
         if isChained { return try fetchChain(in: range, on: reader) }
-        spans.removeLast()
+        pending.removeLast()
         var ids: [RowID] = []
         for series in series {
             guard let found = try posting(range, series, on: reader) else { continue }
-            ids += PostingList.decode(found.ids, base: span.first) ?? []
+            ids += PostingList.decode(found.ids, base: idRange.first) ?? []
         }
         ready = ids.filter { $0 > bound }.sorted(by: >)
         return true
@@ -87,10 +87,10 @@ struct RecordWalk {
 
     /// Reads the next block with rows of any series.
     private mutating func fetchAny(on reader: StoreReader) throws -> Bool {
-        while let span = spans.last {
-            guard let rows = try isAscending ? nextRows(in: span, on: reader) : previousRows(in: span, on: reader)
+        while let idRange = pending.last {
+            guard let rows = try isAscending ? nextRows(in: idRange, on: reader) : previousRows(in: idRange, on: reader)
             else {
-                spans.removeLast()
+                pending.removeLast()
                 continue
             }
             guard !rows.isEmpty else { continue }
@@ -100,26 +100,27 @@ struct RecordWalk {
         return false
     }
 
-    /// Returns the rows of the next block, the first one last; nil after the last block of the span.
-    private mutating func nextRows(in span: Span, on reader: StoreReader) throws -> [RowID]? {
+    /// Returns the rows of the next block, the first one last; nil after the last block of the range.
+    private mutating func nextRows(in idRange: IDRange, on reader: StoreReader) throws -> [RowID]? {
         guard edge < .max else { return nil }
-        let start = max(edge + 1, span.first)
-        guard start <= span.last, let block = try reader.blocks.block(from: start), block.firstID <= span.last else {
+        let start = max(edge + 1, idRange.first)
+        guard start <= idRange.last, let block = try reader.blocks.block(from: start), block.firstID <= idRange.last
+        else {
             return nil
         }
         edge = block.lastID
-        return block.rows[block.index(from: start)...].prefix { $0.id <= span.last }.map(\.id).reversed()
+        return block.rows[block.index(from: start)...].prefix { $0.id <= idRange.last }.map(\.id).reversed()
     }
 
-    /// Returns the rows of the previous block, in ascending order; nil before the first block of the span.
-    private mutating func previousRows(in span: Span, on reader: StoreReader) throws -> [RowID]? {
+    /// Returns the rows of the previous block, in ascending order; nil before the first block of the range.
+    private mutating func previousRows(in idRange: IDRange, on reader: StoreReader) throws -> [RowID]? {
         guard edge > .min else { return nil }
-        let end = min(edge - 1, span.last)
-        guard end >= span.first, let block = try reader.blocks.block(upTo: end), block.lastID >= span.first else {
+        let end = min(edge - 1, idRange.last)
+        guard end >= idRange.first, let block = try reader.blocks.block(upTo: end), block.lastID >= idRange.first else {
             return nil
         }
         edge = block.firstID
-        return block.rows[block.index(from: span.first)...].prefix { $0.id <= end }.map(\.id)
+        return block.rows[block.index(from: idRange.first)...].prefix { $0.id <= end }.map(\.id)
     }
 
     /// Reads the rows of the open range, which has no posting lists yet.
@@ -154,7 +155,7 @@ struct RecordWalk {
     private mutating func fetchChain(in asked: Int64?, on reader: StoreReader) throws -> Bool {
         guard let range = chain.keys.max() else { return false }
         if let asked, range < asked {
-            spans.removeLast()
+            pending.removeLast()
             return true
         }
         let members = chain.removeValue(forKey: range) ?? []
@@ -175,7 +176,7 @@ struct RecordWalk {
     /// requested time.
     private static func closed(
         beyond bound: RowID, isAscending: Bool, since: IssueTimestamp?, until: IssueTimestamp?, on reader: StoreReader
-    ) throws -> [Span] {
+    ) throws -> [IDRange] {
         try reader.connection.withStatement(
             """
             SELECT id, first_id, last_id FROM ranges
@@ -186,7 +187,7 @@ struct RecordWalk {
             statement.bind(isAscending ? RowID.max : bound, at: 2)
             statement.bind(since?.millisecondsSince1970 ?? .min, at: 3)
             statement.bind(until?.millisecondsSince1970 ?? .max, at: 4)
-            return try statement.all { Span(range: $0.int64(0), first: $0.id(1), last: $0.id(2)) }
+            return try statement.all { IDRange(range: $0.int64(0), first: $0.id(1), last: $0.id(2)) }
         }
     }
 
