@@ -5,8 +5,8 @@ internal import Issues
 extension IssueBrowser {
     /// Declares that a version of an application was deployed.
     ///
-    /// The order of deployments is the order of versions. A version that is in use already is not stored again, so a program
-    /// can call this at every start.
+    /// The order of deployments is the order of versions. A version that is in use already is not stored again, so a
+    /// program can call this at every start.
     ///
     /// - Parameters:
     ///   - app: The name of the application.
@@ -17,8 +17,8 @@ extension IssueBrowser {
     ///   - user: The id of the user whose application it is. Nil for the caller or, if that is an operator, for the
     ///     applications of all users with this name.
     /// - Returns: `deployment` is the deployment. `isNew` is `false` if the version was in use already.
-    /// - Throws: `IssueDeliveryError` with the code `.denied` if the caller may not declare it, `.refused` if an argument is
-    ///   invalid, or another code if the daemon cannot be reached.
+    /// - Throws: `IssueDeliveryError` with the code `.denied` if the caller may not declare it, `.refused` if an
+    ///   argument is invalid, or another code if the daemon cannot be reached.
     @discardableResult
     public func deploy(
         _ app: String, version: String, at time: IssueTimestamp? = nil, commit: String? = nil, note: String? = nil,
@@ -32,15 +32,15 @@ extension IssueBrowser {
 
     /// Removes a deployment that was declared by mistake: the latest one of this version.
     ///
-    /// The states of issues that it has decided stay. If the version has reported, it is listed as observed afterwards.
+    /// The states of issues do not change. If the version has reported, it is listed as observed afterwards.
     ///
     /// - Parameters:
     ///   - app: The name of the application.
     ///   - version: The version as it was declared.
     ///   - user: As in ``deploy(_:version:at:commit:note:user:)``.
     /// - Returns: The deployment that was removed.
-    /// - Throws: `IssueDeliveryError` with the code `.notFound` if no such deployment was declared, `.denied` if the caller
-    ///   may not remove it, or another code if the daemon cannot be reached or is too old.
+    /// - Throws: `IssueDeliveryError` with the code `.notFound` if no such deployment was declared, `.denied` if the
+    ///   caller may not remove it, or another code if the daemon cannot be reached or is too old.
     @discardableResult
     public func removeDeployment(
         _ app: String, version: String, user: UInt32? = nil

@@ -119,6 +119,8 @@ package enum CollectorInterface {
 
         type DestinationState (idle, sending, waiting, paused)
 
+        # failing_since: since when the destination has not accepted records, as far as the daemon knows since its start; absent
+        # if it accepts them.
         type Destination (
           name: string, kind: string, state: DestinationState, reason: ?string, failing_since: ?string, advice: ?string,
           ledger: Ledger, oldest_pending: ?string, next_attempt: ?string, last_answer: ?string, last_success: ?string,
@@ -260,16 +262,17 @@ package enum CollectorInterface {
         method Deploy(app: string, version: string, at: ?string, commit: ?string, note: ?string, user: ?int) -> (deployment: Deployment, known: ?bool)
 
         # Removes a declared deployment, the latest one of this version; deployment: what was removed. user is as in Deploy.
-        # States that it has decided stay. If the version has reported, an observed deployment takes its place.
+        # States of groups do not change. If the version has reported, an observed deployment replaces it.
         method RemoveDeployment(app: string, version: string, user: ?int) -> (deployment: Deployment, known: ?bool)
 
         # Lists deployments, latest first.
         method Deployments(app: ?string, limit: ?int, after: ?string) -> (deployments: []Deployment, next: ?string)
 
-        # Returns the state of the daemon. received: records since the store was created. rejected, duplicates: records since
-        # the daemon started. refused: reports since then that were refused for lack of space or time, or because they could
-        # not be read. refused_at: when a report was last refused for lack of space or time. suppressions: the 50 with the
-        # highest counts, highest first. other_suppressions: the number of further ones.
+        # Returns the state of the daemon. uptime: the time since its start, independent of the wall clock. received: records
+        # since the store was created. rejected, duplicates: records since the daemon started. refused: reports since then that
+        # were refused for lack of space or time, or because they could not be read. refused_at: when a report was last refused
+        # for lack of space or time. suppressions: the 50 with the highest counts, highest first. other_suppressions: the number
+        # of further ones.
         method Status() -> (
           version: string, host: string, started_at: string, uptime: ?int, received: int, rejected: int, duplicates: int, refused: ?int,
           refused_at: ?string, connections: ?int, store: StoreStatus, destinations: []Destination, suppressions: []Suppression,

@@ -417,8 +417,8 @@ package struct LogEvent: Hashable, Sendable {
             + "Limited like `audit.state-changed`.")
     package static let auditDeploymentRemoved = LogEvent(
         "audit.deployment-removed", "Deployment removed",
-        "`uid=` removed the declared deployment of `version=` of `app=`. `user=` is whose application it is, or `all`. "
-            + "Limited like `audit.state-changed`.")
+        "`uid=` removed the declared deployment of `version=` of `app=`. `user=` is the user of the application, or "
+            + "`all`. Limited like `audit.state-changed`.")
     package static let auditRequestStarted = LogEvent(
         "audit.request-started", "Operator request started",
         "An operator requested `request=`: purge, backup, repair, requeue or flush. `parameters=` has no search text.")

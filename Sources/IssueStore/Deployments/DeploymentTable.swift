@@ -41,7 +41,7 @@ extension StoreWriter {
         }
     }
 
-    /// Removes the latest declared deployment of a version. States that it has decided stay.
+    /// Removes the latest declared deployment of a version. The states of groups do not change.
     ///
     /// If no other deployment declares the version, the observed deployments of applications that have reported with it
     /// take its place, with the time of their first report.
