@@ -11,11 +11,11 @@ extension IssueBrowser {
     ///   - groups: The ids of the groups that are merged.
     ///   - target: The id of the group that gets their records.
     ///   - reason: The reason, which is stored with the corrections. At most 1,024 bytes.
-    /// - Returns: `group` is the group after the change. `count` is the number of groups that were merged, without those
-    ///   that belonged to it already.
+    /// - Returns: `group` is the group after the change. `count` is the number of groups that were merged, without
+    ///   those that belonged to it already.
     /// - Throws: `IssueDeliveryError` with the code `.notFound` if a group does not exist or the caller may not see it,
-    ///   `.denied` if the caller may not change it, `.refused` if the groups belong to different applications or there are
-    ///   too many corrections, or another code if the daemon cannot be reached.
+    ///   `.denied` if the caller may not change it, `.refused` if the groups belong to different applications or there
+    ///   are too many corrections, or another code if the daemon cannot be reached.
     @discardableResult
     public func merge(
         _ groups: [String], into target: String, reason: String? = nil
@@ -32,9 +32,9 @@ extension IssueBrowser {
     ///   - template: The pattern for titles. `*` matches any text.
     ///   - reason: The reason, which is stored with the correction. At most 1,024 bytes.
     /// - Returns: The new group, then the old one.
-    /// - Throws: `IssueDeliveryError` with the code `.notFound` if the group does not exist or the caller may not see it,
-    ///   `.denied` if the caller may not change it, `.refused` if no record matches, if all match or if there are too many
-    ///   corrections, or another code if the daemon cannot be reached.
+    /// - Throws: `IssueDeliveryError` with the code `.notFound` if the group does not exist or the caller may not see
+    ///   it, `.denied` if the caller may not change it, `.refused` if no record matches, if all match or if there are
+    ///   too many corrections, or another code if the daemon cannot be reached.
     @discardableResult
     public func split(_ group: String, template: String, reason: String? = nil) async throws -> [IssueGroup] {
         try await change(.splitGroup, SplitGroupParameters(group: group, template: template, reason: reason).json)
@@ -47,11 +47,11 @@ extension IssueBrowser {
     ///   - field: The field.
     ///   - reason: The reason, which is stored with the corrections. At most 1,024 bytes.
     ///   - isDryRun: Whether to return the values without splitting the group.
-    /// - Returns: `values` are the values of the field, oldest first; empty text stands for records without one. `groups`
-    ///   are the groups in the same order, and empty after a dry run.
-    /// - Throws: `IssueDeliveryError` with the code `.notFound` if the group does not exist or the caller may not see it,
-    ///   `.denied` if the caller may not change it, `.refused` if there is one value only or if there are too many values
-    ///   or corrections, or another code if the daemon cannot be reached.
+    /// - Returns: `values` are the values of the field, oldest first; an empty text is that of records without a value.
+    ///   `groups` are the groups in the same order, and empty after a dry run.
+    /// - Throws: `IssueDeliveryError` with the code `.notFound` if the group does not exist or the caller may not see
+    ///   it, `.denied` if the caller may not change it, `.refused` if there is one value only or if there are too many
+    ///   values or corrections, or another code if the daemon cannot be reached.
     @discardableResult
     public func split(
         _ group: String, by field: IssueSplitField, reason: String? = nil, dryRun isDryRun: Bool = false
@@ -66,9 +66,9 @@ extension IssueBrowser {
     ///
     /// - Parameter group: The id of the group.
     /// - Returns: The groups that the records belong to now.
-    /// - Throws: `IssueDeliveryError` with the code `.notFound` if the group does not exist or the caller may not see it,
-    ///   `.denied` if the caller may not change it, `.refused` if it was not merged, or another code if the daemon cannot be
-    ///   reached.
+    /// - Throws: `IssueDeliveryError` with the code `.notFound` if the group does not exist or the caller may not see
+    ///   it, `.denied` if the caller may not change it, `.refused` if it was not merged, or another code if the daemon
+    ///   cannot be reached.
     @discardableResult
     public func undoMerges(of group: String) async throws -> [IssueGroup] {
         try await change(.splitGroup, SplitGroupParameters(group: group).json)
@@ -82,9 +82,9 @@ extension IssueBrowser {
     ///   - reason: The reason, which is stored with the correction. At most 1,024 bytes.
     ///   - isDryRun: Whether to count the groups without merging them.
     /// - Returns: `group` is the group after the change. `count` is the number of groups that match now.
-    /// - Throws: `IssueDeliveryError` with the code `.notFound` if the group does not exist or the caller may not see it,
-    ///   `.denied` if the caller may not change it, `.refused` if the pattern is invalid, if more than 1,000 groups match or
-    ///   if there are too many rules, or another code if the daemon cannot be reached.
+    /// - Throws: `IssueDeliveryError` with the code `.notFound` if the group does not exist or the caller may not see
+    ///   it, `.denied` if the caller may not change it, `.refused` if the pattern is invalid, if more than 1,000 groups
+    ///   match or if there are too many rules, or another code if the daemon cannot be reached.
     @discardableResult
     public func addRule(
         _ template: String, mergingInto group: String, reason: String? = nil, dryRun isDryRun: Bool = false
@@ -99,8 +99,8 @@ extension IssueBrowser {
     ///
     /// - Parameter group: The id of a group. Nil returns the corrections of all groups.
     /// - Returns: The corrections; at most 1,000.
-    /// - Throws: `IssueDeliveryError` with the code `.notFound` if the group does not exist or the caller may not see it, or
-    ///   another code if the daemon cannot be reached.
+    /// - Throws: `IssueDeliveryError` with the code `.notFound` if the group does not exist or the caller may not see
+    ///   it, or another code if the daemon cannot be reached.
     public func corrections(of group: String? = nil) async throws -> [GroupCorrection] {
         let reply: CorrectionsReply = try await ask(.corrections, CorrectionsParameters(group: group).json)
         return reply.corrections
@@ -108,12 +108,12 @@ extension IssueBrowser {
 
     /// Undoes a correction, also for the records that have arrived since.
     ///
-    /// If the daemon ends meanwhile, call it again.
+    /// If the daemon stops before it replies, call it again.
     ///
     /// - Parameter correction: ``GroupCorrection/id`` of the correction.
     /// - Returns: The groups that the records belong to now; at most 1,000.
-    /// - Throws: `IssueDeliveryError` with the code `.notFound` if the correction does not exist or the caller may not see
-    ///   it, `.denied` if the caller may not change it, or another code if the daemon cannot be reached.
+    /// - Throws: `IssueDeliveryError` with the code `.notFound` if the correction does not exist or the caller may not
+    ///   see it, `.denied` if the caller may not change it, or another code if the daemon cannot be reached.
     @discardableResult
     public func undo(_ correction: Int64) async throws -> [IssueGroup] {
         try await change(.undoCorrection, UndoCorrectionParameters(id: correction).json)
@@ -123,8 +123,8 @@ extension IssueBrowser {
     ///
     /// - Parameter id: The id of the record, or of a group for its newest record.
     /// - Returns: The group, the origin of the fingerprint, and the corrections.
-    /// - Throws: `IssueDeliveryError` with the code `.notFound` if no such record or group exists or the caller may not see
-    ///   it, or another code if the daemon cannot be reached.
+    /// - Throws: `IssueDeliveryError` with the code `.notFound` if no such record or group exists or the caller may not
+    ///   see it, or another code if the daemon cannot be reached.
     public func explain(_ id: String) async throws -> GroupExplanation {
         try await ask(.explain, ShowParameters(id: id).json)
     }

@@ -71,7 +71,8 @@ package enum TimeExpression {
         if let span = span(word.hasPrefix("+") ? word.dropFirst() : word[...]) {
             return span > .zero ? now.advanced(by: span) : nil
         }
-        guard let moment = moment(text, now: now), moment <= now else { return moment(text, now: now) }
+        guard let moment = moment(text, now: now) else { return nil }
+        if moment > now { return moment }
         return timeOfDay(word[...]) == nil ? nil : moment.advanced(by: .milliseconds(day))
     }
 

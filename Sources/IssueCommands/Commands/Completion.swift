@@ -5,9 +5,9 @@ import UnixIO
 
 /// The completion of an unfinished command line in a shell.
 ///
-/// The scripts in `completions` run `issuectl __complete WORD...`, where the last word is the one to complete. Commands,
-/// options and keywords come from the specifications of the commands, so that they are always up to date; groups,
-/// applications, destinations, notifiers and silences from the running daemon.
+/// The scripts in `completions` run `issuectl __complete WORD...`, where the last word is the one to complete.
+/// Commands, options and keywords come from the specifications of the commands, so that they are always up to date;
+/// groups, applications, destinations, notifiers and silences from the running daemon.
 struct Completion {
     /// The name of the command that prints the candidates. The help does not list it.
     static let command = "__complete"

@@ -133,8 +133,8 @@ package struct CheckpointPolicy: Equatable, Sendable {
 
     /// Handles the end of a checkpoint.
     ///
-    /// If a reader has kept it from copying everything, it is repeated after little growth. Otherwise the next one would
-    /// have twice as much to copy, and reports would wait twice as long.
+    /// If a reader has kept it from copying everything, it is repeated after little growth. Otherwise the next one
+    /// would have twice as much to copy, and reports would wait twice as long.
     ///
     /// - Parameters:
     ///   - walPages: The length of the WAL after it, in pages.

@@ -322,7 +322,8 @@ final class NotifierLoop {
         do {
             try scanRecords()
         } catch {
-            // It may have counted records whose escalations are not stored. The next scan starts from the stored counts.
+            // It may have counted records whose escalations are not stored. The next scan starts from the stored
+            // counts.
             escalations = nil
             throw error
         }

@@ -265,7 +265,7 @@ final class WriterRun {
     ///
     /// - Parameter restarts: Whether the WAL is to start again from its beginning.
     private func checkpoint(restarts: Bool = false) {
-        // An error that persists does not call for more attempts.
+        // After an error, the checkpoint counts as complete, because an early repetition would probably fail, too.
         var isComplete = true
         defer { checkpoints.copied(walPages: writer.walPages, isComplete: isComplete) }
         do throws(StoreFailure) {

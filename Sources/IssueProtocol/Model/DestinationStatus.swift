@@ -10,8 +10,8 @@ public struct DestinationStatus: Equatable, Sendable {
     public var state: DestinationState
     /// The reason for waiting or being paused. Nil if there is none.
     public var reason: String?
-    /// The time since which the destination has not accepted records, as far as the daemon knows since its start. Nil if
-    /// it accepts them.
+    /// The time since which the destination has not accepted records, as far as the daemon knows since its start. Nil
+    /// if it accepts them.
     public var failingSince: IssueTimestamp?
     /// The recommended action. Nil if there is none, or the caller may not see all records.
     public var advice: String?

@@ -2,8 +2,8 @@ package import IssueWire
 
 /// A field by whose values a group can be split (`SplitField` on the wire).
 ///
-/// These are the fields that all records of a series share. Metadata and the type of an error belong to single records, so
-/// a group can't be split by them.
+/// These are the fields that all records of a series share. Metadata and the type of an error belong to single records,
+/// so a group can't be split by them.
 public enum IssueSplitField: String, CaseIterable, Sendable {
     /// The message without its variable parts, as in titles.
     case title

@@ -100,7 +100,8 @@ extension StoreReader {
         }
     }
 
-    /// Returns the values of each field in a group, each with its oldest series. The value of the oldest series is first.
+    /// Returns the values of each field in a group, each with its oldest series. The value of the oldest series is
+    /// first.
     ///
     /// - Parameter limit: The maximum number of values per field that are returned.
     package func values(

@@ -20,8 +20,8 @@ extension StoreWriter {
     package static let maxCorrections = 1000
     /// The maximum number of corrections of all applications of a user.
     package static let maxCorrectionsByUser = 4096
-    /// The maximum number of rules of an application, and of its splits. Each rule is compared with the title of each new
-    /// issue.
+    /// The maximum number of rules of an application, and of its splits. Each rule is compared with the title of each
+    /// new issue.
     package static let maxRules = 100
     /// The maximum length of a chain of merges, each of which merges the result of another one. New records follow it.
     package static let maxDepth = 64
@@ -34,8 +34,8 @@ extension StoreWriter {
     ///
     /// If they have many series, `regroup` moves some of these later.
     ///
-    /// - Returns: The number of groups that were merged. Groups that belong together already are not counted. Nil if this
-    ///   exceeds a limit for corrections.
+    /// - Returns: The number of groups that were merged. Groups that belong together already are not counted. Nil if
+    ///   this exceeds a limit for corrections.
     package func merge(
         _ groups: [GroupID], into target: GroupID, by author: CorrectionAuthor
     ) throws(StoreFailure) -> Int? {

@@ -126,7 +126,7 @@ extension StoreWriter {
                 try table.forgetCorrection(of: source)
             }
             for source in sources where try table.isSurplus(source) && source != target {
-                // The split that made it was undone before, so its records are not in the group any more.
+                // The split that made it was undone before, so its records are no longer in the group.
                 try table.redirectSurplus(source, to: target, from: memory.open.nextID)
                 undoing.groups.removeAll { $0 == source }
             }

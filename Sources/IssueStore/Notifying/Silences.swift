@@ -3,7 +3,8 @@ package import IssueProtocol
 import SQLiteKit
 
 extension StoreWriter {
-    /// Stores a silence. Silences that ended more than 30 days ago are removed, and all but the last 1,000 that have ended.
+    /// Stores a silence. Silences that ended more than 30 days ago are removed, and all but the last 1,000 that have
+    /// ended.
     ///
     /// - Parameters:
     ///   - silence: The silence. Its id and count are ignored.

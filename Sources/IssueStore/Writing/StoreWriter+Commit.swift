@@ -333,7 +333,7 @@ struct LedgerChanges {
         add(sum, destination: destination, account: account, fate: Int64(to.databaseValue))
     }
 
-    /// Moves a pending record that can't be read any more to `expired`. Its number of occurrences is unknown, so one is
+    /// Moves a pending record that can no longer be read to `expired`. Its number of occurrences is unknown, so one is
     /// moved.
     mutating func expiredUnreadable(account: AccountID, destination: Int64) {
         let sum = Sum(records: 1, occurrences: 1)
