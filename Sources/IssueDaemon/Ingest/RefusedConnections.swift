@@ -7,6 +7,7 @@ import UnixIO
 /// Clients that connect again as soon as they are refused would otherwise keep the socket thread and the processors
 /// busy. Connections that were refused together are answered a few at a time.
 struct RefusedConnections {
+    /// A reference, because an array can't hold a noncopyable descriptor.
     private final class Connection {
         let descriptor: FileDescriptor
 
@@ -17,8 +18,9 @@ struct RefusedConnections {
 
     /// How long a refused client waits for its answer.
     static let delay: Duration = .milliseconds(250)
-    /// The number of connections that are answered at once, and the time until the next ones are.
+    /// The maximum number of connections that are answered without a pause.
     static let portion = 16
+    /// The time between two portions, so that the socket thread can serve others.
     static let pause: Duration = .milliseconds(1)
     /// The number of descriptors that are left for everything except connections.
     private static let otherDescriptors = 1024
@@ -39,7 +41,7 @@ struct RefusedConnections {
 
     var isEmpty: Bool { head == waiting.count }
 
-    /// The time at which the next one is answered; nil if there are none.
+    /// The time at which the next connection is answered; nil if none is waiting.
     var deadline: MonotonicInstant? { isEmpty ? nil : waiting[head].map { max($0.time, pausedUntil) } }
 
     /// Adds a connection. If there are too many, the one that has waited longest is answered immediately.
