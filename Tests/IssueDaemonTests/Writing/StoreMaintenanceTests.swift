@@ -30,6 +30,8 @@ struct StoreMaintenanceTests {
             settings.retention.keepFree = 0
             (self.limits, folder) = (limits, FileSystem.parentFolder(of: path))
             writer = try StoreWriter(settings)
+            shell = try DatabaseConnection(path: path, mode: .readWriteCreate, busyTimeout: .seconds(5))
+            _ = try BlockReader(on: shell)
             let quiet = IssueRecord(
                 message: "quiet", app: Application(name: "quiet"),
                 metadata: ["text": .string(String(repeating: "x", count: 100))])
@@ -41,8 +43,6 @@ struct StoreMaintenanceTests {
                 try commit([IssueRecord](repeating: quiet, count: Self.quietRecords / 60), uid: Self.often)
             }
             try writer.closeOpenRange()
-            shell = try DatabaseConnection(path: path, mode: .readWriteCreate, busyTimeout: .seconds(5))
-            _ = try BlockReader(on: shell)
         }
 
         /// A word without digits, so that each message is an issue of its own.
