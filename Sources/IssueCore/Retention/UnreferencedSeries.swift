@@ -5,12 +5,10 @@
 package struct UnreferencedSeries: Equatable, Sendable {
     /// The bytes of series that have probably lost their last record, by user.
     package private(set) var bytes: [UInt32: Int64] = [:]
-    /// `true` if there may be more than was counted, for example after a start.
-    package var isIncomplete = false
+    /// As much may be left behind, in bytes, in any database.
+    private static let allowance: Int64 = 256 << 10
 
-    package init(isIncomplete: Bool = false) {
-        self.isIncomplete = isIncomplete
-    }
+    package init() {}
 
     /// Adds series that have probably lost their last record.
     ///
@@ -31,9 +29,8 @@ package struct UnreferencedSeries: Equatable, Sendable {
     ///   - user: The user whose records are to be removed; nil if no user has any.
     ///   - maxSize: The maximum size of the database, in bytes.
     package func mustBeCollected(before user: UInt32?, maxSize: Int64) -> Bool {
-        if isIncomplete { return true }
         let all = bytes.values.reduce(0, +)
         let others = all - (user.flatMap { bytes[$0] } ?? 0)
-        return all > maxSize / 64 || others > maxSize / 1024
+        return all > max(maxSize / 64, Self.allowance) || others > max(maxSize / 1024, Self.allowance)
     }
 }

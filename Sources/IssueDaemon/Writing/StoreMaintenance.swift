@@ -44,8 +44,8 @@ struct StoreMaintenance {
     private let log: Log
     private var forgetting: ExpiryRun?
     private var collecting: CollectionStep?
-    /// What was left behind by retention since such series were last removed. After a start, this is unknown.
-    private var unreferenced = UnreferencedSeries(isIncomplete: true)
+    /// What was left behind by retention since such series were last removed, or since the start.
+    private var unreferenced = UnreferencedSeries()
     private var hasOldMarks = false
     private var isShrinking = false
     /// How long one call may continue with further steps. Above zero only if the store exceeds `MaxSize=` by more than
@@ -234,11 +234,7 @@ struct StoreMaintenance {
         guard progress.isDone else { return }
         lastFailure = nil
         hasUnreferencedRows = true
-        if let (user, series) = current.unreferenced {
-            unreferenced.add(series, of: user)
-        } else if current.reason == .age {
-            unreferenced.isIncomplete = true
-        }
+        if let (user, series) = current.unreferenced { unreferenced.add(series, of: user) }
         nextCheck = now
         report(current)
     }

@@ -107,25 +107,23 @@ struct RetentionTests {
         }
         var unreferenced = UnreferencedSeries()
         #expect(!collects(unreferenced))
-        // A few are not worth a search: 400 bytes each, of at most 1024.
-        unreferenced.add(2, of: 6)
+        // A few are not worth a search: 400 bytes each, of at most 256 KiB.
+        unreferenced.add(655, of: 6)
         #expect(!collects(unreferenced))
         unreferenced.add(1, of: 6)
         #expect(collects(unreferenced))
-        // The user's own, of at most 16,384 bytes.
-        unreferenced = UnreferencedSeries()
-        unreferenced.add(40, of: 5)
-        #expect(!collects(unreferenced))
-        unreferenced.add(1, of: 5)
-        #expect(collects(unreferenced))
-        // After a start.
-        #expect(collects(UnreferencedSeries(isIncomplete: true)))
+        // In a large database, the user's own may be more.
+        var own = UnreferencedSeries()
+        own.add(40_000, of: 5)
+        #expect(!own.mustBeCollected(before: 5, maxSize: 1 << 30))
+        own.add(3000, of: 5)
+        #expect(own.mustBeCollected(before: 5, maxSize: 1 << 30))
     }
 
     @Test("Retention collects nothing as long as records are removed because of their age only")
     func collectsForSpaceOnly() {
         var snapshot = snapshot(age: 30 * Self.day)
-        snapshot.unreferenced = UnreferencedSeries(isIncomplete: true)
+        snapshot.unreferenced.add(100_000, of: 6)
         #expect(reason(snapshot) == .age)
         snapshot.oldest = nil
         #expect(Self.retention.next(snapshot) == .wait(.seconds(60)))
