@@ -273,7 +273,9 @@ struct OperatorMistakeTests {
             try "[Socket]\nPath=\(socket)\n[Store]\nPath=\(database)\n".write(
                 toFile: file, atomically: true, encoding: .utf8)
             try daemon.launch(arguments: ["--config", file])
-            try await eventually("the socket exists") { FileManager.default.fileExists(atPath: socket) }
+            try await eventually("the socket and the database exist") {
+                FileManager.default.fileExists(atPath: socket) && FileManager.default.fileExists(atPath: database)
+            }
             for folder in ["run", "run/public"] {
                 #expect(try FileSystem.status(of: daemon.folder[folder]).mode & 0o777 == 0o755)
             }

@@ -16,8 +16,6 @@ package struct Retention: Equatable, Sendable {
         case thin(RetentionSnapshot.Holding, Reason)
         /// Remove the records of some applications from a range, because of their age.
         case expire(RetentionSnapshot.AgedRange)
-        /// Remove what series without records still take up.
-        case collect
         /// Close the open range: its oldest records are so old that they must not wait until it is full.
         case closeRange
         /// Do nothing and check again after this time.
@@ -38,14 +36,9 @@ package struct Retention: Equatable, Sendable {
     /// Returns the next action.
     package func next(_ snapshot: RetentionSnapshot) -> Action {
         if let oldest = snapshot.oldest, let reason = reason(toForget: oldest, snapshot) {
-            guard reason != .age else { return .forget(oldest, reason) }
-            let candidate = EvictionPolicy.evictionCandidate(snapshot.holdings)
-            if snapshot.unreferenced.mustBeCollected(before: candidate?.user, maxSize: settings.maxSize) {
-                return .collect
-            }
             // An oldest range without any user's data is only a remainder.
-            guard snapshot.holdings.contains(where: { $0.range.id == oldest.id && $0.bytes > 0 }),
-                let evictionCandidate = candidate
+            guard reason != .age, snapshot.holdings.contains(where: { $0.range.id == oldest.id && $0.bytes > 0 }),
+                let evictionCandidate = EvictionPolicy.evictionCandidate(snapshot.holdings)
             else { return .forget(oldest, reason) }
             return .thin(evictionCandidate, reason)
         }
@@ -158,8 +151,6 @@ package struct RetentionSnapshot: Equatable, Sendable {
     package var aged: AgedRange?
     /// `true` if more ranges must be searched for such records.
     package var isSearchingAged = false
-    /// What series without records may still take up.
-    package var unreferenced = UnreferencedSeries()
     /// The use of each user in each closed range. Only filled in if space is short.
     package var holdings: [Holding] = []
     /// The log time of the first record in the open range; nil if it is empty.

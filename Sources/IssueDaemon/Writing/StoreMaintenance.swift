@@ -25,27 +25,14 @@ struct StoreMaintenance {
 
         var part: Part
         var reason: Retention.Reason
-        /// The user who loses records because space is short, and the number of their series that probably have none
-        /// afterwards; nil if records are removed because of their age.
-        var unreferenced: (user: UInt32, series: Int)?
         var records: Int64 = 0
         var expired: Int64 = 0
-    }
-
-    /// The next portion of what series without records take up.
-    private enum CollectionStep {
-        case series(above: SeriesID)
-        /// Counts of series that no longer exist.
-        case counts(fromMinute: Int64)
     }
 
     private let folder: String
     private let removed: () -> Void
     private let log: Log
     private var forgetting: ExpiryRun?
-    private var collecting: CollectionStep?
-    /// What was left behind by retention since such series were last removed, or since the start.
-    private var unreferenced = UnreferencedSeries()
     private var hasOldMarks = false
     private var isShrinking = false
     /// How long one call may continue with further steps. Above zero only if the store exceeds `MaxSize=` by more than
@@ -87,7 +74,7 @@ struct StoreMaintenance {
 
     /// Returns when the next step is due, if there is no other work until then.
     func deadline(_ writer: StoreWriter) -> MonotonicInstant {
-        if forgetting != nil || collecting != nil || hasOldMarks || isShrinking || quietGroup != nil {
+        if forgetting != nil || hasOldMarks || isShrinking || quietGroup != nil {
             return MonotonicInstant(sinceBoot: .zero)
         }
         let nextCheck = writer.mustRegroup ? min(nextCheck, nextRegrouping) : nextCheck
@@ -103,10 +90,6 @@ struct StoreMaintenance {
             repeat {
                 try forget(writer, at: now)
             } while forgetting != nil && now.duration(to: Clock.monotonic) < turn
-        } else if collecting != nil {
-            repeat {
-                try collect(writer, at: now)
-            } while collecting != nil && now.duration(to: Clock.monotonic) < turn
         } else if let end = writer.nextMuteEnd, end <= Clock.wall, now >= nextMuteCheck {
             try writer.endMutes(at: Clock.wall)
             lastFailure = nil
@@ -131,8 +114,6 @@ struct StoreMaintenance {
     /// - Returns: Whether to log the failure. Of several equal failures in a row, only the first is logged.
     mutating func failed(by failure: StoreFailure, at now: MonotonicInstant) -> Bool {
         (forgetting, hasOldMarks, isShrinking, quietGroup) = (nil, false, false, nil)
-        // Removing records goes on if series without records cannot be removed.
-        collecting = nil
         // If the disk was full, the step may succeed as soon as the WAL has been reset.
         nextCheck = now.advanced(by: failure == .noSpace ? Self.shortPause : Self.pause)
         nextMuteCheck = nextCheck
@@ -159,8 +140,7 @@ struct StoreMaintenance {
         seen = (writer.closedRanges, writer.retention)
         try writer.secureGrowth()
         let free = (try? FileSystem.freeBytes(at: folder)).map { Int64(clamping: $0) }
-        var facts = try writer.retentionSnapshot(freeBytes: free, wall: Clock.wall, monotonic: now)
-        facts.unreferenced = unreferenced
+        let facts = try writer.retentionSnapshot(freeBytes: free, wall: Clock.wall, monotonic: now)
         isShrinking = facts.spareBytes >= Self.spareBytes
         let excess = facts.usedBytes - writer.retention.maxSize
         turn =
@@ -185,28 +165,12 @@ struct StoreMaintenance {
             let thinning = try writer.planThinning(of: holding.range, user: holding.user)
             forgetting = ExpiryRun(
                 part: thinning.isWhole ? .range(holding.range) : .selected(thinning, .user(holding.user)),
-                reason: reason, unreferenced: (holding.user, thinning.unreferencedSeries))
-        case .collect:
-            collecting = .series(above: 0)
-            unreferenced = UnreferencedSeries()
+                reason: reason)
         case .expire(let aged):
             forgetting = ExpiryRun(part: .selected(try writer.planExpiry(of: aged), .age), reason: .age)
         case .closeRange: try writer.closeOpenRange()
         case .wait(let wait): nextCheck = now.advanced(by: wait)
         }
-    }
-
-    /// Removes the next portion of what series without records take up.
-    private mutating func collect(_ writer: StoreWriter, at now: MonotonicInstant) throws(StoreFailure) {
-        switch collecting {
-        case nil: return
-        case .series(let above):
-            collecting = try writer.collectSeries(above: above).map { .series(above: $0) } ?? .counts(fromMinute: 0)
-        case .counts(let minute):
-            collecting = try writer.collectCounts(from: minute).map { .counts(fromMinute: $0) }
-        }
-        lastFailure = nil
-        if collecting == nil { nextCheck = now }
     }
 
     /// Continues the pass over quiet issues.
@@ -234,7 +198,6 @@ struct StoreMaintenance {
         guard progress.isDone else { return }
         lastFailure = nil
         hasUnreferencedRows = true
-        if let (user, series) = current.unreferenced { unreferenced.add(series, of: user) }
         nextCheck = now
         report(current)
     }

@@ -43,43 +43,28 @@ extension StoreWriter {
                 statement.bind(edge, at: 1)
                 return Set(try statement.all { $0.id(0, as: SeriesID.self) })
             }
-            let newest = try newestSeries()
-            let gone = series.filter { !used.contains($0) && $0 < newest }
-            try removal.collect(series: gone)
-            dropSeriesCaches()
-        }
-    }
-
-    /// Removes series without records among the next ones, also those whose counts could still be queried, and groups
-    /// that have no series left. For a store that lacks room.
-    ///
-    /// - Parameter series: Only series with a higher id are examined.
-    /// - Returns: The id to continue from, or nil at the end.
-    package func collectSeries(above series: SeriesID) throws(StoreFailure) -> SeriesID? {
-        try transaction { () throws(SQLiteError) in
-            let some = try removal.recordless(above: series, limit: Self.maxCollectedRows)
-            guard let last = some.examined.last else { return nil }
-            let newest = try newestSeries()
-            let closed = Set(some.recordless.filter { $0 < newest })
-            let gone = closed.subtracting(memory.open.series(among: closed)).sorted()
-            if !gone.isEmpty {
-                try removal.collect(series: gone)
-                dropSeriesCaches()
+            let newest = try connection.withStatement("SELECT max(id) FROM series") { statement throws(SQLiteError) in
+                try statement.first { $0.id(0, as: SeriesID.self) } ?? 0
             }
-            return last < newest ? last : nil
+            let gone = series.filter { !used.contains($0) && $0 < newest }
+            let groups = try connection.withStatement(
+                """
+                SELECT home FROM series WHERE id IN (SELECT value FROM json_each(?1)) AND home IS NOT NULL
+                UNION SELECT "group" FROM series WHERE id IN (SELECT value FROM json_each(?1))
+                """
+            ) { statement throws(SQLiteError) in
+                statement.bind(Self.list(gone), at: 1)
+                return try statement.all { $0.id(0, as: GroupID.self) }
+            }
+            for series in gone { try removal.deletePostingChain(of: series) }
+            try removal.delete("DELETE FROM totals WHERE series IN (SELECT value FROM json_each(?1))", gone)
+            try removal.delete("DELETE FROM moves WHERE series IN (SELECT value FROM json_each(?1))", gone)
+            try removal.delete("DELETE FROM series WHERE id IN (SELECT value FROM json_each(?1))", gone)
+            for group in groups { try removal.collect(group: group) }
+            memory.caches.series.removeAll()
+            memory.caches.users.removeAll()
+            memory.caches.triage.removeAll()
         }
-    }
-
-    private func newestSeries() throws(SQLiteError) -> SeriesID {
-        try connection.withStatement("SELECT max(id) FROM series") { statement throws(SQLiteError) in
-            try statement.first { $0.id(0, as: SeriesID.self) } ?? 0
-        }
-    }
-
-    private func dropSeriesCaches() {
-        memory.caches.series.removeAll()
-        memory.caches.users.removeAll()
-        memory.caches.triage.removeAll()
     }
 
     /// Removes senders and accounts that nothing refers to, observed deployments without an account, and rows of the
@@ -194,51 +179,6 @@ extension StoreWriter {
 }
 
 extension RecordRemoval {
-    /// Returns the next series, and those of them that have no records in closed ranges.
-    func recordless(
-        above series: SeriesID, limit: Int
-    ) throws(SQLiteError) -> (examined: [SeriesID], recordless: [SeriesID]) {
-        let some = try connection.withStatement(
-            """
-            WITH RECURSIVE some (id) AS (SELECT id FROM series WHERE id > ?1 ORDER BY id LIMIT ?2),
-            chain (series, previous, records) AS (
-                SELECT postings.series, postings.previous, postings.records
-                FROM some CROSS JOIN totals ON totals.series = some.id
-                CROSS JOIN postings ON postings.range = totals.last_range AND postings.series = totals.series
-                UNION
-                SELECT postings.series, postings.previous, postings.records
-                FROM chain CROSS JOIN postings
-                    ON postings.range = chain.previous AND postings.series = chain.series
-                WHERE chain.records = 0
-            )
-            SELECT id, id IN (SELECT series FROM chain WHERE records > 0) FROM some ORDER BY id
-            """
-        ) { statement throws(SQLiteError) in
-            statement.bind(series, at: 1)
-            statement.bind(limit, at: 2)
-            return try statement.all { (id: $0.id(0, as: SeriesID.self), hasRecords: $0.int64(1) != 0) }
-        }
-        return (some.map(\.id), some.filter { !$0.hasRecords }.map(\.id))
-    }
-
-    /// Removes series, their totals, and groups that have no series left.
-    func collect(series gone: [SeriesID]) throws(SQLiteError) {
-        let groups = try connection.withStatement(
-            """
-            SELECT home FROM series WHERE id IN (SELECT value FROM json_each(?1)) AND home IS NOT NULL
-            UNION SELECT "group" FROM series WHERE id IN (SELECT value FROM json_each(?1))
-            """
-        ) { statement throws(SQLiteError) in
-            statement.bind(StoreWriter.list(gone), at: 1)
-            return try statement.all { $0.id(0, as: GroupID.self) }
-        }
-        for series in gone { try deletePostingChain(of: series) }
-        try delete("DELETE FROM totals WHERE series IN (SELECT value FROM json_each(?1))", gone)
-        try delete("DELETE FROM moves WHERE series IN (SELECT value FROM json_each(?1))", gone)
-        try delete("DELETE FROM series WHERE id IN (SELECT value FROM json_each(?1))", gone)
-        for group in groups { try collect(group: group) }
-    }
-
     /// Removes a group without series, unless its state is not open, a limiter window refers to it, a summary is
     /// unsent, or a user has merged or split it. Groups that the fingerprint rule merged into it are removed before it.
     ///

@@ -17,8 +17,6 @@ package struct Thinning: Sendable {
     let spared: [SeriesID: RowID]
     /// The rows of the range that remain, in ascending order.
     let remainingRows: [RowID]
-    /// The number of series that probably have no records afterwards.
-    package fileprivate(set) var unreferencedSeries = 0
     /// The next row to process.
     private(set) var next: RowID
     /// The number of remaining rows before `next`.
@@ -111,8 +109,6 @@ extension RecordRemoval {
         var records: Int64
         var bytes: Int64
         var lastRange: Int64
-        /// `true` if it has no records in the last range that it occurred in, or if this is the last one.
-        var isLast: Bool
     }
 
     /// Returns the series that have records in a range.
@@ -120,12 +116,11 @@ extension RecordRemoval {
         try connection.withStatement(
             """
             SELECT postings.series, series."group", series.account, accounts.uid, postings.records, postings.bytes,
-                   totals.last_range, coalesce(newest.range = ?1 OR newest.records = 0, 1)
+                   totals.last_range
             FROM postings
             JOIN series ON series.id = postings.series
             JOIN accounts ON accounts.id = series.account
             JOIN totals ON totals.series = postings.series
-            LEFT JOIN postings AS newest ON newest.range = totals.last_range AND newest.series = postings.series
             WHERE postings.range = ?1 AND postings.records > 0
             """
         ) { statement throws(SQLiteError) in
@@ -133,8 +128,7 @@ extension RecordRemoval {
             return try statement.all {
                 Member(
                     series: $0.id(0), group: $0.id(1), account: $0.id(2), user: UInt32(clamping: $0.int64(3)),
-                    records: $0.int64(4), bytes: max(1, $0.int64(5)), lastRange: $0.int64(6),
-                    isLast: $0.int64(7) != 0)
+                    records: $0.int64(4), bytes: max(1, $0.int64(5)), lastRange: $0.int64(6))
             }
         }
     }
@@ -169,14 +163,12 @@ extension RecordRemoval {
         if spared.count == Int(chosen.reduce(0) { $0 + $1.records }) { spared = [:] }
         let isOldest = try isOldest(range)
         let isWhole = chosen.count == members.count && spared.isEmpty && isOldest
-        var thinning = Thinning(
+        return Thinning(
             range: range, isWhole: isWhole,
             accounts: Dictionary(chosen.map { ($0.series, $0.account) }) { first, _ in first },
             users: Dictionary(chosen.map { ($0.series, $0.user) }) { first, _ in first },
             remainingRows: try remainingRows(of: members.filter { !noisiest.contains($0.group) }, spared, in: range),
             spared: spared)
-        thinning.unreferencedSeries = chosen.count { $0.isLast && spared[$0.series] == nil }
-        return thinning
     }
 
     /// Returns the rows of the given series and the spared rows, in ascending order.

@@ -47,7 +47,7 @@ final class ControlledPort: Sendable {
     private let handler: Handler
 
     init(port: UInt16, name: String, handler: @escaping Handler) throws(Errno) {
-        let first = OpenSocket(try Socket.listenLoopback(at: .ipv4Loopback(port: port)))
+        let first = OpenSocket(try Self.listen(port))
         self.port = try first.descriptor.localPort()
         self.handler = handler
         wake = try EventCounter()
@@ -57,6 +57,22 @@ final class ControlledPort: Sendable {
         // Not captured by the thread's closure, which would keep it open.
         state.withLock { $0.first = first }
         try threads.start(name: name) { [self] in keep() }
+    }
+
+    /// Listens on a port, or on any free one for 0.
+    ///
+    /// Linux gives the ports from 32768 on to connections and to listeners without a port of their own (ip(7),
+    /// `ip_local_port_range`). Such a port could be taken while it is closed.
+    private static func listen(_ port: UInt16) throws(Errno) -> FileDescriptor {
+        guard port == 0 else { return try Socket.listenLoopback(at: .ipv4Loopback(port: port)) }
+        for _ in 0..<100 {
+            do throws(Errno) {
+                return try Socket.listenLoopback(at: .ipv4Loopback(port: .random(in: 20_000..<32_000)))
+            } catch {
+                guard error == .addressInUse else { throw error }
+            }
+        }
+        throw .addressInUse
     }
 
     /// The number of accepted connections.

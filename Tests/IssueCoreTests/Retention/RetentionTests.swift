@@ -84,48 +84,4 @@ struct RetentionTests {
         #expect(Self.retention.next(snapshot(age: 30 * Self.day - 5000)) == .wait(.seconds(5)))
         #expect(Self.retention.next(snapshot(age: 30 * Self.day - 1)) == .wait(.seconds(1)))
     }
-
-    /// A database that is too large, with data of users 5 and 6, of whom 5 has more.
-    private func crowded(_ unreferenced: UnreferencedSeries) -> RetentionSnapshot {
-        var snapshot = snapshot(used: 2_000_000)
-        snapshot.unreferenced = unreferenced
-        if let oldest = snapshot.oldest {
-            snapshot.holdings = [(5, 800), (6, 500)].map {
-                RetentionSnapshot.Holding(range: oldest, user: $0.0, bytes: $0.1, isSettled: true)
-            }
-        }
-        return snapshot
-    }
-
-    @Test("Before retention removes records of a user, it collects what series of others without records take up")
-    func collectsFirst() {
-        let retention = Retention(settings: RetentionSettings(maxSize: 1 << 20, keepFree: 0))
-        func collects(_ unreferenced: UnreferencedSeries) -> Bool {
-            let next = retention.next(crowded(unreferenced))
-            if case .thin(let holding, .size) = next { #expect(holding.user == 5) } else { #expect(next == .collect) }
-            return next == .collect
-        }
-        var unreferenced = UnreferencedSeries()
-        #expect(!collects(unreferenced))
-        // A few are not worth a search: 400 bytes each, of at most 256 KiB.
-        unreferenced.add(655, of: 6)
-        #expect(!collects(unreferenced))
-        unreferenced.add(1, of: 6)
-        #expect(collects(unreferenced))
-        // In a large database, the user's own may be more.
-        var own = UnreferencedSeries()
-        own.add(40_000, of: 5)
-        #expect(!own.mustBeCollected(before: 5, maxSize: 1 << 30))
-        own.add(3000, of: 5)
-        #expect(own.mustBeCollected(before: 5, maxSize: 1 << 30))
-    }
-
-    @Test("Retention collects nothing as long as records are removed because of their age only")
-    func collectsForSpaceOnly() {
-        var snapshot = snapshot(age: 30 * Self.day)
-        snapshot.unreferenced.add(100_000, of: 6)
-        #expect(reason(snapshot) == .age)
-        snapshot.oldest = nil
-        #expect(Self.retention.next(snapshot) == .wait(.seconds(60)))
-    }
 }
