@@ -84,7 +84,7 @@ struct FairRetentionTests {
                     idleSteps += records == 0 ? 1 : 0
                     #expect(idleSteps <= 1)
                     try afterEach()
-                case .closeRange, .wait, .expire: return expired
+                case .closeRange, .wait, .expire, .countUnreferenced, .collect: return expired
                 }
             }
             return expired

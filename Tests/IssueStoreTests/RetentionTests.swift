@@ -45,7 +45,7 @@ struct RetentionTests {
                     // With only one group, the range is removed as a whole.
                     #expect(try writer.planThinning(of: holding.range, user: holding.user).isWhole)
                     (range, reason) = (holding.range, why)
-                case .closeRange, .wait, .expire: return gone
+                case .closeRange, .wait, .expire, .countUnreferenced, .collect: return gone
                 }
                 var expired: Int64 = 0
                 while true {

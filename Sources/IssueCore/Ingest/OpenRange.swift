@@ -37,6 +37,14 @@ package struct OpenRange: Sendable {
         entries.firstIndex { $0.series != 0 }.map { (firstID + $0, entries[$0].receivedAt) }
     }
 
+    /// Returns those of some series that have records in the range.
+    package func series(among candidates: Set<SeriesID>) -> Set<SeriesID> {
+        guard !candidates.isEmpty else { return [] }
+        var found: Set<SeriesID> = []
+        for entry in entries where candidates.contains(entry.series) { found.insert(entry.series) }
+        return found
+    }
+
     /// Adds the record with the next id.
     ///
     /// - Parameters:

@@ -16,6 +16,10 @@ package struct Retention: Equatable, Sendable {
         case thin(RetentionSnapshot.Holding, Reason)
         /// Remove the records of some applications from a range, because of their age.
         case expire(RetentionSnapshot.AgedRange)
+        /// Count what series without records take up: this is unknown after a start.
+        case countUnreferenced
+        /// Remove what series of these users without records still take up.
+        case collect(Set<UInt32>)
         /// Close the open range: its oldest records are so old that they must not wait until it is full.
         case closeRange
         /// Do nothing and check again after this time.
@@ -36,8 +40,12 @@ package struct Retention: Equatable, Sendable {
     /// Returns the next action.
     package func next(_ snapshot: RetentionSnapshot) -> Action {
         if let oldest = snapshot.oldest, let reason = reason(toForget: oldest, snapshot) {
+            guard reason != .age else { return .forget(oldest, reason) }
+            guard let unreferenced = snapshot.unreferenced else { return .countUnreferenced }
+            let users = unreferenced.users(maxSize: settings.maxSize)
+            guard users.isEmpty else { return .collect(users) }
             // An oldest range without any user's data is only a remainder.
-            guard reason != .age, snapshot.holdings.contains(where: { $0.range.id == oldest.id && $0.bytes > 0 }),
+            guard snapshot.holdings.contains(where: { $0.range.id == oldest.id && $0.bytes > 0 }),
                 let evictionCandidate = EvictionPolicy.evictionCandidate(snapshot.holdings)
             else { return .forget(oldest, reason) }
             return .thin(evictionCandidate, reason)
@@ -151,6 +159,8 @@ package struct RetentionSnapshot: Equatable, Sendable {
     package var aged: AgedRange?
     /// `true` if more ranges must be searched for such records.
     package var isSearchingAged = false
+    /// What series without records may still take up; nil if it has not been counted since the start.
+    package var unreferenced: UnreferencedSeries? = UnreferencedSeries()
     /// The use of each user in each closed range. Only filled in if space is short.
     package var holdings: [Holding] = []
     /// The log time of the first record in the open range; nil if it is empty.

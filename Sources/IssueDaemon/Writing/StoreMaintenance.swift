@@ -25,14 +25,29 @@ struct StoreMaintenance {
 
         var part: Part
         var reason: Retention.Reason
+        /// The series that probably have no records afterwards. Empty if records are removed because of their age,
+        /// since the series are as old.
+        var unreferenced = UnreferencedSeries()
         var records: Int64 = 0
         var expired: Int64 = 0
+    }
+
+    /// The next portion of what series without records take up.
+    private enum CollectionStep {
+        /// It is only counted.
+        case counting(UnreferencedSeries, above: SeriesID)
+        case series(of: Set<UInt32>, above: SeriesID)
+        /// Counts of series that no longer exist.
+        case counts(fromMinute: Int64)
     }
 
     private let folder: String
     private let removed: () -> Void
     private let log: Log
     private var forgetting: ExpiryRun?
+    private var collecting: CollectionStep?
+    /// What retention has left behind; nil if it has not been counted since the start.
+    private var unreferenced: UnreferencedSeries?
     private var hasOldMarks = false
     private var isShrinking = false
     /// How long one call may continue with further steps. Above zero only if the store exceeds `MaxSize=` by more than
@@ -74,7 +89,7 @@ struct StoreMaintenance {
 
     /// Returns when the next step is due, if there is no other work until then.
     func deadline(_ writer: StoreWriter) -> MonotonicInstant {
-        if forgetting != nil || hasOldMarks || isShrinking || quietGroup != nil {
+        if forgetting != nil || collecting != nil || hasOldMarks || isShrinking || quietGroup != nil {
             return MonotonicInstant(sinceBoot: .zero)
         }
         let nextCheck = writer.mustRegroup ? min(nextCheck, nextRegrouping) : nextCheck
@@ -90,6 +105,10 @@ struct StoreMaintenance {
             repeat {
                 try forget(writer, at: now)
             } while forgetting != nil && now.duration(to: Clock.monotonic) < turn
+        } else if collecting != nil {
+            repeat {
+                try collect(writer, at: now)
+            } while collecting != nil && now.duration(to: Clock.monotonic) < turn
         } else if let end = writer.nextMuteEnd, end <= Clock.wall, now >= nextMuteCheck {
             try writer.endMutes(at: Clock.wall)
             lastFailure = nil
@@ -114,6 +133,8 @@ struct StoreMaintenance {
     /// - Returns: Whether to log the failure. Of several equal failures in a row, only the first is logged.
     mutating func failed(by failure: StoreFailure, at now: MonotonicInstant) -> Bool {
         (forgetting, hasOldMarks, isShrinking, quietGroup) = (nil, false, false, nil)
+        // Removing records goes on if series without records cannot be removed.
+        collecting = nil
         // If the disk was full, the step may succeed as soon as the WAL has been reset.
         nextCheck = now.advanced(by: failure == .noSpace ? Self.shortPause : Self.pause)
         nextMuteCheck = nextCheck
@@ -140,7 +161,8 @@ struct StoreMaintenance {
         seen = (writer.closedRanges, writer.retention)
         try writer.secureGrowth()
         let free = (try? FileSystem.freeBytes(at: folder)).map { Int64(clamping: $0) }
-        let facts = try writer.retentionSnapshot(freeBytes: free, wall: Clock.wall, monotonic: now)
+        var facts = try writer.retentionSnapshot(freeBytes: free, wall: Clock.wall, monotonic: now)
+        facts.unreferenced = unreferenced
         isShrinking = facts.spareBytes >= Self.spareBytes
         let excess = facts.usedBytes - writer.retention.maxSize
         turn =
@@ -165,12 +187,37 @@ struct StoreMaintenance {
             let thinning = try writer.planThinning(of: holding.range, user: holding.user)
             forgetting = ExpiryRun(
                 part: thinning.isWhole ? .range(holding.range) : .selected(thinning, .user(holding.user)),
-                reason: reason)
+                reason: reason, unreferenced: thinning.unreferenced)
+        case .countUnreferenced: collecting = .counting(UnreferencedSeries(), above: 0)
+        case .collect(let users):
+            collecting = .series(of: users, above: 0)
+            unreferenced?.remove(users)
         case .expire(let aged):
             forgetting = ExpiryRun(part: .selected(try writer.planExpiry(of: aged), .age), reason: .age)
         case .closeRange: try writer.closeOpenRange()
         case .wait(let wait): nextCheck = now.advanced(by: wait)
         }
+    }
+
+    /// Counts or removes the next portion of what series without records take up.
+    private mutating func collect(_ writer: StoreWriter, at now: MonotonicInstant) throws(StoreFailure) {
+        switch collecting {
+        case nil: return
+        case .counting(var found, let above):
+            if let last = try writer.countUnreferencedSeries(above: above, &found) {
+                collecting = .counting(found, above: last)
+            } else {
+                (unreferenced, collecting) = (found, nil)
+            }
+        case .series(let users, let above):
+            collecting =
+                try writer.collectSeries(of: users, above: above).map { .series(of: users, above: $0) }
+                ?? .counts(fromMinute: 0)
+        case .counts(let minute):
+            collecting = try writer.collectCounts(from: minute).map { .counts(fromMinute: $0) }
+        }
+        lastFailure = nil
+        if collecting == nil { nextCheck = now }
     }
 
     /// Continues the pass over quiet issues.
@@ -198,6 +245,7 @@ struct StoreMaintenance {
         guard progress.isDone else { return }
         lastFailure = nil
         hasUnreferencedRows = true
+        unreferenced?.add(current.unreferenced)
         nextCheck = now
         report(current)
     }

@@ -43,28 +43,62 @@ extension StoreWriter {
                 statement.bind(edge, at: 1)
                 return Set(try statement.all { $0.id(0, as: SeriesID.self) })
             }
-            let newest = try connection.withStatement("SELECT max(id) FROM series") { statement throws(SQLiteError) in
-                try statement.first { $0.id(0, as: SeriesID.self) } ?? 0
-            }
+            let newest = try newestSeries()
             let gone = series.filter { !used.contains($0) && $0 < newest }
-            let groups = try connection.withStatement(
-                """
-                SELECT home FROM series WHERE id IN (SELECT value FROM json_each(?1)) AND home IS NOT NULL
-                UNION SELECT "group" FROM series WHERE id IN (SELECT value FROM json_each(?1))
-                """
-            ) { statement throws(SQLiteError) in
-                statement.bind(Self.list(gone), at: 1)
-                return try statement.all { $0.id(0, as: GroupID.self) }
-            }
-            for series in gone { try removal.deletePostingChain(of: series) }
-            try removal.delete("DELETE FROM totals WHERE series IN (SELECT value FROM json_each(?1))", gone)
-            try removal.delete("DELETE FROM moves WHERE series IN (SELECT value FROM json_each(?1))", gone)
-            try removal.delete("DELETE FROM series WHERE id IN (SELECT value FROM json_each(?1))", gone)
-            for group in groups { try removal.collect(group: group) }
-            memory.caches.series.removeAll()
-            memory.caches.users.removeAll()
-            memory.caches.triage.removeAll()
+            try removal.collect(series: gone)
+            dropSeriesCaches()
         }
+    }
+
+    /// Adds those of the next series that have no records to an estimate.
+    ///
+    /// - Parameters:
+    ///   - series: Only series with a higher id are examined.
+    ///   - estimate: What they are added to.
+    /// - Returns: The id to continue from, or nil at the end.
+    package func countUnreferencedSeries(
+        above series: SeriesID, _ estimate: inout UnreferencedSeries
+    ) throws(StoreFailure) -> SeriesID? {
+        let some: RecordRemoval.ExaminedSeries
+        do throws(SQLiteError) {
+            some = try removal.examineSeries(above: series, limit: Self.maxCollectedRows, open: memory.open)
+        } catch {
+            throw StoreFailure(error)
+        }
+        for series in some.recordless { estimate.add(keyBytes: series.keyBytes, of: series.user) }
+        return some.last
+    }
+
+    /// Removes those of the next series that have no records, also if their counts could still be queried, and groups
+    /// that have no series left. For a store that lacks room.
+    ///
+    /// - Parameters:
+    ///   - users: Only their series are removed.
+    ///   - series: Only series with a higher id are examined.
+    /// - Returns: The id to continue from, or nil at the end.
+    package func collectSeries(of users: Set<UInt32>, above series: SeriesID) throws(StoreFailure) -> SeriesID? {
+        try transaction { () throws(SQLiteError) in
+            let some = try removal.examineSeries(above: series, limit: Self.maxCollectedRows, open: memory.open)
+            let newest = try newestSeries()
+            let gone = some.recordless.filter { $0.id < newest && users.contains($0.user) }.map(\.id)
+            if !gone.isEmpty {
+                try removal.collect(series: gone)
+                dropSeriesCaches()
+            }
+            return some.last
+        }
+    }
+
+    private func newestSeries() throws(SQLiteError) -> SeriesID {
+        try connection.withStatement("SELECT max(id) FROM series") { statement throws(SQLiteError) in
+            try statement.first { $0.id(0, as: SeriesID.self) } ?? 0
+        }
+    }
+
+    private func dropSeriesCaches() {
+        memory.caches.series.removeAll()
+        memory.caches.users.removeAll()
+        memory.caches.triage.removeAll()
     }
 
     /// Removes senders and accounts that nothing refers to, observed deployments without an account, and rows of the
@@ -179,6 +213,67 @@ extension StoreWriter {
 }
 
 extension RecordRemoval {
+    /// Some series, in the order of their ids.
+    struct ExaminedSeries {
+        /// The last one that was examined; nil at the end.
+        var last: SeriesID?
+        var recordless: [(id: SeriesID, user: UInt32, keyBytes: Int64)] = []
+    }
+
+    /// Examines which of the next series have no records.
+    func examineSeries(
+        above series: SeriesID, limit: Int, open: OpenRange
+    ) throws(SQLiteError) -> ExaminedSeries {
+        var examined = ExaminedSeries()
+        try connection.withStatement(
+            """
+            WITH RECURSIVE some (id, account, key_bytes) AS (
+                SELECT id, account, length(key) FROM series WHERE id > ?1 ORDER BY id LIMIT ?2),
+            chain (series, previous, records) AS (
+                SELECT postings.series, postings.previous, postings.records
+                FROM some CROSS JOIN totals ON totals.series = some.id
+                CROSS JOIN postings ON postings.range = totals.last_range AND postings.series = totals.series
+                UNION
+                SELECT postings.series, postings.previous, postings.records
+                FROM chain CROSS JOIN postings
+                    ON postings.range = chain.previous AND postings.series = chain.series
+                WHERE chain.records = 0
+            )
+            SELECT some.id, some.id IN (SELECT series FROM chain WHERE records > 0), uid, key_bytes
+            FROM some JOIN accounts ON accounts.id = some.account ORDER BY some.id
+            """
+        ) { statement throws(SQLiteError) in
+            statement.bind(series, at: 1)
+            statement.bind(limit, at: 2)
+            try statement.forEach { row in
+                examined.last = row.id(0)
+                guard row.int64(1) == 0 else { return }
+                examined.recordless.append((row.id(0), UInt32(clamping: row.int64(2)), row.int64(3)))
+            }
+        }
+        let stillOpen = open.series(among: Set(examined.recordless.map(\.id)))
+        examined.recordless.removeAll { stillOpen.contains($0.id) }
+        return examined
+    }
+
+    /// Removes series, their totals, and groups that have no series left.
+    func collect(series gone: [SeriesID]) throws(SQLiteError) {
+        let groups = try connection.withStatement(
+            """
+            SELECT home FROM series WHERE id IN (SELECT value FROM json_each(?1)) AND home IS NOT NULL
+            UNION SELECT "group" FROM series WHERE id IN (SELECT value FROM json_each(?1))
+            """
+        ) { statement throws(SQLiteError) in
+            statement.bind(StoreWriter.list(gone), at: 1)
+            return try statement.all { $0.id(0, as: GroupID.self) }
+        }
+        for series in gone { try deletePostingChain(of: series) }
+        try delete("DELETE FROM totals WHERE series IN (SELECT value FROM json_each(?1))", gone)
+        try delete("DELETE FROM moves WHERE series IN (SELECT value FROM json_each(?1))", gone)
+        try delete("DELETE FROM series WHERE id IN (SELECT value FROM json_each(?1))", gone)
+        for group in groups { try collect(group: group) }
+    }
+
     /// Removes a group without series, unless its state is not open, a limiter window refers to it, a summary is
     /// unsent, or a user has merged or split it. Groups that the fingerprint rule merged into it are removed before it.
     ///

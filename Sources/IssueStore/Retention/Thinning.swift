@@ -17,6 +17,8 @@ package struct Thinning: Sendable {
     let spared: [SeriesID: RowID]
     /// The rows of the range that remain, in ascending order.
     let remainingRows: [RowID]
+    /// The series that probably have no records afterwards.
+    package fileprivate(set) var unreferenced = UnreferencedSeries()
     /// The next row to process.
     private(set) var next: RowID
     /// The number of remaining rows before `next`.
@@ -109,6 +111,10 @@ extension RecordRemoval {
         var records: Int64
         var bytes: Int64
         var lastRange: Int64
+        /// The size of the series' key.
+        var keyBytes: Int64
+        /// `true` if it has no records in the last range that it occurred in, or if this is the last one.
+        var isLast: Bool
     }
 
     /// Returns the series that have records in a range.
@@ -116,11 +122,12 @@ extension RecordRemoval {
         try connection.withStatement(
             """
             SELECT postings.series, series."group", series.account, accounts.uid, postings.records, postings.bytes,
-                   totals.last_range
+                   totals.last_range, length(series.key), coalesce(newest.range = ?1 OR newest.records = 0, 1)
             FROM postings
             JOIN series ON series.id = postings.series
             JOIN accounts ON accounts.id = series.account
             JOIN totals ON totals.series = postings.series
+            LEFT JOIN postings AS newest ON newest.range = totals.last_range AND newest.series = postings.series
             WHERE postings.range = ?1 AND postings.records > 0
             """
         ) { statement throws(SQLiteError) in
@@ -128,7 +135,8 @@ extension RecordRemoval {
             return try statement.all {
                 Member(
                     series: $0.id(0), group: $0.id(1), account: $0.id(2), user: UInt32(clamping: $0.int64(3)),
-                    records: $0.int64(4), bytes: max(1, $0.int64(5)), lastRange: $0.int64(6))
+                    records: $0.int64(4), bytes: max(1, $0.int64(5)), lastRange: $0.int64(6),
+                    keyBytes: $0.int64(7), isLast: $0.int64(8) != 0)
             }
         }
     }
@@ -163,12 +171,16 @@ extension RecordRemoval {
         if spared.count == Int(chosen.reduce(0) { $0 + $1.records }) { spared = [:] }
         let isOldest = try isOldest(range)
         let isWhole = chosen.count == members.count && spared.isEmpty && isOldest
-        return Thinning(
+        var thinning = Thinning(
             range: range, isWhole: isWhole,
             accounts: Dictionary(chosen.map { ($0.series, $0.account) }) { first, _ in first },
             users: Dictionary(chosen.map { ($0.series, $0.user) }) { first, _ in first },
             remainingRows: try remainingRows(of: members.filter { !noisiest.contains($0.group) }, spared, in: range),
             spared: spared)
+        for member in chosen where member.isLast && spared[member.series] == nil {
+            thinning.unreferenced.add(keyBytes: member.keyBytes, of: member.user)
+        }
+        return thinning
     }
 
     /// Returns the rows of the given series and the spared rows, in ascending order.

@@ -84,4 +84,57 @@ struct RetentionTests {
         #expect(Self.retention.next(snapshot(age: 30 * Self.day - 5000)) == .wait(.seconds(5)))
         #expect(Self.retention.next(snapshot(age: 30 * Self.day - 1)) == .wait(.seconds(1)))
     }
+
+    /// A database that is too large, with data of users 5 and 6, of whom 5 has more.
+    private func crowded(_ unreferenced: UnreferencedSeries?) -> RetentionSnapshot {
+        var snapshot = snapshot(used: 2_000_000)
+        snapshot.unreferenced = unreferenced
+        if let oldest = snapshot.oldest {
+            snapshot.holdings = [(5, 800), (6, 500)].map {
+                RetentionSnapshot.Holding(range: oldest, user: $0.0, bytes: $0.1, isSettled: true)
+            }
+        }
+        return snapshot
+    }
+
+    @Test("Before records are removed for space, what series without records take up is counted once and removed")
+    func collectsFirst() {
+        let retention = Retention(settings: RetentionSettings(maxSize: 1 << 20, keepFree: 0))
+        #expect(retention.next(crowded(nil)) == .countUnreferenced)
+        var unreferenced = UnreferencedSeries()
+        // A few are not worth a search: 256 KiB of a user.
+        for _ in 0..<512 { unreferenced.add(keyBytes: 56, of: 6) }
+        for _ in 0..<500 { unreferenced.add(keyBytes: 56, of: 5) }
+        guard case .thin(let holding, .size) = retention.next(crowded(unreferenced)) else {
+            Issue.record("no records are removed")
+            return
+        }
+        #expect(holding.user == 5)
+        unreferenced.add(keyBytes: 0, of: 6)
+        #expect(retention.next(crowded(unreferenced)) == .collect([6]))
+        unreferenced.remove([6])
+        #expect(unreferenced.users(maxSize: 1 << 20) == [])
+    }
+
+    @Test("In a large database, a thousandth of it may be left behind of a user")
+    func allowance() {
+        var unreferenced = UnreferencedSeries()
+        unreferenced.add(keyBytes: 1 << 19, of: 5)
+        #expect(unreferenced.users(maxSize: 1 << 30) == [5])
+        #expect(unreferenced.users(maxSize: 2 << 30) == [])
+        unreferenced.add(unreferenced)
+        #expect(unreferenced.users(maxSize: 2 << 30) == [5])
+    }
+
+    @Test("What series without records take up does not matter as long as records are removed for their age only")
+    func collectsForSpaceOnly() {
+        var snapshot = snapshot(age: 30 * Self.day)
+        #expect(reason(snapshot) == .age)
+        var unreferenced = UnreferencedSeries()
+        unreferenced.add(keyBytes: 1 << 30, of: 6)
+        snapshot.unreferenced = unreferenced
+        #expect(reason(snapshot) == .age)
+        snapshot.oldest = nil
+        #expect(Self.retention.next(snapshot) == .wait(.seconds(60)))
+    }
 }

@@ -155,11 +155,11 @@ extension ScanFixture.Decisions {
 }
 
 extension Submission {
-    /// A call of user 1000 with these records.
-    init(_ records: [IssueRecord]) throws {
+    /// A call of a user with these records.
+    init(_ records: [IssueRecord], uid: UInt32 = 1000) throws {
         var decoder = RecordDecoder(limits: RecordLimits(), seed: 99)
         let process = ReportingProcess(
-            connection: 1, sender: Sender(uid: 1000, gid: 1000, pid: 7, command: "shop"), startTime: 1)
+            connection: UInt64(uid), sender: Sender(uid: uid, gid: 1000, pid: 7, command: "shop"), startTime: 1)
         self.init(process: process, batch: RecordBatch(), calls: [])
         for record in records {
             let json = record.json

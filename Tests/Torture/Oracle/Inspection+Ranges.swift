@@ -89,19 +89,24 @@ extension Inspection {
         let statement = try Statement(
             "SELECT series, records, occurrences FROM totals WHERE records > 0", on: connection)
         let stored = try statement.all { ($0.int64(0), RecordTotals(records: $0.int64(1), occurrences: $0.int64(2))) }
-        compare("totals", Dictionary(stored) { first, _ in first }, with: &closedTotals)
+        compare(
+            "totals", Dictionary(stored) { first, _ in first }, with: &closedTotals, isComplete: removedSeries == 0)
     }
 
     private func checkClosedCounts(_ connection: DatabaseConnection) throws {
         let statement = try Statement(
-            "SELECT minute / 60, series, sum(records), sum(occurrences) FROM counts GROUP BY 1, 2", on: connection)
+            """
+            SELECT minute / 60, series, sum(records), sum(occurrences) FROM counts
+            WHERE series IN (SELECT id FROM series) GROUP BY 1, 2
+            """, on: connection)
         let stored = try statement.all {
             (
                 HourKey(hour: $0.int64(0), series: $0.int64(1)),
                 RecordTotals(records: $0.int64(2), occurrences: $0.int64(3))
             )
         }
-        compare("counts", Dictionary(stored) { first, _ in first }, with: &closedCounts)
+        compare(
+            "counts", Dictionary(stored) { first, _ in first }, with: &closedCounts, isComplete: removedSeries == 0)
     }
 
     /// Checks what must be true at every commit: the sums of each series and account, and the balance of the ledger.
@@ -109,7 +114,8 @@ extension Inspection {
         var statement = try Statement(
             "SELECT series, records, occurrences FROM series_totals WHERE records > 0", on: connection)
         let series = try statement.all { ($0.int64(0), RecordTotals(records: $0.int64(1), occurrences: $0.int64(2))) }
-        compare("series_totals", Dictionary(series) { first, _ in first }, with: &totals)
+        compare(
+            "series_totals", Dictionary(series) { first, _ in first }, with: &totals, isComplete: removedSeries == 0)
 
         statement = try Statement(
             "SELECT account, records, occurrences FROM ledger WHERE destination = 0 AND fate = 7 AND records > 0",

@@ -21,6 +21,9 @@ package final class Inspection {
     /// Ids that were skipped in this look, and their number.
     var gaps: [ClosedRange<Int64>] = []
     var overlooked: Int64 = 0
+    /// The number of series that were removed in total, and since the last look.
+    var missingSeries: Int64 = 0
+    var removedSeries: Int64 = 0
     /// Sums over all rows that were seen, in closed ranges and in the open one.
     var totals: [Int64: RecordTotals] = [:]
     var received: [Int64: RecordTotals] = [:]
@@ -47,6 +50,7 @@ package final class Inspection {
         path = other.path
         oracle = other.oracle
         series = other.series
+        missingSeries = other.missingSeries
         lastRow = other.lastRow
         totals = other.totals
         received = other.received
@@ -69,6 +73,7 @@ package final class Inspection {
             try readSeries(connection)
             try readRows(connection)
             try noteOverlooked(connection)
+            try noteRemovedSeries(connection)
             try checkBlocks(connection)
             try checkRanges(connection)
             try checkPresence(connection)

@@ -1,0 +1,186 @@
+import IssueCore
+import IssueProtocol
+import IssueStore
+import SQLiteKit
+import Testing
+import UnixIO
+
+@testable import IssueDaemon
+
+@Suite("Maintenance of a store that lacks room")
+struct StoreMaintenanceTests {
+    /// A store in which one user has reported many issues once, and a quiet one an issue often.
+    private struct Fixture {
+        static let many: UInt32 = 1000
+        static let often: UInt32 = 1001
+        static let issues = 6000
+        static let quietRecords = 2000
+
+        let writer: StoreWriter
+        let shell: DatabaseConnection
+        let folder: String
+        private let limits: LimitSettings
+
+        init(_ path: String) throws {
+            var limits = LimitSettings()
+            limits.newGroupsPerApplication = Rate(100_000, per: .seconds(1))
+            limits.newSeriesPerApplication = Rate(100_000, per: .seconds(1))
+            var settings = StoreWriterSettings(path: path, limits: limits, randomBits: { 0x0123_4567_89AB_CDEF })
+            settings.rangeRecords = 1000
+            settings.retention.keepFree = 0
+            (self.limits, folder) = (limits, FileSystem.parentFolder(of: path))
+            writer = try StoreWriter(settings)
+            shell = try DatabaseConnection(path: path, mode: .readWriteCreate, busyTimeout: .seconds(5))
+            _ = try BlockReader(on: shell)
+            let quiet = IssueRecord(
+                message: "quiet", app: Application(name: "quiet"),
+                metadata: ["text": .string(String(repeating: "x", count: 100))])
+            for part in 0..<60 {
+                let some = (0..<Self.issues / 60).map {
+                    IssueRecord(message: Self.name(part * 1000 + $0), app: Application(name: "many"))
+                }
+                try commit(some, uid: Self.many)
+                try commit([IssueRecord](repeating: quiet, count: Self.quietRecords / 60), uid: Self.often)
+            }
+            try writer.closeOpenRange()
+        }
+
+        /// A word without digits, so that each message is an issue of its own.
+        private static func name(_ number: Int) -> String {
+            let letters = Array("abcdefghij")
+            return String(String(number).map { letters[$0.wholeNumberValue ?? 0] }) + " failed"
+        }
+
+        func commit(_ records: [IssueRecord], uid: UInt32) throws {
+            _ = try writer.commit([Submission(records, uid: uid)], wall: Clock.wall, monotonic: Clock.monotonic)
+        }
+
+        func facts() throws -> RetentionSnapshot {
+            try writer.retentionSnapshot(freeBytes: nil, wall: Clock.wall, monotonic: Clock.monotonic)
+        }
+
+        /// Lowers the maximum size, and performs maintenance until the store is below it.
+        func reduce(to maxSize: Int64) throws {
+            writer.reload(limits, RetentionSettings(maxSize: maxSize, keepFree: 0))
+            var maintenance = StoreMaintenance(folder: folder, at: Clock.monotonic, removed: {}, log: .silent)
+            let retention = Retention(settings: writer.retention)
+            for _ in 0..<20_000 {
+                try maintenance.step(writer, isIdle: false, at: Clock.monotonic)
+                let facts = try facts()
+                if !retention.lacksRoom(facts) || facts.oldest == nil { return }
+            }
+            Issue.record("maintenance has not reduced the store")
+        }
+
+        func collect(_ users: Set<UInt32>) throws {
+            var next: SeriesID? = 0
+            while let series = next { next = try writer.collectSeries(of: users, above: series) }
+        }
+
+        func records(of uid: UInt32) throws -> Int64 {
+            try number(
+                """
+                SELECT count(*) FROM records JOIN series ON series.id = series JOIN accounts ON accounts.id = account
+                WHERE uid = \(uid)
+                """)
+        }
+
+        func series(of uid: UInt32) throws -> Int64 {
+            try number("SELECT count(*) FROM series JOIN accounts ON accounts.id = account WHERE uid = \(uid)")
+        }
+
+        /// Removes the records of all closed ranges, without regard to what series still take up.
+        func forgetAll() throws {
+            while let oldest = try facts().oldest {
+                while !(try writer.forget(oldest).isDone) {}
+            }
+        }
+
+        func number(_ sql: String) throws -> Int64 {
+            try Statement(composedSQL: sql, on: shell).all { $0.int64(0) }.first ?? 0
+        }
+    }
+
+    @Test("A user with a record in each of many issues costs others no records, even when these issues have none left")
+    func manyIssues() throws {
+        try ScanFixture.withPath { path in
+            let fixture = try Fixture(path)
+            let before = try fixture.records(of: Fixture.often)
+            #expect(try fixture.number("SELECT count(*) FROM groups") > Fixture.issues)
+            try fixture.reduce(to: try fixture.facts().usedBytes / 2)
+            #expect(try fixture.records(of: Fixture.often) == before)
+            #expect(try fixture.records(of: Fixture.many) < Fixture.issues)
+            #expect(try fixture.number("SELECT count(*) FROM groups") < Fixture.issues * 3 / 4)
+            for sql in [
+                "SELECT count(*) FROM records WHERE series NOT IN (SELECT id FROM series)",
+                "SELECT count(*) FROM totals WHERE series NOT IN (SELECT id FROM series)",
+                "SELECT count(*) FROM postings WHERE series NOT IN (SELECT id FROM series)",
+            ] {
+                #expect(try fixture.number(sql) == 0, "\(sql)")
+            }
+        }
+    }
+
+    @Test("Only the users who left much behind lose the counts of series without records")
+    func otherUsers() throws {
+        try ScanFixture.withPath { path in
+            let fixture = try Fixture(path)
+            let other: UInt32 = 1002
+            try fixture.commit([IssueRecord(message: "of another user", app: Application(name: "other"))], uid: other)
+            try fixture.writer.closeOpenRange()
+            try fixture.commit([IssueRecord(message: "newest")], uid: Fixture.often)
+            try fixture.reduce(to: 0)
+            #expect(try fixture.records(of: other) == 0)
+            #expect(try fixture.series(of: Fixture.many) < Fixture.issues / 4)
+            #expect(try fixture.series(of: other) == 1)
+            #expect(try fixture.series(of: Fixture.often) == 2)
+            #expect(
+                try fixture.number(
+                    """
+                    SELECT sum(counts.records) FROM counts JOIN series ON series.id = series
+                    JOIN accounts ON accounts.id = account WHERE uid = \(other)
+                    """) == 1)
+        }
+    }
+
+    @Test("After a restart, what series without records take up is counted first")
+    func counting() throws {
+        try ScanFixture.withPath { path in
+            let fixture = try Fixture(path)
+            var estimate = UnreferencedSeries()
+            var next: SeriesID? = 0
+            while let series = next { next = try fixture.writer.countUnreferencedSeries(above: series, &estimate) }
+            #expect(estimate == UnreferencedSeries())
+            try fixture.forgetAll()
+            next = 0
+            while let series = next { next = try fixture.writer.countUnreferencedSeries(above: series, &estimate) }
+            #expect(estimate.users(maxSize: 0) == [Fixture.many])
+            // As after a restart: maintenance knows of nothing that was left behind.
+            try fixture.commit([IssueRecord(message: "next")], uid: Fixture.often)
+            try fixture.writer.closeOpenRange()
+            try fixture.commit([IssueRecord(message: "newest")], uid: Fixture.often)
+            try fixture.reduce(to: 0)
+            #expect(try fixture.series(of: Fixture.many) == 0)
+        }
+    }
+
+    @Test("Series with records in the open range, and the newest series, are kept")
+    func openRange() throws {
+        try ScanFixture.withPath { path in
+            let fixture = try Fixture(path)
+            let reported = [IssueRecord(message: "kept", app: Application(name: "many"))]
+            try fixture.commit(reported, uid: Fixture.many)
+            try fixture.commit([IssueRecord(message: "newest")], uid: Fixture.often)
+            try fixture.reduce(to: 0)
+            try fixture.collect([Fixture.many, Fixture.often])
+            #expect(try fixture.number("SELECT count(*) FROM series") == 2)
+            #expect(try fixture.number("SELECT count(*) FROM records") == 2)
+            // What was removed can be reported again.
+            try fixture.commit([IssueRecord(message: "quiet", app: Application(name: "quiet"))], uid: Fixture.often)
+            try fixture.commit(reported, uid: Fixture.many)
+            #expect(try fixture.number("SELECT count(*) FROM series") == 3)
+            #expect(
+                try fixture.number("SELECT count(*) FROM records WHERE series NOT IN (SELECT id FROM series)") == 0)
+        }
+    }
+}
