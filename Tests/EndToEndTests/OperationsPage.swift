@@ -4,9 +4,9 @@ import Testing
 
 /// The examples of Operations.md.
 ///
-/// An example is a command after "$ ", or a command of `issuectl` after "# ". The lines that follow are its output. Other
-/// commands after "# ", for root, are not run. Numbers, units, times, ids and white space may differ. "…" matches any
-/// text, and a line of "…" alone any lines.
+/// An example is a command after "$ ", or a command of `issuectl` after "# ". The lines that follow are its output. Sections
+/// with other commands after "# " are run as root by `Tests/Systemd/checks.py` or `Tests/Package/checks`. Numbers, units,
+/// times, ids and white space may differ. "…" matches any text, and a line of "…" alone any lines.
 enum OperationsPage {
     private struct Example {
         let command: String
@@ -46,27 +46,64 @@ enum OperationsPage {
         }
     }
 
-    /// The sections that have examples after "$ ".
-    static var sections: [String] {
+    /// A section that has examples.
+    struct Section {
+        let title: String
+        /// Whether a command other than `issuectl` needs root.
+        var needsRoot = false
+    }
+
+    /// The sections that have examples.
+    static var sections: [Section] {
         get throws {
-            var found: [String] = []
-            var section = ""
+            var found: [Section] = []
+            var title = ""
             for line in try lines() {
                 if line.hasPrefix("## ") || line.hasPrefix("### ") {
-                    section = String(line.drop { $0 == "#" }.dropFirst())
-                } else if line.hasPrefix("    $ "), found.last != section {
-                    found.append(section)
+                    title = String(line.drop { $0 == "#" }.dropFirst())
+                } else if line.hasPrefix("    $ ") || line.hasPrefix("    # ") {
+                    if found.last?.title != title { found.append(Section(title: title)) }
+                    if line.hasPrefix("    # "), !line.hasPrefix("    # issuectl ") {
+                        found[found.count - 1].needsRoot = true
+                    }
                 }
             }
             return found
         }
     }
 
+    /// The indented lines that are neither an example nor its output nor an excerpt from a configuration.
+    static var commandsWithoutPrompt: [String] {
+        get throws {
+            var found: [String] = []
+            var isExample = false
+            for line in try lines() {
+                if line.hasPrefix("    $ ") || line.hasPrefix("    # ") {
+                    isExample = true
+                } else if !(line.isEmpty || line.hasPrefix("    ")) {
+                    isExample = false
+                } else if !isExample, !line.isEmpty, !line.contains(#/^    (\[|[A-Z][A-Za-z]+=)/#) {
+                    found.append(String(line))
+                }
+            }
+            return found
+        }
+    }
+
+    /// Returns the text of files of the folder `Tests`.
+    static func sources(_ paths: [String]) throws -> String {
+        let tests = URL(filePath: #filePath).appending(path: "../..").standardized
+        return try paths.map { try String(contentsOf: tests.appending(path: $0), encoding: .utf8) }.joined()
+    }
+
     private static func output(of command: String, on daemon: DaemonFixture) throws -> String {
         let programs = URL(filePath: try TestBinaries.path(of: "issuectl")).deletingLastPathComponent().path
         let process = try ChildProcess(
             "/bin/sh", ["-c", "exec 2>&1; \(command)"], in: daemon.folder, name: "example-\(UUID().uuidString)",
-            environment: ["PATH": "\(programs):/usr/bin:/bin", "ISSUED_SOCKET": daemon.socket])
+            environment: [
+                "PATH": "\(programs):/usr/bin:/bin:\(ProcessInfo.processInfo.environment["PATH"] ?? "")",
+                "ISSUED_SOCKET": daemon.socket,
+            ])
         try process.end(within: .seconds(60))
         return process.output
     }

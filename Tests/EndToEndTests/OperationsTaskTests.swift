@@ -11,16 +11,21 @@ struct OperationsTaskTests {
         IssueRecord(message: message, severity: severity, app: Application(name: "shop", version: version))
     }
 
-    @Test("The examples of all sections are run by the tests here and in OperationsTests")
+    @Test("The examples of every section are run by a test")
     func sections() throws {
-        #expect(
-            try OperationsPage.sections == [
-                "Status", "Monitoring", "Find out when an issue began", "Deployments", "Resolve and mute issues",
-                "Find out what is wrong", "Nothing arrives at Logz.io", "Rotate the token",
-                "Far fewer records arrive than were reported", "Who is flooding us", "The disk fills up",
-                "The destination rejects records", "No notification arrives", "An issue must be fixed, and stay fixed",
-                "The configuration has an error", "The daemon can't be reached", "The database is damaged",
-            ])
+        let here = try OperationsPage.sources([
+            "EndToEndTests/OperationsTaskTests.swift", "EndToEndTests/OperationsTests.swift",
+        ])
+        let asRoot = try OperationsPage.sources(["Systemd/checks.py", "Package/checks"])
+        for section in try OperationsPage.sections {
+            var isRun = asRoot.contains("\"\(section.title)\"")
+            if !section.needsRoot, !isRun {
+                let title = NSRegularExpression.escapedPattern(for: section.title)
+                isRun = here.contains(try Regex(#"run\(\s*"\#(title)", on: "#))
+            }
+            #expect(isRun, "\(section.title) is run by no test")
+        }
+        #expect(try OperationsPage.commandsWithoutPrompt == [])
     }
 
     @Test("Look at the status")
@@ -100,6 +105,31 @@ struct OperationsTaskTests {
                 atPath: daemon.folder["copies"], withIntermediateDirectories: false)
             try OperationsPage.run("Backup and restore", on: daemon)
             #expect(try FileManager.default.contentsOfDirectory(atPath: daemon.folder["copies"]).count == 1)
+        }
+    }
+
+    @Test(
+        "Read a backtrace",
+        // A release build inlines the function.
+        .enabled(if: !TestBinaries.areChosen && TestBinaries.tool("/usr/bin/file") != nil))
+    func backtrace() async throws {
+        try await DaemonFixture.with { daemon in
+            let shop = try TestBinaries.path(of: "client-under-test")
+            let process = try ChildProcess(
+                shop, ["return", "1", "shop"], in: daemon.folder, name: "shop",
+                environment: ["ISSUED_SOCKET": daemon.socket])
+            #expect(try process.end(within: .seconds(60)) == .exit(0))
+            let frames = try #require(try RawClient(path: daemon.socket).allRecords().first).record.backtrace
+            // The frames above are those of the library.
+            let frame = try #require(frames.dropFirst(2).first)
+            try OperationsPage.run(
+                "Read a backtrace", on: daemon,
+                replacing: [
+                    "/usr/bin/shop": shop, "7a244fd8d65f097c3c7f53fb2aebec8e6cf8071c": try #require(frame.buildID),
+                    "0x1eb22c": "0x" + String(try #require(frame.offset), radix: 16),
+                    "static Shop.charge(_:for:)": "static Work.report(_:from:)",
+                    "/srv/shop/Sources/shop": TestBinaries.repository + "Tests/client-under-test",
+                ])
         }
     }
 

@@ -7,11 +7,15 @@ all have passed.
 import json
 import os
 import re
+import shutil
+import socket
 import stat
 import subprocess
 import sys
 import time
 import urllib.request
+
+import operations
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 STATE = "/var/lib/issued"
@@ -419,8 +423,181 @@ def clean():
         expect(text not in said, f"the journal has: {text}")
 
 
+# --- The examples of Operations.md, each section on a host that has what it is about
+
+
+SOURCE = f"{HERE}/source"
+PROGRAMS = {"issued": "/usr/local/sbin", "issuectl": "/usr/local/bin", "issued-sql": "/usr/local/libexec/issued"}
+CREDENTIAL = "/etc/credstore/logzio-token"
+# The page shows paths of the package, where they differ.
+UNIT = {"/usr/lib/systemd/system/issued.service": "/usr/local/lib/systemd/system/issued.service"}
+
+
+def restart(configuration="", token=TOKEN):
+    """Starts the daemon with an empty database and this configuration."""
+    run("systemctl", "stop", "issued.service", "issued.socket")
+    # systemd limits how often a socket may be started.
+    run("systemctl", "reset-failed", "issued.socket")
+    shutil.rmtree(STATE, ignore_errors=True)
+    for name in os.listdir(os.path.dirname(DROP_IN)):
+        os.remove(os.path.join(os.path.dirname(DROP_IN), name))
+    if configuration:
+        write(DROP_IN, configuration)
+    write(CREDENTIAL, token, 0o600)
+    run("systemctl", "start", "issued.socket", "issued.service")
+
+
+def listener():
+    return f"[LogzIO]\nURL=http://127.0.0.1:{LISTENER}\nBatchDelay=100ms\n"
+
+
+def from_the_sources(run_examples):
+    os.makedirs(f"{SOURCE}/programs", exist_ok=True)
+    for name, folder in PROGRAMS.items():
+        shutil.copy2(f"{folder}/{name}", f"{SOURCE}/programs/{name}")
+    os.environ["ISSUED_BINARIES"] = f"{SOURCE}/programs"
+    run(f"{SOURCE}/scripts/install", "--uninstall")
+    shutil.rmtree(STATE, ignore_errors=True)
+    shutil.rmtree("/etc/issued")
+    run_examples(folder=SOURCE)
+    expect(property_of("UnitFileState") == "enabled", "the service is not enabled")
+
+
+def the_token(run_examples):
+    restart(listener())
+    os.remove(CREDENTIAL)
+    run_examples(text=TOKEN + "\n")
+    report("--app", "checks", "With the first token")
+    eventually("the record is delivered", lambda: ledger()["delivered"] == 1)
+
+
+def configuration(run_examples):
+    restart()
+    write("/etc/issued/new.conf", "[Store]\nPaht=/srv\n")
+    run_examples(here=UNIT)
+
+
+# A ClickHouse without tables.
+CLICKHOUSE = r"""
+import http.server, sys
+
+class ClickHouse(http.server.BaseHTTPRequestHandler):
+    def do_POST(self):
+        self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        self.send_response(404)
+        self.send_header("X-ClickHouse-Exception-Code", "60")
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), ClickHouse).serve_forever()
+"""
+
+
+def test_the_destinations(run_examples):
+    run("systemd-run", "--quiet", "--unit=clickhouse", "/usr/bin/python3", "-c", CLICKHOUSE, str(WEBHOOK + 1))
+    restart(listener() + f"[ClickHouse]\nURL=http://127.0.0.1:{WEBHOOK + 1}\n")
+    run_examples(here={"listener-eu.logz.io:8071": f"127.0.0.1:{LISTENER}", **UNIT})
+
+
+def metrics(run_examples):
+    restart()
+    os.makedirs("/var/lib/prometheus/node-exporter", exist_ok=True)
+    # systemd-report belongs to systemd 260. What it would ask is asked below.
+    run_examples(skipped=() if shutil.which("systemd-report") else ("systemd-report",))
+    expect(property_of("ActiveState", "issued-metrics.timer") == "active", "the timer does not run")
+    with socket.socket(socket.AF_UNIX) as asked:
+        asked.settimeout(PATIENCE)
+        asked.connect("/run/systemd/report/org.issued.Collector")
+        asked.sendall(b'{"method":"io.systemd.Metrics.List","parameters":{},"more":true}\0')
+        answer = asked.recv(65536)
+    expect(b"org.issued.Collector." in answer, f"the socket for metrics answers {answer}")
+    run("systemctl", "disable", "--now", "issued-metrics.timer", "issued-metrics.socket")
+
+
+def journal_entries_to_watch(run_examples):
+    restart()
+    report("--app", "shop", "--severity", "critical", "RAID has failed")
+    run_examples()
+
+
+def restore_a_copy(run_examples):
+    restart()
+    report("--app", "shop", "In the copy")
+    os.makedirs("/srv/copies", exist_ok=True)
+    run("issuectl", "backup", "/srv/copies/issues.db.backup-TIME")
+    report("--app", "shop", "After the copy was made")
+    run_examples()
+    expect(messages() == ["In the copy"], f"the records are {messages()}")
+    expect("issues.db" in os.listdir("/root/old"), f"moved away are {os.listdir('/root/old')}")
+
+
+def get_help_from_someone_else(run_examples):
+    restart()
+    run_examples()
+
+
+def rotate_the_token(run_examples):
+    restart(listener(), token="an-old-token")
+    report("--app", "shop", "Cannot charge the card")
+    eventually("the token is rejected", lambda: ask("status")["destinations"][0]["state"] == "paused")
+    run_examples(text=TOKEN + "\n")
+    eventually("the record is delivered", lambda: ledger()["delivered"] == 1)
+
+
+def the_disk_fills_up(run_examples):
+    restart()
+    report("--app", "import", text="".join(f"Row {number} is not valid\n" for number in range(2000)))
+    report("--app", "shop", "Cannot charge the card")
+    run_examples()
+
+
+def upgrade_and_remove(run_examples):
+    restart()
+    report("--app", "shop", "Before the upgrade")
+    pid = main_pid()
+    examples = operations.sections()["Upgrade and remove"]
+    operations.run(examples[:1], folder=SOURCE)
+    expect(main_pid() not in (0, pid), "the daemon was not restarted")
+    expect(messages() == ["Before the upgrade"], f"the records are {messages()}")
+    operations.run(examples[1:], folder=SOURCE)
+    expect(not os.path.exists("/usr/local/sbin/issued"), "the daemon is still installed")
+    for path in ("/etc/issued/issued.conf", CREDENTIAL, f"{STATE}/issues.db"):
+        expect(os.path.exists(path), f"{path} is gone")
+
+
+# The sections in the order in which they are run. Tests/EndToEndTests/OperationsTaskTests.swift reads the names here.
+SECTIONS = {
+    "From the sources": from_the_sources, "The token": the_token, "Configuration": configuration,
+    "Test the destinations": test_the_destinations, "Metrics": metrics,
+    "Journal entries to watch": journal_entries_to_watch, "Restore a copy": restore_a_copy,
+    "Get help from someone else": get_help_from_someone_else, "Rotate the token": rotate_the_token,
+    "The disk fills up": the_disk_fills_up, "Upgrade and remove": upgrade_and_remove,
+}
+# The sections that Tests/Package/checks runs.
+PACKAGE_SECTIONS = {"From a package"}
+
+
+def examples_of(name):
+    """Returns the check that runs a section of the page."""
+    def check():
+        SECTIONS[name](lambda **options: operations.run(operations.sections()[name], **options))
+
+    check.__doc__ = f"The examples of Operations.md print what the page shows: {name}"
+    return check
+
+
+def coverage():
+    """Every section of Operations.md with an example for root is run"""
+    page = operations.sections()
+    missing = [name for name, examples in page.items()
+               if any(example.needs_root for example in examples) and name not in {*SECTIONS, *PACKAGE_SECTIONS}]
+    expect(not missing, f"run by no check: {', '.join(missing)}")
+    gone = [name for name in {*SECTIONS, *PACKAGE_SECTIONS} if not page.get(name)]
+    expect(not gone, f"without examples: {', '.join(gone)}")
+
+
 CHECKS = [activation, confinement, forwarding, priorities, secrecy, users, identity, reload, journal, notifications, backup,
-          repair, killed, watchdog, stop, clean]
+          repair, killed, watchdog, stop, clean, coverage, *map(examples_of, SECTIONS)]
 
 
 def main():
@@ -433,7 +610,7 @@ def main():
             verdict, reason = "ok    ", ""
         except Exception as error:
             failures += 1
-            verdict, reason = "FAILED", f": {error if isinstance(error, Failed) else repr(error)}"
+            verdict, reason = "FAILED", f": {error if isinstance(error, (Failed, operations.Different)) else repr(error)}"
         print(f"{verdict}  {check.__doc__}{reason}  [{time.monotonic() - began:.1f} s]", flush=True)
     if failures:
         print("The last lines of the journal:")
