@@ -86,6 +86,8 @@ struct SalvageTests {
                     UPDATE groups SET state = 1, regressed = 1, fixed_version = '3.0' WHERE title = 'resolved';
                     UPDATE groups SET state = 2, muted_until = 4711, muted_version = '2.0'
                         WHERE title IN ('muted', 'said again', 'gone');
+                    -- A group of an earlier fingerprint rule.
+                    UPDATE groups SET muted_left = 1000, rule = 1, fingerprint = 'of rule 1' WHERE title = 'muted';
                     """)
                 try store.deleteRecords(where: "series IN (SELECT id FROM series WHERE template = 'gone')")
             }

@@ -161,7 +161,7 @@ package final class QuarantinedStore {
         above row: GroupID, newer columns: StaticString
     ) throws(SQLiteError) -> [(note: GroupNote, id: GroupID)] {
         let sql = """
-            SELECT uid, app, fingerprint, state, muted_until, muted_version, regressed, groups.id, \(columns), rule
+            SELECT uid, app, fingerprint, state, muted_until, muted_version, regressed, groups.id, rule, \(columns)
             FROM groups JOIN accounts ON accounts.id = groups.account
             WHERE groups.id > ?1 AND (state <> 0 OR regressed <> 0)
                 AND length(app) <= 1024 AND length(fingerprint) <= 1024 AND length(coalesce(muted_version, '')) <= 1024
@@ -176,11 +176,11 @@ package final class QuarantinedStore {
                     GroupState(databaseValue: UInt8(clamping: row.int64(3))) ?? .open,
                     mutedUntil: row.optionalInt64(4).map { IssueTimestamp(millisecondsSince1970: $0) },
                     knownVersion: row.optionalText(5).map { ApplicationVersion(text: $0) },
-                    fixedIn: row.optionalText(8).map { ApplicationVersion(text: String($0.prefix(1024))) },
-                    fixAwaitedSince: row.optionalInt64(9).map { IssueTimestamp(millisecondsSince1970: $0) },
-                    occurrencesLeft: row.optionalInt64(10),
+                    fixedIn: row.optionalText(9).map { ApplicationVersion(text: String($0.prefix(1024))) },
+                    fixAwaitedSince: row.optionalInt64(10).map { IssueTimestamp(millisecondsSince1970: $0) },
+                    occurrencesLeft: row.optionalInt64(11),
                     hasRegressed: row.int64(6) != 0))
-            return (note: note, id: row.id(7, as: GroupID.self), rule: row.int64(10))
+            return (note: note, id: row.id(7, as: GroupID.self), rule: row.int64(8))
         }
         let groups = GroupTable(connection: reader.connection)
         return found.map { note, id, rule in
