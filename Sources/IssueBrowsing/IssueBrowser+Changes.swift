@@ -9,15 +9,17 @@ extension IssueBrowser {
     ///   - group: The id of the group.
     ///   - isUntilNewerVersion: Whether only a record from a version of the application newer than all versions so far
     ///     reopens it.
+    ///   - note: A note for those who look at the issue, of at most 1024 bytes. Nil if there is none.
     /// - Returns: The group after the change.
     /// - Throws: `IssueDeliveryError` with the code `.notFound` if no such group exists or the caller may not see it,
     ///   `.denied` if the caller may not change it, or another code if the daemon cannot be reached.
     @discardableResult
-    public func resolve(_ group: String, untilNewerVersion isUntilNewerVersion: Bool = false) async throws -> IssueGroup
-    {
+    public func resolve(
+        _ group: String, untilNewerVersion isUntilNewerVersion: Bool = false, note: String? = nil
+    ) async throws -> IssueGroup {
         try await setState(
             SetStateParameters(
-                group: group, state: .resolved, untilNewerVersion: isUntilNewerVersion ? true : nil))
+                group: group, state: .resolved, untilNewerVersion: isUntilNewerVersion ? true : nil, note: note))
     }
 
     /// Marks an issue as resolved in a version of its application. Records of versions without the fix do not reopen
@@ -30,14 +32,16 @@ extension IssueBrowser {
     ///   - group: The id of the group.
     ///   - version: The version with the fix, as the application reports it. Nil for the next one that is declared to
     ///     be deployed; until then, no record reopens the issue.
+    ///   - note: A note for those who look at the issue, of at most 1024 bytes. Nil if there is none.
     /// - Returns: The group after the change.
     /// - Throws: `IssueDeliveryError` with the code `.notFound` if no such group exists or the caller may not see it,
     ///   `.denied` if the caller may not change it, or another code if the daemon cannot be reached.
     @discardableResult
-    public func resolve(_ group: String, in version: String?) async throws -> IssueGroup {
+    public func resolve(_ group: String, in version: String?, note: String? = nil) async throws -> IssueGroup {
         try await setState(
             SetStateParameters(
-                group: group, state: .resolved, resolvedIn: version, isResolvedInNext: version == nil ? true : nil))
+                group: group, state: .resolved, resolvedIn: version, isResolvedInNext: version == nil ? true : nil,
+                note: note))
     }
 
     /// Mutes an issue: its records are stored and counted, but not forwarded or announced.
@@ -50,29 +54,32 @@ extension IssueBrowser {
     ///   - isUntilNewerVersion: Whether muting ends with a record from a version of the application newer than all
     ///     versions so far.
     ///   - count: The number of further occurrences with which muting ends. Nil if it does not end by their number.
+    ///   - note: A note for those who look at the issue, of at most 1024 bytes. Nil if there is none.
     /// - Returns: The group after the change.
     /// - Throws: `IssueDeliveryError` with the code `.notFound` if no such group exists or the caller may not see it,
     ///   `.denied` if the caller may not change it, or another code if the daemon cannot be reached.
     @discardableResult
     public func mute(
         _ group: String, until end: IssueTimestamp? = nil, untilNewerVersion isUntilNewerVersion: Bool = false,
-        untilCount count: Int? = nil
+        untilCount count: Int? = nil, note: String? = nil
     ) async throws -> IssueGroup {
         try await setState(
             SetStateParameters(
                 group: group, state: .muted, until: end, untilNewerVersion: isUntilNewerVersion ? true : nil,
-                untilCount: count.map { Int64($0) }))
+                untilCount: count.map { Int64($0) }, note: note))
     }
 
     /// Reopens a resolved or muted issue.
     ///
-    /// - Parameter group: The id of the group.
+    /// - Parameters:
+    ///   - group: The id of the group.
+    ///   - note: A note for those who look at the issue, of at most 1024 bytes. Nil if there is none.
     /// - Returns: The group after the change.
     /// - Throws: `IssueDeliveryError` with the code `.notFound` if no such group exists or the caller may not see it,
     ///   `.denied` if the caller may not change it, or another code if the daemon cannot be reached.
     @discardableResult
-    public func reopen(_ group: String) async throws -> IssueGroup {
-        try await setState(SetStateParameters(group: group, state: .open))
+    public func reopen(_ group: String, note: String? = nil) async throws -> IssueGroup {
+        try await setState(SetStateParameters(group: group, state: .open, note: note))
     }
 
     private func setState(_ parameters: SetStateParameters) async throws -> IssueGroup {

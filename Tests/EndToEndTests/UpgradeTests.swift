@@ -53,7 +53,7 @@ struct UpgradeTests {
 
     @Test(
         "A database of an earlier version is upgraded in place, and its pending records are forwarded",
-        arguments: 9...15)
+        arguments: 9...16)
     func upgraded(version: Int) async throws {
         let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
         defer { listener.stop() }
@@ -81,7 +81,7 @@ struct UpgradeTests {
 
     @Test(
         "After an upgrade, only a version with the fix reopens an issue that was resolved in a version",
-        arguments: 11...15)
+        arguments: 11...16)
     func fixedVersion(version: Int) async throws {
         try await DaemonFixture.with("[Store]\nMaxAge=36500d", starts: false) { daemon in
             try place(version, daemon)
@@ -104,7 +104,7 @@ struct UpgradeTests {
         }
     }
 
-    @Test("After an upgrade, pending notifications are sent, and silences are in effect", arguments: [14, 15])
+    @Test("After an upgrade, pending notifications are sent, and silences are in effect", arguments: [14, 15, 16])
     func notifications(version: Int) async throws {
         let receiver = try WebhookReceiver()
         let text = "[Store]\nMaxAge=36500d\n[Notify oncall]\nURL=\(receiver.url)\nDelay=0"

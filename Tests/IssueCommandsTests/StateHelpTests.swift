@@ -16,6 +16,9 @@ struct StateHelpTests {
                       --until-newer-version  Until a version newer than all seen so far reports
                                              it
 
+                Note:
+                      --note TEXT            Why, for those who look at the issue
+
                 Common options:
                       --socket PATH          The daemon's socket (default: ISSUED_SOCKET or a
                                              standard location)
@@ -54,6 +57,9 @@ struct StateHelpTests {
                       --until-newer-version  Until a version newer than all seen so far reports
                                              it
 
+                Note:
+                      --note TEXT            Why, for those who look at the issue
+
                 Common options:
                       --socket PATH          The daemon's socket (default: ISSUED_SOCKET or a
                                              standard location)
@@ -70,7 +76,7 @@ struct StateHelpTests {
                 15:30, 8h or tomorrow, in UTC unless it has an offset.
 
                 Examples:
-                  issuectl mute g92c9da597585468b --for 2h
+                  issuectl mute g92c9da597585468b --for 2h --note 'Until the vendor has answered'
                   issuectl mute g92c9da597585468b --until 2026-12-01
 
                 """#)
@@ -83,6 +89,9 @@ struct StateHelpTests {
                 Usage: issuectl reopen [OPTION...] GROUP...
 
                 Reopen resolved or muted issues.
+
+                Note:
+                      --note TEXT     Why, for those who look at the issue
 
                 Common options:
                       --socket PATH   The daemon's socket (default: ISSUED_SOCKET or a standard

@@ -125,6 +125,37 @@ struct StateTests {
         }
     }
 
+    @Test("--note sends a text of at most 1024 bytes, and causes a warning if an old daemon ignores it")
+    func notes() {
+        func answer(_ state: String, _ members: String) -> ScriptedLink.Reply {
+            guard case .reply(let json) = reply(state) else { return reply(state) }
+            return .reply(json.replacing(#""regressed":false"#, with: #""regressed":false\#(members)"#))
+        }
+        let changed = #","changed":{"uid":7,"at":"2026-11-21T10:00:00.000Z","note":"Vendor"}"#
+        for (command, state) in [("mute", "muted"), ("resolve", "resolved"), ("reopen", "open")] {
+            let noted = issuectl([command, "g7", "--note", "Vendor"], answer(state, changed))
+            #expect(noted.calls == [#"SetState {"group":"g7","state":"\#(state)","note":"Vendor"}"#])
+            #expect(noted.output == lines("g7 is \(state): Decoding failed"))
+            #expect(noted.errors.isEmpty)
+            #expect(
+                issuectl([command, "g7", "--note", "Vendor"], answer(state, "")).errors.contains("older than issuectl"))
+            for wrong in ["", String(repeating: "n", count: 1025)] {
+                #expect(issuectl([command, "g7", "--note", wrong]).code == .usage)
+            }
+        }
+    }
+
+    @Test("show prints who has set the state, when, and their note in one line without control characters")
+    func shown() {
+        let group = Fixtures.diskGroup.replacing(
+            #""regressed":false"#,
+            with: #""regressed":false,"changed":{"uid":7,"at":"2026-11-21T10:00:00.000Z","note":"A\nb\u001b[2J"}"#)
+        let page = issuectl(["show", "g9"], .reply(#"{"group":\#(group),"fates":[]}"#)).output
+        #expect(page.contains("  Set by      uid 7, 2026-11-21T10:00:00.000Z (2 h ago)\n"))
+        #expect(page.contains("  Note        A"))
+        #expect(!page.contains("\u{1b}") && !page.contains("A\nb"))
+    }
+
     @Test("A mute ends after a time span or at a future time")
     func times() {
         let json = #"SetState {"group":"g7","state":"muted","until":"2026-11-21T14:00:00.000Z"}"#

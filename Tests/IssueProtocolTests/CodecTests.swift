@@ -52,7 +52,8 @@ struct CodecTests {
         try check(
             SetStateParameters(group: "g1", state: .muted, until: Samples.group.lastSeen, untilNewerVersion: true))
         try check(
-            SetStateParameters(group: "g1", state: .resolved, resolvedIn: "2.4", isResolvedInNext: true, untilCount: 5))
+            SetStateParameters(
+                group: "g1", state: .resolved, resolvedIn: "2.4", isResolvedInNext: true, untilCount: 5, note: "n"))
         try check(HistogramParameters(filter: Samples.filter, bucket: .seconds(60), by: .group))
         try check(HistogramParameters(bucket: .seconds(60)))
         try check(

@@ -64,6 +64,7 @@ struct InterfaceConformanceTests {
         check("StoreStatus", StoreStatus.self)
         check("Series", HistogramSeries.self)
         check("Deployment", IssueDeployment.self)
+        check("StateChange", IssueStateChange.self)
         check("DeadLetter", DeadLetter.self)
         check("Notifier", NotifierStatus.self)
         check("Limit", LimitStatus.self)

@@ -84,6 +84,10 @@ struct SalvageTests {
                 try writer.connection.execute(
                     """
                     UPDATE groups SET state = 1, regressed = 1, fixed_version = '3.0' WHERE title = 'resolved';
+                    UPDATE groups SET changed_by = 7, changed_at = 4711, change_note = 'Vendor'
+                        WHERE title IN ('open', 'said again');
+                    UPDATE groups SET changed_by = 7, changed_at = 4712, change_note = hex(zeroblob(513))
+                        WHERE title = 'resolved';
                     UPDATE groups SET state = 2, muted_until = 4711, muted_version = '2.0'
                         WHERE title IN ('muted', 'said again', 'gone');
                     -- A group of an earlier fingerprint rule.
@@ -101,14 +105,16 @@ struct SalvageTests {
             _ = try importSalvaged(old, into: writer, of: store)
             try writer.importSalvaged(QuarantinedStore(path: old, randomBits: 42).notes()?.notes ?? [])
             let query = """
-                SELECT uid, title, state, muted_until, muted_version, regressed, fixed_version
+                SELECT uid, title, state, muted_until, muted_version, regressed, fixed_version, changed_at, change_note
                 FROM groups JOIN accounts ON accounts.id = account ORDER BY title, uid
                 """
             #expect(
-                try store.shell().table(query, columns: 7) == [
-                    ["7", "muted", "0", nil, nil, "0", nil], ["1000", "muted", "2", "4711", "2.0", "0", nil],
-                    ["1000", "open", "0", nil, nil, "0", nil], ["1000", "resolved", "1", nil, nil, "1", "3.0"],
-                    ["1000", "said again", "1", nil, nil, "0", nil],
+                try store.shell().table(query, columns: 9) == [
+                    ["7", "muted", "0", nil, nil, "0", nil, nil, nil],
+                    ["1000", "muted", "2", "4711", "2.0", "0", nil, nil, nil],
+                    ["1000", "open", "0", nil, nil, "0", nil, "4711", "Vendor"],
+                    ["1000", "resolved", "1", nil, nil, "1", "3.0", "4712", nil],
+                    ["1000", "said again", "1", nil, nil, "0", nil, nil, nil],
                 ])
         }
     }

@@ -8,7 +8,7 @@ struct ResolveCommand: StateCommand {
     static let specification = CommandSpecification(
         name: "resolve", summary: "Mark issues as resolved", operands: .several("GROUP"),
         operandSources: [.groups],
-        sections: [("Version with the fix", [fixedIn, fixedInNext, untilNewerVersion])],
+        sections: [("Version with the fix", [fixedIn, fixedInNext, untilNewerVersion]), ("Note", [note])],
         notes: [
             "The next record of an issue reopens it. This is logged, and the record is forwarded ahead of any backlog. "
                 + "With an option, records of versions without the fix don't reopen it. The order of versions is that of "
@@ -30,7 +30,7 @@ struct ResolveCommand: StateCommand {
         parameters = SetStateParameters(
             group: "", state: .resolved,
             untilNewerVersion: arguments.has(untilNewerVersion) ? true : nil, resolvedIn: arguments[Self.fixedIn],
-            isResolvedInNext: arguments.has(Self.fixedInNext) ? true : nil)
+            isResolvedInNext: arguments.has(Self.fixedInNext) ? true : nil, note: try StateNote.text(arguments))
         let given = [arguments[Self.fixedIn] != nil, arguments.has(Self.fixedInNext), arguments.has(untilNewerVersion)]
         if given.count(where: { $0 }) > 1 {
             throw UsageError("--in, --in-next and --until-newer-version cannot be used together")
@@ -45,12 +45,17 @@ struct MuteCommand: StateCommand {
     static let specification = CommandSpecification(
         name: "mute", summary: "Stop forwarding issues, but store and count them", operands: .several("GROUP"),
         operandSources: [.groups],
-        sections: [("Duration", [EndOptions.duration, EndOptions.until, untilCount, untilNewerVersion])],
+        sections: [
+            ("Duration", [EndOptions.duration, EndOptions.until, untilCount, untilNewerVersion]), ("Note", [note]),
+        ],
         notes: [
             "New records of the issue are withheld from all destinations, even if it is reopened later. Without an option, it "
                 + "stays muted until it is reopened. \(EndOptions.note)"
         ],
-        examples: ["issuectl mute g92c9da597585468b --for 2h", "issuectl mute g92c9da597585468b --until 2026-12-01"])
+        examples: [
+            "issuectl mute g92c9da597585468b --for 2h --note 'Until the vendor has answered'",
+            "issuectl mute g92c9da597585468b --until 2026-12-01",
+        ])
 
     let groups: [String]
     let parameters: SetStateParameters
@@ -60,7 +65,8 @@ struct MuteCommand: StateCommand {
         parameters = SetStateParameters(
             group: "", state: .muted, until: try EndOptions.end(arguments, at: now),
             untilNewerVersion: arguments.has(untilNewerVersion) ? true : nil,
-            untilCount: try arguments.integer(Self.untilCount, in: 1...1_000_000_000))
+            untilCount: try arguments.integer(Self.untilCount, in: 1...1_000_000_000),
+            note: try StateNote.text(arguments))
     }
 }
 
@@ -68,7 +74,7 @@ struct MuteCommand: StateCommand {
 struct ReopenCommand: StateCommand {
     static let specification = CommandSpecification(
         name: "reopen", summary: "Reopen resolved or muted issues", operands: .several("GROUP"),
-        operandSources: [.groups],
+        operandSources: [.groups], sections: [("Note", [note])],
         examples: ["issuectl list --state muted", "issuectl reopen g92c9da597585468b"])
 
     let groups: [String]
@@ -76,7 +82,7 @@ struct ReopenCommand: StateCommand {
 
     init(_ arguments: ParsedArguments, at now: IssueTimestamp) throws(UsageError) {
         groups = arguments.operands
-        parameters = SetStateParameters(group: "", state: .open)
+        parameters = SetStateParameters(group: "", state: .open, note: try StateNote.text(arguments))
     }
 }
 
@@ -108,6 +114,17 @@ enum EndOptions {
 
 private let untilNewerVersion = OptionSpecification(
     "until-newer-version", "Until a version newer than all seen so far reports it")
+
+private let note = OptionSpecification("note", value: "TEXT", "Why, for those who look at the issue")
+
+/// The note of a change of state.
+private enum StateNote {
+    static func text(_ arguments: ParsedArguments) throws(UsageError) -> String? {
+        try arguments.value(of: note, expected: "a text of 1 to \(IssueStateChange.maxNoteBytes) bytes") { text in
+            (1...IssueStateChange.maxNoteBytes).contains(text.utf8.count) ? text : nil
+        }
+    }
+}
 
 /// A command that changes the state of groups and shows the result.
 private protocol StateCommand: Command {
@@ -163,6 +180,9 @@ extension StateCommand {
         }
         if parameters.untilCount != nil, group.mutedUntilCount == nil {
             context.warn("the daemon is older than issuectl: it ignored --until-count, so the mute does not end by it")
+        }
+        if parameters.note != nil, group.stateChange == nil {
+            context.warn("the daemon is older than issuectl: it ignored --note")
         }
         return answer
     }

@@ -165,11 +165,18 @@ struct RecordDetails {
         page.fields([
             ("Title", group.title),
             ("State", state),
+            ("Set by", change(group)),
+            ("Note", group.stateChange?.note),
             ("Counted", "\(Quantity.text(group.occurrences, "time")) in \(Quantity.text(group.records, "record"))"),
             ("First seen", PageTime.full(group.firstSeen, now: now)),
             ("Last seen", PageTime.full(group.lastSeen, now: now)),
             ("Versions", versions),
         ])
+    }
+
+    /// Returns who has set the state, such as `uid 1000, 2026-11-21T10:00:00.000Z (2 h ago)`.
+    private func change(_ group: IssueGroup) -> String? {
+        group.stateChange.map { "uid \($0.user), \(PageTime.full($0.time, now: now))" }
     }
 
     private func details(_ stored: StoredRecord, into page: inout TextPage) {

@@ -5,10 +5,11 @@ extension TriageState {
     ///
     /// An open group alerts sooner than a resolved one, and a resolved one sooner than a muted one. Of two resolved
     /// groups, it is the one that any record reopens, or else the older version. Of two muted ones, it is the one that
-    /// ends earlier. If both are open, the group has regressed if one of them has.
+    /// ends earlier. If both are open, it is the one that has regressed, or else the one that a user has opened.
     package static func merged(_ first: TriageState, _ second: TriageState) -> TriageState {
         if first.state == .open, second.state == .open {
-            return first.hasRegressed ? first : second
+            guard first.hasRegressed == second.hasRegressed else { return first.hasRegressed ? first : second }
+            return first.change == nil ? second : first
         }
         return second.alertsSooner(than: first) ? second : first
     }

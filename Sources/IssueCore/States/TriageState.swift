@@ -27,12 +27,15 @@ package struct TriageState: Equatable, Sendable {
     /// The number of further occurrences with which a mute ends; nil if it does not end by their number.
     package private(set) var occurrencesLeft: Int64?
     package private(set) var hasRegressed: Bool
+    /// Who has set the state; nil if no user has.
+    package private(set) var change: IssueStateChange?
 
     package init(
         _ state: GroupState = .open, mutedUntil: IssueTimestamp? = nil, knownVersion: ApplicationVersion? = nil,
         fixedIn: ApplicationVersion? = nil, fixAwaitedSince: IssueTimestamp? = nil, occurrencesLeft: Int64? = nil,
-        hasRegressed: Bool = false
+        hasRegressed: Bool = false, change: IssueStateChange? = nil
     ) {
+        self.change = change
         self.occurrencesLeft = occurrencesLeft
         self.state = state
         self.mutedUntil = mutedUntil
@@ -46,14 +49,19 @@ package struct TriageState: Equatable, Sendable {
     ///
     /// - Parameters:
     ///   - parameters: Valid parameters.
+    ///   - user: The id of the user.
     ///   - knownVersion: The newest version of the application.
     ///   - now: The wall time.
-    package init(_ parameters: SetStateParameters, knownVersion: ApplicationVersion?, at now: IssueTimestamp) {
+    package init(
+        _ parameters: SetStateParameters, by user: UInt32, knownVersion: ApplicationVersion?, at now: IssueTimestamp
+    ) {
         self.init(
             parameters.state, mutedUntil: parameters.until,
             knownVersion: parameters.untilNewerVersion == true ? knownVersion : nil,
             fixedIn: parameters.resolvedIn.map { ApplicationVersion(text: $0) },
-            fixAwaitedSince: parameters.isResolvedInNext == true ? now : nil, occurrencesLeft: parameters.untilCount)
+            fixAwaitedSince: parameters.isResolvedInNext == true ? now : nil, occurrencesLeft: parameters.untilCount,
+            change: IssueStateChange(
+                user: user, time: now, note: parameters.note.flatMap { $0.isEmpty ? nil : $0 }))
     }
 
     /// `true` if the effect of a record depends on its version.
@@ -116,6 +124,7 @@ extension SetStateParameters {
         if isResolvedInNext == true {
             guard state == .resolved, untilNewerVersion != true, resolvedIn == nil else { return "resolved_in_next" }
         }
+        if let note, note.utf8.count > IssueStateChange.maxNoteBytes { return "note" }
         return untilNewerVersion == true && state == .open ? "until_newer_version" : nil
     }
 }

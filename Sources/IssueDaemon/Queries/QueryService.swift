@@ -267,7 +267,7 @@ final class QueryService: Sendable {
         let subject = try reader.subject(parameters.group, viewer: job.viewer)
         guard isOperator || subject.uid == job.process.sender.uid else { throw CollectorError.denied }
         let standing = TriageState(
-            parameters,
+            parameters, by: job.process.sender.uid,
             knownVersion: parameters.untilNewerVersion == true ? try reader.newestVersion(of: subject) : nil, at: now)
         try beginChange(.state, job, isOperator: isOperator, thread)
         guard try writer.perform({ try $0.set(standing, ofGroup: subject.group) }) else {

@@ -77,9 +77,12 @@ package enum CollectorInterface {
           trace_id: ?string, span_id: ?string, request_id: ?string, user: ?string
         )
 
+        # Who has set the state of a group, when, and with which note. It is left out when the state changes by itself.
+        type StateChange (uid: int, at: string, note: ?string)
+
         type Group (
           id: string, title: string, severity: Severity, state: State, muted_until: ?string, muted_until_count: ?int,
-          regressed: bool, resolved_in: ?string, resolved_in_next: ?bool,
+          regressed: bool, resolved_in: ?string, resolved_in_next: ?bool, changed: ?StateChange,
           app: ?string, uid: int, fingerprint: string, fingerprint_rule: ?int, domain: ?string, code: ?int,
           source: ?Source, records: int, occurrences: int, first_seen: string, last_seen: string,
           first_version: ?string, last_version: ?string,
@@ -251,9 +254,10 @@ package enum CollectorInterface {
         # many further occurrences. until_newer_version: the state ends with a record from a version of the application that is
         # newer than all seen so far. resolved_in: only this version and later ones reopen the group. resolved_in_next: only the
         # next declared deployment and later ones do. Without any of these, the next record reopens a resolved group.
+        # note: text of at most 1024 bytes, which the group has in changed until its state changes again.
         method SetState(
           group: string, state: State, until: ?string, until_newer_version: ?bool, resolved_in: ?string,
-          resolved_in_next: ?bool, until_count: ?int
+          resolved_in_next: ?bool, until_count: ?int, note: ?string
         ) -> (group: Group)
 
         # Declares that a version of an application was deployed, now or at a time in the past. user: the user of the

@@ -37,11 +37,14 @@ package struct SetStateParameters: Equatable, JSONObjectCodable, Sendable {
     package var isResolvedInNext: Bool?
     /// The number of occurrences after which a mute ends; nil if it does not end by their number.
     package var untilCount: Int64?
+    /// A note for those who look at the group; nil if there is none.
+    package var note: String?
 
     package init(
         group: String, state: GroupState, until: IssueTimestamp? = nil, untilNewerVersion: Bool? = nil,
-        resolvedIn: String? = nil, isResolvedInNext: Bool? = nil, untilCount: Int64? = nil
+        resolvedIn: String? = nil, isResolvedInNext: Bool? = nil, untilCount: Int64? = nil, note: String? = nil
     ) {
+        self.note = note
         self.untilCount = untilCount
         self.resolvedIn = resolvedIn
         self.isResolvedInNext = isResolvedInNext
@@ -61,6 +64,7 @@ package struct SetStateParameters: Equatable, JSONObjectCodable, Sendable {
         try members.optional("resolved_in", &resolvedIn)
         try members.optional("resolved_in_next", &isResolvedInNext)
         try members.optional("until_count", &untilCount)
+        try members.optional("note", &note)
     }
 }
 

@@ -21,6 +21,8 @@ public struct IssueGroup: Equatable, Sendable {
     public var resolvedIn: String?
     /// Whether the next deployment of the application will have the fix of a resolved issue.
     public var isResolvedInNext = false
+    /// Who has set the state. Nil if no user has, or if the state has changed since, such as by a regression.
+    public var stateChange: IssueStateChange?
     /// The name of the application. Nil if it sent none.
     public var app: String?
     /// The id of the user that reported the issue.
@@ -127,6 +129,7 @@ extension IssueGroup: JSONObjectCodable {
         var isNext = isResolvedInNext ? true : nil
         try members.optional("resolved_in_next", &isNext)
         isResolvedInNext = isNext ?? false
+        try members.optional("changed", &stateChange)
         try members.optional("app", &app)
         try members.required("uid", &user)
         try members.required("fingerprint", &fingerprint)

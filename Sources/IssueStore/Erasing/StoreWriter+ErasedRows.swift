@@ -504,7 +504,7 @@ extension RecordRemoval {
             UPDATE groups SET title = '', fingerprint = 'erased ' || id, key = 0, domain = NULL, code = NULL, file = NULL,
                 line = NULL, function = NULL, module = NULL, first_version = NULL, last_version = NULL,
                 state = 0, muted_until = NULL, muted_version = NULL, fixed_version = NULL, fixed_after = NULL,
-                muted_left = NULL
+                muted_left = NULL, changed_by = NULL, changed_at = NULL, change_note = NULL
             WHERE id = ?1
             """, group)
         try run("UPDATE groups SET account = ?2 WHERE id = ?1", group, (try placeholderOwner().account, nil))

@@ -150,7 +150,8 @@ extension StoreReader {
             """
             SELECT groups.key, title, severity, state, muted_until, regressed, accounts.app, accounts.uid, fingerprint,
                    domain, code, file, line, function, module, first_version, last_version, groups.first_at,
-                   rule, fixed_version, fixed_after IS NOT NULL, muted_left
+                   rule, fixed_version, fixed_after IS NOT NULL, muted_left, changed_by, changed_at,
+                   change_note
             FROM groups JOIN accounts ON accounts.id = groups.account WHERE groups.id = ?1
             """
         ) { statement in
@@ -173,6 +174,7 @@ extension StoreReader {
                 group.resolvedIn = row.optionalText(19)
                 group.isResolvedInNext = row.int64(20) != 0
                 group.mutedUntilCount = row.optionalInt64(21).map { Int(clamping: $0) }
+                group.stateChange = IssueStateChange(row, from: 22)
                 return group
             }
         }

@@ -149,21 +149,23 @@ package final class QuarantinedStore {
         defer { reader.connection.setDeadline(nil) }
         // Files of the versions before lack the newer columns.
         let notes =
-            (try? notes(above: row, newer: "fixed_version, fixed_after, muted_left"))
-            ?? (try? notes(above: row, newer: "NULL, NULL, NULL"))
+            (try? notes(
+                above: row, newer: "fixed_version, fixed_after, muted_left, changed_by, changed_at, change_note"))
+            ?? (try? notes(above: row, newer: "fixed_version, fixed_after, muted_left, NULL AS changed_by, NULL, NULL"))
+            ?? (try? notes(above: row, newer: "NULL, NULL, NULL, NULL AS changed_by, NULL, NULL"))
         guard let notes, let last = notes.last?.id, last > row else { return nil }
         return (notes.map(\.note), last)
     }
 
-    /// - Parameter columns: The columns of the version with the fix, the time since which it is awaited and the number
-    ///   of occurrences until the end of a mute, or constants.
+    /// - Parameter columns: The columns of the version with the fix, the time since which it is awaited, the number of
+    ///   occurrences until the end of a mute, and who has set the state, or constants.
     private func notes(
         above row: GroupID, newer columns: StaticString
     ) throws(SQLiteError) -> [(note: GroupNote, id: GroupID)] {
         let sql = """
             SELECT uid, app, fingerprint, state, muted_until, muted_version, regressed, groups.id, rule, \(columns)
             FROM groups JOIN accounts ON accounts.id = groups.account
-            WHERE groups.id > ?1 AND (state <> 0 OR regressed <> 0)
+            WHERE groups.id > ?1 AND (state <> 0 OR regressed <> 0 OR changed_by IS NOT NULL)
                 AND length(app) <= 1024 AND length(fingerprint) <= 1024 AND length(coalesce(muted_version, '')) <= 1024
             ORDER BY groups.id LIMIT 256
             """
@@ -179,7 +181,7 @@ package final class QuarantinedStore {
                     fixedIn: row.optionalText(9).map { ApplicationVersion(text: String($0.prefix(1024))) },
                     fixAwaitedSince: row.optionalInt64(10).map { IssueTimestamp(millisecondsSince1970: $0) },
                     occurrencesLeft: row.optionalInt64(11),
-                    hasRegressed: row.int64(6) != 0))
+                    hasRegressed: row.int64(6) != 0, change: IssueStateChange(salvaged: row, from: 12)))
             return (note: note, id: row.id(7, as: GroupID.self), rule: row.int64(8))
         }
         let groups = GroupTable(connection: reader.connection)
@@ -468,4 +470,12 @@ package struct GroupNote: Equatable, Sendable {
     package var fingerprint: String
 
     package var standing: TriageState
+}
+
+extension IssueStateChange {
+    /// Reads the columns of a damaged database, without a note that is larger than any that is stored.
+    fileprivate init?(salvaged row: borrowing Row, from column: Int) {
+        self.init(row, from: column)
+        if let note, note.utf8.count > Self.maxNoteBytes { self.note = nil }
+    }
 }

@@ -127,7 +127,7 @@ extension StoreWriter {
         try connection.withStatement(
             """
             SELECT id FROM groups
-            WHERE state = 0 AND regressed = 0 AND fingerprint = ?3
+            WHERE state = 0 AND regressed = 0 AND changed_by IS NULL AND fingerprint = ?3
                 AND account = (SELECT id FROM accounts WHERE uid = ?1 AND app = ?2)
             """
         ) { statement throws(SQLiteError) in

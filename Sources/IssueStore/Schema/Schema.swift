@@ -24,6 +24,7 @@ package enum Schema {
         Migration(notifying),
         Migration(escalations),
         Migration(boundedWork),
+        Migration(stateChanges),
     ]
 
     /// Rejects a file of another program or a newer version before anything in it is changed.
@@ -524,6 +525,16 @@ extension Schema {
         CREATE INDEX groups_by_correction ON groups (merged_by) WHERE merged_by IS NOT NULL;
         CREATE INDEX moves_by_group ON moves ("group");
         CREATE INDEX deployments_by_user ON deployments (uid, observed, at);
+        """
+}
+
+extension Schema {
+    /// Who has set the states of groups.
+    static let stateChanges: StaticString = """
+        -- The user who has set the state, the time, and their note; NULL if it has changed by itself since.
+        ALTER TABLE groups ADD COLUMN changed_by INTEGER;
+        ALTER TABLE groups ADD COLUMN changed_at INTEGER;
+        ALTER TABLE groups ADD COLUMN change_note TEXT;
         """
 }
 

@@ -227,6 +227,16 @@ extension RecordCommit {
     }
 }
 
+extension IssueStateChange {
+    /// Reads the columns `changed_by`, `changed_at` and `change_note`. Nil if the first two are not set.
+    init?(_ row: borrowing Row, from column: Int) {
+        guard let user = row.optionalInt64(column), let time = row.optionalInt64(column + 1) else { return nil }
+        self.init(
+            user: UInt32(clamping: user), time: IssueTimestamp(millisecondsSince1970: time),
+            note: row.optionalText(column + 2))
+    }
+}
+
 /// The triage states in the database.
 struct TriageTable {
     let connection: DatabaseConnection
@@ -235,7 +245,8 @@ struct TriageTable {
     func standing(ofGroup id: GroupID) throws(SQLiteError) -> TriageState {
         try connection.withStatement(
             """
-            SELECT state, muted_until, muted_version, regressed, fixed_version, fixed_after, muted_left
+            SELECT state, muted_until, muted_version, regressed, fixed_version, fixed_after, muted_left, changed_by,
+                changed_at, change_note
             FROM groups WHERE id = ?1
             """
         ) { statement throws(SQLiteError) in
@@ -248,7 +259,7 @@ struct TriageTable {
                     fixedIn: row.optionalText(4).map { ApplicationVersion(text: $0) },
                     fixAwaitedSince: row.optionalInt64(5).map { IssueTimestamp(millisecondsSince1970: $0) },
                     occurrencesLeft: row.optionalInt64(6),
-                    hasRegressed: row.int64(3) != 0)
+                    hasRegressed: row.int64(3) != 0, change: IssueStateChange(row, from: 7))
             }
         } ?? TriageState()
     }
@@ -258,7 +269,7 @@ struct TriageTable {
         try connection.withStatement(
             """
             UPDATE groups SET state = ?2, muted_until = ?3, muted_version = ?4, regressed = ?5, fixed_version = ?6,
-                fixed_after = ?7, muted_left = ?8
+                fixed_after = ?7, muted_left = ?8, changed_by = ?9, changed_at = ?10, change_note = ?11
             WHERE id = ?1
             """
         ) { statement throws(SQLiteError) in
@@ -270,6 +281,9 @@ struct TriageTable {
             statement.bind(standing.fixedIn?.text, at: 6)
             statement.bind(standing.fixAwaitedSince?.millisecondsSince1970, at: 7)
             statement.bind(standing.occurrencesLeft, at: 8)
+            statement.bind(standing.change.map { Int64($0.user) }, at: 9)
+            statement.bind(standing.change?.time.millisecondsSince1970, at: 10)
+            statement.bind(standing.change?.note, at: 11)
             try statement.run()
         }
         guard connection.changes > 0 else { return false }

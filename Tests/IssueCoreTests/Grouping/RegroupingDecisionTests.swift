@@ -73,6 +73,7 @@ struct RegroupingDecisionTests {
         "Of two states, the one that alerts sooner wins, in either order",
         arguments: [
             (TriageState(hasRegressed: true), TriageState()),
+            (TriageState(change: IssueStateChange(user: 7, time: soon)), TriageState()),
             (TriageState(), TriageState(.resolved)),
             (TriageState(), TriageState(.muted)),
             (TriageState(.resolved), TriageState(.muted, mutedUntil: soon)),

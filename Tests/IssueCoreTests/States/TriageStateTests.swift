@@ -108,20 +108,41 @@ struct GroupStandingTests {
     @Test("A requested state has the parts that its parameters name")
     func requested() {
         let known = ApplicationVersion(text: "1")
+        let change = IssueStateChange(user: 7, time: noon)
         func state(_ parameters: SetStateParameters) -> TriageState {
-            TriageState(parameters, knownVersion: known, at: noon)
+            TriageState(parameters, by: 7, knownVersion: known, at: noon)
         }
-        #expect(state(.init(group: "g", state: .open)) == TriageState())
+        #expect(state(.init(group: "g", state: .open)) == TriageState(change: change))
+        #expect(state(.init(group: "g", state: .open, note: "")) == TriageState(change: change))
+        #expect(
+            state(.init(group: "g", state: .muted, note: "Vendor"))
+                == TriageState(.muted, change: IssueStateChange(user: 7, time: noon, note: "Vendor")))
         #expect(
             state(.init(group: "g", state: .muted, until: noon, untilNewerVersion: true))
-                == TriageState(.muted, mutedUntil: noon, knownVersion: known))
-        #expect(state(.init(group: "g", state: .muted, untilCount: 7)) == TriageState(.muted, occurrencesLeft: 7))
+                == TriageState(.muted, mutedUntil: noon, knownVersion: known, change: change))
+        #expect(
+            state(.init(group: "g", state: .muted, untilCount: 7))
+                == TriageState(.muted, occurrencesLeft: 7, change: change))
         #expect(
             state(.init(group: "g", state: .resolved, resolvedIn: "2 (7)"))
-                == TriageState(.resolved, fixedIn: ApplicationVersion(name: "2", build: 7)))
+                == TriageState(.resolved, fixedIn: ApplicationVersion(name: "2", build: 7), change: change))
         #expect(
             state(.init(group: "g", state: .resolved, isResolvedInNext: true))
-                == TriageState(.resolved, fixAwaitedSince: noon))
+                == TriageState(.resolved, fixAwaitedSince: noon, change: change))
+    }
+
+    @Test("A state that changes by itself has no author and no note")
+    func changes() {
+        let change = IssueStateChange(user: 7, time: noon, note: "Vendor")
+        var state = TriageState(.resolved, change: change)
+        _ = report(&state, "1", at: noon)
+        #expect(state == TriageState(hasRegressed: true))
+        state = TriageState(.muted, mutedUntil: noon, change: change)
+        let silence = report(&state, "1", at: noon.advanced(by: .milliseconds(-1)))
+        #expect(silence == [.silence])
+        #expect(state.change == change)
+        _ = report(&state, "1", at: noon)
+        #expect(state == TriageState())
     }
 
     @Test("A muted group is silent until its mute period ends, and is then open as before")
@@ -179,6 +200,12 @@ struct GroupStandingTests {
         #expect(invalid(.muted, count: 0) == "until_count")
         #expect(invalid(.muted, count: 1_000_000_001) == "until_count")
         #expect(invalid(.resolved, count: 1) == "until_count")
+        func invalid(noteOf bytes: Int) -> String? {
+            SetStateParameters(group: "g1", state: .open, note: String(repeating: "n", count: bytes))
+                .invalidParameter(at: noon)
+        }
+        #expect(invalid(noteOf: 1024) == nil)
+        #expect(invalid(noteOf: 1025) == "note")
         func invalid(_ state: GroupState, in version: String?, next: Bool? = nil, newer: Bool? = nil) -> String? {
             SetStateParameters(
                 group: "g1", state: state, untilNewerVersion: newer, resolvedIn: version, isResolvedInNext: next

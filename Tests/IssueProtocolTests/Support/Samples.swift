@@ -25,6 +25,7 @@ enum Samples {
         group.mutedUntilCount = 5
         group.resolvedIn = "2.4"
         group.isResolvedInNext = true
+        group.stateChange = IssueStateChange(user: 7, time: moment, note: "n")
         return group
     }()
 

@@ -379,6 +379,9 @@ extension TemporaryStore {
             ALTER TABLE series DROP COLUMN home;
             DROP INDEX groups_by_target;
             ALTER TABLE groups DROP COLUMN merged_by;
+            ALTER TABLE groups DROP COLUMN change_note;
+            ALTER TABLE groups DROP COLUMN changed_at;
+            ALTER TABLE groups DROP COLUMN changed_by;
             ALTER TABLE groups DROP COLUMN muted_left;
             DROP INDEX groups_by_fix;
             ALTER TABLE groups DROP COLUMN fixed_after;

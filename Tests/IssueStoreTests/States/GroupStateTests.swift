@@ -229,6 +229,30 @@ struct GroupStateTests {
         }
     }
 
+    @Test("Author, time and note of a state survive a restart and further silent records, until it changes")
+    func noted() throws {
+        let change = IssueStateChange(
+            user: 7, time: IssueTimestamp(millisecondsSince1970: 4711), note: "Vendor\u{1b}[2J")
+        try TemporaryStore.with { store in
+            do {
+                let writer = try store.writer()
+                try store.store([record()], to: writer)
+                #expect(try only(store).stateChange == nil)
+                try say(TriageState(.muted, occurrencesLeft: 3, change: change), store, writer)
+            }
+            let writer = try store.writer()
+            try store.store([record()], to: writer)
+            #expect(try only(store).stateChange == change)
+            #expect(try only(store).mutedUntilCount == 2)
+            try store.store([record(), record()], to: writer)
+            #expect(try only(store).state == .open)
+            #expect(try only(store).stateChange == nil)
+            try say(TriageState(change: IssueStateChange(user: 7, time: store.wall)), store, writer)
+            #expect(try only(store).stateChange?.note == nil)
+            #expect(try only(store).stateChange?.user == 7)
+        }
+    }
+
     private func filter(text: String? = nil, states: [GroupState]? = nil) -> IssueFilter {
         var filter = IssueFilter()
         filter.text = text
