@@ -1,6 +1,17 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
+/// The folders of the recipes and their modules. Each is a package to copy; this one builds and tests them all at once.
+let recipes = [
+    ("aws-lambda-issues", "LambdaReporting"),
+    ("hummingbird-issues", "HummingbirdReporting"),
+    ("service-lifecycle-issues", "ServiceReporting"),
+    ("swift-distributed-tracing-issues", "TraceContexts"),
+    ("swift-log-issues", "LogHandling"),
+    ("swift-metrics-issues", "MetricsCounting"),
+    ("vapor-issues", "VaporReporting"),
+]
+
 let package = Package(
     name: "examples",
     dependencies: [
@@ -9,7 +20,7 @@ let package = Package(
         // Replaces the package of this name on which swift-stopwatch depends, so that it reports through Issues.
         .package(path: "../Compatibility/xctest-dynamic-overlay"),
         .package(path: "../Tests/Compatibility/swift-stopwatch"),
-    ],
+    ] + recipes.map { folder, _ in .package(path: folder) },
     targets: [
         .executableTarget(
             name: "storefront",
@@ -22,52 +33,13 @@ let package = Package(
             ],
             swiftSettings: [.treatAllWarnings(as: .error)]),
         .target(
-            name: "LogHandling",
-            dependencies: [.product(name: "Issues", package: "issued")],
-            swiftSettings: [.treatAllWarnings(as: .error)]),
-        .target(
             name: "Basket",
-            dependencies: [.product(name: "Issues", package: "issued")],
-            swiftSettings: [.treatAllWarnings(as: .error)]),
-        .target(
-            name: "MetricsCounting",
-            dependencies: [.product(name: "Issues", package: "issued")],
-            swiftSettings: [.treatAllWarnings(as: .error)]),
-        .target(
-            name: "TraceContexts",
-            dependencies: [.product(name: "Issues", package: "issued")],
-            swiftSettings: [.treatAllWarnings(as: .error)]),
-        .target(
-            name: "VaporReporting",
-            dependencies: [.product(name: "Issues", package: "issued")],
-            swiftSettings: [.treatAllWarnings(as: .error)]),
-        .target(
-            name: "HummingbirdReporting",
-            dependencies: [.product(name: "Issues", package: "issued")],
-            swiftSettings: [.treatAllWarnings(as: .error)]),
-        .target(
-            name: "ServiceReporting",
-            dependencies: [.product(name: "Issues", package: "issued")],
-            swiftSettings: [.treatAllWarnings(as: .error)]),
-        .target(
-            name: "LambdaReporting",
             dependencies: [.product(name: "Issues", package: "issued")],
             swiftSettings: [.treatAllWarnings(as: .error)]),
         // No extra product for tests: a report fails the running test automatically.
         .testTarget(
             name: "BasketTests",
             dependencies: ["Basket", .product(name: "Issues", package: "issued")],
-            swiftSettings: [.treatAllWarnings(as: .error)]),
-        .testTarget(
-            name: "LogHandlingTests",
-            dependencies: ["LogHandling", .product(name: "Issues", package: "issued")],
-            swiftSettings: [.treatAllWarnings(as: .error)]),
-        .testTarget(
-            name: "RecipeTests",
-            dependencies: [
-                "MetricsCounting", "TraceContexts", "VaporReporting", "HummingbirdReporting", "ServiceReporting",
-                "LambdaReporting", .product(name: "Issues", package: "issued"),
-            ],
             swiftSettings: [.treatAllWarnings(as: .error)]),
         .testTarget(
             name: "CompatibilityTests",
@@ -77,6 +49,16 @@ let package = Package(
                 .product(name: "Issues", package: "issued"),
             ],
             swiftSettings: [.treatAllWarnings(as: .error)]),
-    ],
+    ]
+        + recipes.map { folder, module in
+            // SwiftPM runs only the tests of the root package.
+            .testTarget(
+                name: "\(module)Tests",
+                dependencies: [
+                    .product(name: module, package: folder), .product(name: "Issues", package: "issued"),
+                ],
+                path: "\(folder)/Tests/\(module)Tests",
+                swiftSettings: [.treatAllWarnings(as: .error)])
+        },
     swiftLanguageModes: [.v6]
 )

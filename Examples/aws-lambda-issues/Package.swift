@@ -1,0 +1,32 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// To use the recipe, copy this folder and follow the numbers. The target `AWSLambdaRuntime` is a substitute for the
+// library: the recipe builds without a network, and the tests need it.
+let package = Package(
+    name: "aws-lambda-issues",
+    products: [.library(name: "LambdaReporting", targets: ["LambdaReporting"])],
+    dependencies: [
+        // 1. Write:
+        //    .package(url: "…/issued", from: "1.0.0"),
+        //    .package(url: "https://github.com/swift-server/swift-aws-lambda-runtime.git", from: "2.0.0"),
+        .package(name: "issued", path: "../..")
+    ],
+    targets: [
+        .target(
+            name: "LambdaReporting",
+            dependencies: [
+                .product(name: "Issues", package: "issued"),
+                // 2. Write: .product(name: "AWSLambdaRuntime", package: "swift-aws-lambda-runtime")
+                "AWSLambdaRuntime",
+            ],
+            swiftSettings: [.treatAllWarnings(as: .error)]),
+        // 3. Remove these two targets and their folders.
+        .target(name: "AWSLambdaRuntime", path: "StandIn", swiftSettings: [.treatAllWarnings(as: .error)]),
+        .testTarget(
+            name: "LambdaReportingTests",
+            dependencies: ["LambdaReporting", "AWSLambdaRuntime", .product(name: "Issues", package: "issued")],
+            swiftSettings: [.treatAllWarnings(as: .error)]),
+    ],
+    swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,15 @@
+// The part of the module `AWSLambdaRuntime` of swift-aws-lambda-runtime 2 that the recipe and its tests use.
+// Package.swift says how to replace it.
+
+public struct LambdaContext: Sendable {
+    public let requestID: String
+
+    public init(requestID: String) { self.requestID = requestID }
+}
+
+public protocol LambdaHandler {
+    associatedtype Event
+    associatedtype Output
+
+    mutating func handle(_ event: Event, context: LambdaContext) async throws -> Output
+}

@@ -1,0 +1,32 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// To use the recipe, copy this folder and follow the numbers. The target `Hummingbird` is a substitute for the
+// library: the recipe builds without a network, and the tests need it.
+let package = Package(
+    name: "hummingbird-issues",
+    products: [.library(name: "HummingbirdReporting", targets: ["HummingbirdReporting"])],
+    dependencies: [
+        // 1. Write:
+        //    .package(url: "…/issued", from: "1.0.0"),
+        //    .package(url: "https://github.com/hummingbird-project/hummingbird.git", from: "2.0.0"),
+        .package(name: "issued", path: "../..")
+    ],
+    targets: [
+        .target(
+            name: "HummingbirdReporting",
+            dependencies: [
+                .product(name: "Issues", package: "issued"),
+                // 2. Write: .product(name: "Hummingbird", package: "hummingbird")
+                "Hummingbird",
+            ],
+            swiftSettings: [.treatAllWarnings(as: .error)]),
+        // 3. Remove these two targets and their folders.
+        .target(name: "Hummingbird", path: "StandIn", swiftSettings: [.treatAllWarnings(as: .error)]),
+        .testTarget(
+            name: "HummingbirdReportingTests",
+            dependencies: ["HummingbirdReporting", "Hummingbird", .product(name: "Issues", package: "issued")],
+            swiftSettings: [.treatAllWarnings(as: .error)]),
+    ],
+    swiftLanguageModes: [.v6]
+)

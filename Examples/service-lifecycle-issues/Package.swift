@@ -1,0 +1,32 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// To use the recipe, copy this folder and follow the numbers. The target `ServiceLifecycle` is a substitute for the
+// library: the recipe builds without a network, and the tests need it.
+let package = Package(
+    name: "service-lifecycle-issues",
+    products: [.library(name: "ServiceReporting", targets: ["ServiceReporting"])],
+    dependencies: [
+        // 1. Write:
+        //    .package(url: "…/issued", from: "1.0.0"),
+        //    .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.0.0"),
+        .package(name: "issued", path: "../..")
+    ],
+    targets: [
+        .target(
+            name: "ServiceReporting",
+            dependencies: [
+                .product(name: "Issues", package: "issued"),
+                // 2. Write: .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
+                "ServiceLifecycle",
+            ],
+            swiftSettings: [.treatAllWarnings(as: .error)]),
+        // 3. Remove these two targets and their folders.
+        .target(name: "ServiceLifecycle", path: "StandIn", swiftSettings: [.treatAllWarnings(as: .error)]),
+        .testTarget(
+            name: "ServiceReportingTests",
+            dependencies: ["ServiceReporting", "ServiceLifecycle", .product(name: "Issues", package: "issued")],
+            swiftSettings: [.treatAllWarnings(as: .error)]),
+    ],
+    swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,37 @@
+import Issues
+import ServiceLifecycle
+
+/// A service whose failure is reported with its name.
+///
+/// A service group ends with the error of the service that failed first, but without its name:
+///
+/// ```swift
+/// let group = ServiceGroup(services: [ReportedService(database), ReportedService(server)], logger: logger)
+/// ```
+public struct ReportedService: Service {
+    private let service: any Service
+    private let name: String
+
+    /// Creates the service.
+    ///
+    /// - Parameters:
+    ///   - service: The service to run.
+    ///   - name: The name in reports. Defaults to that of its type.
+    public init(_ service: some Service, name: String? = nil) {
+        self.service = service
+        self.name = name ?? "\(type(of: service))"
+    }
+
+    public func run() async throws {
+        do {
+            try await withIssueMetadata(["service": .init(name)]) { try await service.run() }
+        } catch {
+            // A service that is cancelled has not failed.
+            if !(error is CancellationError) {
+                reportIssue(
+                    error, "The service \(name) failed", level: .critical, metadata: ["service": .init(name)])
+            }
+            throw error
+        }
+    }
+}

@@ -1,0 +1,32 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// To use the recipe, copy this folder and follow the numbers. The target `Tracing` is a substitute for the
+// library: the recipe builds without a network, and the tests need it.
+let package = Package(
+    name: "swift-distributed-tracing-issues",
+    products: [.library(name: "TraceContexts", targets: ["TraceContexts"])],
+    dependencies: [
+        // 1. Write:
+        //    .package(url: "…/issued", from: "1.0.0"),
+        //    .package(url: "https://github.com/apple/swift-distributed-tracing.git", from: "1.0.0"),
+        .package(name: "issued", path: "../..")
+    ],
+    targets: [
+        .target(
+            name: "TraceContexts",
+            dependencies: [
+                .product(name: "Issues", package: "issued"),
+                // 2. Write: .product(name: "Tracing", package: "swift-distributed-tracing")
+                "Tracing",
+            ],
+            swiftSettings: [.treatAllWarnings(as: .error)]),
+        // 3. Remove these two targets and their folders.
+        .target(name: "Tracing", path: "StandIn", swiftSettings: [.treatAllWarnings(as: .error)]),
+        .testTarget(
+            name: "TraceContextsTests",
+            dependencies: ["TraceContexts", "Tracing", .product(name: "Issues", package: "issued")],
+            swiftSettings: [.treatAllWarnings(as: .error)]),
+    ],
+    swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,32 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// To use the recipe, copy this folder and follow the numbers. The target `CoreMetrics` is a substitute for the
+// library: the recipe builds without a network, and the tests need it.
+let package = Package(
+    name: "swift-metrics-issues",
+    products: [.library(name: "MetricsCounting", targets: ["MetricsCounting"])],
+    dependencies: [
+        // 1. Write:
+        //    .package(url: "…/issued", from: "1.0.0"),
+        //    .package(url: "https://github.com/apple/swift-metrics.git", from: "2.0.0"),
+        .package(name: "issued", path: "../..")
+    ],
+    targets: [
+        .target(
+            name: "MetricsCounting",
+            dependencies: [
+                .product(name: "Issues", package: "issued"),
+                // 2. Write: .product(name: "CoreMetrics", package: "swift-metrics")
+                "CoreMetrics",
+            ],
+            swiftSettings: [.treatAllWarnings(as: .error)]),
+        // 3. Remove these two targets and their folders.
+        .target(name: "CoreMetrics", path: "StandIn", swiftSettings: [.treatAllWarnings(as: .error)]),
+        .testTarget(
+            name: "MetricsCountingTests",
+            dependencies: ["MetricsCounting", "CoreMetrics", .product(name: "Issues", package: "issued")],
+            swiftSettings: [.treatAllWarnings(as: .error)]),
+    ],
+    swiftLanguageModes: [.v6]
+)

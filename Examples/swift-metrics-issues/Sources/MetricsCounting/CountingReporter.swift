@@ -1,0 +1,26 @@
+import CoreMetrics
+import Issues
+
+/// Counts issues by level, as `issues_reported_total`.
+///
+/// Use it together with the other reporters:
+///
+/// ```swift
+/// IssueReporters.current.append(CountingReporter())
+/// ```
+///
+/// The level is the only dimension: messages and locations would make a time series for each issue.
+public struct CountingReporter: IssueSink {
+    private let counters: [IssueLevel: Counter]
+
+    public init() {
+        counters = Dictionary(
+            uniqueKeysWithValues: IssueLevel.allCases.map { level in
+                (level, Counter(label: "issues_reported_total", dimensions: [("level", level.rawValue)]))
+            })
+    }
+
+    public func receive(_ report: IssueReport) {
+        counters[report.level]?.increment()
+    }
+}

@@ -1,0 +1,27 @@
+// The part of the module `CoreMetrics` of swift-metrics 2 that the recipe and its tests use.
+// Package.swift says how to replace it.
+
+import Synchronization
+
+/// A number that only grows.
+public final class Counter: Sendable {
+    public let label: String
+    public let dimensions: [(String, String)]
+
+    public init(label: String, dimensions: [(String, String)] = []) {
+        self.label = label
+        self.dimensions = dimensions
+    }
+
+    public func increment(by amount: some BinaryInteger) {
+        let name = label + dimensions.map { "{\($0)=\($1)}" }.joined()
+        Counter.values.withLock { $0[name, default: 0] += Int(amount) }
+    }
+
+    public func increment() {
+        increment(by: 1)
+    }
+
+    /// The values by label and dimensions. With swift-metrics, the backend has them.
+    public static let values = Mutex<[String: Int]>([:])
+}

@@ -1,0 +1,32 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// To use the recipe, copy this folder and follow the numbers. The target `Vapor` is a substitute for the
+// library: the recipe builds without a network, and the tests need it.
+let package = Package(
+    name: "vapor-issues",
+    products: [.library(name: "VaporReporting", targets: ["VaporReporting"])],
+    dependencies: [
+        // 1. Write:
+        //    .package(url: "…/issued", from: "1.0.0"),
+        //    .package(url: "https://github.com/vapor/vapor.git", from: "4.0.0"),
+        .package(name: "issued", path: "../..")
+    ],
+    targets: [
+        .target(
+            name: "VaporReporting",
+            dependencies: [
+                .product(name: "Issues", package: "issued"),
+                // 2. Write: .product(name: "Vapor", package: "vapor")
+                "Vapor",
+            ],
+            swiftSettings: [.treatAllWarnings(as: .error)]),
+        // 3. Remove these two targets and their folders.
+        .target(name: "Vapor", path: "StandIn", swiftSettings: [.treatAllWarnings(as: .error)]),
+        .testTarget(
+            name: "VaporReportingTests",
+            dependencies: ["VaporReporting", "Vapor", .product(name: "Issues", package: "issued")],
+            swiftSettings: [.treatAllWarnings(as: .error)]),
+    ],
+    swiftLanguageModes: [.v6]
+)
