@@ -80,6 +80,36 @@ struct GroupQueryTests {
         }
     }
 
+    @Test("A query for groups names the place of a group whose messages consist of values, as its title has no words")
+    func names() throws {
+        func record(_ template: String, _ values: [String], _ source: IssueProtocol.SourceLocation) -> IssueRecord {
+            var message = template
+            for value in values { message.replace("{}", with: value, maxReplacements: 1) }
+            var record = IssueRecord(message: message, template: template)
+            record.parts = values.map { .string($0) }
+            record.source = source
+            return record
+        }
+        let cart = IssueProtocol.SourceLocation(
+            fileID: "Shop/Cart.swift", line: 7, function: "checkout()", module: "Shop")
+        try TemporaryStore.with { store in
+            let writer = try store.writer()
+            try store.store(
+                [
+                    record("{}", ["ann"], cart), record("{}", ["bob"], cart), record("{}: {}", ["a", "b"], cart),
+                    record("{}", ["c"], .init(fileID: "main.swift")),
+                    record("{}", ["d"], .init(function: "f\n()")), record("{}", ["e"], .init()),
+                    record("User: {}", ["g"], cart),
+                ], to: writer)
+            let groups = try store.reader().groups(.all, viewer: .everything).groups
+            #expect(
+                Set(groups.map { "\($0.records) \($0.title)" }) == [
+                    "2 <value> in checkout() (Cart.swift:7)", "1 <value>: <value> in checkout() (Cart.swift:7)",
+                    "1 <value> (main.swift)", "1 <value> in f ()", "1 <value>", "1 User: <value>",
+                ])
+        }
+    }
+
     @Test("A query for groups with a time filter returns no time outside the counted records")
     func clips() throws {
         try TemporaryStore.with { store in

@@ -1,4 +1,4 @@
-import IssueProtocol
+package import IssueProtocol
 
 /// Moves existing groups to the newest version of the fingerprint rule.
 package enum Regrouping {
@@ -74,9 +74,18 @@ package enum Regrouping {
     }
 
     /// Returns the template of a group from its title; nil if the title does not contain the whole template.
-    package static func template(ofTitle title: String) -> [UInt8]? {
+    ///
+    /// - Parameter source: The place of the group, which follows the template if that consists of values.
+    package static func template(ofTitle title: String, at source: SourceLocation = SourceLocation()) -> [UInt8]? {
         // Titles are cut after this number of characters.
         guard title.count < 200 else { return nil }
+        let place = MessageTemplate.place(of: source)
+        if !place.isEmpty, title.hasSuffix(place),
+            let values = template(ofTitle: String(title.dropLast(place.count))),
+            MessageTemplate.consistsOfValues(values)
+        {
+            return values
+        }
         var template: [UInt8] = []
         var rest = title[...]
         scan: while let character = rest.first {

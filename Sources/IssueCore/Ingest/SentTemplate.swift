@@ -149,13 +149,23 @@ extension MessageTemplate {
     }
 
     /// Returns `true` if a template has values of the sender, and neither letters nor digits outside of placeholders.
-    static func consistsOfValues(_ template: [UInt8]) -> Bool {
+    package static func consistsOfValues(_ template: [UInt8]) -> Bool {
         var hasValue = false
         for byte in template {
             if byte == Placeholder.value.rawValue { hasValue = true }
             if ByteClass.isLetter(byte) || ByteClass.isDigit(byte) || byte >= 0x80 { return false }
         }
         return hasValue
+    }
+
+    /// Returns what the title of an issue says about its place if its template consists of values:
+    /// ` in checkout() (Shop.swift:17)`. Empty if function and file are unknown.
+    package static func place(of source: SourceLocation) -> String {
+        var place = source.function.map { " in \($0)" } ?? ""
+        if let file = source.fileID?.split(separator: "/").last {
+            place += " (\(file)\(source.line.map { ":\($0)" } ?? ""))"
+        }
+        return title(of: Array(place.utf8)[...])
     }
 }
 

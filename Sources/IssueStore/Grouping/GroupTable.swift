@@ -191,7 +191,9 @@ struct GroupTable {
         }
         if let (key, app) = series, let description = SeriesKey.decode(key) {
             (subject.series, subject.app) = (description, app)
-        } else if let template = Regrouping.template(ofTitle: found.title), subject.fingerprint != "overflow" {
+        } else if subject.fingerprint != "overflow",
+            let template = Regrouping.template(ofTitle: found.title, at: subject.series?.source ?? SourceLocation())
+        {
             subject.series?.template = template
         } else {
             subject.series = nil

@@ -163,10 +163,15 @@ extension RecordCommit {
     }
 
     /// Returns the first line of the message, at most 200 characters, or the domain if the message is empty.
+    ///
+    /// A message that consists of values is followed by its place, which is part of the fingerprint then.
     static func title(of series: SeriesDescription) -> String {
         let end = series.template.firstIndex(of: 0x0A) ?? series.template.endIndex
         let title = MessageTemplate.title(of: series.template[..<end])
-        return title.isEmpty ? series.domain ?? "(no message)" : String(title.prefix(200))
+        guard !title.isEmpty else { return series.domain ?? "(no message)" }
+        let place =
+            MessageTemplate.consistsOfValues(series.template) ? MessageTemplate.place(of: series.source) : ""
+        return String((title + place).prefix(200))
     }
 }
 

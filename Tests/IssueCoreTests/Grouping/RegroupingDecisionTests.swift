@@ -51,6 +51,11 @@ struct RegroupingDecisionTests {
     func title() {
         #expect(Regrouping.template(ofTitle: "a <n> at <path>, <x>") == Array("a \u{1} at \u{5}, <x>".utf8))
         #expect(Regrouping.template(ofTitle: String(repeating: "a", count: 200)) == nil)
+        let source = SourceLocation(fileID: "Shop/Cart.swift", line: 7, function: "f()")
+        #expect(Regrouping.template(ofTitle: "<value> in f() (Cart.swift:7)", at: source) == [7])
+        #expect(Regrouping.template(ofTitle: "<value> in g() (Cart.swift:7)", at: source)?.count ?? 0 > 1)
+        let words = "Lost in f() (Cart.swift:7)"
+        #expect(Regrouping.template(ofTitle: words, at: source) == Array(words.utf8))
     }
 
     @Test("A group keeps its fingerprint, gets the new one, or is merged into the group that has it")
