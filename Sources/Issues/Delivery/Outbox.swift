@@ -22,7 +22,7 @@ package struct Outbox<Payload: Sendable>: Sendable {
     var limits: OutboxLimits
 
     // Issues without a sequence number, by level, so that the least severe can be dropped first.
-    var waiting: [Queue<Entry>]
+    var waiting: [ChunkedQueue<Entry>]
     var waitingCount = 0
     var waitingBytes = 0
     // Issues with a sequence number: sent, to be sent or to be encoded.
@@ -54,7 +54,7 @@ package struct Outbox<Payload: Sendable>: Sendable {
 
     package init(limits: OutboxLimits = OutboxLimits()) {
         self.limits = limits
-        waiting = IssueLevel.allCases.map { _ in Queue() }
+        waiting = IssueLevel.allCases.map { _ in ChunkedQueue() }
     }
 
     /// The calls that have sequence numbers and no answer yet, in order.
@@ -438,7 +438,7 @@ package enum OutboxStep<Payload: Sendable>: Sendable {
 }
 
 /// A FIFO queue in chunks. It grows without moving its elements, and releases memory as it shrinks.
-struct Queue<Element> {
+struct ChunkedQueue<Element> {
     private static var pieceCount: Int { 64 }
 
     // A removed element is replaced by nil, so that it is released at once.
@@ -482,4 +482,4 @@ struct Queue<Element> {
     }
 }
 
-extension Queue: Sendable where Element: Sendable {}
+extension ChunkedQueue: Sendable where Element: Sendable {}
