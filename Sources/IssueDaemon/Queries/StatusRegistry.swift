@@ -145,11 +145,6 @@ final class StatusRegistry: Sendable {
         state.withLock { state in state.forwarders.contains { $0.name == name } }
     }
 
-    /// Returns the time since which a destination has not accepted records; nil if it accepts them.
-    func failingSince(of destination: String) -> IssueTimestamp? {
-        state.withLock { $0.failingSince[destination] }
-    }
-
     func forgetForwarders() {
         state.withLock { $0.forwarders = [] }
     }

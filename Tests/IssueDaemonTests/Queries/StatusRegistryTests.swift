@@ -1,10 +1,10 @@
 import Foundation
 import IssueCore
 import IssueProtocol
-import IssueStore
 import Testing
 
 @testable import IssueDaemon
+@testable import IssueStore
 
 @Suite("The daemon's status")
 struct StatusRegistryTests {
@@ -44,7 +44,10 @@ struct StatusRegistryTests {
         func since(_ state: DestinationState, _ reason: String?) -> IssueTimestamp? {
             let view = ForwardingView(state: state, reason: reason)
             board.update(StatusRegistry.Forwarder(name: "d", view: view, state: DestinationRow.State()))
-            return board.failingSince(of: "d")
+            let store = board.statusWithoutStore(viewer: .everything).store
+            let figures = StoreReader.DestinationFigures(name: "d", kind: "logz", ledger: Ledger())
+            let status = board.status(.init(store: store, received: 0, ledgers: [figures]), viewer: .everything)
+            return status.destinations.first?.failingSince
         }
         #expect(since(.idle, nil) == nil)
         #expect(since(.waiting, "send_rate") == nil)
