@@ -30,7 +30,7 @@ let package = Package(
             name: "CLibraries",
             providers: [.apt(["libsqlite3-dev", "liblz4-dev", "libcurl4-openssl-dev", "zlib1g-dev"])]),
         .target(name: "SQLiteKit", dependencies: ["CLibraries"]),
-        .target(name: "HTTPTransfer", dependencies: ["CLibraries"]),
+        .target(name: "HTTPTransfer", dependencies: ["CLibraries", "UnixIO"]),
 
         // Layer 2: adapters to the socket, the disk and the destinations.
         .target(name: "Issues", dependencies: ["IssueWire", "UnixIO"]),

@@ -53,6 +53,11 @@ static inline CURLcode ccurl_set_on_socket(CURL *easy, curl_sockopt_callback cal
     return result == CURLE_OK ? curl_easy_setopt(easy, CURLOPT_SOCKOPTDATA, context) : result;
 }
 
+static inline CURLcode ccurl_set_on_close(CURL *easy, curl_closesocket_callback callback, void *context) {
+    CURLcode result = curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, callback);
+    return result == CURLE_OK ? curl_easy_setopt(easy, CURLOPT_CLOSESOCKETDATA, context) : result;
+}
+
 static inline CURLcode ccurl_set_on_request(CURL *easy, curl_prereq_callback callback, void *context) {
     CURLcode result = curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, callback);
     return result == CURLE_OK ? curl_easy_setopt(easy, CURLOPT_PREREQDATA, context) : result;

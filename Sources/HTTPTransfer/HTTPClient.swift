@@ -10,6 +10,7 @@ package struct HTTPClient: ~Copyable, @unchecked Sendable {
     // thread.
     private var easy: UnsafeMutableRawPointer?
     private var multi: UnsafeMutableRawPointer?
+    private let sockets = TransferSockets()
 
     /// Costs nothing: libcurl is initialized by the first request.
     package init() {
@@ -18,6 +19,10 @@ package struct HTTPClient: ~Copyable, @unchecked Sendable {
     }
 
     deinit {
+        guard unsafe multi != nil else { return }
+        // The TLS library reads from a connection before it closes it.
+        TransferWatchdog.shared.begin(sockets, within: .zero)
+        defer { TransferWatchdog.shared.end(sockets) }
         // libcurl requires the easy handle to be cleaned up first.
         unsafe curl_easy_cleanup(easy)
         unsafe curl_multi_cleanup(multi)
@@ -36,12 +41,15 @@ package struct HTTPClient: ~Copyable, @unchecked Sendable {
             throw HTTPTransferError(
                 code: .invalidRequest, message: "The URL of the request is invalid", bodyFullySent: false)
         }
+        TransferWatchdog.shared.begin(sockets, within: request.totalTimeout)
+        defer { TransferWatchdog.shared.end(sockets) }
         // Reset afterwards too, so that the URL, which may contain a credential, does not stay in memory until the next
         // request.
         defer { unsafe curl_easy_reset(easy) }
 
         let start = ContinuousClock.now
-        var attempt = unsafe HTTPAttempt(easy: easy, multi: multi, origin: origin, cancellation: cancellation)
+        var attempt = unsafe HTTPAttempt(
+            easy: easy, multi: multi, sockets: sockets, origin: origin, cancellation: cancellation)
         do {
             return try attempt.perform(request)
         } catch {
@@ -68,6 +76,7 @@ package struct HTTPClient: ~Copyable, @unchecked Sendable {
 struct HTTPAttempt {
     private let easy: UnsafeMutableRawPointer
     private let multi: UnsafeMutableRawPointer
+    private let sockets: TransferSockets
     private let origin: HTTPOrigin
     private let cancellation: HTTPCancellation?
 
@@ -75,11 +84,12 @@ struct HTTPAttempt {
     private(set) var mayHaveMissedRefusal = false
 
     init(
-        easy: UnsafeMutableRawPointer, multi: UnsafeMutableRawPointer, origin: HTTPOrigin,
+        easy: UnsafeMutableRawPointer, multi: UnsafeMutableRawPointer, sockets: TransferSockets, origin: HTTPOrigin,
         cancellation: HTTPCancellation?
     ) {
         unsafe self.easy = easy
         unsafe self.multi = multi
+        self.sockets = sockets
         self.origin = origin
         self.cancellation = cancellation
     }
@@ -95,12 +105,12 @@ struct HTTPAttempt {
                 code: .invalidRequest, message: "A header of the request to \(origin) is invalid",
                 bodyFullySent: false)
         }
-        let exchange = HTTPExchange(answerLimit: request.answerLimit)
+        let exchange = HTTPExchange(answerLimit: request.answerLimit, sockets: sockets)
         let result = withExtendedLifetime(exchange) {
             unsafe request.body.withUnsafeBufferPointer { body in
                 let refusal = unsafe HTTPAttempt.configure(
                     easy, for: request, body: body, headers: headers, exchange: exchange)
-                return unsafe refusal ?? HTTPAttempt.run(easy, in: multi, cancellation)
+                return unsafe refusal ?? HTTPAttempt.run(easy, in: multi, sockets, cancellation)
             }
         }
         let info = unsafe TransferInfo(easy)
@@ -129,13 +139,15 @@ struct HTTPAttempt {
 
     /// Runs a transfer to its end. Returns nil if it was cancelled.
     ///
-    /// - Parameter staysAdded: `true` to keep the handle, and so the connection that was opened for it.
+    /// - Parameters:
+    ///   - sockets: The sockets of the connections of `multi`.
+    ///   - staysAdded: `true` to keep the handle, and so the connection that was opened for it.
     static func run(
-        _ easy: UnsafeMutableRawPointer, in multi: UnsafeMutableRawPointer, _ cancellation: HTTPCancellation?,
-        staysAdded: Bool = false
+        _ easy: UnsafeMutableRawPointer, in multi: UnsafeMutableRawPointer, _ sockets: TransferSockets,
+        _ cancellation: HTTPCancellation?, staysAdded: Bool = false
     ) -> CURLcode? {
-        unsafe cancellation?.add(multi)
-        defer { unsafe cancellation?.remove(multi) }
+        unsafe cancellation?.add(multi, sockets)
+        defer { cancellation?.remove(sockets) }
         guard unsafe curl_multi_add_handle(multi, easy) == CURLM_OK else { return CURLE_FAILED_INIT }
         defer { if !staysAdded { unsafe curl_multi_remove_handle(multi, easy) } }
 
@@ -151,7 +163,12 @@ struct HTTPAttempt {
 
         var remaining: CInt = 0
         while let message = unsafe curl_multi_info_read(multi, &remaining) {
-            if unsafe message.pointee.msg == CURLMSG_DONE { return unsafe message.pointee.data.result }
+            guard unsafe message.pointee.msg == CURLMSG_DONE else { continue }
+            let result = unsafe message.pointee.data.result
+            guard result != CURLE_OK else { return result }
+            // libcurl sees only that the connection has ended.
+            if cancellation?.isCancelled == true { return nil }
+            return sockets.isOverdue ? CURLE_OPERATION_TIMEDOUT : result
         }
         return CURLE_FAILED_INIT
     }
@@ -214,6 +231,7 @@ package final class HTTPCancellation: Sendable {
     @safe
     private struct Sleeper: @unchecked Sendable {
         let multi: UnsafeMutableRawPointer
+        let sockets: TransferSockets
     }
 
     private struct State {
@@ -234,19 +252,20 @@ package final class HTTPCancellation: Sendable {
             // Transfers are removed under the same lock, so the handle is valid. The call only writes to an eventfd.
             for sleeper in state.sleepers {
                 _ = unsafe curl_multi_wakeup(sleeper.multi)
+                // In case the transfer is in a call of the TLS library.
+                sleeper.sockets.shutDown()
             }
         }
     }
 
-    func add(_ multi: UnsafeMutableRawPointer) {
-        let sleeper = unsafe Sleeper(multi: multi)
+    func add(_ multi: UnsafeMutableRawPointer, _ sockets: TransferSockets) {
+        let sleeper = unsafe Sleeper(multi: multi, sockets: sockets)
         state.withLock { $0.sleepers.append(sleeper) }
     }
 
-    func remove(_ multi: UnsafeMutableRawPointer) {
-        let sleeper = unsafe Sleeper(multi: multi)
+    func remove(_ sockets: TransferSockets) {
         state.withLock { state in
-            if let index = state.sleepers.firstIndex(where: { unsafe $0.multi == sleeper.multi }) {
+            if let index = state.sleepers.firstIndex(where: { $0.sockets === sockets }) {
                 state.sleepers.remove(at: index)
             }
         }

@@ -8,6 +8,7 @@ final class HTTPExchange {
     private static let headerLimit = 64 * 1024
 
     private let answerLimit: Int
+    private let sockets: TransferSockets
     private var headerBytes = 0
     private var isConnecting = true
     private var requestsBegun = 0
@@ -21,8 +22,10 @@ final class HTTPExchange {
     /// A second connection was needed after the request had been sent on the first.
     private(set) var wasRepeated = false
 
-    init(answerLimit: Int) {
+    /// - Parameter sockets: The sockets of the client. They must outlive its connections.
+    init(answerLimit: Int, sockets: TransferSockets) {
         self.answerLimit = max(0, answerLimit)
+        self.sockets = sockets
     }
 
     /// `true` once the connection is established and the request has begun on it.
@@ -39,7 +42,8 @@ final class HTTPExchange {
     }
 
     /// A socket was created for a new connection.
-    func connectionOpens() {
+    func connectionOpens(_ socket: CInt) {
+        sockets.add(socket)
         // libcurl repeats a request on its own if a kept connection ends without a response. Whether the peer had acted
         // on it is unknown.
         if hasBegun { wasRepeated = true }
@@ -116,10 +120,17 @@ extension HTTPExchange {
                 }, context),
             ccurl_set_on_socket(
                 easy,
-                { context, _, _ in
-                    unsafe HTTPExchange.from(context)?.connectionOpens()
+                { context, socket, _ in
+                    unsafe HTTPExchange.from(context)?.connectionOpens(socket)
                     return CInt(CURL_SOCKOPT_OK)
                 }, context),
+            // A connection may be closed long after this exchange.
+            ccurl_set_on_close(
+                easy,
+                { context, socket in
+                    guard let context = unsafe context else { return -1 }
+                    return unsafe Unmanaged<TransferSockets>.fromOpaque(context).takeUnretainedValue().close(socket)
+                }, Unmanaged.passUnretained(sockets).toOpaque()),
             ccurl_set_on_request(
                 easy,
                 { context, _, _, _, _ in

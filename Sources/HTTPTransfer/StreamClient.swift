@@ -9,6 +9,7 @@ package struct StreamClient: ~Copyable, @unchecked Sendable {
     // Sendable is safe because there is a single owner, and libcurl does not tie a handle to a thread.
     private var easy: UnsafeMutableRawPointer?
     private var multi: UnsafeMutableRawPointer?
+    private let sockets = TransferSockets()
     private let cancellation: HTTPCancellation?
     /// Receives libcurl's callbacks. It must live as long as the connection.
     private var exchange: HTTPExchange?
@@ -21,6 +22,10 @@ package struct StreamClient: ~Copyable, @unchecked Sendable {
     }
 
     deinit {
+        guard unsafe multi != nil else { return }
+        // The TLS library reads from a connection before it closes it.
+        TransferWatchdog.shared.begin(sockets, within: .zero)
+        defer { TransferWatchdog.shared.end(sockets) }
         unsafe Self.end(easy, multi)
     }
 
@@ -38,6 +43,8 @@ package struct StreamClient: ~Copyable, @unchecked Sendable {
             throw HTTPTransferError(
                 code: .invalidRequest, message: "The URL of the request is invalid", bodyFullySent: false)
         }
+        TransferWatchdog.shared.begin(sockets, within: request.totalTimeout)
+        defer { TransferWatchdog.shared.end(sockets) }
         if exchange == nil || !isOpen { try connect(request, origin) }
         let deadline = ContinuousClock.now.advanced(by: request.totalTimeout)
         var sent = 0
@@ -67,14 +74,14 @@ package struct StreamClient: ~Copyable, @unchecked Sendable {
             close()
             throw HTTPTransferError(code: .other, message: "libcurl could not be initialized", bodyFullySent: false)
         }
-        let exchange = HTTPExchange(answerLimit: 0)
+        let exchange = HTTPExchange(answerLimit: 0, sockets: sockets)
         let body = unsafe UnsafeBufferPointer<UInt8>(start: nil, count: 0)
         var result = unsafe HTTPAttempt.configure(easy, for: request, body: body, headers: headers, exchange: exchange)
         if result == nil {
             let option = unsafe ccurl_set_long(easy, CURLOPT_CONNECT_ONLY, 1)
             result = option == CURLE_OK ? nil : option
         }
-        let outcome = unsafe result ?? HTTPAttempt.run(easy, in: multi, cancellation, staysAdded: true)
+        let outcome = unsafe result ?? HTTPAttempt.run(easy, in: multi, sockets, cancellation, staysAdded: true)
         guard let outcome else {
             close()
             throw HTTPTransferError(

@@ -7,7 +7,7 @@ import Testing
 @Suite("TLS errors", .daemonLog)
 struct TLSFaultTests {
     private func with(
-        environment: [String: String] = [:],
+        environment: [String: String] = [:], forward: String = "",
         _ body: (FakeLogz, TLSFront, DaemonFixture, RawClient) async throws -> Void
     ) async throws {
         let python = try #require(TestBinaries.tool("/usr/bin/python3", "/usr/local/bin/python3"))
@@ -19,6 +19,7 @@ struct TLSFaultTests {
             BatchDelay=0
             CriticalDelay=0
             ConnectTimeout=500ms
+            \(forward)
             [LogzIO]
             URL=https://127.0.0.1:\(front.port)
             Credential=TOKENFILE
@@ -93,6 +94,35 @@ struct TLSFaultTests {
                 try client.destination().ledger.delivered == 1
             }
             #expect(listener.compare(with: ids).isMet)
+        }
+    }
+
+    @Test("A server that sends TLS messages without end is given up at the time limit, and the record waits")
+    func floodUntilTimeout() async throws {
+        try await with(forward: "RequestTimeout=1s") { listener, front, daemon, client in
+            try front.set("tls_tickets")
+            let ids = try client.report("To be kept")
+            try await eventually("the reason is shown", within: .seconds(20)) {
+                try client.destination().lastAnswer?.contains("did not respond in time") == true
+            }
+            #expect(front.isFlooding)
+            #expect(try client.destination().reason == "no_answer")
+            try front.set("")
+            try await eventually("it has arrived", within: .seconds(30)) {
+                try client.destination().ledger.delivered == 1
+            }
+            #expect(listener.compare(with: ids).isMet)
+        }
+    }
+
+    @Test("A server that sends TLS messages without end does not keep the daemon from stopping")
+    func floodWhileStopping() async throws {
+        try await with(forward: "RequestTimeout=10min") { _, front, daemon, client in
+            try front.set("tls_tickets")
+            _ = try client.report("To be kept")
+            try await eventually("the server sends", within: .seconds(20)) { front.isFlooding }
+            #expect(try daemon.terminate(within: .seconds(20)) == .exit(0))
+            #expect(try daemon.file.ledgerFaults == [])
         }
     }
 }

@@ -1,3 +1,4 @@
+import Foundation
 import IssueTestSupport
 
 /// A running `tls_front.py`: TLS in front of a plain listener, optionally with a fault.
@@ -23,6 +24,9 @@ final class TLSFront {
     func set(_ fault: String) throws {
         try folder.write(fault, to: "fault")
     }
+
+    /// Whether the fault `tls_tickets` has begun.
+    var isFlooding: Bool { FileManager.default.fileExists(atPath: folder["flooding"]) }
 
     /// Returns the version that a client gets who takes any.
     func version() throws -> String {
