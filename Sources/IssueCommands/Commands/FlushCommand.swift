@@ -67,7 +67,7 @@ struct FlushCommand: Command {
     private func line(_ destination: DestinationStatus, since earlier: Ledger) -> String {
         var parts: [String] = []
         for fate in IssueFate.Outcome.allCases where fate != .pending {
-            let count = destination.ledger[fate] - earlier[fate]
+            let count = destination.ledger[fate] &- earlier[fate]
             if count > 0 { parts.append("\(Quantity.text(count)) \(fate.label)") }
         }
         if destination.ledger.pending > 0 {

@@ -157,7 +157,7 @@ struct HistogramPage {
         let step = (counts.count + room - 1) / room
         guard step > 1 else { return counts }
         return stride(from: 0, to: counts.count, by: step).map {
-            counts[$0..<min(counts.count, $0 + step)].reduce(0, +)
+            counts[$0..<min(counts.count, $0 + step)].reduce(0) { $0.clampedSum($1) }
         }
     }
 

@@ -83,7 +83,7 @@ struct StatusPage {
     private var redacted: String? {
         guard !status.redactions.isEmpty else { return nil }
         let rules = status.redactions.map { "\(Quantity.text($0.count)) \(TerminalSanitizer.line($0.rule))" }
-        let count = status.redactions.reduce(0) { $0 + $1.count }
+        let count = status.redactions.reduce(0) { $0.clampedSum($1.count) }
         return "\(Quantity.text(count, "value")) since start: \(rules.joined(separator: ", "))"
     }
 

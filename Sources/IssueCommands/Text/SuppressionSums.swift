@@ -24,7 +24,7 @@ struct SuppressionSums {
             }
             sums[index].group = nil
             sums[index].groups = (sums[index].groups ?? 1) + 1
-            sums[index].count = Self.sum(sums[index].count, suppression.count)
+            sums[index].count = sums[index].count.clampedSum(suppression.count)
             sums[index].since = min(sums[index].since, suppression.since)
         }
         let sorted = sums.enumerated().sorted { ($1.element.count, $0.offset) < ($0.element.count, $1.offset) }
@@ -35,10 +35,5 @@ struct SuppressionSums {
     /// Returns the number of sums that are not among the largest.
     ///
     /// - Parameter unlisted: The number of sums that the daemon itself has omitted.
-    func others(besides unlisted: Int) -> Int { Self.sum(left, max(0, unlisted)) }
-
-    private static func sum(_ left: Int, _ right: Int) -> Int {
-        let sum = left.addingReportingOverflow(right)
-        return sum.overflow ? .max : sum.partialValue
-    }
+    func others(besides unlisted: Int) -> Int { left.clampedSum(max(0, unlisted)) }
 }

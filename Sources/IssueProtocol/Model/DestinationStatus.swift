@@ -135,7 +135,13 @@ package struct Ledger: Equatable, Sendable {
 
     /// `true` if every received record has exactly one fate.
     package var balances: Bool {
-        received == pending + delivered + summarised + deadLettered + withheld + expired + unconfirmed
+        var sum: Int64 = 0
+        for fate in IssueFate.Outcome.allCases {
+            let (next, overflow) = sum.addingReportingOverflow(self[fate])
+            if overflow { return false }
+            sum = next
+        }
+        return received == sum
     }
 
     /// The number of records with a fate.

@@ -165,7 +165,16 @@ public struct HistogramSeries: Equatable, Sendable {
     }
 
     /// The number of records in all buckets.
-    package var sum: Int { counts.reduce(0, +) }
+    package var sum: Int { counts.reduce(0) { $0.clampedSum($1) } }
+}
+
+extension Int {
+    /// Returns the sum, clamped to the range of `Int`. A server that is not trusted may send any numbers.
+    package func clampedSum(_ other: Int) -> Int {
+        let (sum, overflow) = addingReportingOverflow(other)
+        guard overflow else { return sum }
+        return other < 0 ? .min : .max
+    }
 }
 
 extension HistogramSeries: JSONObjectCodable {
