@@ -1,6 +1,7 @@
 @_exported import IssueReporting
 
-// The functions of XCTestDynamicOverlay 1.x that packages on Linux use. The rest of its API is that of IssueReporting.
+// The functions of XCTestDynamicOverlay 1.x that packages on Linux use, together with those in Unimplemented.swift. The
+// rest of its API is that of IssueReporting.
 
 /// Reports an issue. In a test it fails the test.
 ///
