@@ -161,21 +161,7 @@ extension FileSystem {
     /// Replaces a file atomically: readers see either the old or the new content. The new content is on disk when this
     /// returns.
     package static func writeAtomically(_ content: [UInt8], to path: String, mode: UInt32 = 0o600) throws(Errno) {
-        let folder = parentFolder(of: path)
-        let temporary = "\(path).\(String(Randomness.uint64(), radix: 36)).tmp"
-        do throws(Errno) {
-            let file = try FileDescriptor.open(temporary, [.writeOnly, .create, .exclusive, .noFollow], mode: mode)
-            try file.setMode(mode)
-            try file.writeAll(content)
-            try file.synchronize()
-            try file.close()
-            try rename(temporary, to: path)
-        } catch {
-            try? remove(temporary)
-            throw error
-        }
-        // The rename itself is durable only after the folder is synchronized.
-        try synchronizeFolder(folder)
+        try TargetFolder(parentFolder(of: path)).replace(name(of: path), by: content, mode: mode)
     }
 
     /// Copies a file. The target must not exist, and is removed if copying fails.

@@ -17,7 +17,9 @@ package struct PrivateFolder: ~Copyable, Sendable {
     /// - Parameter makesMissing: `true` to create missing folders, accessible to this user only.
     /// - Throws: `notPermitted` if other users can access the folder, or could replace a part of its path.
     package init(_ path: String, makesMissing: Bool = false) throws(Errno) {
-        let found = try Self.walk(path, makesMissing: makesMissing)
+        guard path.hasPrefix("/") else { throw .invalidArgument }
+        let owners = TrustedOwners()
+        let found = try Self.find(path, makesMissing: makesMissing, accepting: owners.keep)
         let status = try found.status()
         guard status.uid == CurrentProcess.userID, status.mode & 0o077 == 0 else { throw .notPermitted }
         // Resolving the path needs no read permission; listing and synchronizing the folder do.
@@ -28,22 +30,28 @@ package struct PrivateFolder: ~Copyable, Sendable {
 
     // MARK: Path resolution
 
-    private static func walk(_ path: String, makesMissing: Bool) throws(Errno) -> FileDescriptor {
-        guard path.hasPrefix("/"), path.utf8.count < pathBytes, !path.utf8.contains(0) else { throw .invalidArgument }
+    /// Opens a folder for lookups, one component of its path at a time. Links of users that are not trusted are not
+    /// followed.
+    ///
+    /// - Parameter isAccepted: Decides whether a folder may be part of the path.
+    static func find(
+        _ path: String, makesMissing: Bool = false, accepting isAccepted: (FileStatus) -> Bool
+    ) throws(Errno) -> FileDescriptor {
+        guard path.utf8.count < pathBytes, !path.utf8.contains(0) else { throw .invalidArgument }
         let owners = TrustedOwners()
-        var folder = try root(owners)
+        var folder = try start(path.hasPrefix("/") ? "/" : ".", isAccepted)
         var rest = components(of: path)
         var links = 0
         while let name = rest.popLast() {
             do throws(Errno) {
-                folder = try step(folder, to: name, owners)
+                folder = try step(folder, to: name, isAccepted)
             } catch .noSuchFile where makesMissing {
                 do throws(Errno) {
                     try calling { unsafe mkdirat(folder.rawValue, name, 0o700) }
                 } catch .alreadyExists {
                     // Another process created it first. Its owner is checked like any other.
                 }
-                folder = try step(folder, to: name, owners)
+                folder = try step(folder, to: name, isAccepted)
             } catch .notDirectory {
                 // A link of root or this user, in a folder that other users cannot change, is as trustworthy as the
                 // path.
@@ -53,7 +61,7 @@ package struct PrivateFolder: ~Copyable, Sendable {
                 links += 1
                 guard links <= maxLinks else { throw .tooManyLinks }
                 let target = try target(of: name, in: folder)
-                if target.hasPrefix("/") { folder = try root(owners) }
+                if target.hasPrefix("/") { folder = try start("/", isAccepted) }
                 rest += components(of: target)
                 guard rest.count <= pathBytes else { throw .nameTooLong }
             }
@@ -61,18 +69,20 @@ package struct PrivateFolder: ~Copyable, Sendable {
         return folder
     }
 
-    private static func root(_ owners: TrustedOwners) throws(Errno) -> FileDescriptor {
-        let root = FileDescriptor(owning: try retrying { unsafe clinux_find_folder_at(AT_FDCWD, "/") })
-        guard owners.keep(try root.status()) else { throw .notPermitted }
-        return root
+    private static func start(
+        _ path: String, _ isAccepted: (FileStatus) -> Bool
+    ) throws(Errno) -> FileDescriptor {
+        let folder = FileDescriptor(owning: try retrying { unsafe clinux_find_folder_at(AT_FDCWD, path) })
+        guard isAccepted(try folder.status()) else { throw .notPermitted }
+        return folder
     }
 
     private static func step(
-        _ folder: borrowing FileDescriptor, to name: String, _ owners: TrustedOwners
+        _ folder: borrowing FileDescriptor, to name: String, _ isAccepted: (FileStatus) -> Bool
     ) throws(Errno) -> FileDescriptor {
         let next = FileDescriptor(
             owning: try retrying { unsafe clinux_find_folder_at(folder.rawValue, name) })
-        guard owners.keep(try next.status()) else { throw .notPermitted }
+        guard isAccepted(try next.status()) else { throw .notPermitted }
         return next
     }
 

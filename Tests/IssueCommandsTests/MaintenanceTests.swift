@@ -171,13 +171,14 @@ struct MaintenanceTests {
         }
         let (copy, other) = ("\(folder)/copy", "\(folder)/other")
         try FileSystem.writeAtomically(Array("new".utf8), to: "\(folder)/tmp")
-        let refuse = { (_: String, _: String) throws(Errno) in throw error }
-        try FileSaving.name("\(folder)/tmp", copy, link: refuse)
+        let target = try TargetFolder(folder)
+        let refuse = { (_: borrowing TargetFolder, _: String, _: String) throws(Errno) in throw error }
+        try FileSaving.name("tmp", "copy", in: target, link: refuse)
         #expect(try FileSystem.read(copy, limit: 10) == Array("new".utf8))
         #expect(try FileSystem.names(in: folder) == ["copy"])
         try FileSystem.writeAtomically(Array("old".utf8), to: other)
-        #expect(throws: Errno.alreadyExists) { try FileSaving.name(copy, other, link: refuse) }
-        #expect(throws: Errno.alreadyExists) { try FileSaving.name(copy, other) }
+        #expect(throws: Errno.alreadyExists) { try FileSaving.name("copy", "other", in: target, link: refuse) }
+        #expect(throws: Errno.alreadyExists) { try FileSaving.name("copy", "other", in: target) }
         #expect(try FileSystem.read(other, limit: 10) == Array("old".utf8))
     }
 }

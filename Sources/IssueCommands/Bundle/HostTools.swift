@@ -123,12 +123,14 @@ extension HostTools {
     }
 
     private static func create(_ path: String, _ content: [UInt8]) throws(Errno) {
-        let file = try FileDescriptor.open(path, [.writeOnly, .create, .exclusive, .noFollow], mode: 0o600)
+        let folder = try TargetFolder(FileSystem.parentFolder(of: path))
+        let name = FileSystem.name(of: path)
+        let file = try folder.create(name)
         do throws(Errno) {
             try file.writeAll(content)
             try file.synchronize()
         } catch {
-            try? FileSystem.remove(path)
+            try? folder.remove(name)
             throw error
         }
     }

@@ -97,7 +97,7 @@ extension FileSaving {
             save: { (file, destination, name) throws(CommandFailure) in
                 let (folder, path) = try target(destination, name: name)
                 do throws(Errno) {
-                    try save(file.descriptor, into: folder, as: path)
+                    try save(file.descriptor, into: folder, as: FileSystem.name(of: path))
                 } catch .invalidArgument {
                     throw CommandFailure(
                         .refused, "the daemon passed a file that is not a database: nothing was copied")
@@ -131,22 +131,23 @@ extension FileSaving {
     }
 
     private static func save(
-        _ source: borrowing FileDescriptor, into folder: String, as path: String
+        _ source: borrowing FileDescriptor, into path: String, as name: String
     ) throws(Errno) {
+        let folder = try TargetFolder(path)
         let status = try source.status()
         guard status.kind == .regular, status.size > 0 else { throw .invalidArgument }
-        guard try FileSystem.freeBytes(at: folder) > UInt64(clamping: status.size) else { throw .deviceFull }
-        let temporary = "\(folder)/.issued-backup-\(String(Randomness.uint64(), radix: 36)).tmp"
-        let target = try FileDescriptor.open(temporary, [.writeOnly, .create, .exclusive, .noFollow])
+        guard try folder.freeBytes > UInt64(clamping: status.size) else { throw .deviceFull }
+        let temporary = ".issued-backup-\(String(Randomness.uint64(), radix: 36)).tmp"
+        let target = try folder.create(temporary)
         do throws(Errno) {
             try copy(source, bytes: status.size, to: target)
             try target.synchronize()
-            try name(temporary, path)
+            try self.name(temporary, name, in: folder)
         } catch {
-            try? FileSystem.remove(temporary)
+            try? folder.remove(temporary)
             throw error
         }
-        try FileSystem.synchronizeFolder(folder)
+        try folder.synchronize()
     }
 
     private static func copy(
@@ -171,19 +172,22 @@ extension FileSaving {
 
     /// Renames the finished file without overwriting anything.
     ///
-    /// - Parameter link: Creates a hard link.
+    /// - Parameter link: Creates a hard link in the folder.
     package static func name(
-        _ temporary: String, _ path: String, link: (String, String) throws(Errno) -> Void = FileSystem.link(_:to:)
+        _ temporary: String, _ name: String, in folder: borrowing TargetFolder,
+        link: (borrowing TargetFolder, String, String) throws(Errno) -> Void = {
+            (folder, name, other) throws(Errno) in try folder.link(name, to: other)
+        }
     ) throws(Errno) {
         do throws(Errno) {
-            try link(temporary, path)
+            try link(folder, temporary, name)
         } catch .alreadyExists {
             throw .alreadyExists
         } catch {
             // File systems without hard links return EPERM, EOPNOTSUPP, ENOSYS or EMLINK.
-            guard (try? FileSystem.status(of: path, followingLinks: false)) == nil else { throw .alreadyExists }
-            return try FileSystem.rename(temporary, to: path)
+            guard !folder.contains(name) else { throw .alreadyExists }
+            return try folder.rename(temporary, to: name)
         }
-        try FileSystem.remove(temporary)
+        try folder.remove(temporary)
     }
 }
