@@ -238,6 +238,17 @@ struct BundleTests {
         #expect(try FileSystem.read(path, limit: 100) == Array("three".utf8))
     }
 
+    @Test("The name of a file in the state directory is one line, so that it can't pose as a part of the bundle")
+    func fileNames() throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "bundle-\(UUID())")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try FileSystem.writeAtomically([1], to: folder.appending(path: "x\n==== log ====\n\u{1B}[2J").path)
+        let lines = try HostTools.process.list(folder.path)
+        #expect(lines.count == 1)
+        #expect(lines.allSatisfy { !$0.contains("\n") && !$0.contains("\u{1B}") && $0.contains("==== log ====") })
+    }
+
     @Test("Standard output takes the text itself")
     func standardOutput() {
         let (outcome, saved) = run(["-o", "-"])

@@ -1,3 +1,4 @@
+import IssueProtocol
 import UnixIO
 
 /// Programs and files of the host, for commands that collect facts. Tests replace it.
@@ -114,10 +115,10 @@ extension HostTools {
         let names = try FileSystem.names(in: folder).sorted()
         let lines = names.prefix(maxFiles).map { name in
             guard let status = try? FileSystem.status(of: "\(folder)/\(name)", followingLinks: false) else {
-                return "? \(name)"
+                return "? \(TerminalSanitizer.line(name))"
             }
             return "\(status.kind) mode=\(String(status.mode & 0o7777, radix: 8)) uid=\(status.uid) "
-                + "bytes=\(status.size) \(name)"
+                + "bytes=\(status.size) \(TerminalSanitizer.line(name))"
         }
         return lines + (names.count > maxFiles ? ["and \(names.count - maxFiles) more"] : [])
     }
