@@ -29,7 +29,12 @@ final class TransferSockets: Sendable {
     /// Ends the connections for both peers. The descriptors stay open, since libcurl still uses them.
     func shutDown() {
         state.withLock { state in
-            for socket in state.open { _ = shutdown(socket, CInt(SHUT_RDWR)) }
+            for socket in state.open {
+                _ = shutdown(socket, CInt(SHUT_RDWR))
+                // Discards what has been received, for which the TLS library could need many seconds: see tcp(7).
+                let flags = CInt(MSG_TRUNC | MSG_DONTWAIT)
+                while recv(socket, nil, 1 << 20, flags) > 0 {}
+            }
         }
     }
 
