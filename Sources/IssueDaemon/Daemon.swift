@@ -203,7 +203,7 @@ package final class Daemon {
     /// Reloads the configuration. Without a run, the next run uses it.
     func reload(_ run: DaemonRun?) {
         try? notification.reloading(at: MonotonicClock.now)
-        let fresh = EffectiveConfiguration(source, in: surroundings, lastValid: lastValid, running: effective)
+        let fresh = configurationNow(run)
         log.setLevel(fresh.configuration.log.level)
         if fresh.basis == .files { log.notice(.configReloaded) }
         Self.report(fresh, log)
@@ -216,6 +216,27 @@ package final class Daemon {
             log.error(.configApplyFailed, ["error": "\(error)"])
         }
         try? notification.ready(status: run?.board.summary ?? "Could not open the database")
+    }
+
+    /// Reads the configuration. It may take long, since a directory service may look up the groups in it, so the
+    /// watchdog is notified meanwhile.
+    private func configurationNow(_ run: DaemonRun?) -> EffectiveConfiguration {
+        let read = { @Sendable [source, surroundings, lastValid, effective] in
+            EffectiveConfiguration(source, in: surroundings, lastValid: lastValid, running: effective)
+        }
+        guard let watchdog else { return read() }
+        let result = Monitor<EffectiveConfiguration?>(nil)
+        let thread = try? Thread.start(name: "reload") {
+            let fresh = read()
+            result.withLock { $0 = fresh }
+            result.signal()
+        }
+        guard thread != nil else { return read() }
+        while true {
+            let deadline = MonotonicClock.now.advanced(by: watchdog / 3)
+            if let fresh = result.wait(deadline: deadline, until: { $0 }) { return fresh }
+            if run?.isAlive() ?? true { try? notification.watchdog() }
+        }
     }
 
     /// Shows the configuration's errors in `status`, and saves a copy of a valid configuration.

@@ -2,6 +2,7 @@ import Foundation
 import IssueProtocol
 import IssueTestSupport
 import Testing
+import UnixIO
 
 @Suite("The service manager", .daemonLog)
 struct ServiceManagerTests {
@@ -27,6 +28,28 @@ struct ServiceManagerTests {
         configuration.environment["WATCHDOG_USEC"] = "600000"
         try await DaemonFixture.with(configuration) { daemon in
             for _ in 1...4 { try daemon.waits(for: "WATCHDOG=1", within: .seconds(5)) }
+        }
+    }
+
+    @Test("A reload that has to wait for a file or a directory service is no reason for the watchdog to end the daemon")
+    func slowReload() async throws {
+        var configuration = DaemonConfiguration()
+        configuration.environment["WATCHDOG_USEC"] = "600000"
+        try await DaemonFixture.with(configuration) { daemon in
+            let pipe = "\(daemon.configurationFile).d/slow.conf"
+            try FileSystem.makeFolders("\(daemon.configurationFile).d")
+            try Process.run(URL(filePath: "/usr/bin/mkfifo"), arguments: [pipe]).waitUntilExit()
+            daemon.process?.signal(SIGHUP)
+            try daemon.waits(for: "RELOADING=1")
+            // More than the watchdog's time.
+            for _ in 1...6 { try daemon.waits(for: "WATCHDOG=1", within: .seconds(5)) }
+            #expect(try RawClient(path: daemon.socket).report("During the reload").count == 1)
+            let states = { daemon.notifications.lines.filter { $0 == "READY=1" || $0 == "RELOADING=1" } }
+            #expect(states() == ["READY=1", "RELOADING=1"])
+            try FileDescriptor.open(pipe, .writeOnly).writeAll(Array("[Log]\nLevel=debug\n".utf8))
+            try daemon.waitUntilReady()
+            #expect(states() == ["READY=1", "RELOADING=1", "READY=1"])
+            #expect(daemon.log.contains("id=config.reloaded"))
         }
     }
 
