@@ -15,6 +15,7 @@
 @_exported public import struct IssueProtocol.IssueFilter
 @_exported public import struct IssueProtocol.IssueGroup
 @_exported public import enum IssueProtocol.IssueSplitField
+@_exported public import struct IssueProtocol.IssueStateChange
 @_exported public import struct IssueProtocol.MergeSuggestion
 @_exported public import struct IssueProtocol.NotifierStatus
 @_exported public import struct IssueProtocol.RedactionCount
