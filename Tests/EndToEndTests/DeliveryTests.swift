@@ -102,6 +102,26 @@ struct DeliveryTests {
         }
     }
 
+    @Test("A change of the reason of an outage is logged")
+    func toldReasons() async throws {
+        try await withListener("ConnectTimeout=1s") { daemon, listener, client in
+            try listener.down()
+            let ids = try report(1, as: "First", client)
+            try await eventually("the outage is logged") { daemon.log.contains("Destination unreachable") }
+            try listener.plan(FaultStep(.status(503), times: .forever))
+            try listener.up()
+            try await eventually("the change is logged", within: .seconds(30)) {
+                daemon.log.contains("Destination still unavailable, for another reason")
+            }
+            #expect(daemon.log.contains(#"reason=overloaded before=refused answer="503"#))
+            try listener.plan()
+            try await settled(daemon, listener, delivered: ids)
+            #expect(daemon.log.split(separator: "Destination still unavailable").count == 2)
+            #expect(daemon.log.split(separator: "Destination unreachable").count == 2)
+            #expect(daemon.log.split(separator: "Destination accepts records again").count == 2)
+        }
+    }
+
     @Test("Nothing is lost if the listener answers 503 for a while")
     func unavailable() async throws {
         try await withListener { daemon, listener, client in

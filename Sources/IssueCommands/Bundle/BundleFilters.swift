@@ -9,7 +9,8 @@ package enum BundleFilters {
     /// The fields of log lines that never contain what an application has reported. All others are removed, so that a
     /// new field is left out until it is added here.
     private static let plainFields: Set<String> = [
-        "advice", "app", "bytes", "changed", "checked", "closed", "connections", "correction", "count", "critical",
+        "advice", "app", "before", "bytes", "changed", "checked", "closed", "connections", "correction", "count",
+        "critical",
         "database", "destination", "ended", "error", "errors", "events", "expired", "file", "first", "folder", "free",
         "group", "groups", "held", "how", "id", "issues", "largest_connections", "largest_uid", "left_out", "limit",
         "merged", "method", "most_of_uid", "names", "new", "notifier", "of", "path", "pid", "reason", "record",

@@ -230,35 +230,54 @@ extension ForwardingLoop where Destination: ~Copyable {
         try service.writer.perform { try $0.save(state, destination: id) }
     }
 
-    /// Logs a change of the destination's state, but not each failure. The logged state is stored, so that the end of
-    /// an outage is logged even after a restart.
+    /// Logs a change of the destination's state or of the reason for a failure, but not each failure. The logged state
+    /// is stored, so that the end of an outage is logged even after a restart.
     private func logChange() {
         let view = view
-        let name = service.destination.name
+        let reason = view.reason ?? ""
+        let condition: OutageLog.Condition
         switch view.state {
+        case .paused: condition = .paused(reason: reason)
+        case .waiting:
+            // Waiting for the send rate is no outage.
+            guard FailureClass(rawValue: reason) != nil else { return }
+            condition = .waiting(reason: reason)
+        case .idle, .sending:
+            guard machine.isAcceptingRecords else { return }
+            condition = .accepting
+        }
+        guard let entry = outages.entry(for: condition, at: Clock.monotonic) else { return }
+        state.lastLoggedState = outages.stored
+        log(entry, view)
+    }
+
+    private func log(_ entry: OutageLog.Entry, _ view: ForwardingView) {
+        let (name, reason, answer) = (service.destination.name, view.reason ?? "", view.lastAnswer ?? "")
+        switch entry.condition {
+        case .accepting:
+            service.log.notice(.destinationAvailable, ["destination": name])
         case .paused:
-            let logged = "paused: \(view.reason ?? "")"
-            guard state.lastLoggedState != logged else { return }
-            state.lastLoggedState = logged
             service.log.warning(
                 .destinationPaused,
                 [
-                    "destination": name, "reason": view.reason ?? "", "answer": view.lastAnswer ?? "",
-                    "advice": view.advice ?? "",
+                    "destination": name, "reason": reason, "answer": answer, "advice": view.advice ?? "",
+                    "left_out": "\(entry.leftOut)",
                 ])
             service.settings.paused("\(name): \(view.reason ?? "unknown reason")")
         case .waiting:
-            // The reason may change with each attempt. Only the fact that the destination is unavailable matters.
-            guard state.lastLoggedState != "away" else { return }
-            state.lastLoggedState = "away"
-            let isReached = view.reason.flatMap { FailureClass(rawValue: $0) }?.isReached ?? true
+            if let previous = entry.previous {
+                service.log.notice(
+                    .destinationReasonChanged,
+                    [
+                        "destination": name, "reason": reason, "before": previous, "answer": answer,
+                        "left_out": "\(entry.leftOut)",
+                    ])
+                return
+            }
+            let isReached = FailureClass(rawValue: reason)?.isReached ?? true
             service.log.warning(
                 isReached ? .destinationUnavailable : .destinationUnreachable,
-                ["destination": name, "reason": view.reason ?? "", "answer": view.lastAnswer ?? ""])
-        case .idle, .sending:
-            guard machine.isAcceptingRecords, state.lastLoggedState != nil else { return }
-            state.lastLoggedState = nil
-            service.log.notice(.destinationAvailable, ["destination": name])
+                ["destination": name, "reason": reason, "answer": answer, "left_out": "\(entry.leftOut)"])
         }
     }
 }

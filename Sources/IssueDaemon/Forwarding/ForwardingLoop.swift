@@ -21,6 +21,7 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
     /// The id up to which priority records have been examined.
     var priority: RowID
     var state: DestinationRow.State
+    var outages: OutageLog
     var current: BatchInFlight?
     /// The batch that was preempted by a priority batch.
     var preempted: BatchInFlight?
@@ -49,6 +50,7 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
         cursor = destination.cursor
         priority = destination.priority
         state = destination.state
+        outages = OutageLog(stored: destination.state.lastLoggedState)
         machine = Self.machine(service.settings.forward, from: destination.state)
         budget = DailyBudget(
             limit: service.settings.forward.dailyBytes, day: state.day, bytes: state.dayBytes, users: state.dayUsers,

@@ -37,7 +37,8 @@ package struct LogEvent: Hashable, Sendable {
         limitsTooManyNames,
         issueCritical, issueRegressed, issueNew, issueSuppressedAlerts,
         forwardingStartFailed, forwardingStarted, forwardingFailed,
-        destinationPaused, destinationUnreachable, destinationUnavailable, destinationAvailable,
+        destinationPaused, destinationUnreachable, destinationUnavailable, destinationReasonChanged,
+        destinationAvailable,
         destinationCredentialFound, destinationBatchFinished, destinationDeadLetters, destinationPartiallyRejected,
         notifierUnavailable, notifierAvailable, notifierGaveUp, notifierUnstored, notifierFailed,
         socketTooManyConnections, socketConnectionsClosed, socketMemoryLimit, socketAcceptFailed, socketAccepting,
@@ -289,6 +290,12 @@ package struct LogEvent: Hashable, Sendable {
     package static let destinationUnavailable = LogEvent(
         "destination.unavailable", "Destination unavailable; records are kept and retried",
         "The destination was reached but does not accept records.",
+        "Look up `reason=` under [States of a destination](Operations.md#states-of-a-destination).",
+        messageID: "74e83562eb804ea88d96a96eca8b26af")
+    package static let destinationReasonChanged = LogEvent(
+        "destination.reason-changed", "Destination still unavailable, for another reason",
+        "The destination fails for another reason than `before=`. Of the changes in an hour, ten are logged; `left_out=` "
+            + "is the number of others.",
         "Look up `reason=` under [States of a destination](Operations.md#states-of-a-destination).",
         messageID: "74e83562eb804ea88d96a96eca8b26af")
     package static let destinationAvailable = LogEvent(

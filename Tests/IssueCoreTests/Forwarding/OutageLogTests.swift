@@ -1,0 +1,87 @@
+import Testing
+
+@testable import IssueCore
+
+@Suite("The log of an outage")
+struct OutageLogTests {
+    private let start = MonotonicInstant(sinceBoot: .seconds(1000))
+    private let refused = OutageLog.Condition.waiting(reason: "refused")
+    private let timeout = OutageLog.Condition.waiting(reason: "timeout")
+    private let unauthorised = OutageLog.Condition.paused(reason: "unauthorised")
+
+    private func entry(
+        _ condition: OutageLog.Condition, _ previous: String? = nil, leftOut: Int = 0
+    ) -> OutageLog.Entry {
+        OutageLog.Entry(condition: condition, previous: previous, leftOut: leftOut)
+    }
+
+    /// Returns the entries for conditions that follow each other at one time.
+    private func run(
+        _ log: inout OutageLog, _ conditions: [OutageLog.Condition], at now: MonotonicInstant
+    ) -> [OutageLog.Entry] {
+        conditions.compactMap { log.entry(for: $0, at: now) }
+    }
+
+    @Test("The beginning, each change of the reason and the end are logged once")
+    func once() {
+        var log = OutageLog()
+        let entries = run(
+            &log,
+            [
+                .accepting, refused, refused, timeout, timeout, unauthorised, unauthorised, timeout, .accepting,
+                .accepting,
+            ],
+            at: start)
+        #expect(
+            entries == [
+                entry(refused),
+                entry(timeout, "refused"),
+                entry(unauthorised),
+                entry(timeout),
+                entry(.accepting),
+            ])
+    }
+
+    @Test("Of reasons that alternate, ten changes per hour are logged; one that lasts is logged later, with the number")
+    func alternating() {
+        var log = OutageLog()
+        let first = run(&log, (0..<1000).map { $0 % 2 == 0 ? refused : timeout }, at: start)
+        #expect(first.count == 10)
+        #expect(log.stored == "waiting: timeout")
+        let early = log.entry(for: refused, at: start.advanced(by: .seconds(3599)))
+        #expect(early == nil)
+        // 990 of the first, and the last one, which lasts.
+        let late = log.entry(for: refused, at: start.advanced(by: .seconds(3600)))
+        #expect(late == entry(refused, "timeout", leftOut: 991))
+    }
+
+    @Test("Of outages that begin and end, ten per hour are logged, and each of them with its end")
+    func flapping() {
+        var log = OutageLog()
+        let entries = run(&log, (0..<100).map { $0 % 2 == 0 ? refused : .accepting }, at: start)
+        #expect(entries.map(\.condition) == (0..<20).map { $0 % 2 == 0 ? refused : .accepting })
+        #expect(log.stored == nil)
+    }
+
+    @Test("A pause is logged even if other reasons have alternated")
+    func paused() {
+        var log = OutageLog()
+        _ = run(&log, (0..<100).map { $0 % 2 == 0 ? refused : timeout }, at: start)
+        let paused = log.entry(for: unauthorised, at: start)
+        #expect(paused?.condition == unauthorised)
+    }
+
+    @Test("What was logged is known after a restart, also if an earlier version has stored it")
+    func restarts() {
+        for condition in [refused, unauthorised] {
+            var log = OutageLog()
+            _ = log.entry(for: condition, at: start)
+            var next = OutageLog(stored: log.stored)
+            let entries = run(&next, [condition, .accepting], at: start)
+            #expect(entries == [entry(.accepting)])
+        }
+        var older = OutageLog(stored: "away")
+        let entries = run(&older, [refused, timeout], at: start)
+        #expect(entries == [entry(timeout, "refused")])
+    }
+}
