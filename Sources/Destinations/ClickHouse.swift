@@ -160,6 +160,17 @@ extension ClickHouseFormat {
         return JSONValue.object(members + RecordColumns.members(of: summary).map(Self.column)).json
     }
 
+    /// The fields that only corrections have are in `metadata`, so that a table made by an earlier `schema.sql` takes
+    /// them. The view `corrections` shows them as columns.
+    package func line(of correction: OutboundCorrection) -> [UInt8] {
+        let time = correction.correction.timestamp
+        let details = JSONValue.object(RecordColumns.details(of: correction))
+        return JSONValue.object(
+            Self.times(time, received: time) + RecordColumns.members(of: correction)
+                + [.init("metadata", .string(Self.text(details)))]
+        ).json
+    }
+
     /// The times as whole seconds, for sorting and selecting, and additionally in milliseconds.
     private static func times(_ time: IssueTimestamp, received: IssueTimestamp) -> [JSONValue.Member] {
         // The type of the column is an unsigned 32-bit integer.

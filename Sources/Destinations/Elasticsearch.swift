@@ -150,6 +150,13 @@ extension SearchFormat {
         return document(times + RecordColumns.members(of: summary), id: summary.eventID)
     }
 
+    package func line(of correction: OutboundCorrection) -> [UInt8] {
+        let time = JSONValue.Member("@timestamp", .string(correction.correction.timestamp.description))
+        return document(
+            [time] + RecordColumns.members(of: correction) + RecordColumns.details(of: correction),
+            id: correction.eventID)
+    }
+
     /// Returns the name of an id's field in the Elastic Common Schema.
     private static func name(of field: IssueContext.Field) -> String {
         switch field {

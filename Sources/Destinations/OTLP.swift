@@ -134,6 +134,18 @@ extension OTLPFormat {
             body: "\(summary.suppressedCount) more of: \(summary.title)", attributes: attributes)
     }
 
+    package func line(of correction: OutboundCorrection) -> [UInt8] {
+        var attributes: [(String, JSONValue)] = [("event.id", .string(correction.eventID))]
+        for member in RecordColumns.members(of: correction) + RecordColumns.details(of: correction)
+        where !Self.elsewhere.contains(member.key) {
+            attributes.append(("issue.\(member.key)", member.value))
+        }
+        let time = correction.correction.timestamp
+        return Self.resourceLogs(
+            app: correction.correction.app, version: nil, environment: nil, host: correction.host, time: time,
+            observed: time, severity: .info, body: correction.message, attributes: attributes)
+    }
+
     /// The fields that have their own place in the protocol or in its conventions.
     private static let elsewhere: Set<String> = [
         "event_id", "app", "host", "severity", "message", "version", "environment", "backtrace",

@@ -20,6 +20,8 @@ struct Golden: CustomTestStringConvertible, Sendable {
         Golden("type-conflicts", Samples.typeConflicts, Samples.knownTypes),
         Golden(name: "summary", line: payload.line(of: Samples.summary)),
         Golden(name: "summary-of-several", line: payload.line(of: Samples.summaryOfSeveral)),
+        Golden(name: "correction", line: payload.line(of: Samples.correction)),
+        Golden(name: "correction-undone", line: payload.line(of: Samples.undoneSplit)),
     ]
 
     private init(name: String, line: [UInt8]) {

@@ -119,6 +119,32 @@ enum Samples {
         return summary
     }
 
+    static let correction = OutboundCorrection(
+        eventID: "c-0f1e2d3c4b5a6978", host: "web-3",
+        correction: GroupCorrection(
+            id: 7, kind: .merge, group: "g92c9da597585468b", other: "g0b5c7d1e2f3a4b5c", app: "checkout", user: 1001,
+            author: 1000, timestamp: moment, reason: "same \"cause\""),
+        isUndone: false, fingerprint: "9a41c07e55b2d310", otherFingerprint: "0c2f4a6e8b1d3f57")
+
+    static var undoneSplit: OutboundCorrection {
+        var split = correction
+        split.correction.kind = .split
+        split.correction.template = "com.example.Timeout"
+        split.correction.field = .domain
+        split.correction.reason = nil
+        split.isUndone = true
+        return split
+    }
+
+    static var rule: OutboundCorrection {
+        var rule = correction
+        rule.correction.kind = .rule
+        rule.correction.template = "Invalid user * from <address>"
+        rule.correction.other = nil
+        rule.otherFingerprint = nil
+        return rule
+    }
+
     /// The fields that existed before the records of `typeConflicts`.
     static let knownTypes = FieldTypes([
         "linux": .object, "linux.metadata": .object, "linux.metadata.attempt": .integer,

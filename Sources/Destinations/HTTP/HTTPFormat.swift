@@ -49,6 +49,9 @@ package protocol HTTPFormat: Sendable {
     /// Returns the line of a summary.
     func line(of summary: OutboundSummary) -> [UInt8]
 
+    /// Returns the line of a correction of the grouping.
+    func line(of correction: OutboundCorrection) -> [UInt8]
+
     /// Returns a line that was too large, trimmed as far as possible; nil if it cannot be trimmed any further.
     func cut(_ line: [UInt8]) -> [UInt8]?
 

@@ -78,6 +78,38 @@ package enum RecordColumns {
         return members + application(summary.application)
     }
 
+    /// Returns the fields of a correction that records have, too.
+    package static func members(of outbound: OutboundCorrection) -> [JSONValue.Member] {
+        let correction = outbound.correction
+        return [
+            .init("event_kind", "correction"), .init("event_id", .string(outbound.eventID)),
+            .init("app", .string(correction.app)), .init("uid", .integer(Int64(correction.user))),
+            .init("host", .string(outbound.host)), .init("severity", .string(IssueLevel.info.name)),
+            .init("message", .string(outbound.message)), .init("fingerprint", .string(outbound.fingerprint)),
+            .init("group_id", .string(correction.group)),
+        ]
+    }
+
+    /// Returns the fields that only corrections have.
+    package static func details(of outbound: OutboundCorrection) -> [JSONValue.Member] {
+        let correction = outbound.correction
+        var members: [JSONValue.Member] = [
+            .init("correction", .integer(correction.id)),
+            .init("correction_action", .string(outbound.action.rawValue)),
+        ]
+        func put(_ key: String, _ text: String?) {
+            if let text { members.append(.init(key, .string(text))) }
+        }
+        put("correction_undone", outbound.isUndone ? correction.kind.rawValue : nil)
+        put("other_group_id", correction.other)
+        put("other_fingerprint", outbound.otherFingerprint)
+        put("correction_template", correction.template)
+        put("correction_field", correction.field?.rawValue)
+        members.append(.init("correction_author", .integer(Int64(correction.author))))
+        put("correction_reason", correction.reason)
+        return members
+    }
+
     private static func application(_ application: Application?) -> [JSONValue.Member] {
         guard let application else { return [] }
         var members: [JSONValue.Member] = []

@@ -169,6 +169,30 @@ extension LogzFormat {
     }
 }
 
+extension LogzFormat {
+    /// Returns the line of a correction of the grouping.
+    package func line(of correction: OutboundCorrection) -> [UInt8] {
+        let time = correction.correction.timestamp.description
+        var line = LineWriter()
+        line.put("@timestamp", time)
+        line.put("type", type)
+        line.put("code", Int64(0))
+        line.putDomain(nil, app: correction.correction.app)
+        line.putEnvironment(nil)
+        line.put("reported_at", time)
+        line.putMobile(nil)
+        line.put("occurrences", Int64(0))
+        for member in RecordColumns.members(of: correction) + RecordColumns.details(of: correction) {
+            if let text = member.value.asString {
+                line.put(member.key, text)
+            } else {
+                line.put(member.key, member.value)
+            }
+        }
+        return line.line()
+    }
+}
+
 /// The parts of a line that other lines share, in order.
 struct SharedParts {
     private let known: [[UInt8]]

@@ -26,6 +26,8 @@ package struct LogzStreamShipper: Shipper, ~Copyable, Sendable {
 
     package func line(of summary: OutboundSummary) -> [UInt8] { format.line(of: summary) }
 
+    package func line(of correction: OutboundCorrection) -> [UInt8] { format.line(of: correction) }
+
     package func cut(_ line: [UInt8]) -> [UInt8]? { format.cut(line) }
 
     package func prepare() -> any PreparedBody { StreamLines() }

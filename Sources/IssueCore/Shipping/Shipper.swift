@@ -18,6 +18,9 @@ package protocol Shipper: ~Copyable {
     /// Returns the line of a summary.
     func line(of summary: OutboundSummary) -> [UInt8]
 
+    /// Returns the line of a correction of the grouping.
+    func line(of correction: OutboundCorrection) -> [UInt8]
+
     /// Returns a line that was too large in truncated form, or nil if nothing is left to truncate.
     func cut(_ line: [UInt8]) -> [UInt8]?
 

@@ -31,6 +31,7 @@ struct RefusingShipper: Shipper, ~Copyable {
         Array(record.stored.record.message.utf8)
     }
     func line(of summary: OutboundSummary) -> [UInt8] { Array(summary.eventID.utf8) }
+    func line(of correction: OutboundCorrection) -> [UInt8] { Array(correction.eventID.utf8) }
     func cut(_ line: [UInt8]) -> [UInt8]? { nil }
     func prepare() -> any PreparedBody { Body() }
 

@@ -12,6 +12,7 @@ struct SilentShipper: Shipper, ~Copyable {
 
     func line(of record: OutboundRecord, types: inout FieldTypes) -> [UInt8] { Array(record.stored.id.utf8) }
     func line(of summary: OutboundSummary) -> [UInt8] { Array(summary.eventID.utf8) }
+    func line(of correction: OutboundCorrection) -> [UInt8] { Array(correction.eventID.utf8) }
     func cut(_ line: [UInt8]) -> [UInt8]? { nil }
     func prepare() -> any PreparedBody { Body() }
     mutating func send(_ body: any PreparedBody, within limit: Duration?) -> DeliveryResult {
