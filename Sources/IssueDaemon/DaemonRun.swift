@@ -99,6 +99,7 @@ final class DaemonRun {
         let overflowWarnings = Mutex(OverflowWarningLimiter())
         try writer.perform { writer in
             writer.onDamagedBlock = onDamagedBlock
+            writer.onCorrections = { destinations.recordsArrived() }
             writer.onPriorityRecords = { records in
                 alertLogger.came(records)
                 notifiers.came(records)

@@ -1,3 +1,4 @@
+import Foundation
 import IssueProtocol
 import IssueTestSupport
 import Testing
@@ -97,6 +98,49 @@ struct ClickHouseTests {
                 WHERE trace_id = '4bf92f3577b34da6a3ce929d0e0e4736'
                 """)
             #expect(ofTrace == "20\t1\t\n")
+            #expect(try daemon.file.ledgerFaults == [])
+        }
+    }
+
+    @Test("The query in Grouping.md maps the ids before corrections to those after them, without undone ones")
+    func corrections() async throws {
+        let server = try ClickHouseServer()
+        try await server.prepare()
+        let page = try String(contentsOfFile: "\(TestBinaries.repository)Documentation/Grouping.md", encoding: .utf8)
+        let start = try #require(page.range(of: "    SELECT other_group_id"))
+        let query = try #require(page[start.lowerBound...].split(separator: "\n\n").first)
+        let settings = """
+            [Forward]
+            BatchDelay=0
+            CriticalDelay=0
+            [ClickHouse]
+            URL=http://127.0.0.1:\(server.port)
+            Credential=TOKENFILE
+            """
+        try await DaemonFixture.with(DaemonConfiguration(settings)) { daemon in
+            let client = try RawClient(path: daemon.socket)
+            var groups: [String] = []
+            for name in ["ann", "bob", "carl", "dora"] {
+                let id = try client.report("User \(name) left", app: "shop")[0]
+                groups.append(try client.show(id).group.id)
+            }
+            for source in 1...2 {
+                let merge = MergeGroupsParameters(into: groups[0], groups: [groups[source]], reason: "it's \"one\"")
+                _ = try client.call(.mergeGroups, merge, returning: MergeGroupsReply.self)
+            }
+            _ = try client.call(.undoCorrection, UndoCorrectionParameters(id: 1), returning: SplitGroupReply.self)
+            let rule = AddGroupRuleParameters(group: groups[3], template: "User bob*")
+            _ = try client.call(.addGroupRule, rule, returning: MergeGroupsReply.self)
+            try await eventually("all lines have arrived", within: .seconds(60)) {
+                try server.query("SELECT count() FROM issued.corrections") == "5\n"
+            }
+            let expected = ["\(groups[2])\t\(groups[0])", "\(groups[1])\t\(groups[3])"]
+            #expect(Set(try server.query(String(query)).split(separator: "\n").map(String.init)) == Set(expected))
+            let first = try server.query(
+                "SELECT correction, app, correction_reason FROM issued.corrections WHERE correction_action = 'merge'")
+            #expect(first == "1\tshop\tit\\'s \"one\"\n2\tshop\tit\\'s \"one\"\n")
+            let issues = try server.query("SELECT count() FROM issued.issues")
+            #expect(issues == "4\n")
             #expect(try daemon.file.ledgerFaults == [])
         }
     }

@@ -70,6 +70,23 @@ WHERE event_kind = 'issue'
 GROUP BY app, fingerprint
 ORDER BY last_seen DESC;
 
+-- Corrections of the grouping, with the issues before (other_group_id) and after them. Grouping.md explains the columns.
+CREATE VIEW IF NOT EXISTS issued.corrections AS
+SELECT
+    time, time_ms, app, uid, host, group_id, fingerprint, message, event_id,
+    visitParamExtractInt(metadata, 'correction') AS correction,
+    visitParamExtractString(metadata, 'correction_action') AS correction_action,
+    visitParamExtractString(metadata, 'correction_undone') AS correction_undone,
+    visitParamExtractString(metadata, 'other_group_id') AS other_group_id,
+    visitParamExtractString(metadata, 'other_fingerprint') AS other_fingerprint,
+    visitParamExtractString(metadata, 'correction_template') AS correction_template,
+    visitParamExtractString(metadata, 'correction_field') AS correction_field,
+    visitParamExtractInt(metadata, 'correction_author') AS correction_author,
+    visitParamExtractString(metadata, 'correction_reason') AS correction_reason
+FROM issued.records FINAL
+WHERE event_kind = 'correction'
+ORDER BY time_ms, event_id;
+
 -- Single records without duplicates, newest first. Use a LIMIT.
 CREATE VIEW IF NOT EXISTS issued.recent AS
 SELECT time, severity, host, app, version, environment, domain, code, message, metadata, event_id

@@ -19,8 +19,9 @@ extension ForwardingLoop where Destination: ~Copyable {
         func instant(_ time: IssueTimestamp?) -> MonotonicInstant? {
             time.map { now.advanced(by: .milliseconds(min(0, $0.millisecondsSince1970 - wall.millisecondsSince1970))) }
         }
-        let records = Int(backlog.records + backlog.requeued + backlog.unsentSummaries)
-        var oldest = instant(backlog.oldest) ?? (backlog.unsentSummaries > 0 ? now : nil)
+        let summaries = backlog.unsentSummaries + backlog.corrections
+        let records = Int(backlog.records + backlog.requeued + summaries)
+        var oldest = instant(backlog.oldest) ?? (summaries > 0 ? now : nil)
         // An operator has requested these, so they are sent at once.
         if backlog.requeued > 0 { oldest = now.advanced(by: .zero - service.settings.forward.batchDelay) }
         return PendingCounts(
@@ -38,7 +39,7 @@ extension ForwardingLoop where Destination: ~Copyable {
     /// Builds a batch from the records after the cursor, with summaries first.
     func scan(_ limit: BatchLimit) throws -> OutboxScan {
         var scan = OutboxScan(NewBatch(destination: service.destination.id, at: Clock.wall), limit, shipper.prepare())
-        for id in try reader.unsentSummaries(of: service.destination.id, limit: min(limit.records, Self.maxSummaries)) {
+        for id in try unsentSummaries(limit: min(limit.records, Self.maxSummaries)) {
             guard let line = try reader.line(ofSummary: id) else { continue }
             scan.batch.summaries.append(id)
             scan.add(line, of: nil)
@@ -98,6 +99,15 @@ extension ForwardingLoop where Destination: ~Copyable {
             users[sent.account] = user
             take(try line(of: sent), user)
         }
+    }
+
+    /// Returns the ids of summaries and lines of corrections that wait to be sent. Makes lines of corrections if there
+    /// is room for them.
+    private func unsentSummaries(limit: Int) throws -> [Int64] {
+        let id = service.destination.id
+        let unsent = try reader.unsentSummaries(of: id, limit: limit)
+        guard unsent.count < limit, try makeCorrectionLines(limit: limit - unsent.count) else { return unsent }
+        return try reader.unsentSummaries(of: id, limit: limit)
     }
 
     // MARK: Summaries

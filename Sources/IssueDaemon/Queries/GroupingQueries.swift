@@ -107,7 +107,9 @@ struct GroupingQueries {
             try protect()
             var found: [GroupID] = []
             for id in try writer.perform({ try $0.mergesToUndo(of: group) }) {
-                for group in try undo(correction: id) ?? [] where !found.contains(group) { found.append(group) }
+                for group in try undo(correction: id, by: author) ?? [] where !found.contains(group) {
+                    found.append(group)
+                }
             }
             groups = found
             guard !groups.isEmpty else {
@@ -215,7 +217,7 @@ struct GroupingQueries {
         }
         guard isOperator || owner == requester.uid else { throw CollectorError.denied }
         try protect()
-        guard let groups = try undo(correction: id) else { throw QueryFailure.notFound(id: "\(id)") }
+        guard let groups = try undo(correction: id, by: author(nil)) else { throw QueryFailure.notFound(id: "\(id)") }
         let changed = try reader.groups(groups)
         return (
             QueryService.reply(SplitGroupReply(groups: changed)),
@@ -228,8 +230,8 @@ struct GroupingQueries {
     /// Undoes a correction in steps, so that reports need not wait until all records have moved.
     ///
     /// - Returns: The groups that the records belong to now, at most 1,000; nil if the correction does not exist.
-    private func undo(correction id: Int64) throws -> [GroupID]? {
-        var undoing = StoreWriter.Undoing(correction: id)
+    private func undo(correction id: Int64, by author: StoreWriter.CorrectionAuthor) throws -> [GroupID]? {
+        var undoing = StoreWriter.Undoing(correction: id, by: author)
         while !undoing.isDone {
             let next = undoing
             guard let done = try writer.perform({ try $0.proceed(with: next) }) else { return nil }

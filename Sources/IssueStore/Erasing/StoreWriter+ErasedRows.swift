@@ -479,16 +479,18 @@ extension RecordRemoval {
         for redirect in redirects { try erase(group: redirect) }
         try run("UPDATE groups SET merged_into = NULL, merged_by = NULL WHERE id = ?1", group)
         try run("DELETE FROM corrections WHERE source = ?1 OR target = ?1", group)
+        try run("DELETE FROM correction_events WHERE source = ?1 OR target = ?1", group)
         try run(#"DELETE FROM summary_windows WHERE "group" = ?1"#, group)
         try run(
             """
-            DELETE FROM dead_letters WHERE summary IN (SELECT id FROM summaries WHERE "group" = ?1 AND state = 2)
+            DELETE FROM dead_letters
+            WHERE summary IN (SELECT id FROM summaries WHERE ("group" = ?1 OR other = ?1) AND state = 2)
             """, group)
         // The id of a summary that is in flight must not be used again.
-        try run(#"UPDATE summaries SET line = '' WHERE "group" = ?1"#, group)
+        try run(#"UPDATE summaries SET line = '' WHERE "group" = ?1 OR other = ?1"#, group)
         try run(
             """
-            DELETE FROM summaries WHERE "group" = ?1 AND id NOT IN (
+            DELETE FROM summaries WHERE ("group" = ?1 OR other = ?1) AND id NOT IN (
                 SELECT told.value FROM batches, json_each(batches.notes, '$.summaries') AS told WHERE batches.state = 0
             )
             """, group)

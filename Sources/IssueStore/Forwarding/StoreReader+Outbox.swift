@@ -29,8 +29,10 @@ extension StoreReader {
         package var oldestPriority: IssueTimestamp?
         /// Dead letters that wait to be sent again.
         package var requeued: Int64 = 0
-        /// Summaries that wait to be sent.
+        /// Summaries and lines of corrections that wait to be sent.
         package var unsentSummaries: Int64 = 0
+        /// Corrections without a line yet.
+        package var corrections: Int64 = 0
     }
 
     /// Returns the backlog of a destination.
@@ -55,6 +57,11 @@ extension StoreReader {
                 "SELECT count(*) FROM singles WHERE destination = ?1 AND batch = 0", destination)
             backlog.unsentSummaries = try count(
                 "SELECT count(*) FROM summaries WHERE destination = ?1 AND state = 0", destination)
+            backlog.corrections = try count(
+                """
+                SELECT count(*) FROM correction_events
+                WHERE id > (SELECT corrections_id FROM destinations WHERE id = ?1)
+                """, destination)
             return backlog
         }
     }

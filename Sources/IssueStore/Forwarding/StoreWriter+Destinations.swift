@@ -97,13 +97,17 @@ extension ForwardingOutbox {
     {
         let first: RowID = destination.takesBacklog ? 1 : open.nextID
         try connection.withStatement(
-            "INSERT INTO destinations (name, kind, since, first_id, cursor) VALUES (?1, ?2, ?3, ?4, ?5)"
+            """
+            INSERT INTO destinations (name, kind, since, first_id, cursor, corrections_id)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+            """
         ) { statement throws(SQLiteError) in
             statement.bind(destination.name, at: 1)
             statement.bind(destination.kind, at: 2)
             statement.bind(now.millisecondsSince1970, at: 3)
             statement.bind(first, at: 4)
             statement.bind(first - 1, at: 5)
+            statement.bind(try newestCorrectionEvent(), at: 6)
             try statement.run()
         }
         if destination.takesBacklog { try addPending(connection.lastInsertedRowID, recordsAbove: 0, open) }

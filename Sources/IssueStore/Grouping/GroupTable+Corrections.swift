@@ -39,6 +39,7 @@ struct CorrectionRow {
     var kind: GroupCorrection.Kind
     var source: GroupID
     var target: GroupID
+    var pattern: String?
 }
 
 extension GroupCorrection.Kind {
@@ -119,8 +120,12 @@ extension GroupTable {
     ) throws(SQLiteError) -> Int64 {
         try connection.withStatement(
             """
-            INSERT INTO corrections (account, kind, source, target, pattern, author, at, reason)
-            SELECT account, ?1, ?2, ?3, ?4, ?5, ?6, ?7 FROM groups WHERE id = ?3
+            INSERT INTO corrections (id, account, kind, source, target, pattern, author, at, reason)
+            -- Destinations may know the number of a correction that was undone.
+            SELECT 1 + max(coalesce((SELECT max(id) FROM corrections), 0),
+                           coalesce((SELECT max(correction) FROM correction_events), 0)),
+                   account, ?1, ?2, ?3, ?4, ?5, ?6, ?7
+            FROM groups WHERE id = ?3
             """
         ) { statement throws(SQLiteError) in
             statement.bind(kind.databaseValue, at: 1)
@@ -136,12 +141,13 @@ extension GroupTable {
     }
 
     func correction(_ id: Int64) throws(SQLiteError) -> CorrectionRow? {
-        try connection.withStatement("SELECT kind, source, target FROM corrections WHERE id = ?1") {
+        try connection.withStatement("SELECT kind, source, target, pattern FROM corrections WHERE id = ?1") {
             statement throws(SQLiteError) in
             statement.bind(id, at: 1)
             return try statement.first { row in
                 GroupCorrection.Kind(databaseValue: row.int64(0)).map {
-                    CorrectionRow(id: id, kind: $0, source: row.id(1), target: row.id(2))
+                    CorrectionRow(
+                        id: id, kind: $0, source: row.id(1), target: row.id(2), pattern: row.optionalText(3))
                 }
             } ?? nil
         }

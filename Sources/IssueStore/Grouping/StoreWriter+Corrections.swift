@@ -39,9 +39,12 @@ extension StoreWriter {
     package func merge(
         _ groups: [GroupID], into target: GroupID, by author: CorrectionAuthor
     ) throws(StoreFailure) -> Int? {
-        try transaction { () throws(SQLiteError) in
+        defer { onCorrections?() }
+        return try transaction { () throws(SQLiteError) in
             let target = try table.root(of: target)
-            guard try table.allowsCorrections(groups.count, ofAccountOf: target) else { return nil }
+            guard try table.allowsCorrections(groups.count, ofAccountOf: target),
+                try table.allowsEvents(groups.count, ofUserOf: target, at: author.at)
+            else { return nil }
             var sources: [GroupID] = []
             for group in groups {
                 let source = try table.root(of: group)
@@ -50,8 +53,9 @@ extension StoreWriter {
             guard try table.mergeDepth(of: sources) < Self.maxDepth else { return nil }
             var redirects: [(source: GroupID, correction: Int64)] = []
             for source in sources {
-                redirects.append(
-                    (source, try table.insertCorrection(.merge, from: source, to: target, pattern: nil, author)))
+                let correction = try table.insertCorrection(.merge, from: source, to: target, pattern: nil, author)
+                try table.addEvent(correction, .merge, from: source, to: target, pattern: nil, author)
+                redirects.append((source, correction))
             }
             try redirect(redirects, to: target)
             return sources.count
@@ -80,15 +84,20 @@ extension StoreWriter {
     package func addRule(
         _ pattern: TitlePattern, merging groups: [GroupID], into target: GroupID, by author: CorrectionAuthor
     ) throws(StoreFailure) -> Bool {
-        try transaction { () throws(SQLiteError) in
+        defer { onCorrections?() }
+        return try transaction { () throws(SQLiteError) in
             let target = try table.root(of: target)
             var sources: Set<GroupID> = []
             for group in groups { sources.insert(try table.root(of: group)) }
             sources.remove(target)
             guard try table.allowsCorrections(1, .rule, ofAccountOf: target),
+                try table.allowsEvents(1 + sources.count, ofUserOf: target, at: author.at),
                 try table.mergeDepth(of: sources.sorted()) < Self.maxDepth
             else { return false }
             let correction = try table.insertCorrection(.rule, from: target, to: target, pattern: pattern.text, author)
+            for source in [nil] + sources.sorted() {
+                try table.addEvent(correction, .rule, from: source, to: target, pattern: pattern.text, author)
+            }
             try redirect(sources.sorted().map { ($0, correction) }, to: target)
             return true
         }
@@ -137,7 +146,8 @@ extension StoreWriter {
     package func beginSplit(
         _ group: GroupID, into parts: [SplitPart], _ author: CorrectionAuthor
     ) throws(StoreFailure) -> Split? {
-        try transaction { () throws(SQLiteError) in
+        defer { onCorrections?() }
+        return try transaction { () throws(SQLiteError) in
             let source = try table.root(of: group)
             var samples: [SeriesDescription] = []
             for part in parts {
@@ -150,14 +160,18 @@ extension StoreWriter {
             }
             let known = try table.splits(of: source, &memory.caches.patterns)
             let newCount = parts.count { part in !known.contains { $0.selector == part.selector } }
-            guard try table.allowsCorrections(newCount, .split, ofAccountOf: source) else { return nil }
+            guard try table.allowsCorrections(newCount, .split, ofAccountOf: source),
+                try table.allowsEvents(newCount, ofUserOf: source, at: author.at)
+            else { return nil }
             let triage = TriageTable(connection: connection)
             var (targets, selectors): ([GroupID], [SplitSelector]) = ([], [])
             for (part, sample) in zip(parts, samples) {
                 guard let target = try table.splitTarget(of: source, part.selector, sample) else { continue }
                 if try !table.hasCorrection(.split, from: source, to: target, part.selector.stored) {
-                    _ = try table.insertCorrection(
-                        .split, from: source, to: target, pattern: part.selector.stored, author)
+                    let (pattern, kind) = (part.selector.stored, GroupCorrection.Kind.split)
+                    let correction = try table.insertCorrection(
+                        kind, from: source, to: target, pattern: pattern, author)
+                    try table.addEvent(correction, kind, from: source, to: target, pattern: pattern, author)
                     _ = try triage.write(try triage.standing(ofGroup: source), of: target, from: memory.open.nextID)
                 }
                 targets.append(target)

@@ -23,6 +23,7 @@ extension StoreWriter {
         }
 
         package let correction: Int64
+        fileprivate let author: CorrectionAuthor
         /// Groups that the records belong to now; at most 1,000 of them.
         package fileprivate(set) var groups: [GroupID] = []
         package fileprivate(set) var isDone = false
@@ -35,8 +36,10 @@ extension StoreWriter {
         /// Groups with many series that have lost or got some.
         fileprivate var undescribed: Set<GroupID> = []
 
-        package init(correction: Int64) {
+        /// - Parameter author: Who undoes the correction, when and why. Destinations are told.
+        package init(correction: Int64, by author: CorrectionAuthor) {
             self.correction = correction
+            self.author = author
         }
 
         fileprivate mutating func add(_ group: GroupID) {
@@ -58,7 +61,8 @@ extension StoreWriter {
     ///
     /// - Returns: Nil if the correction does not exist.
     package func proceed(with undoing: Undoing) throws(StoreFailure) -> Undoing? {
-        try transaction { () throws(SQLiteError) in
+        defer { onCorrections?() }
+        return try transaction { () throws(SQLiteError) in
             guard let found = try table.correction(undoing.correction) else { return nil }
             var undoing = undoing
             let target = try table.root(of: found.target)
@@ -70,7 +74,12 @@ extension StoreWriter {
             case .merge, .rule: try turnBack(&undoing, target)
             case .split: try returnHome(&undoing, found, target)
             }
-            if undoing.isDone { try table.dropCorrection(undoing.correction) }
+            if undoing.isDone {
+                try table.addEvent(
+                    found.id, found.kind, isUndone: true, from: found.kind == .rule ? nil : found.source,
+                    to: found.target, pattern: found.pattern, undoing.author)
+                try table.dropCorrection(undoing.correction)
+            }
             memory.caches.triage.removeAll()
             memory.caches.patterns.removeAll()
             memory.values.nextMuteEnd = try Self.nextMuteEnd(connection)
@@ -204,8 +213,10 @@ extension StoreWriter {
     /// Undoes a correction completely.
     ///
     /// - Returns: The groups that the records belong to now; nil if the correction does not exist.
-    package func undo(correction id: Int64) throws(StoreFailure) -> [GroupID]? {
-        var undoing = Undoing(correction: id)
+    package func undo(
+        correction id: Int64, by author: CorrectionAuthor = CorrectionAuthor(uid: 0, at: .epoch, reason: nil)
+    ) throws(StoreFailure) -> [GroupID]? {
+        var undoing = Undoing(correction: id, by: author)
         while !undoing.isDone {
             guard let next = try proceed(with: undoing) else { return nil }
             undoing = next

@@ -305,7 +305,8 @@ extension RecordRemoval {
                 AND NOT EXISTS (SELECT 1 FROM series WHERE "group" = ?1)
                 AND NOT EXISTS (SELECT 1 FROM groups AS other WHERE other.merged_into = ?1)
                 AND NOT EXISTS (SELECT 1 FROM limits WHERE kind = 2 AND key >> 3 = ?1)
-                AND NOT EXISTS (SELECT 1 FROM summaries WHERE "group" = ?1 AND state = 0)
+                AND NOT EXISTS (SELECT 1 FROM summaries WHERE ("group" = ?1 OR other = ?1) AND state = 0)
+                AND NOT EXISTS (SELECT 1 FROM correction_events WHERE source = ?1 OR target = ?1)
             """
         ) { statement throws(SQLiteError) in
             statement.bind(group, at: 1)

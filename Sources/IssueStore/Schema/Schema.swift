@@ -25,6 +25,7 @@ package enum Schema {
         Migration(escalations),
         Migration(boundedWork),
         Migration(stateChanges),
+        Migration(correctionEvents),
     ]
 
     /// Rejects a file of another program or a newer version before anything in it is changed.

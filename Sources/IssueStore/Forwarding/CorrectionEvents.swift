@@ -1,0 +1,263 @@
+import IssueCore
+package import IssueProtocol
+import SQLiteKit
+
+extension Schema {
+    /// Corrections that destinations are told about, and the last one that each has a line for.
+    static let correctionEvents: StaticString = """
+        -- Corrections that were made or, with undone 1, undone. Without source: a rule; with source and kind 3: a group
+        -- that the rule has merged. Destinations have lines for those up to corrections_id.
+        CREATE TABLE correction_events (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            account INTEGER NOT NULL,
+            correction INTEGER NOT NULL,
+            kind INTEGER NOT NULL,
+            undone INTEGER NOT NULL,
+            source INTEGER,
+            target INTEGER NOT NULL,
+            pattern TEXT,
+            author INTEGER NOT NULL,
+            at INTEGER NOT NULL,
+            reason TEXT NOT NULL
+        ) STRICT;
+        CREATE INDEX correction_events_by_number ON correction_events (correction);
+        CREATE INDEX correction_events_by_account ON correction_events (account, at);
+        CREATE INDEX correction_events_by_source ON correction_events (source);
+        CREATE INDEX correction_events_by_target ON correction_events (target);
+        ALTER TABLE destinations ADD COLUMN corrections_id INTEGER NOT NULL DEFAULT 0;
+
+        -- The other group of the correction that the line is about. `reason` is 'correction' then.
+        ALTER TABLE summaries ADD COLUMN other INTEGER;
+        """
+}
+
+/// A correction that was made or undone, as destinations are told about it.
+package struct CorrectionEvent: Equatable, Sendable {
+    /// Higher than the ids of all earlier events.
+    package var id: Int64
+    /// The correction. If it was undone, author, time and reason are those of undoing it.
+    package var correction: GroupCorrection
+    package var isUndone: Bool
+    package var fingerprint: String
+    package var otherFingerprint: String?
+    /// `false` if all records of its groups are marked as not reportable, so that destinations don't know them.
+    package var isReportable: Bool
+}
+
+/// The line of a correction for one destination.
+package struct CorrectionLine: Equatable, Sendable {
+    /// The id of the event.
+    package var event: Int64
+    package var line: [UInt8]
+
+    package init(event: Int64, line: [UInt8]) {
+        self.event = event
+        self.line = line
+    }
+}
+
+extension GroupTable {
+    /// Stores an event about a correction, for all known destinations. Stores none if there are no destinations.
+    ///
+    /// - Parameter source: The other group; nil for a rule itself.
+    func addEvent(
+        _ correction: Int64, _ kind: GroupCorrection.Kind, isUndone: Bool = false, from source: GroupID?,
+        to target: GroupID, pattern: String?, _ author: StoreWriter.CorrectionAuthor
+    ) throws(SQLiteError) {
+        try connection.withStatement(
+            """
+            INSERT INTO correction_events (account, correction, kind, undone, source, target, pattern, author, at, reason)
+            SELECT account, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9 FROM groups
+            WHERE id = ?5 AND EXISTS (SELECT 1 FROM destinations)
+            """
+        ) { statement throws(SQLiteError) in
+            statement.bind(correction, at: 1)
+            statement.bind(kind.databaseValue, at: 2)
+            statement.bind(isUndone ? 1 : 0, at: 3)
+            statement.bind(source, at: 4)
+            statement.bind(target, at: 5)
+            statement.bind(pattern, at: 6)
+            statement.bind(Int64(author.uid), at: 7)
+            statement.bind(author.at.millisecondsSince1970, at: 8)
+            statement.bind(author.reason, at: 9)
+            try statement.run()
+        }
+    }
+
+    /// Returns `true` if the user of a group may cause more lines about corrections.
+    ///
+    /// Undoing is always allowed, because each correction can be undone only once.
+    func allowsEvents(_ count: Int, ofUserOf group: GroupID, at now: IssueTimestamp) throws(SQLiteError) -> Bool {
+        let found = try connection.withStatement(
+            """
+            SELECT count(*) FROM correction_events WHERE account IN (
+                SELECT id FROM accounts WHERE uid = (
+                    SELECT uid FROM accounts JOIN groups ON groups.account = accounts.id WHERE groups.id = ?1))
+                AND (at > ?2 OR id > (SELECT min(corrections_id) FROM destinations WHERE active = 1))
+            """
+        ) { statement throws(SQLiteError) in
+            statement.bind(group, at: 1)
+            statement.bind(now.advanced(by: .zero - StoreWriter.correctionEventAge).millisecondsSince1970, at: 2)
+            return try statement.first { $0.int(0) } ?? 0
+        }
+        return found + count <= StoreWriter.maxCorrectionsByUser
+    }
+}
+
+extension StoreWriter {
+    /// The minimum time for which an event is kept. During it, the event counts against the limit of its user.
+    static let correctionEventAge: Duration = .seconds(86_400)
+
+    /// Stores the lines of some corrections for a destination. They are sent like summaries, without records.
+    ///
+    /// Lines of events that were erased meanwhile, or that the destination has a line for, are left out.
+    ///
+    /// - Parameters:
+    ///   - id: The last event that was examined.
+    ///   - destination: The id of the destination.
+    package func store(
+        _ lines: [CorrectionLine], through id: Int64, destination: Int64, at now: IssueTimestamp
+    ) throws(StoreFailure) {
+        try transaction { () throws(SQLiteError) in
+            for line in lines { try outbox.insert(line, destination, at: now) }
+            try outbox.moveCorrectionCursor(of: destination, to: id)
+            try outbox.deleteCorrectionEvents(before: now.advanced(by: .zero - Self.correctionEventAge))
+        }
+    }
+}
+
+extension ForwardingOutbox {
+    fileprivate func insert(_ line: CorrectionLine, _ destination: Int64, at now: IssueTimestamp) throws(SQLiteError) {
+        try connection.withStatement(
+            """
+            INSERT INTO summaries (destination, "group", other, account, reason, sequence, state, at, records,
+                                   occurrences, line)
+            SELECT ?1, target, source, account, 'correction', id, 0, ?2, 0, 0, ?3 FROM correction_events
+            WHERE id = ?4 AND id > (SELECT corrections_id FROM destinations WHERE id = ?1)
+            """
+        ) { statement throws(SQLiteError) in
+            statement.bind(destination, at: 1)
+            statement.bind(now.millisecondsSince1970, at: 2)
+            statement.bind(text: line.line, at: 3)
+            statement.bind(line.event, at: 4)
+            try statement.run()
+        }
+    }
+
+    fileprivate func moveCorrectionCursor(of destination: Int64, to id: Int64) throws(SQLiteError) {
+        try connection.withStatement("UPDATE destinations SET corrections_id = max(corrections_id, ?2) WHERE id = ?1") {
+            statement throws(SQLiteError) in
+            statement.bind(destination, at: 1)
+            statement.bind(id, at: 2)
+            try statement.run()
+        }
+    }
+
+    /// Deletes old events that each configured destination has a line for. The one with the highest number is kept, so
+    /// that the number is not used again.
+    fileprivate func deleteCorrectionEvents(before time: IssueTimestamp) throws(SQLiteError) {
+        try connection.withStatement(
+            """
+            DELETE FROM correction_events WHERE id IN (
+                SELECT id FROM correction_events
+                WHERE id <= (SELECT min(corrections_id) FROM destinations WHERE active = 1) AND at <= ?1
+                    AND correction < (SELECT max(correction) FROM correction_events)
+                ORDER BY id LIMIT 1024)
+            """
+        ) { statement throws(SQLiteError) in
+            statement.bind(time.millisecondsSince1970, at: 1)
+            try statement.run()
+        }
+    }
+
+    /// Returns the id of the newest event. A new destination begins after it.
+    func newestCorrectionEvent() throws(SQLiteError) -> Int64 {
+        try connection.withStatement("SELECT seq FROM sqlite_sequence WHERE name = 'correction_events'") {
+            statement throws(SQLiteError) in try statement.first { $0.int64(0) } ?? 0
+        }
+    }
+}
+
+extension StoreReader {
+    /// The events that a destination has no lines for yet.
+    package struct CorrectionEvents: Equatable, Sendable {
+        package var events: [CorrectionEvent] = []
+        /// The last event that was examined; nil if there are none left.
+        package var last: Int64?
+    }
+
+    /// Returns the oldest events that a destination has no lines for yet. Leaves out those whose groups are gone.
+    ///
+    /// - Parameters:
+    ///   - destination: The id of the destination.
+    ///   - limit: The maximum number of events to examine.
+    package func correctionEvents(for destination: Int64, limit: Int) throws -> CorrectionEvents {
+        try snapshot {
+            var found = CorrectionEvents()
+            var groups: [[GroupID]] = []
+            try connection.withStatement(
+                """
+                SELECT correction, kind, target.key, source.key, coalesce(accounts.app, ''), coalesce(accounts.uid, 0),
+                       pattern, author, at, reason, 0,
+                       correction_events.id, undone, target.fingerprint, source.fingerprint, target.id, source.id,
+                       correction_events.source
+                FROM correction_events LEFT JOIN groups AS target ON target.id = correction_events.target
+                LEFT JOIN groups AS source ON source.id = correction_events.source
+                LEFT JOIN accounts ON accounts.id = correction_events.account
+                WHERE correction_events.id > (SELECT corrections_id FROM destinations WHERE id = ?1)
+                ORDER BY correction_events.id LIMIT ?2
+                """
+            ) { statement in
+                statement.bind(destination, at: 1)
+                statement.bind(limit, at: 2)
+                try statement.forEach { row in
+                    found.last = row.int64(11)
+                    guard let target = row.optionalID(15, as: GroupID.self) else { return }
+                    let source = row.optionalID(16, as: GroupID.self)
+                    guard source != nil || row.optionalInt64(17) == nil else { return }
+                    var correction = Self.correction(row)
+                    correction.other = source == nil ? nil : GroupKey.text(key: row.int64(3))
+                    found.events.append(
+                        CorrectionEvent(
+                            id: row.int64(11), correction: correction, isUndone: row.int64(12) != 0,
+                            fingerprint: row.text(13), otherFingerprint: source == nil ? nil : row.optionalText(14),
+                            isReportable: true))
+                    groups.append([target, source].compactMap(\.self))
+                }
+            }
+            var known: [GroupID: Reportability] = [:]
+            for (index, both) in groups.enumerated() {
+                var states: [Reportability] = []
+                for group in both {
+                    let root = try root(of: group)
+                    let state = try known[root] ?? reportability(of: root)
+                    known[root] = state
+                    states.append(state)
+                }
+                found.events[index].isReportable = !states.contains(.none) || states.contains(.some)
+            }
+            return found
+        }
+    }
+
+    private enum Reportability {
+        /// A record may be forwarded.
+        case some
+        /// No record may be forwarded.
+        case none
+        /// There are no records.
+        case empty
+    }
+
+    private func reportability(of group: GroupID) throws -> Reportability {
+        try connection.withStatement(
+            """
+            SELECT EXISTS (SELECT 1 FROM series WHERE "group" = ?1 AND reportable <> 0),
+                   EXISTS (SELECT 1 FROM series WHERE "group" = ?1)
+            """
+        ) { statement in
+            statement.bind(group, at: 1)
+            return try statement.first { $0.int64(0) != 0 ? .some : $0.int64(1) != 0 ? .none : .empty } ?? .empty
+        }
+    }
+}

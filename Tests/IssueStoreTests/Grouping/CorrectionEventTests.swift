@@ -1,0 +1,305 @@
+import IssueProtocol
+import SQLiteKit
+import Testing
+
+@testable import IssueCore
+@testable import IssueStore
+
+@Suite("Corrections for destinations")
+struct CorrectionEventTests {
+    private func record(_ message: String, fingerprint: String? = nil, reportable: Bool? = nil) -> IssueRecord {
+        var record = IssueRecord(message: message, app: Application(name: "shop"))
+        record.fingerprint = fingerprint
+        record.reportable = reportable
+        return record
+    }
+
+    private func author(_ store: TemporaryStore, _ reason: String? = nil) -> StoreWriter.CorrectionAuthor {
+        StoreWriter.CorrectionAuthor(uid: 1000, at: store.wall, reason: reason)
+    }
+
+    private func group(_ title: String, _ store: TemporaryStore) throws -> GroupID {
+        let id = try store.shell().number("SELECT id FROM groups WHERE title = '\(title)'")
+        return GroupID(rawValue: try #require(id == 0 ? nil : id))
+    }
+
+    private func id(_ group: GroupID, _ store: TemporaryStore) throws -> String {
+        GroupKey.text(key: try store.shell().number("SELECT key FROM groups WHERE id = \(group.rawValue)"))
+    }
+
+    private func configure(_ names: [String], _ store: TemporaryStore, _ writer: StoreWriter) throws -> [Int64] {
+        try writer.configure(
+            names.map { .init(name: $0, kind: "k", takesBacklog: false) }, at: store.wall
+        ).map(\.id)
+    }
+
+    private func events(_ destination: Int64, _ store: TemporaryStore) throws -> [CorrectionEvent] {
+        try store.reader().correctionEvents(for: destination, limit: 100).events
+    }
+
+    /// Stores a line for each event, as a forwarding loop does.
+    private func tell(_ destination: Int64, _ store: TemporaryStore, _ writer: StoreWriter) throws {
+        let found = try store.reader().correctionEvents(for: destination, limit: 100)
+        let lines = found.events.filter(\.isReportable).map {
+            CorrectionLine(event: $0.id, line: Array("line \($0.id)".utf8))
+        }
+        try writer.store(lines, through: found.last ?? 0, destination: destination, at: store.wall)
+    }
+
+    private func lines(_ destination: Int64, _ store: TemporaryStore) throws -> [String] {
+        let reader = try store.reader()
+        return try reader.unsentSummaries(of: destination, limit: 100).compactMap {
+            try reader.line(ofSummary: $0).map { String(decoding: $0, as: UTF8.self) }
+        }
+    }
+
+    private func withThree(_ body: (TemporaryStore, StoreWriter, [GroupID]) throws -> Void) throws {
+        try TemporaryStore.with { store in
+            let writer = try store.writer()
+            let messages = ["User ann is gone", "User bob is gone", "Disk full"]
+            for message in messages { try store.store([record(message)], to: writer) }
+            try body(store, writer, try messages.map { try group($0, store) })
+            #expect(try LedgerAudit.faults(store.shell()) == [])
+            #expect(try store.shell().table("SELECT * FROM ledger_check", columns: 2) == [])
+        }
+    }
+
+    @Test("Each merge, split and rule, and each undoing, is an event with its groups, author and reason")
+    func kinds() throws {
+        try withThree { store, writer, ids in
+            let destination = try configure(["d"], store, writer)[0]
+            for message in ["Read of /a failed", "Write of /b failed"] {
+                try store.store([record(message, fingerprint: "io")], to: writer)
+            }
+            let names = try ids.map { try id($0, store) }
+            _ = try writer.merge([ids[1]], into: ids[0], by: author(store, "same person"))
+            _ = try writer.undo(correction: 1, by: author(store))
+            let io = try group("Read of <path> failed", store)
+            guard case .done(let split) = try writer.split(io, by: try #require(TitlePattern("W*")), author(store))
+            else {
+                Issue.record("not split")
+                return
+            }
+            let pattern = try #require(TitlePattern("User * is gone"))
+            #expect(try writer.addRule(pattern, merging: [ids[0], ids[1]], into: ids[2], by: author(store)))
+            _ = try writer.undo(correction: 3, by: author(store))
+
+            let found = try events(destination, store)
+            #expect(found.map(\.correction.kind) == [.merge, .merge, .split, .rule, .rule, .rule, .rule])
+            #expect(found.map(\.isUndone) == [false, true, false, false, false, false, true])
+            #expect(found.map(\.correction.id) == [1, 1, 2, 3, 3, 3, 3])
+            let (ioName, splitName) = (try id(io, store), try id(split, store))
+            #expect(
+                found.map(\.correction.group) == [
+                    names[0], names[0], splitName, names[2], names[2], names[2], names[2],
+                ])
+            #expect(
+                found.map(\.correction.other) == [names[1], names[1], ioName, nil, names[0], names[1], nil])
+            #expect(found[0].correction.reason == "same person" && found[1].correction.reason == nil)
+            #expect(found.allSatisfy { $0.correction.author == 1000 && $0.correction.app == "shop" })
+            #expect(found[2].correction.template == "W*" && found[2].otherFingerprint == "io")
+            #expect(found[3].correction.template == "User * is gone" && found[3].otherFingerprint == nil)
+            #expect(found.allSatisfy { !$0.fingerprint.isEmpty && $0.isReportable })
+        }
+    }
+
+    @Test("A merge that changes nothing and an unfinished undoing are no events")
+    func noChange() throws {
+        try withThree { store, writer, ids in
+            let destination = try configure(["d"], store, writer)[0]
+            _ = try writer.merge([ids[0]], into: ids[0], by: author(store))
+            _ = try writer.merge([ids[1]], into: ids[0], by: author(store))
+            _ = try writer.merge([ids[1]], into: ids[0], by: author(store))
+            let undoing = StoreWriter.Undoing(correction: 1, by: author(store))
+            #expect(try writer.proceed(with: undoing)?.isDone == false)
+            #expect(try events(destination, store).count == 1)
+            _ = try writer.undo(correction: 1, by: author(store))
+            #expect(try events(destination, store).count == 2)
+        }
+    }
+
+    @Test("Each destination gets a line for each event once, and a new one begins with the present")
+    func destinations() throws {
+        try withThree { store, writer, ids in
+            _ = try writer.merge([ids[1]], into: ids[0], by: author(store))
+            #expect(try store.shell().number("SELECT count(*) FROM correction_events") == 0)
+            let first = try configure(["one"], store, writer)[0]
+            _ = try writer.merge([ids[2]], into: ids[0], by: author(store))
+            let both = try configure(["one", "two"], store, writer)
+            _ = try writer.undo(correction: 2, by: author(store))
+            #expect(try events(first, store).count == 2)
+            #expect(try events(both[1], store).map(\.isUndone) == [true])
+            #expect(try store.reader().backlog(of: first, after: .max).corrections == 2)
+            try tell(first, store, writer)
+            #expect(try lines(first, store) == ["line 1", "line 2"])
+            #expect(try events(first, store).isEmpty)
+            #expect(try store.reader().backlog(of: first, after: .max).corrections == 0)
+            #expect(try store.reader().backlog(of: first, after: .max).unsentSummaries == 2)
+            // A line that was made from an older snapshot is not stored twice.
+            try writer.store([CorrectionLine(event: 1, line: [1])], through: 1, destination: first, at: store.wall)
+            #expect(try lines(first, store) == ["line 1", "line 2"])
+            #expect(try events(both[1], store).count == 1)
+        }
+    }
+
+    @Test("A line that was given up is a dead letter without records, and can be requeued")
+    func givenUp() throws {
+        try withThree { store, writer, ids in
+            let destination = try configure(["d"], store, writer)[0]
+            _ = try writer.merge([ids[1]], into: ids[0], by: author(store))
+            try tell(destination, store, writer)
+            var batch = NewBatch(destination: destination, at: store.wall)
+            batch.summaries = try store.reader().unsentSummaries(of: destination, limit: 5)
+            let stored = try writer.store(batch)
+            try writer.settle(
+                BatchSettlement(
+                    batch: stored,
+                    outcome: BatchOutcome(
+                        delivered: [], dead: [.init(line: 0, reason: .refused)], maybeDuplicate: false, requests: 1),
+                    attempts: 1, answer: "400", deadLines: [0: Array("line 1".utf8)], at: store.wall,
+                    state: DestinationRow.State()), destination: destination)
+            let shell = try store.shell()
+            #expect(try shell.numbers("SELECT state FROM summaries") == [2])
+            #expect(try shell.table("SELECT line FROM dead_letters", columns: 1) == [["line 1"]])
+            #expect(try store.reader().figures(viewer: .everything).ledgers[0].ledger.deadLettered == 0)
+            #expect(try writer.requeue(shell.numbers("SELECT id FROM dead_letters")) == 1)
+            #expect(try lines(destination, store) == ["line 1"])
+        }
+    }
+
+    @Test("Erasing either issue erases the events, the lines, also in dead letters, and later ones")
+    func erasing() throws {
+        for erased in 0..<2 {
+            try withThree { store, writer, ids in
+                let both = try configure(["one", "two"], store, writer)
+                // The other one stays a group of its own, so it is not erased with the first one.
+                _ = try writer.merge([ids[1]], into: ids[0], by: author(store, "Zaphod"))
+                _ = try writer.undo(correction: 1, by: author(store))
+                try tell(both[0], store, writer)
+                #expect(try lines(both[0], store).count == 2)
+                let made = try store.reader().correctionEvents(for: both[1], limit: 100)
+                try writer.closeOpenRange()
+                let row = RowID(rawValue: Int64(erased + 1))
+                let erasure = try writer.erase([row])
+                try writer.finishErasing(erasure.series.sorted(), isWhole: true)
+                #expect(try lines(both[0], store).isEmpty)
+                #expect(try events(both[1], store).isEmpty)
+                try writer.store(
+                    made.events.map { CorrectionLine(event: $0.id, line: Array("late".utf8)) },
+                    through: made.last ?? 0, destination: both[1], at: store.wall)
+                #expect(try lines(both[1], store).isEmpty)
+                #expect(try store.shell().number("SELECT count(*) FROM summaries") == 0)
+                #expect(try store.shell().number("SELECT count(*) FROM correction_events") == 0)
+            }
+        }
+    }
+
+    @Test("Corrections of issues that are never forwarded have no lines, and do not wait")
+    func notReportable() throws {
+        try TemporaryStore.with { store in
+            let writer = try store.writer()
+            for (message, isReportable) in [("One fell", false), ("Two fell", false), ("Three fell", true)] {
+                try store.store([record(message, reportable: isReportable)], to: writer)
+            }
+            let destination = try configure(["d"], store, writer)[0]
+            let ids = try ["One fell", "Two fell", "Three fell"].map { try group($0, store) }
+            _ = try writer.merge([ids[1]], into: ids[0], by: author(store))
+            _ = try writer.merge([ids[0]], into: ids[2], by: author(store))
+            _ = try writer.undo(correction: 2, by: author(store))
+            #expect(try events(destination, store).map(\.isReportable) == [false, true, true])
+            try tell(destination, store, writer)
+            #expect(try lines(destination, store) == ["line 2", "line 3"])
+            #expect(try store.reader().backlog(of: destination, after: .max).corrections == 0)
+        }
+    }
+
+    @Test("Numbers of undone corrections are not used again, and old events are deleted")
+    func numbers() throws {
+        try withThree { store, writer, ids in
+            let destination = try configure(["d"], store, writer)[0]
+            for number in 1...3 {
+                _ = try writer.merge([ids[1]], into: ids[0], by: author(store))
+                #expect(try store.reader().corrections(viewer: .everything).map(\.id) == [Int64(number)])
+                _ = try writer.undo(correction: Int64(number), by: author(store))
+            }
+            let shell = try store.shell()
+            store.pass(.seconds(2 * 86_400))
+            // Not before the destination has lines for them.
+            _ = try writer.store([], through: 2, destination: destination, at: store.wall)
+            #expect(try shell.numbers("SELECT id FROM correction_events") == [3, 4, 5, 6])
+            try tell(destination, store, writer)
+            #expect(try shell.numbers("SELECT id FROM correction_events") == [5, 6])
+            #expect(try lines(destination, store) == (3...6).map { "line \($0)" })
+            _ = try writer.merge([ids[1]], into: ids[0], by: author(store))
+            #expect(try events(destination, store).map(\.correction.id) == [4])
+        }
+    }
+
+    @Test("A user can't make more than 4,096 lines a day, but can always undo corrections")
+    func limit() throws {
+        try withThree { store, writer, ids in
+            let destination = try configure(["d"], store, writer)[0]
+            _ = try writer.merge([ids[1]], into: ids[0], by: author(store))
+            try writer.connection.execute(
+                composedSQL: """
+                    INSERT INTO correction_events (account, correction, kind, undone, source, target, author, at, reason)
+                    SELECT account, 1, 1, 1, source, target, author, at, '' FROM correction_events,
+                        (WITH RECURSIVE n (i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < 4096) SELECT i FROM n)
+                    """)
+            #expect(try writer.merge([ids[2]], into: ids[0], by: author(store)) == nil)
+            let pattern = try #require(TitlePattern("Disk*"))
+            #expect(try !writer.addRule(pattern, merging: [], into: ids[0], by: author(store)))
+            // Another user is not affected.
+            try store.store([record("One"), record("Two")], from: .of(uid: 1001), to: writer)
+            let others = try [group("One", store), group("Two", store)]
+            #expect(try writer.merge([others[1]], into: others[0], by: author(store)) == 1)
+            #expect(try writer.undo(correction: 1, by: author(store)) != nil)
+            // After a day, only events that wait for the destination count.
+            store.pass(.seconds(86_401))
+            #expect(try writer.merge([ids[2]], into: ids[0], by: author(store)) == nil)
+            try writer.store([], through: 5000, destination: destination, at: store.wall)
+            #expect(try writer.merge([ids[2]], into: ids[0], by: author(store)) == 1)
+        }
+    }
+
+    @Test("Groups of events that wait are not collected")
+    func collecting() throws {
+        try TemporaryStore.with { store in
+            let writer = try store.writer()
+            for message in ["One fell", "Two fell", "Three fell", "Four fell"] {
+                try store.store([record(message)], to: writer)
+            }
+            let destination = try configure(["d"], store, writer)[0]
+            _ = try writer.merge([group("Two fell", store)], into: group("One fell", store), by: author(store))
+            _ = try writer.undo(correction: 1, by: author(store))
+            let shell = try store.shell()
+            let series = try shell.numbers("SELECT id FROM series ORDER BY id").prefix(3).map { SeriesID(rawValue: $0) }
+            try writer.connection.execute("DELETE FROM blocks; DELETE FROM moves")
+            try writer.collect(series: series, seenThrough: 1_000_000)
+            #expect(
+                try shell.table("SELECT title FROM groups ORDER BY id", columns: 1)
+                    == [["One fell"], ["Two fell"], ["Four fell"]])
+            #expect(try events(destination, store).count == 2)
+        }
+    }
+
+    @Test("A file of the version before keeps its corrections, and destinations are told of later ones")
+    func migration() throws {
+        try withThree { store, writer, ids in
+            let destination = try configure(["d"], store, writer)[0]
+            _ = try writer.merge([ids[1]], into: ids[0], by: author(store))
+            let shell = try store.shell()
+            try shell.execute(
+                """
+                DROP TABLE correction_events;
+                ALTER TABLE destinations DROP COLUMN corrections_id;
+                ALTER TABLE summaries DROP COLUMN other;
+                """)
+            try shell.setPragma("user_version", to: Int64(Schema.migrator.newestVersion - 1))
+            let next = try store.writer()
+            #expect(try events(destination, store).isEmpty)
+            _ = try next.undo(correction: 1, by: author(store))
+            #expect(try events(destination, store).map(\.isUndone) == [true])
+        }
+    }
+}
