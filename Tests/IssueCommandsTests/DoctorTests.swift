@@ -95,10 +95,13 @@ struct DoctorTests {
 
     @Test("A socket that others can't use, or could replace, is found")
     func permissions() throws {
-        func messages(mode: UInt32, folderMode: UInt32, owner: UInt32 = 0, userID: UInt32 = 0) throws -> [String] {
+        func messages(mode: UInt32, folderMode: UInt32, owner: UInt32 = 0, folderOwner: UInt32 = 0, userID: UInt32 = 0)
+            throws -> [String]
+        {
             let facts = try facts { _ in
             } _: { facts in
-                facts.socket = SocketFile(path: "/r/s", owner: owner, mode: mode, folderMode: folderMode)
+                facts.socket = SocketFile(
+                    path: "/r/s", owner: owner, mode: mode, folderMode: folderMode, folderOwner: folderOwner)
                 facts.userID = userID
             }
             return (findings(facts)["permissions"] ?? []).map(\.message)
@@ -111,7 +114,12 @@ struct DoctorTests {
         // In a folder with the sticky bit, users can't replace the files of others.
         #expect(try messages(mode: 0o666, folderMode: 0o1777) == [])
         // A user's own daemon serves only this user.
-        #expect(try messages(mode: 0o600, folderMode: 0o700, owner: 1000, userID: 1000) == [])
+        #expect(try messages(mode: 0o600, folderMode: 0o700, owner: 1000, folderOwner: 1000, userID: 1000) == [])
+        #expect(try messages(mode: 0o666, folderMode: 0o755, owner: 1000, folderOwner: 1000) == [])
+        // The sticky bit does not restrict the owner of the folder.
+        #expect(
+            try messages(mode: 0o666, folderMode: 0o1755, folderOwner: 1000)
+                == ["user 1000 owns the folder of /r/s, and could replace the socket"])
     }
 
     @Test("A user who may not see everything gets a note, and checks of what they don't see are skipped")

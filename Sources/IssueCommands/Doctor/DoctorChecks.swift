@@ -121,6 +121,12 @@ extension DoctorCheck {
                     .problem, "other users can write to the folder of \(path), and could replace the socket",
                     fix: "chmod go-w \(FileSystem.parentFolder(of: path))"))
         }
+        if ![0, socket.owner, facts.userID].contains(socket.folderOwner) {
+            findings.append(
+                DoctorFinding(
+                    .problem, "user \(socket.folderOwner) owns the folder of \(path), and could replace the socket",
+                    fix: "chown \(socket.owner) \(FileSystem.parentFolder(of: path))"))
+        }
         return findings
     }
 

@@ -45,12 +45,15 @@ package struct SocketFile: Equatable, Sendable {
     package var owner: UInt32
     package var mode: UInt32
     package var folderMode: UInt32
+    /// The user who owns the folder.
+    package var folderOwner: UInt32
 
-    package init(path: String, owner: UInt32, mode: UInt32, folderMode: UInt32) {
+    package init(path: String, owner: UInt32, mode: UInt32, folderMode: UInt32, folderOwner: UInt32 = 0) {
         self.path = path
         self.owner = owner
         self.mode = mode
         self.folderMode = folderMode
+        self.folderOwner = folderOwner
     }
 }
 
@@ -131,7 +134,8 @@ extension DoctorFacts {
             guard let file = try? FileSystem.status(of: path),
                 let folder = try? FileSystem.status(of: FileSystem.parentFolder(of: path))
             else { continue }
-            facts.socket = SocketFile(path: path, owner: file.uid, mode: file.mode, folderMode: folder.mode)
+            facts.socket = SocketFile(
+                path: path, owner: file.uid, mode: file.mode, folderMode: folder.mode, folderOwner: folder.uid)
             break
         }
         facts.service = UnitFile("issued.service")
