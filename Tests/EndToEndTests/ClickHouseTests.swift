@@ -124,6 +124,7 @@ struct ClickHouseTests {
                 let id = try client.report("User \(name) left", app: "shop")[0]
                 groups.append(try client.show(id).group.id)
             }
+            try await eventually("they are delivered") { try client.destination().ledger.delivered == 4 }
             for source in 1...2 {
                 let merge = MergeGroupsParameters(into: groups[0], groups: [groups[source]], reason: "it's \"one\"")
                 _ = try client.call(.mergeGroups, merge, returning: MergeGroupsReply.self)

@@ -366,6 +366,9 @@ extension TemporaryStore {
     func downgrade() throws {
         try shell().execute(
             """
+            DROP TABLE correction_events;
+            ALTER TABLE destinations DROP COLUMN corrections_id;
+            ALTER TABLE summaries DROP COLUMN other;
             DROP TABLE escalations;
             DROP INDEX groups_by_correction;
             DROP TABLE silences;
