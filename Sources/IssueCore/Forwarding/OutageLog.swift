@@ -4,7 +4,7 @@
 /// themselves, are logged `maxEntries` times per `period` each, so that a destination that alternates does not flood the
 /// log. What is left out is logged later if it lasts, with the number of changes. An end is logged if the beginning was.
 package struct OutageLog: Equatable, Sendable {
-    /// The state of a destination, as far as it is logged.
+    /// The logged part of a destination's state.
     package enum Condition: Hashable, Sendable {
         /// Records are accepted.
         case accepting
@@ -14,7 +14,7 @@ package struct OutageLog: Equatable, Sendable {
         case paused(reason: String)
     }
 
-    /// What to log.
+    /// One line of the log.
     package struct Entry: Equatable, Sendable {
         package var condition: Condition
         /// The reason for waiting that was logged before; nil if another condition was.
@@ -60,7 +60,9 @@ package struct OutageLog: Equatable, Sendable {
 
     /// Returns what to log for the present condition, or nil if nothing is.
     package mutating func entry(for condition: Condition, at now: MonotonicInstant) -> Entry? {
-        if logged == .waiting(reason: Self.unknown), case .waiting = condition { (logged, last) = (condition, condition) }
+        if logged == .waiting(reason: Self.unknown), case .waiting = condition {
+            (logged, last) = (condition, condition)
+        }
         let isChange = condition != last
         last = condition
         guard condition != logged else { return leaveOut(isChange) }

@@ -77,7 +77,7 @@ package enum CollectorInterface {
           trace_id: ?string, span_id: ?string, request_id: ?string, user: ?string
         )
 
-        # Who has set the state of a group, when, and with which note. It is left out when the state changes by itself.
+        # Who has set the state of a group, when, and with which note. It is left out when the state changes automatically.
         type StateChange (uid: int, at: string, note: ?string)
 
         type Group (

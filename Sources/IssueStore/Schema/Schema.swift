@@ -532,7 +532,7 @@ extension Schema {
 extension Schema {
     /// Who has set the states of groups.
     static let stateChanges: StaticString = """
-        -- The user who has set the state, the time, and their note; NULL if it has changed by itself since.
+        -- The user who has set the state, the time, and their note; NULL if it has changed automatically since.
         ALTER TABLE groups ADD COLUMN changed_by INTEGER;
         ALTER TABLE groups ADD COLUMN changed_at INTEGER;
         ALTER TABLE groups ADD COLUMN change_note TEXT;
