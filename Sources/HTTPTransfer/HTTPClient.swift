@@ -230,7 +230,8 @@ package final class HTTPCancellation: Sendable {
     /// the handle.
     @safe
     private struct Sleeper: @unchecked Sendable {
-        let multi: UnsafeMutableRawPointer
+        /// nil while the handle is not waiting.
+        let multi: UnsafeMutableRawPointer?
         let sockets: TransferSockets
     }
 
@@ -251,21 +252,22 @@ package final class HTTPCancellation: Sendable {
             state.isCancelled = true
             // Transfers are removed under the same lock, so the handle is valid. The call only writes to an eventfd.
             for sleeper in state.sleepers {
-                _ = unsafe curl_multi_wakeup(sleeper.multi)
+                if let multi = unsafe sleeper.multi { _ = unsafe curl_multi_wakeup(multi) }
                 // In case the transfer is in a call of the TLS library.
                 sleeper.sockets.shutDown()
             }
         }
     }
 
-    func add(_ multi: UnsafeMutableRawPointer, _ sockets: TransferSockets) {
+    func add(_ multi: UnsafeMutableRawPointer?, _ sockets: TransferSockets) {
         let sleeper = unsafe Sleeper(multi: multi, sockets: sockets)
         state.withLock { $0.sleepers.append(sleeper) }
     }
 
+    /// Removes what was added last.
     func remove(_ sockets: TransferSockets) {
         state.withLock { state in
-            if let index = state.sleepers.firstIndex(where: { $0.sockets === sockets }) {
+            if let index = state.sleepers.lastIndex(where: { $0.sockets === sockets }) {
                 state.sleepers.remove(at: index)
             }
         }

@@ -14,7 +14,7 @@ package struct StreamClient: ~Copyable, @unchecked Sendable {
     /// Receives libcurl's callbacks. It must live as long as the connection.
     private var exchange: HTTPExchange?
 
-    /// - Parameter cancellation: Cancels the establishing of a connection.
+    /// - Parameter cancellation: Cancels the establishing of a connection, and writing to it.
     package init(cancellation: HTTPCancellation? = nil) {
         unsafe easy = nil
         unsafe multi = nil
@@ -45,6 +45,9 @@ package struct StreamClient: ~Copyable, @unchecked Sendable {
         }
         TransferWatchdog.shared.begin(sockets, within: request.totalTimeout)
         defer { TransferWatchdog.shared.end(sockets) }
+        // The connection is read and written without libcurl's wait.
+        unsafe cancellation?.add(nil, sockets)
+        defer { cancellation?.remove(sockets) }
         if exchange == nil || !isOpen { try connect(request, origin) }
         let deadline = ContinuousClock.now.advanced(by: request.totalTimeout)
         var sent = 0
@@ -57,8 +60,9 @@ package struct StreamClient: ~Copyable, @unchecked Sendable {
             if result == CURLE_OK { continue }
             if result == CURLE_AGAIN, waitForRoom(until: deadline) { continue }
             close()
+            let isCancelled = cancellation?.isCancelled == true
             throw HTTPTransferError(
-                code: result == CURLE_AGAIN ? .timeout : .connectionLost,
+                code: isCancelled ? .cancelled : result == CURLE_AGAIN ? .timeout : .connectionLost,
                 message: "The connection to \(origin) ended during writing", bodyFullySent: sent > 0)
         }
     }

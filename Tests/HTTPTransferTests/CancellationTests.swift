@@ -50,6 +50,28 @@ import Testing
         #expect(start.duration(to: .now) < .seconds(4))
     }
 
+    @Test("Writing to a stream whose peer does not read is cancelled immediately, too")
+    func cancelWriting() throws {
+        let cancellation = HTTPCancellation()
+        let hasEnded = DispatchSemaphore(value: 0)
+        let listener = try ScriptedListener { connection in
+            _ = connection.read(exactly: 1)
+            cancellation.cancel()
+            _ = hasEnded.wait(timeout: .now() + 70)
+        }
+        var client = StreamClient(cancellation: cancellation)
+        let start = ContinuousClock.now
+        var code: HTTPTransferError.Code?
+        // More than the buffers of both sockets hold.
+        let bytes = [UInt8](repeating: 0, count: 64 << 20)
+        do throws(HTTPTransferError) {
+            try client.send(bytes, to: Self.patientRequest(to: listener.port))
+        } catch { code = error.code }
+        hasEnded.signal()
+        #expect(code == .cancelled)
+        #expect(start.duration(to: .now) < .seconds(4))
+    }
+
     @Test("One cancellation ends several transfers")
     func cancelSeveral() throws {
         let cancellation = HTTPCancellation()
