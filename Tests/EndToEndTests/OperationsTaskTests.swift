@@ -3,6 +3,7 @@ import Foundation
 import IssueProtocol
 import IssueTestSupport
 import Testing
+import UnixIO
 
 /// Runs the examples in the chapters of Operations.md that are about tasks.
 @Suite("Operations.md, by task", .daemonLog)
@@ -55,7 +56,8 @@ struct OperationsTaskTests {
                 try daemon.writeToken("an-old-token")
                 try daemon.reload()
                 for number in 0..<17 { _ = try client.report([record("Cannot charge card \(number)")]) }
-                while try client.destination().state != .paused { usleep(5000) }
+                let deadline = MonotonicClock.now.advanced(by: .seconds(60))
+                while try client.destination().state != .paused, MonotonicClock.now < deadline { usleep(5000) }
             }
         }
     }

@@ -15,9 +15,18 @@ struct CommandRunTests {
         return (run, String(decoding: run.output, as: UTF8.self))
     }
 
-    /// Whether a process of a group still runs. One that was killed may not have been reaped yet.
-    private func isAlive(group text: String) throws -> Bool {
+    /// Whether a process of a group still runs after ten seconds. One that was killed may not have ended yet.
+    private func isLeft(group text: String) throws -> Bool {
         let group = try #require(text.split(separator: "\n").first)
+        let deadline = MonotonicClock.now.advanced(by: .seconds(10))
+        while try isAlive(group) {
+            guard MonotonicClock.now < deadline else { return true }
+            _ = usleep(1000)
+        }
+        return false
+    }
+
+    private func isAlive(_ group: Substring) throws -> Bool {
         for name in try FileSystem.names(in: "/proc") where Int32(name) != nil {
             guard let stat = try? FileSystem.read("/proc/\(name)/stat", limit: 4096) else { continue }
             // The state, the parent and the process group follow the name, which is in parentheses.
@@ -72,7 +81,7 @@ struct CommandRunTests {
         let found = try run(
             "echo $$; trap '' TERM; sleep 1000 & sleep 1000 & wait; sleep 1000", timeout: .milliseconds(300))
         #expect(found.run.end == .timeout)
-        #expect(try !isAlive(group: found.text))
+        #expect(try !isLeft(group: found.text))
     }
 
     @Test("A program with endless output is killed, and the end of its output is kept")
@@ -105,10 +114,12 @@ struct CommandRunTests {
         let code = unsafe posix_spawn(&pid, "/bin/true", nil, nil, &words, nil)
         try #require(code == 0)
         UnreapedCommands.add(pid)
-        while UnreapedCommands.count > 0 {
+        let deadline = MonotonicClock.now.advanced(by: .seconds(10))
+        while UnreapedCommands.count > 0, MonotonicClock.now < deadline {
             UnreapedCommands.reap()
             _ = usleep(1000)
         }
+        #expect(UnreapedCommands.count == 0)
         let isReaped = waitpid(pid, nil, WNOHANG) == -1
         #expect(isReaped)
     }
@@ -117,7 +128,7 @@ struct CommandRunTests {
     func child() throws {
         let found = try run("echo $$; sleep 1000 & exit 0", timeout: .seconds(60))
         #expect(found.run.end == .exit(0))
-        #expect(try !isAlive(group: found.text))
+        #expect(try !isLeft(group: found.text))
     }
 
     @Test("A program that does not read its input, or closes its streams, gets its exit status through")
@@ -136,6 +147,6 @@ struct CommandRunTests {
             return calls > 20
         }
         #expect(found.run.end == .cancelled)
-        #expect(try !isAlive(group: found.text))
+        #expect(try !isLeft(group: found.text))
     }
 }
