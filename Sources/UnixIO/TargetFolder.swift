@@ -14,14 +14,10 @@ package struct TargetFolder: ~Copyable, Sendable {
     /// - Throws: `notPermitted` if this process runs as root and the path leads over a link of another user.
     package init(_ path: String) throws(Errno) {
         guard CurrentProcess.userID == 0 else {
-            folder = try FileDescriptor.open(path, .directory)
+            folder = try FileDescriptor.open(path, [.pathOnly, .directory])
             return
         }
-        let found = try PrivateFolder.find(path) { _ in true }
-        // The found descriptor is for lookups only, and can't be synchronized.
-        let flags: OpenFlags = [.readOnly, .directory]
-        folder = FileDescriptor(
-            owning: try retrying { unsafe clinux_open_at(found.rawValue, ".", flags.rawValue, 0) })
+        folder = try PrivateFolder.find(path) { _ in true }
     }
 
     /// Creates a file; fails if there is one with that name.
@@ -72,7 +68,8 @@ package struct TargetFolder: ~Copyable, Sendable {
 
     /// Flushes the names in the folder to the disk.
     package borrowing func synchronize() throws(Errno) {
-        try folder.synchronize()
+        // The descriptor is for look-ups only, which need no permission to read the folder.
+        try folder.open(".", [.readOnly, .directory]).synchronize()
     }
 
     /// The number of bytes available to unprivileged users on the file system of the folder.

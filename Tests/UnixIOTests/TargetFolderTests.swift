@@ -24,6 +24,14 @@ struct TargetFolderTests {
         #expect(try FileSystem.names(in: scratch.file("trap")) == [])
     }
 
+    @Test("A file can be created in a folder that may not be read", .enabled(if: getuid() != 0, "root may read all"))
+    func unreadable() throws {
+        let scratch = try ScratchFolder()
+        try FileSystem.makeFolders(scratch.file("box"), mode: 0o300)
+        try TargetFolder(scratch.file("box")).create("x").close()
+        #expect(try FileSystem.status(of: scratch.file("box/x")).kind == .regular)
+    }
+
     @Test("A new file replaces nothing and follows no link")
     func existing() throws {
         let scratch = try ScratchFolder()
