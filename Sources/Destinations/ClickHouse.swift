@@ -160,8 +160,10 @@ extension ClickHouseFormat {
         return JSONValue.object(members + RecordColumns.members(of: summary).map(Self.column)).json
     }
 
-    /// The fields that only corrections have are in `metadata`, so that a table made by an earlier `schema.sql` takes
-    /// them. The view `corrections` shows them as columns.
+    /// Returns the line of a correction.
+    ///
+    /// The fields that only corrections have are in `metadata`, so that a table of an earlier `schema.sql` accepts the
+    /// line. The view `corrections` shows them as columns.
     package func line(of correction: OutboundCorrection) -> [UInt8] {
         let time = correction.correction.timestamp
         let details = JSONValue.object(RecordColumns.details(of: correction))

@@ -20,7 +20,7 @@ package struct HTTPClient: ~Copyable, @unchecked Sendable {
 
     deinit {
         guard unsafe multi != nil else { return }
-        // The TLS library reads from a connection before it closes it.
+        // Closing may block, because the TLS library reads from a connection before it closes it.
         TransferWatchdog.shared.begin(sockets, within: .zero)
         defer { TransferWatchdog.shared.end(sockets) }
         // libcurl requires the easy handle to be cleaned up first.
@@ -166,7 +166,7 @@ struct HTTPAttempt {
             guard unsafe message.pointee.msg == CURLMSG_DONE else { continue }
             let result = unsafe message.pointee.data.result
             guard result != CURLE_OK else { return result }
-            // libcurl sees only that the connection has ended.
+            // libcurl reports only that the connection has ended, and not why.
             if cancellation?.isCancelled == true { return nil }
             return sockets.isOverdue ? CURLE_OPERATION_TIMEDOUT : result
         }
@@ -226,11 +226,11 @@ extension HTTPAttempt {
 
 /// Cancels transfers from another thread: those that are running, and all later ones.
 package final class HTTPCancellation: Sendable {
-    /// The argument of `curl_multi_wakeup`, the only function of libcurl that may be called while another thread uses
-    /// the handle.
+    /// A running transfer.
     @safe
     private struct Sleeper: @unchecked Sendable {
-        /// nil while the handle is not waiting.
+        /// The argument of `curl_multi_wakeup`, the only function of libcurl that may be called while another thread
+        /// uses the handle. Nil for a transfer that does not wait in libcurl.
         let multi: UnsafeMutableRawPointer?
         let sockets: TransferSockets
     }
@@ -259,12 +259,17 @@ package final class HTTPCancellation: Sendable {
         }
     }
 
+    /// Adds a transfer. The caller must then check `isCancelled`, since an earlier `cancel()` did not reach it.
+    ///
+    /// - Parameters:
+    ///   - multi: The handle in which libcurl waits; nil if the transfer does not wait in libcurl.
+    ///   - sockets: The sockets to shut down.
     func add(_ multi: UnsafeMutableRawPointer?, _ sockets: TransferSockets) {
         let sleeper = unsafe Sleeper(multi: multi, sockets: sockets)
         state.withLock { $0.sleepers.append(sleeper) }
     }
 
-    /// Removes what was added last.
+    /// Removes the transfer of these sockets that was added last.
     func remove(_ sockets: TransferSockets) {
         state.withLock { state in
             if let index = state.sleepers.lastIndex(where: { $0.sockets === sockets }) {

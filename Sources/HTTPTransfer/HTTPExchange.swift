@@ -22,7 +22,9 @@ final class HTTPExchange {
     /// A second connection was needed after the request had been sent on the first.
     private(set) var wasRepeated = false
 
-    /// - Parameter sockets: The sockets of the client. They must outlive its connections.
+    /// - Parameters:
+    ///   - answerLimit: The maximum size of the response's body, in bytes.
+    ///   - sockets: The sockets of the client. The object must outlive the client's connections.
     init(answerLimit: Int, sockets: TransferSockets) {
         self.answerLimit = max(0, answerLimit)
         self.sockets = sockets
@@ -41,7 +43,7 @@ final class HTTPExchange {
             mayHaveArrivedTwice: wasRepeated)
     }
 
-    /// A socket was created for a new connection.
+    /// Records that a socket was created for a new connection.
     func connectionOpens(_ socket: CInt) {
         sockets.add(socket)
         // libcurl repeats a request on its own if a kept connection ends without a response. Whether the peer had acted

@@ -14,7 +14,7 @@ package struct StreamClient: ~Copyable, @unchecked Sendable {
     /// Receives libcurl's callbacks. It must live as long as the connection.
     private var exchange: HTTPExchange?
 
-    /// - Parameter cancellation: Cancels the establishing of a connection, and writing to it.
+    /// - Parameter cancellation: Cancels connecting and writing; nil if they are not cancelled.
     package init(cancellation: HTTPCancellation? = nil) {
         unsafe easy = nil
         unsafe multi = nil
@@ -23,7 +23,7 @@ package struct StreamClient: ~Copyable, @unchecked Sendable {
 
     deinit {
         guard unsafe multi != nil else { return }
-        // The TLS library reads from a connection before it closes it.
+        // Closing may block, because the TLS library reads from a connection before it closes it.
         TransferWatchdog.shared.begin(sockets, within: .zero)
         defer { TransferWatchdog.shared.end(sockets) }
         unsafe Self.end(easy, multi)
@@ -45,9 +45,14 @@ package struct StreamClient: ~Copyable, @unchecked Sendable {
         }
         TransferWatchdog.shared.begin(sockets, within: request.totalTimeout)
         defer { TransferWatchdog.shared.end(sockets) }
-        // The connection is read and written without libcurl's wait.
+        // libcurl does not wait while the connection is read and written, so there is no handle to wake.
         unsafe cancellation?.add(nil, sockets)
         defer { cancellation?.remove(sockets) }
+        // An open connection was not shut down if the cancellation came before `add`.
+        if cancellation?.isCancelled == true {
+            throw HTTPTransferError(
+                code: .cancelled, message: "The connection to \(origin) was cancelled", bodyFullySent: false)
+        }
         if exchange == nil || !isOpen { try connect(request, origin) }
         let deadline = ContinuousClock.now.advanced(by: request.totalTimeout)
         var sent = 0

@@ -2,7 +2,7 @@ import Glibc
 import Synchronization
 import UnixIO
 
-/// The open sockets of a client. Another thread may shut them down, which ends every call that reads from them.
+/// The open sockets of a client. Another thread may shut them down, which ends every call that reads or writes them.
 final class TransferSockets: Sendable {
     private struct State {
         var open: Set<CInt> = []
@@ -11,7 +11,7 @@ final class TransferSockets: Sendable {
 
     private let state = Mutex(State())
 
-    /// `true` if the watchdog has ended the current transfer.
+    /// `true` if the watchdog has ended the current or the last transfer.
     var isOverdue: Bool { state.withLock { $0.isOverdue } }
 
     /// Adds a socket. libcurl closes it with ``close(_:)``.
@@ -26,12 +26,13 @@ final class TransferSockets: Sendable {
         return Glibc.close(socket)
     }
 
-    /// Ends the connections for both peers. The descriptors stay open, since libcurl still uses them.
+    /// Shuts down all connections in both directions. The descriptors stay open, since libcurl still uses them.
     func shutDown() {
         state.withLock { state in
             for socket in state.open {
                 _ = shutdown(socket, CInt(SHUT_RDWR))
-                // Discards what has been received, for which the TLS library could need many seconds: see tcp(7).
+                // Discards the received bytes. The TLS library could need many seconds to process them. For TCP,
+                // MSG_TRUNC discards them without copying: see tcp(7).
                 let flags = CInt(MSG_TRUNC | MSG_DONTWAIT)
                 while recv(socket, nil, 1 << 20, flags) > 0 {}
             }
@@ -60,21 +61,24 @@ final class TransferWatchdog: Sendable {
 
     private struct State {
         var entries: [ObjectIdentifier: Entry] = [:]
-        /// The time at which the thread wakes; nil if it waits for the next transfer.
+        /// The time at which the thread wakes; nil if it waits for a transfer to begin.
         var wakesAt: KernelInstant?
         var isRunning = false
     }
 
     static let shared = TransferWatchdog()
 
-    /// The time after the limit in which libcurl should have ended a transfer.
+    /// The time that libcurl has to end a transfer after its limit.
     static let grace: Duration = .seconds(1)
 
     private let state = Monitor(State())
 
     /// Begins to watch a transfer. Each client has at most one at a time.
     ///
-    /// - Parameter limit: The time limit of the transfer. Its sockets are shut down a second later.
+    /// - Parameters:
+    ///   - sockets: The sockets of the client.
+    ///   - limit: The time limit of the transfer. Its sockets are shut down ``grace`` later, and again after each further
+    ///     ``grace`` until ``end(_:)`` is called.
     func begin(_ sockets: TransferSockets, within limit: Duration) {
         sockets.begin()
         let deadline = MonotonicClock.now.advanced(by: max(limit, .zero)).advanced(by: Self.grace)
@@ -82,14 +86,14 @@ final class TransferWatchdog: Sendable {
             state.entries[ObjectIdentifier(sockets)] = Entry(deadline: deadline, sockets: sockets)
             let isNew = !state.isRunning
             state.isRunning = true
-            // The thread may wake for a transfer that has ended. That is cheaper than a signal for each transfer.
+            // The thread may wake for a transfer that has already ended, which is cheaper than a signal per transfer.
             let isEarlier = state.wakesAt.map { deadline < $0 } ?? true
             if isEarlier { state.wakesAt = deadline }
             return (isNew, isEarlier)
         }
         if isEarlier { state.signal() }
         guard isNew, (try? Thread.start(name: "http-watch", body: run)) == nil else { return }
-        // Without a thread, libcurl's own limits remain. The next transfer tries again.
+        // Without a thread, only libcurl's own limits apply. The next transfer tries to start one again.
         state.withLock { $0.isRunning = false }
     }
 
@@ -109,7 +113,7 @@ final class TransferWatchdog: Sendable {
             let now = MonotonicClock.now
             state.withLock { state in
                 for (id, entry) in state.entries where entry.deadline <= now {
-                    // Under the lock, so that the client's next transfer is not ended instead.
+                    // Called with the lock held. Otherwise the client's next transfer could be ended instead.
                     entry.sockets.end()
                     // Repeated in case libcurl has opened another connection.
                     state.entries[id]?.deadline = now.advanced(by: Self.grace)

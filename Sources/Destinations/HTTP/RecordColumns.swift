@@ -78,7 +78,7 @@ package enum RecordColumns {
         return members + application(summary.application)
     }
 
-    /// Returns the fields of a correction that records have, too.
+    /// Returns the fields that a correction shares with records.
     package static func members(of outbound: OutboundCorrection) -> [JSONValue.Member] {
         let correction = outbound.correction
         return [

@@ -172,7 +172,12 @@ extension FileSaving {
 
     /// Renames the finished file without overwriting anything.
     ///
-    /// - Parameter link: Creates a hard link in the folder.
+    /// - Parameters:
+    ///   - temporary: The present name of the file.
+    ///   - name: The new name of the file.
+    ///   - folder: The folder of the file.
+    ///   - link: Creates a hard link in the folder.
+    /// - Throws: `alreadyExists` if there is a file with the new name.
     package static func name(
         _ temporary: String, _ name: String, in folder: borrowing TargetFolder,
         link: (borrowing TargetFolder, String, String) throws(Errno) -> Void = {

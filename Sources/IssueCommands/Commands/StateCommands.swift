@@ -117,8 +117,11 @@ private let untilNewerVersion = OptionSpecification(
 
 private let note = OptionSpecification("note", value: "TEXT", "Why, for those who look at the issue")
 
-/// The note of a change of state.
+/// The option `--note`.
 private enum StateNote {
+    /// Returns the note; nil without the option.
+    ///
+    /// - Throws: `UsageError` if the note is empty or longer than `IssueStateChange.maxNoteBytes`.
     static func text(_ arguments: ParsedArguments) throws(UsageError) -> String? {
         try arguments.value(of: note, expected: "a text of 1 to \(IssueStateChange.maxNoteBytes) bytes") { text in
             (1...IssueStateChange.maxNoteBytes).contains(text.utf8.count) ? text : nil

@@ -1,14 +1,15 @@
 /// Decides which changes of a destination's state are logged.
 ///
-/// The beginning of an outage, each change of its reason, and its end are logged once. Pauses, and outages that end by
-/// themselves, are logged `maxEntries` times per `period` each, so that a destination that alternates does not flood the
-/// log. What is left out is logged later if it lasts, with the number of changes. An end is logged if the beginning was.
+/// The beginning of an outage, each change of its reason, and its end are logged once. At most `maxEntries` outages or
+/// changes of the reason, and as many pauses, are logged per `period`, so that a destination whose state keeps changing
+/// does not flood the log. A condition that was left out is logged later if it lasts, with the number of changes that
+/// were left out. The end of an outage or pause is logged only if its beginning was.
 package struct OutageLog: Equatable, Sendable {
     /// The logged part of a destination's state.
     package enum Condition: Hashable, Sendable {
         /// Records are accepted.
         case accepting
-        /// Records are not accepted, and sent again after some time.
+        /// Records are not accepted. They are sent again automatically.
         case waiting(reason: String)
         /// Nothing is sent until someone removes the cause.
         case paused(reason: String)
@@ -23,18 +24,20 @@ package struct OutageLog: Equatable, Sendable {
         package var leftOut: Int
     }
 
-    /// The maximum number of entries of each kind in `period`.
+    /// The maximum number of entries about waiting, and of entries about pauses, in `period`.
     package static let maxEntries = 10
     package static let period: Duration = .seconds(3600)
-    /// The reason for waiting in what earlier versions stored.
+    /// The reason for waiting if an earlier version has stored the condition, without a reason.
     private static let unknown = ""
 
     /// The condition of the last entry.
     private var logged: Condition
+    /// The condition at the last call of `entry(for:at:)`.
     private var last: Condition
     private var leftOut = 0
-    /// The times of the last entries about waiting and pauses.
+    /// The times of the last entries about waiting, at most `maxEntries`.
     private var waits: [MonotonicInstant] = []
+    /// The times of the last entries about pauses, at most `maxEntries`.
     private var pauses: [MonotonicInstant] = []
 
     /// - Parameter stored: The `stored` of an earlier log; nil if there is none.
@@ -58,7 +61,7 @@ package struct OutageLog: Equatable, Sendable {
         }
     }
 
-    /// Returns what to log for the present condition, or nil if nothing is.
+    /// Returns the entry to log for the current condition; nil if it is logged already or left out.
     package mutating func entry(for condition: Condition, at now: MonotonicInstant) -> Entry? {
         if logged == .waiting(reason: Self.unknown), case .waiting = condition {
             (logged, last) = (condition, condition)
@@ -81,12 +84,13 @@ package struct OutageLog: Equatable, Sendable {
         return entry
     }
 
+    /// Counts a change that is not logged. Returns nil.
     private mutating func leaveOut(_ isChange: Bool) -> Entry? {
         if isChange { leftOut += 1 }
         return nil
     }
 
-    /// Adds an entry. Returns `false` if there were too many in the period.
+    /// Adds the time of an entry. Returns `false` if there are `maxEntries` in the period already.
     private static func take(_ times: inout [MonotonicInstant], at now: MonotonicInstant) -> Bool {
         if times.count == maxEntries {
             guard times[0].duration(to: now) >= period else { return false }

@@ -75,7 +75,9 @@ package enum Regrouping {
 
     /// Returns the template of a group from its title; nil if the title does not contain the whole template.
     ///
-    /// - Parameter source: The place of the group, which follows the template if that consists of values.
+    /// - Parameters:
+    ///   - title: The title of the group.
+    ///   - source: The source location of the group. The title ends with it if the template consists of values.
     package static func template(ofTitle title: String, at source: SourceLocation = SourceLocation()) -> [UInt8]? {
         // Titles are cut after this number of characters.
         guard title.count < 200 else { return nil }

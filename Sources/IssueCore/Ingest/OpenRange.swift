@@ -37,7 +37,7 @@ package struct OpenRange: Sendable {
         entries.firstIndex { $0.series != 0 }.map { (firstID + $0, entries[$0].receivedAt) }
     }
 
-    /// Returns those of some series that have records in the range.
+    /// Returns the series among `candidates` that have records in the range.
     package func series(among candidates: Set<SeriesID>) -> Set<SeriesID> {
         guard !candidates.isEmpty else { return [] }
         var found: Set<SeriesID> = []

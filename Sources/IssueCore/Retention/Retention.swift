@@ -16,9 +16,9 @@ package struct Retention: Equatable, Sendable {
         case thin(RetentionSnapshot.Holding, Reason)
         /// Remove the records of some applications from a range, because of their age.
         case expire(RetentionSnapshot.AgedRange)
-        /// Count what series without records take up: this is unknown after a start.
+        /// Estimate the space of series without records, which is unknown after a start.
         case countUnreferenced
-        /// Remove what series of these users without records still take up.
+        /// Remove the series without records of these users, with their groups and counts.
         case collect(Set<UInt32>)
         /// Close the open range: its oldest records are so old that they must not wait until it is full.
         case closeRange
@@ -159,7 +159,7 @@ package struct RetentionSnapshot: Equatable, Sendable {
     package var aged: AgedRange?
     /// `true` if more ranges must be searched for such records.
     package var isSearchingAged = false
-    /// What series without records may still take up; nil if it has not been counted since the start.
+    /// The estimated space of series without records; nil if it has not been counted since the start.
     package var unreferenced: UnreferencedSeries? = UnreferencedSeries()
     /// The use of each user in each closed range. Only filled in if space is short.
     package var holdings: [Holding] = []

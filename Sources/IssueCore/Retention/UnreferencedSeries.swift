@@ -1,11 +1,11 @@
 /// An estimate of the space that series, groups and counts still take up although retention has removed their records.
 ///
-/// This space no longer counts as its user's data. If it were not freed first, retention would continue with the records
-/// of other users.
+/// This space no longer counts as the data of a user. If it were not freed first, retention would continue with the
+/// records of other users.
 package struct UnreferencedSeries: Equatable, Sendable {
     /// The bytes by user.
     private var bytes: [UInt32: Int64] = [:]
-    /// As much may be left behind of a user, in bytes, in any database.
+    /// The estimated size, in bytes, up to which the series of a user are left alone in a database of any size.
     private static let allowance: Int64 = 256 << 10
 
     package init() {}
@@ -13,8 +13,8 @@ package struct UnreferencedSeries: Equatable, Sendable {
     /// Adds a series that has probably lost its last record.
     ///
     /// - Parameters:
-    ///   - keyBytes: The size of its key, in bytes.
-    ///   - user: Its user.
+    ///   - keyBytes: The size of the series' key, in bytes.
+    ///   - user: The id of the user whose series it is.
     package mutating func add(keyBytes: Int64, of user: UInt32) {
         // The columns of a series repeat its key.
         bytes[user, default: 0] += RangePostings.Posting.bytesOfSeries + 2 * keyBytes
@@ -30,7 +30,8 @@ package struct UnreferencedSeries: Equatable, Sendable {
         for user in users { bytes[user] = nil }
     }
 
-    /// Returns the users of whom so much is left behind that it is removed before any further record.
+    /// Returns the users whose series without records take up so much space that they are removed before any further
+    /// record.
     ///
     /// - Parameter maxSize: The maximum size of the database, in bytes.
     package func users(maxSize: Int64) -> Set<UInt32> {

@@ -1,10 +1,10 @@
 package import IssueProtocol
 
-/// A correction of the grouping, or the undoing of one, to be sent.
+/// A correction of the grouping, or the undoing of one, to be sent to a destination.
 ///
-/// With it, a destination can map the ids in records that it received before the correction to the present ones.
+/// Readers of the destination use it to map the ids in records sent before the correction to the present ids.
 package struct OutboundCorrection: Equatable, Sendable {
-    /// The kind of the change.
+    /// The value of the field `correction_action`.
     package enum Action: String, CaseIterable, Sendable {
         case merge
         case split
@@ -12,17 +12,17 @@ package struct OutboundCorrection: Equatable, Sendable {
         case undo
     }
 
-    /// The same each time it is sent, and at each destination.
+    /// The id of the line. It is the same at each destination and each time the line is sent.
     package var eventID: String
     package var host: String
-    /// The correction. With `isUndone`, author, time and reason are those of undoing it. A line of a rule with `other`
-    /// is about an issue that the rule has merged.
+    /// The correction. With `isUndone`, author, time and reason are those of the undoing. A rule with `other` is the merge
+    /// of an existing issue by that rule.
     package var correction: GroupCorrection
     /// `true` if the correction was undone.
     package var isUndone: Bool
     /// The fingerprint of the group that gets the records.
     package var fingerprint: String
-    /// The fingerprint of the other group; nil without it.
+    /// The fingerprint of the other group; nil if there is no other group.
     package var otherFingerprint: String?
 
     package init(
@@ -46,7 +46,7 @@ package struct OutboundCorrection: Equatable, Sendable {
         }
     }
 
-    /// The change as a sentence, without the reason.
+    /// A description of the change in one sentence, without the reason.
     package var message: String {
         let group = correction.group
         let other = correction.other

@@ -27,7 +27,7 @@ package struct TriageState: Equatable, Sendable {
     /// The number of further occurrences with which a mute ends; nil if it does not end by their number.
     package private(set) var occurrencesLeft: Int64?
     package private(set) var hasRegressed: Bool
-    /// Who has set the state; nil if no user has.
+    /// The user who set the state, the time, and their note; nil if no user did, or if it has changed automatically since.
     package private(set) var change: IssueStateChange?
 
     package init(
@@ -49,7 +49,7 @@ package struct TriageState: Equatable, Sendable {
     ///
     /// - Parameters:
     ///   - parameters: Valid parameters.
-    ///   - user: The id of the user.
+    ///   - user: The id of the user who sets the state.
     ///   - knownVersion: The newest version of the application.
     ///   - now: The wall time.
     package init(
