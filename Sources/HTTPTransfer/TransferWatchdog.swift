@@ -77,8 +77,8 @@ final class TransferWatchdog: Sendable {
     ///
     /// - Parameters:
     ///   - sockets: The sockets of the client.
-    ///   - limit: The time limit of the transfer. Its sockets are shut down ``grace`` later, and again after each further
-    ///     ``grace`` until ``end(_:)`` is called.
+    ///   - limit: The time limit of the transfer. Its sockets are shut down ``grace`` later, and again after each
+    ///     further ``grace`` until ``end(_:)`` is called.
     func begin(_ sockets: TransferSockets, within limit: Duration) {
         sockets.begin()
         let deadline = MonotonicClock.now.advanced(by: max(limit, .zero)).advanced(by: Self.grace)

@@ -218,8 +218,10 @@ package final class Daemon {
         try? notification.ready(status: run?.board.summary ?? "Could not open the database")
     }
 
-    /// Reads the configuration. It may take long, since a directory service may look up the groups in it, so the
-    /// watchdog is notified meanwhile.
+    /// Reads the configuration, and notifies the watchdog in the meantime, since a directory service that looks up the
+    /// configured groups may take long.
+    ///
+    /// - Parameter run: The current run; nil if there is none.
     private func configurationNow(_ run: DaemonRun?) -> EffectiveConfiguration {
         let read = { @Sendable [source, surroundings, lastValid, effective] in
             EffectiveConfiguration(source, in: surroundings, lastValid: lastValid, running: effective)

@@ -30,10 +30,14 @@ package struct PrivateFolder: ~Copyable, Sendable {
 
     // MARK: Path resolution
 
-    /// Opens a folder for lookups, one component of its path at a time. Links of users that are not trusted are not
-    /// followed.
+    /// Opens a folder for lookups, one component of its path at a time.
     ///
-    /// - Parameter isAccepted: Decides whether a folder may be part of the path.
+    /// - Parameters:
+    ///   - path: The path. A relative one starts at the current folder.
+    ///   - makesMissing: `true` to create missing folders, accessible to this user only.
+    ///   - isAccepted: Returns whether a folder may be part of the path.
+    /// - Throws: `notPermitted` if a folder is not accepted, or if the path has a symbolic link of a user who is not
+    ///   trusted.
     static func find(
         _ path: String, makesMissing: Bool = false, accepting isAccepted: (FileStatus) -> Bool
     ) throws(Errno) -> FileDescriptor {

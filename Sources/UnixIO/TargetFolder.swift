@@ -3,15 +3,15 @@ import Glibc
 
 /// The folder of a file that is about to be written, held as a descriptor.
 ///
-/// It may belong to another user, who can replace it, or a folder above it, at any time. All operations use the folder
-/// that was opened, so the file and its temporary file are in the same one. Root does not follow symbolic links of other
-/// users, which could lead into a folder that only root may write to.
+/// The folder may belong to another user, who can replace it or a folder above it at any time. All operations use the
+/// folder that was opened, so the file and its temporary file are in the same folder. Root does not follow symbolic
+/// links of other users, which could lead into a folder that only root may write to.
 package struct TargetFolder: ~Copyable, Sendable {
     private let folder: FileDescriptor
 
     /// Opens a folder.
     ///
-    /// - Throws: `notPermitted` if this process runs as root and the path leads over a link of another user.
+    /// - Throws: `notPermitted` if this process runs as root and the path has a symbolic link of another user.
     package init(_ path: String) throws(Errno) {
         guard CurrentProcess.userID == 0 else {
             folder = try FileDescriptor.open(path, [.pathOnly, .directory])
@@ -20,7 +20,9 @@ package struct TargetFolder: ~Copyable, Sendable {
         folder = try PrivateFolder.find(path) { _ in true }
     }
 
-    /// Creates a file; fails if there is one with that name.
+    /// Creates a file.
+    ///
+    /// - Throws: `alreadyExists` if the folder has a file or symbolic link with that name.
     package borrowing func create(_ name: String, mode: UInt32 = 0o600) throws(Errno) -> FileDescriptor {
         let flags: OpenFlags = [.writeOnly, .create, .exclusive, .noFollow]
         return FileDescriptor(
@@ -45,7 +47,7 @@ package struct TargetFolder: ~Copyable, Sendable {
         try synchronize()
     }
 
-    /// Returns whether there is a file with that name, or a link to none.
+    /// Returns `true` if the folder has a file with that name, or a symbolic link, even a broken one.
     package borrowing func contains(_ name: String) -> Bool {
         var status = Glibc.stat()
         return unsafe fstatat(folder.rawValue, name, &status, AT_SYMLINK_NOFOLLOW) == 0
@@ -57,6 +59,8 @@ package struct TargetFolder: ~Copyable, Sendable {
     }
 
     /// Creates another hard link to a file in the folder.
+    ///
+    /// - Throws: `alreadyExists` if the folder has a file with the other name.
     package borrowing func link(_ name: String, to other: String) throws(Errno) {
         try calling { unsafe linkat(folder.rawValue, name, folder.rawValue, other, 0) }
     }
@@ -84,7 +88,7 @@ package struct TargetFolder: ~Copyable, Sendable {
 }
 
 extension FileSystem {
-    /// Returns the last component of a path.
+    /// Returns the last component of a path; empty if it has none.
     package static func name(of path: String) -> String {
         String(path.split(separator: "/", omittingEmptySubsequences: true).last ?? "")
     }

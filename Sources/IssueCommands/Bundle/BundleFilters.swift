@@ -10,11 +10,11 @@ package enum BundleFilters {
     /// new field is left out until it is added here.
     private static let plainFields: Set<String> = [
         "advice", "app", "before", "bytes", "changed", "checked", "closed", "connections", "correction", "count",
-        "critical", "database", "destination", "ended", "error", "errors", "events", "expired", "file", "first", "folder", "free",
-        "group", "groups", "held", "how", "id", "issues", "largest_connections", "largest_uid", "left_out", "limit",
-        "merged", "method", "most_of_uid", "names", "new", "notifier", "of", "path", "pid", "reason", "record",
-        "records", "refused", "regressed", "request", "result", "severity", "socket", "state", "t", "threads", "took",
-        "uid", "unreadable", "user", "users", "version", "warning",
+        "critical", "database", "destination", "ended", "error", "errors", "events", "expired", "file", "first",
+        "folder", "free", "group", "groups", "held", "how", "id", "issues", "largest_connections", "largest_uid",
+        "left_out", "limit", "merged", "method", "most_of_uid", "names", "new", "notifier", "of", "path", "pid",
+        "reason", "record", "records", "refused", "regressed", "request", "result", "severity", "socket", "state", "t",
+        "threads", "took", "uid", "unreadable", "user", "users", "version", "warning",
     ]
 
     // MARK: The log

@@ -174,8 +174,8 @@ struct RecordDetails {
         ])
     }
 
-    /// Returns the user who set the state and the time, such as `uid 1000, 2026-11-21T10:00:00.000Z (2 h ago)`; nil if no
-    /// user did.
+    /// Returns the user who set the state and the time, such as `uid 1000, 2026-11-21T10:00:00.000Z (2 h ago)`; nil if
+    /// no user did.
     private func change(_ group: IssueGroup) -> String? {
         group.stateChange.map { "uid \($0.user), \(PageTime.full($0.time, now: now))" }
     }

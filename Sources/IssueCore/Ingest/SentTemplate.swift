@@ -158,8 +158,8 @@ extension MessageTemplate {
         return hasValue
     }
 
-    /// Returns the source location as it is appended to the title of an issue whose template consists of values, such as
-    /// ` in checkout() (Cart.swift:7)`. Empty if function and file are unknown.
+    /// Returns the source location as it is appended to the title of an issue whose template consists of values, such
+    /// as ` in checkout() (Cart.swift:7)`. Empty if function and file are unknown.
     package static func place(of source: SourceLocation) -> String {
         var place = source.function.map { " in \($0)" } ?? ""
         if let file = source.fileID?.split(separator: "/").last {

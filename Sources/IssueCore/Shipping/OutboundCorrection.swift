@@ -15,8 +15,8 @@ package struct OutboundCorrection: Equatable, Sendable {
     /// The id of the line. It is the same at each destination and each time the line is sent.
     package var eventID: String
     package var host: String
-    /// The correction. With `isUndone`, author, time and reason are those of the undoing. A rule with `other` is the merge
-    /// of an existing issue by that rule.
+    /// The correction. With `isUndone`, author, time and reason are those of the undoing. A rule with `other` is the
+    /// merge of an existing issue by that rule.
     package var correction: GroupCorrection
     /// `true` if the correction was undone.
     package var isUndone: Bool

@@ -27,7 +27,8 @@ package struct TriageState: Equatable, Sendable {
     /// The number of further occurrences with which a mute ends; nil if it does not end by their number.
     package private(set) var occurrencesLeft: Int64?
     package private(set) var hasRegressed: Bool
-    /// The user who set the state, the time, and their note; nil if no user did, or if it has changed automatically since.
+    /// The user who set the state, the time, and their note; nil if no user did, or if it has changed automatically
+    /// since.
     package private(set) var change: IssueStateChange?
 
     package init(

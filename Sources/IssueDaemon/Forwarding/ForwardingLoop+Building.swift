@@ -101,8 +101,8 @@ extension ForwardingLoop where Destination: ~Copyable {
         }
     }
 
-    /// Returns the ids of summaries and lines of corrections that wait to be sent. Makes lines of corrections if there
-    /// is room for them.
+    /// Returns the ids of summaries and lines of corrections that wait to be sent. If there are fewer than `limit`, it
+    /// makes lines of further corrections.
     private func unsentSummaries(limit: Int) throws -> [Int64] {
         let id = service.destination.id
         let unsent = try reader.unsentSummaries(of: id, limit: limit)

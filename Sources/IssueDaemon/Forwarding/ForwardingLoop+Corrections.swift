@@ -3,10 +3,11 @@ import IssueProtocol
 import IssueStore
 
 extension ForwardingLoop where Destination: ~Copyable {
-    /// Makes the lines of corrections that the destination was not told about, and stores them to be sent.
+    /// Makes the lines of corrections that the destination has no lines for yet, and stores them to be sent.
     ///
     /// - Parameter limit: The maximum number of lines.
-    /// - Returns: `true` if there are new lines.
+    /// - Returns: `true` if lines were made; `false` if no correction is left.
+    /// - Throws: The error of the reader or the writer.
     func makeCorrectionLines(limit: Int) throws -> Bool {
         let destination = service.destination.id
         while true {
@@ -31,7 +32,8 @@ extension OutboundCorrection {
             isUndone: event.isUndone, fingerprint: event.fingerprint, otherFingerprint: event.otherFingerprint)
     }
 
-    /// Returns the `event_id`. A database that replaces a lost one assigns the same numbers, but at other times.
+    /// Returns the `event_id`. It depends on the time, since a database that replaces a lost one assigns the same
+    /// numbers again.
     private static func id(of event: CorrectionEvent, host: String) -> String {
         var hash = SipHash(key0: 6)
         hash.append(field: host)

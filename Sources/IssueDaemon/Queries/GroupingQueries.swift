@@ -285,8 +285,9 @@ struct GroupingQueries {
             reason:
                 """
                 an application has at most \(StoreWriter.maxCorrections) corrections, \(StoreWriter.maxRules) rules and \
-                \(StoreWriter.maxRules) splits, a user \(StoreWriter.maxCorrectionsByUser), also in 24 hours if there are \
-                destinations, and at most \(StoreWriter.maxDepth) merges follow each other
+                \(StoreWriter.maxRules) splits; a user has at most \(StoreWriter.maxCorrectionsByUser) corrections, which \
+                cause at most as many lines at destinations in 24 hours; at most \(StoreWriter.maxDepth) merges follow \
+                each other
                 """
         )
     }

@@ -26,18 +26,19 @@ struct StoreMaintenance {
         var part: Part
         var reason: Retention.Reason
         /// The series that probably have no records afterwards. Empty if records are removed because of their age,
-        /// since the series are as old.
+        /// since the collection of old series then removes the series, too.
         var unreferenced = UnreferencedSeries()
         var records: Int64 = 0
         var expired: Int64 = 0
     }
 
-    /// The next portion of what series without records take up.
+    /// The next step of counting or removing series without records.
     private enum CollectionStep {
-        /// It is only counted.
+        /// Count the series above an id.
         case counting(UnreferencedSeries, above: SeriesID)
+        /// Remove the series of some users above an id.
         case series(of: Set<UInt32>, above: SeriesID)
-        /// Counts of series that no longer exist.
+        /// Remove the counts of series that no longer exist.
         case counts(fromMinute: Int64)
     }
 
@@ -46,7 +47,7 @@ struct StoreMaintenance {
     private let log: Log
     private var forgetting: ExpiryRun?
     private var collecting: CollectionStep?
-    /// What retention has left behind; nil if it has not been counted since the start.
+    /// The estimated space of series without records; nil if it has not been counted since the start.
     private var unreferenced: UnreferencedSeries?
     private var hasOldMarks = false
     private var isShrinking = false
@@ -133,7 +134,7 @@ struct StoreMaintenance {
     /// - Returns: Whether to log the failure. Of several equal failures in a row, only the first is logged.
     mutating func failed(by failure: StoreFailure, at now: MonotonicInstant) -> Bool {
         (forgetting, hasOldMarks, isShrinking, quietGroup) = (nil, false, false, nil)
-        // Removing records goes on if series without records cannot be removed.
+        // If series without records can't be removed, retention continues with records.
         collecting = nil
         // If the disk was full, the step may succeed as soon as the WAL has been reset.
         nextCheck = now.advanced(by: failure == .noSpace ? Self.shortPause : Self.pause)
@@ -199,7 +200,7 @@ struct StoreMaintenance {
         }
     }
 
-    /// Counts or removes the next portion of what series without records take up.
+    /// Performs the next step of counting or removing series without records.
     private mutating func collect(_ writer: StoreWriter, at now: MonotonicInstant) throws(StoreFailure) {
         switch collecting {
         case nil: return

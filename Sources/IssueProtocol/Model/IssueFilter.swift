@@ -169,7 +169,7 @@ public struct HistogramSeries: Equatable, Sendable {
 }
 
 extension Int {
-    /// Returns the sum, clamped to the range of `Int`. A server that is not trusted may send any numbers.
+    /// Returns the sum, clamped to the range of `Int`. An untrusted server may send any number.
     package func clampedSum(_ other: Int) -> Int {
         let (sum, overflow) = addingReportingOverflow(other)
         guard overflow else { return sum }

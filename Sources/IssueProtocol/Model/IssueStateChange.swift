@@ -1,15 +1,15 @@
 public import IssueWire
 
-/// Who has set the state of an issue, when, and with which note (`StateChange` on the wire).
+/// The user who set the state of an issue, the time, and their note (`StateChange` on the wire).
 public struct IssueStateChange: Equatable, Sendable {
     /// The maximum size of a note, in bytes.
     package static let maxNoteBytes = 1024
 
-    /// The id of the user who has set the state.
+    /// The id of the user.
     public var user: UInt32
-    /// The time at which they did.
+    /// The time at which the user set the state.
     public var time: IssueTimestamp
-    /// The note that they gave. Nil if there is none.
+    /// The note of the user, of at most 1024 bytes. Nil if there is none.
     public var note: String?
 
     package init(user: UInt32, time: IssueTimestamp, note: String? = nil) {

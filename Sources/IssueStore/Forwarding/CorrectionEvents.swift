@@ -3,10 +3,10 @@ package import IssueProtocol
 import SQLiteKit
 
 extension Schema {
-    /// Corrections that destinations are told about, and the last one that each has a line for.
+    /// The events about corrections, and the cursor of each destination over them.
     static let correctionEvents: StaticString = """
         -- Corrections that were made or, with undone 1, undone. Without source: a rule; with source and kind 3: a group
-        -- that the rule has merged. Destinations have lines for those up to corrections_id.
+        -- that the rule has merged. destinations.corrections_id is the last event that was examined for a destination.
         CREATE TABLE correction_events (
             id INTEGER PRIMARY KEY AUTOINCREMENT,
             account INTEGER NOT NULL,
@@ -31,16 +31,19 @@ extension Schema {
         """
 }
 
-/// A correction that was made or undone, as destinations are told about it.
+/// A correction that was made or undone, as it is reported to destinations.
 package struct CorrectionEvent: Equatable, Sendable {
     /// Higher than the ids of all earlier events.
     package var id: Int64
     /// The correction. If it was undone, author, time and reason are those of undoing it.
     package var correction: GroupCorrection
+    /// `true` if the correction was undone.
     package var isUndone: Bool
+    /// The fingerprint of the group that gets the records.
     package var fingerprint: String
+    /// The fingerprint of the other group; nil if there is no other group.
     package var otherFingerprint: String?
-    /// `false` if all records of its groups are marked as not reportable, so that destinations don't know them.
+    /// `false` if all records of its groups are marked as not reportable, so that destinations have none of them.
     package var isReportable: Bool
 }
 
@@ -48,6 +51,7 @@ package struct CorrectionEvent: Equatable, Sendable {
 package struct CorrectionLine: Equatable, Sendable {
     /// The id of the event.
     package var event: Int64
+    /// The line as the destination's format has made it.
     package var line: [UInt8]
 
     package init(event: Int64, line: [UInt8]) {
@@ -57,9 +61,19 @@ package struct CorrectionLine: Equatable, Sendable {
 }
 
 extension GroupTable {
-    /// Stores an event about a correction, for all known destinations. Stores none if there are no destinations.
+    /// Stores an event about a correction, for all destinations. Stores none if no destination is configured, since
+    /// only a configured one deletes old events.
     ///
-    /// - Parameter source: The other group; nil for a rule itself.
+    /// Must run in the transaction that makes or undoes the correction.
+    ///
+    /// - Parameters:
+    ///   - correction: The number of the correction.
+    ///   - kind: The kind of the correction.
+    ///   - isUndone: `true` if the correction is undone.
+    ///   - source: The other group; nil for a rule itself.
+    ///   - target: The group that gets the records.
+    ///   - pattern: The pattern as it is stored in `corrections`; nil for a merge.
+    ///   - author: The user who made or undid the correction, the time and the reason.
     func addEvent(
         _ correction: Int64, _ kind: GroupCorrection.Kind, isUndone: Bool = false, from source: GroupID?,
         to target: GroupID, pattern: String?, _ author: StoreWriter.CorrectionAuthor
@@ -68,7 +82,7 @@ extension GroupTable {
             """
             INSERT INTO correction_events (account, correction, kind, undone, source, target, pattern, author, at, reason)
             SELECT account, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9 FROM groups
-            WHERE id = ?5 AND EXISTS (SELECT 1 FROM destinations)
+            WHERE id = ?5 AND EXISTS (SELECT 1 FROM destinations WHERE active = 1)
             """
         ) { statement throws(SQLiteError) in
             statement.bind(correction, at: 1)
@@ -84,9 +98,10 @@ extension GroupTable {
         }
     }
 
-    /// Returns `true` if the user of a group may cause more lines about corrections.
+    /// Returns `true` if the user of a group may cause `count` more lines about corrections.
     ///
-    /// Undoing is always allowed, because each correction can be undone only once.
+    /// Events of the last 24 hours count, and older ones that a configured destination has not examined yet. Undoing is
+    /// always allowed, because each correction can be undone only once.
     func allowsEvents(_ count: Int, ofUserOf group: GroupID, at now: IssueTimestamp) throws(SQLiteError) -> Bool {
         let found = try connection.withStatement(
             """
@@ -113,8 +128,11 @@ extension StoreWriter {
     /// Lines of events that were erased meanwhile, or that the destination has a line for, are left out.
     ///
     /// - Parameters:
-    ///   - id: The last event that was examined.
+    ///   - lines: The lines of the reportable events up to `id`.
+    ///   - id: The last event that was examined. The destination's cursor moves to it.
     ///   - destination: The id of the destination.
+    ///   - now: The wall time.
+    /// - Throws: `StoreFailure`; nothing is stored then.
     package func store(
         _ lines: [CorrectionLine], through id: Int64, destination: Int64, at now: IssueTimestamp
     ) throws(StoreFailure) {
@@ -153,8 +171,10 @@ extension ForwardingOutbox {
         }
     }
 
-    /// Deletes old events that each configured destination has a line for. The one with the highest number is kept, so
-    /// that the number is not used again.
+    /// Deletes old events that each configured destination has examined, at most 1,024. Those of the correction with
+    /// the highest number are kept, so that the number is not assigned again.
+    ///
+    /// - Parameter time: Newer events are kept.
     fileprivate func deleteCorrectionEvents(before time: IssueTimestamp) throws(SQLiteError) {
         try connection.withStatement(
             """
@@ -182,7 +202,7 @@ extension StoreReader {
     /// The events that a destination has no lines for yet.
     package struct CorrectionEvents: Equatable, Sendable {
         package var events: [CorrectionEvent] = []
-        /// The last event that was examined; nil if there are none left.
+        /// The id of the last event that was examined; nil if none is left.
         package var last: Int64?
     }
 

@@ -31,7 +31,7 @@ extension StoreReader {
         package var requeued: Int64 = 0
         /// Summaries and lines of corrections that wait to be sent.
         package var unsentSummaries: Int64 = 0
-        /// Corrections without a line yet.
+        /// Events about corrections that were not examined yet. Some may get no line.
         package var corrections: Int64 = 0
     }
 

@@ -36,7 +36,9 @@ extension StoreWriter {
         /// Groups with many series that have lost or got some.
         fileprivate var undescribed: Set<GroupID> = []
 
-        /// - Parameter author: Who undoes the correction, when and why. Destinations are told.
+        /// - Parameters:
+        ///   - correction: The number of the correction.
+        ///   - author: The user who undoes the correction, the time and the reason, for destinations.
         package init(correction: Int64, by author: CorrectionAuthor) {
             self.correction = correction
             self.author = author

@@ -50,11 +50,11 @@ extension StoreWriter {
         }
     }
 
-    /// Adds those of the next series that have no records to an estimate.
+    /// Examines the next series, and adds the ones without records to an estimate.
     ///
     /// - Parameters:
     ///   - series: Only series with a higher id are examined.
-    ///   - estimate: What they are added to.
+    ///   - estimate: The estimate that they are added to.
     /// - Returns: The id to continue from, or nil at the end.
     package func countUnreferencedSeries(
         above series: SeriesID, _ estimate: inout UnreferencedSeries
@@ -69,8 +69,8 @@ extension StoreWriter {
         return some.last
     }
 
-    /// Removes those of the next series that have no records, also if their counts could still be queried, and groups
-    /// that have no series left. For a store that lacks room.
+    /// Examines the next series, and removes the ones without records, even if their counts could still be queried, and
+    /// groups that have no series left. Used if space is short.
     ///
     /// - Parameters:
     ///   - users: Only their series are removed.
@@ -217,10 +217,16 @@ extension RecordRemoval {
     struct ExaminedSeries {
         /// The last one that was examined; nil at the end.
         var last: SeriesID?
+        /// The ones without records, with the sizes of their keys in bytes.
         var recordless: [(id: SeriesID, user: UInt32, keyBytes: Int64)] = []
     }
 
-    /// Examines which of the next series have no records.
+    /// Determines which of the next series have no records, neither in a closed range nor in the open one.
+    ///
+    /// - Parameters:
+    ///   - series: Only series with a higher id are examined.
+    ///   - limit: The maximum number of series to examine.
+    ///   - open: The open range.
     func examineSeries(
         above series: SeriesID, limit: Int, open: OpenRange
     ) throws(SQLiteError) -> ExaminedSeries {
@@ -274,8 +280,9 @@ extension RecordRemoval {
         for group in groups { try collect(group: group) }
     }
 
-    /// Removes a group without series, unless its state is not open, a limiter window refers to it, a summary is
-    /// unsent, or a user has merged or split it. Groups that the fingerprint rule merged into it are removed before it.
+    /// Removes a group without series, unless its state is not open, a limiter window or an event about a correction
+    /// refers to it, a summary is unsent, or a user has merged or split it. Groups that the fingerprint rule merged
+    /// into it are removed before it.
     ///
     /// A group that a rule has merged is removed, because the rule merges it again when it is reported again. Otherwise
     /// a rule would keep a row for each fingerprint that ever matched.

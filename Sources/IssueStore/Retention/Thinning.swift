@@ -113,7 +113,7 @@ extension RecordRemoval {
         var lastRange: Int64
         /// The size of the series' key.
         var keyBytes: Int64
-        /// `true` if it has no records in the last range that it occurred in, or if this is the last one.
+        /// `true` if this is the last range in which the series occurred, or if it has no records left in that range.
         var isLast: Bool
     }
 

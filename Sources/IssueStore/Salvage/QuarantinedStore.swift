@@ -147,7 +147,8 @@ package final class QuarantinedStore {
     package func notes(above row: GroupID = 0) -> (notes: [GroupNote], last: GroupID)? {
         reader.connection.setDeadline(.after(Self.stepTimeout))
         defer { reader.connection.setDeadline(nil) }
-        // Files of the versions before lack the newer columns.
+        // Files of earlier versions lack the newer columns. A constant for `changed_by` needs its name, because of
+        // WHERE.
         let notes =
             (try? notes(
                 above: row, newer: "fixed_version, fixed_after, muted_left, changed_by, changed_at, change_note"))
@@ -158,7 +159,7 @@ package final class QuarantinedStore {
     }
 
     /// - Parameter columns: The columns of the version with the fix, the time since which it is awaited, the number of
-    ///   occurrences until the end of a mute, and who has set the state, or constants.
+    ///   occurrences until the end of a mute, and the user, time and note of the last change, or constants.
     private func notes(
         above row: GroupID, newer columns: StaticString
     ) throws(SQLiteError) -> [(note: GroupNote, id: GroupID)] {
@@ -473,7 +474,7 @@ package struct GroupNote: Equatable, Sendable {
 }
 
 extension IssueStateChange {
-    /// Reads the columns of a damaged database, without a note that is larger than any that is stored.
+    /// Reads the columns of a damaged database. A note that is longer than `maxNoteBytes` is left out.
     fileprivate init?(salvaged row: borrowing Row, from column: Int) {
         self.init(row, from: column)
         if let note, note.utf8.count > Self.maxNoteBytes { self.note = nil }

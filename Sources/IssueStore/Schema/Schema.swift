@@ -530,9 +530,9 @@ extension Schema {
 }
 
 extension Schema {
-    /// Who has set the states of groups.
+    /// The last change of a group's state by a user.
     static let stateChanges: StaticString = """
-        -- The user who has set the state, the time, and their note; NULL if it has changed automatically since.
+        -- The user who set the state, the time, and their note; NULL once the state has changed automatically.
         ALTER TABLE groups ADD COLUMN changed_by INTEGER;
         ALTER TABLE groups ADD COLUMN changed_at INTEGER;
         ALTER TABLE groups ADD COLUMN change_note TEXT;

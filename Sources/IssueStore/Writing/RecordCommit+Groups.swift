@@ -164,7 +164,7 @@ extension RecordCommit {
 
     /// Returns the first line of the message, at most 200 characters, or the domain if the message is empty.
     ///
-    /// A message that consists of values is followed by its place, which is part of the fingerprint then.
+    /// If the message consists of values, the source location follows it, which is then part of the fingerprint.
     static func title(of series: SeriesDescription) -> String {
         let end = series.template.firstIndex(of: 0x0A) ?? series.template.endIndex
         let title = MessageTemplate.title(of: series.template[..<end])

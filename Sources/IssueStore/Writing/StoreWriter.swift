@@ -37,7 +37,7 @@ package final class StoreWriter {
     /// Called during each commit with its priority records: critical ones, and the first record of a group or of a
     /// regression.
     package var onPriorityRecords: (([PriorityRecord]) -> Void)?
-    /// Called after users have corrected the grouping, or may have. Must not use the writer.
+    /// Called after each attempt to correct the grouping, even one that changed nothing. Must not use the writer.
     package var onCorrections: (() -> Void)?
     /// Called for each series that the cardinality guard merges into an overflow series, account or sender. Must not
     /// use the writer.
