@@ -1,14 +1,14 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// To use the recipe, copy this folder and follow the numbers. The target `Tracing` is a substitute for the
-// library: the recipe builds without a network, and the tests need it.
+// To use the recipe, copy this folder and follow the numbered comments. The target `Tracing` is a
+// stand-in for the library, with which the recipe builds without a network. The tests use it, too.
 let package = Package(
     name: "swift-distributed-tracing-issues",
     products: [.library(name: "TraceContexts", targets: ["TraceContexts"])],
     dependencies: [
-        // 1. Write:
-        //    .package(url: "…/issued", from: "1.0.0"),
+        // 1. Replace the path below with these two packages:
+        //    .package(url: "…/issued", from: "0.1.0"),
         //    .package(url: "https://github.com/apple/swift-distributed-tracing.git", from: "1.0.0"),
         .package(name: "issued", path: "../..")
     ],
@@ -17,7 +17,8 @@ let package = Package(
             name: "TraceContexts",
             dependencies: [
                 .product(name: "Issues", package: "issued"),
-                // 2. Write: .product(name: "Tracing", package: "swift-distributed-tracing")
+                // 2. Replace the name below with:
+                //    .product(name: "Tracing", package: "swift-distributed-tracing")
                 "Tracing",
             ],
             swiftSettings: [.treatAllWarnings(as: .error)]),

@@ -1,14 +1,14 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// To use the recipe, copy this folder and follow the numbers. The target `CoreMetrics` is a substitute for the
-// library: the recipe builds without a network, and the tests need it.
+// To use the recipe, copy this folder and follow the numbered comments. The target `CoreMetrics` is a
+// stand-in for the library, with which the recipe builds without a network. The tests use it, too.
 let package = Package(
     name: "swift-metrics-issues",
     products: [.library(name: "MetricsCounting", targets: ["MetricsCounting"])],
     dependencies: [
-        // 1. Write:
-        //    .package(url: "…/issued", from: "1.0.0"),
+        // 1. Replace the path below with these two packages:
+        //    .package(url: "…/issued", from: "0.1.0"),
         //    .package(url: "https://github.com/apple/swift-metrics.git", from: "2.0.0"),
         .package(name: "issued", path: "../..")
     ],
@@ -17,7 +17,8 @@ let package = Package(
             name: "MetricsCounting",
             dependencies: [
                 .product(name: "Issues", package: "issued"),
-                // 2. Write: .product(name: "CoreMetrics", package: "swift-metrics")
+                // 2. Replace the name below with:
+                //    .product(name: "CoreMetrics", package: "swift-metrics")
                 "CoreMetrics",
             ],
             swiftSettings: [.treatAllWarnings(as: .error)]),

@@ -1,5 +1,5 @@
-// The part of the module `Tracing` of swift-distributed-tracing 1 that the recipe and its tests use.
-// Package.swift says how to replace it.
+// A stand-in for the module `Tracing` of swift-distributed-tracing 1, as far as
+// the recipe and its tests use it. Package.swift describes how to replace it.
 
 /// The values that a task passes on.
 public struct ServiceContext: Sendable {

@@ -142,6 +142,17 @@ struct CorrectionEventTests {
         }
     }
 
+    @Test("Without a configured destination, which would delete old events, corrections are no events")
+    func noDestination() throws {
+        try withThree { store, writer, ids in
+            _ = try configure(["d"], store, writer)
+            _ = try configure([], store, writer)
+            _ = try writer.merge([ids[1]], into: ids[0], by: author(store))
+            _ = try writer.undo(correction: 1, by: author(store))
+            #expect(try store.shell().number("SELECT count(*) FROM correction_events") == 0)
+        }
+    }
+
     @Test("A line that was given up is a dead letter without records, and can be requeued")
     func givenUp() throws {
         try withThree { store, writer, ids in
@@ -283,7 +294,7 @@ struct CorrectionEventTests {
         }
     }
 
-    @Test("A file of the version before keeps its corrections, and destinations are told of later ones")
+    @Test("A file of the previous version keeps its corrections, and destinations get lines for later ones")
     func migration() throws {
         try withThree { store, writer, ids in
             let destination = try configure(["d"], store, writer)[0]
