@@ -9,7 +9,7 @@ struct CorrectionExportTests {
         listener.accepted.filter { $0["event_kind"] == "correction" }
     }
 
-    @Test("Corrections made while the destination is down arrive after a kill, each with one id, and before later ones")
+    @Test("Corrections made while the destination is down arrive after a kill, each with one id")
     func outage() async throws {
         let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
         defer { listener.stop() }
@@ -65,7 +65,7 @@ struct CorrectionExportTests {
             let undone = try #require(actions["undo"]?.first)
             #expect(undone["correction"] == 1 && undone["correction_undone"] == "merge")
 
-            // Each destination is told once, also after the next start.
+            // Each line is sent once, also after the next start.
             _ = try client.call(.undoCorrection, UndoCorrectionParameters(id: 2), returning: SplitGroupReply.self)
             try await eventually("the last line has arrived") {
                 corrections(listener).contains { $0["correction_action"] == "undo" && $0["correction"] == 2 }

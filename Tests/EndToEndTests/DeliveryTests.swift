@@ -103,7 +103,7 @@ struct DeliveryTests {
     }
 
     @Test("A change of the reason of an outage is logged")
-    func toldReasons() async throws {
+    func loggedReasons() async throws {
         try await withListener("ConnectTimeout=1s") { daemon, listener, client in
             try listener.down()
             let ids = try report(1, as: "First", client)

@@ -5,8 +5,8 @@ import Testing
 /// The examples of Operations.md.
 ///
 /// An example is a command after "$ ", or a command of `issuectl` after "# ". The lines that follow are its output. Sections
-/// with other commands after "# " are run as root by `Tests/Systemd/checks.py` or `Tests/Package/checks`. Numbers, units,
-/// times, ids and white space may differ. "…" matches any text, and a line of "…" alone any lines.
+/// with other commands after "# " are run as root, by `Tests/Systemd/checks.py` or `Tests/Package/checks`. Numbers,
+/// units, times, ids and white space may differ. "…" matches any text, and a line of "…" alone any lines.
 enum OperationsPage {
     private struct Example {
         let command: String
@@ -49,7 +49,7 @@ enum OperationsPage {
     /// A section that has examples.
     struct Section {
         let title: String
-        /// Whether a command other than `issuectl` needs root.
+        /// `true` if the section has a command for root other than `issuectl`.
         var needsRoot = false
     }
 
@@ -72,7 +72,7 @@ enum OperationsPage {
         }
     }
 
-    /// The indented lines that are neither an example nor its output nor an excerpt from a configuration.
+    /// The indented lines that belong neither to an example nor to an excerpt from a configuration.
     static var commandsWithoutPrompt: [String] {
         get throws {
             var found: [String] = []

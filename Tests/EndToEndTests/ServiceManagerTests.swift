@@ -31,7 +31,7 @@ struct ServiceManagerTests {
         }
     }
 
-    @Test("A reload that has to wait for a file or a directory service is no reason for the watchdog to end the daemon")
+    @Test("The watchdog does not end the daemon while a reload waits for a file or a directory service")
     func slowReload() async throws {
         var configuration = DaemonConfiguration()
         configuration.environment["WATCHDOG_USEC"] = "600000"

@@ -97,7 +97,7 @@ struct TLSFaultTests {
         }
     }
 
-    @Test("A server that sends TLS messages without end is given up at the time limit, and the record waits")
+    @Test("A request to a server that sends endless TLS messages ends at the time limit, and the record is kept")
     func floodUntilTimeout() async throws {
         try await with(forward: "RequestTimeout=1s") { listener, front, daemon, client in
             try front.set("tls_tickets")
@@ -115,7 +115,7 @@ struct TLSFaultTests {
         }
     }
 
-    @Test("A server that sends TLS messages without end does not keep the daemon from stopping")
+    @Test("A server that sends endless TLS messages does not keep the daemon from stopping")
     func floodWhileStopping() async throws {
         try await with(forward: "RequestTimeout=10min") { _, front, daemon, client in
             try front.set("tls_tickets")

@@ -12,8 +12,8 @@ connection it reads the fault from FOLDER/fault:
     tls_old             at most TLS 1.1
     tls_stall           no reply to the handshake
     tls_plaintext       a reply in HTTP, without TLS
-    tls_tickets         session tickets without end instead of a reply, faster
-                        than OpenSSL reads them; FOLDER/flooding exists then
+    tls_tickets         endless session tickets instead of a reply, faster
+                        than OpenSSL reads them; creates FOLDER/flooding
 """
 
 import ctypes

@@ -5,7 +5,7 @@ import UnixIO
 @testable import HTTPTransfer
 
 @Suite struct TransferWatchdogTests {
-    @Test("A transfer that does not end in time loses its connections, and later ones as well")
+    @Test("A transfer that does not end in time loses its connections, and connections that it opens afterwards")
     func overdue() throws {
         let own = try DescriptorPair.sockets(nonBlocking: false)
         let peers = try DescriptorPair.sockets(nonBlocking: false)
@@ -25,7 +25,7 @@ import UnixIO
         watchdog.end(sockets)
     }
 
-    @Test("A transfer that has ended keeps its connections, while a later one with an earlier limit is ended")
+    @Test("A transfer that has ended keeps its connections, while another one with an earlier limit is ended")
     func ended() throws {
         let kept = try DescriptorPair.sockets()
         let other = try DescriptorPair.sockets(nonBlocking: false)

@@ -238,7 +238,7 @@ struct BundleTests {
         #expect(try FileSystem.read(path, limit: 100) == Array("three".utf8))
     }
 
-    @Test("The name of a file in the state directory is one line, so that it can't pose as a part of the bundle")
+    @Test("The name of a file in the state directory is one line, so that it can't imitate a part of the bundle")
     func fileNames() throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "bundle-\(UUID())")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

@@ -80,7 +80,7 @@ struct GroupQueryTests {
         }
     }
 
-    @Test("A query for groups names the place of a group whose messages consist of values, as its title has no words")
+    @Test("If the messages of a group consist of values only, its title names the function and the line")
     func names() throws {
         func record(_ template: String, _ values: [String], _ source: IssueProtocol.SourceLocation) -> IssueRecord {
             var message = template

@@ -423,7 +423,7 @@ def clean():
         expect(text not in said, f"the journal has: {text}")
 
 
-# --- The examples of Operations.md, each section on a host that has what it is about
+# --- The examples of Operations.md. Each section runs on a host that is prepared for it.
 
 
 SOURCE = f"{HERE}/source"
@@ -502,7 +502,7 @@ def test_the_destinations(run_examples):
 def metrics(run_examples):
     restart()
     os.makedirs("/var/lib/prometheus/node-exporter", exist_ok=True)
-    # systemd-report belongs to systemd 260. What it would ask is asked below.
+    # systemd-report is part of systemd 260. Otherwise its request is made below.
     run_examples(skipped=() if shutil.which("systemd-report") else ("systemd-report",))
     expect(property_of("ActiveState", "issued-metrics.timer") == "active", "the timer does not run")
     with socket.socket(socket.AF_UNIX) as asked:

@@ -45,7 +45,7 @@ def sections():
 
 
 def plain(line):
-    """Returns a line without what differs from host to host and from run to run."""
+    """Returns a line with placeholders for values that differ between hosts or runs."""
     for pattern, replacement in (
             (r"\bg[0-9a-f]{16}\b|\b[0-9a-z]{12}-[0-9a-z]+", "ID"),
             (r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?(\.\d+)?Z?", "TIME"),
@@ -98,8 +98,8 @@ def printed_by(command, example, text, folder):
 def run(examples, text="", here=None, folder="/root", skipped=()):
     """Runs examples in order and compares what they print.
 
-    `text` is the standard input of each, `here` has texts of the page and what they are on this host, and commands
-    that begin with a word of `skipped` are not run.
+    `text` is the standard input of each, `here` maps texts of the page to those of this host, and commands whose first
+    word is in `skipped` are not run.
     """
     for example in examples:
         command = example.command

@@ -5,7 +5,7 @@ import UnixIO
 
 @Suite("TargetFolder")
 struct TargetFolderTests {
-    @Test("A file goes into the folder that was opened, even if another one is at its path by then")
+    @Test("A file is created in the folder that was opened, even if its path leads to another one by then")
     func swapped() throws {
         let scratch = try ScratchFolder()
         for name in ["a", "trap"] { try FileSystem.makeFolders(scratch.file(name)) }
@@ -62,7 +62,7 @@ struct TargetFolderTests {
             try FileSystem.writeAtomically([1], to: scratch.file("\(path)/x"))
         }
         #expect(try FileSystem.names(in: scratch.file("target/inner")) == [])
-        // A folder of another user is theirs to choose, as that of node_exporter is.
+        // The folder itself may belong to another user, such as that of node_exporter.
         try FileSystem.writeAtomically([1], to: scratch.file("own/inner/x"))
         #expect(try FileSystem.names(in: scratch.file("target/inner")) == ["x"])
     }

@@ -71,7 +71,7 @@ struct OutageLogTests {
         #expect(paused?.condition == unauthorised)
     }
 
-    @Test("What was logged is known after a restart, also if an earlier version has stored it")
+    @Test("After a restart, the logged condition is known, even if an earlier version has stored it")
     func restarts() {
         for condition in [refused, unauthorised] {
             var log = OutageLog()

@@ -85,7 +85,7 @@ struct RetentionTests {
         #expect(Self.retention.next(snapshot(age: 30 * Self.day - 1)) == .wait(.seconds(1)))
     }
 
-    /// A database that is too large, with data of users 5 and 6, of whom 5 has more.
+    /// A database that is too large, with data of users 5 and 6. User 5 has more.
     private func crowded(_ unreferenced: UnreferencedSeries?) -> RetentionSnapshot {
         var snapshot = snapshot(used: 2_000_000)
         snapshot.unreferenced = unreferenced
@@ -97,12 +97,12 @@ struct RetentionTests {
         return snapshot
     }
 
-    @Test("Before records are removed for space, what series without records take up is counted once and removed")
+    @Test("Before records are removed for space, series without records are counted once and removed")
     func collectsFirst() {
         let retention = Retention(settings: RetentionSettings(maxSize: 1 << 20, keepFree: 0))
         #expect(retention.next(crowded(nil)) == .countUnreferenced)
         var unreferenced = UnreferencedSeries()
-        // A few are not worth a search: 256 KiB of a user.
+        // Up to 256 KiB of a user are left alone.
         for _ in 0..<512 { unreferenced.add(keyBytes: 56, of: 6) }
         for _ in 0..<500 { unreferenced.add(keyBytes: 56, of: 5) }
         guard case .thin(let holding, .size) = retention.next(crowded(unreferenced)) else {
@@ -116,7 +116,7 @@ struct RetentionTests {
         #expect(unreferenced.users(maxSize: 1 << 20) == [])
     }
 
-    @Test("In a large database, a thousandth of it may be left behind of a user")
+    @Test("In a large database, up to 1/1024 of its maximum size is left alone for each user")
     func allowance() {
         var unreferenced = UnreferencedSeries()
         unreferenced.add(keyBytes: 1 << 19, of: 5)
@@ -126,7 +126,7 @@ struct RetentionTests {
         #expect(unreferenced.users(maxSize: 2 << 30) == [5])
     }
 
-    @Test("What series without records take up does not matter as long as records are removed for their age only")
+    @Test("Series without records are not removed if records are removed only because of their age")
     func collectsForSpaceOnly() {
         var snapshot = snapshot(age: 30 * Self.day)
         #expect(reason(snapshot) == .age)

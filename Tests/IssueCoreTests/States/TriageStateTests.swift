@@ -131,7 +131,7 @@ struct GroupStandingTests {
                 == TriageState(.resolved, fixAwaitedSince: noon, change: change))
     }
 
-    @Test("A state that changes by itself has no author and no note")
+    @Test("A state that changes automatically has no author and no note")
     func changes() {
         let change = IssueStateChange(user: 7, time: noon, note: "Vendor")
         var state = TriageState(.resolved, change: change)

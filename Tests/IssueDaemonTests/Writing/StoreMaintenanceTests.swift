@@ -7,7 +7,7 @@ import UnixIO
 
 @testable import IssueDaemon
 
-@Suite("Maintenance of a store that lacks room")
+@Suite("Maintenance of a store that lacks space")
 struct StoreMaintenanceTests {
     /// A store in which one user has reported many issues once, and a quiet one an issue often.
     private struct Fixture {
@@ -89,7 +89,7 @@ struct StoreMaintenanceTests {
             try number("SELECT count(*) FROM series JOIN accounts ON accounts.id = account WHERE uid = \(uid)")
         }
 
-        /// Removes the records of all closed ranges, without regard to what series still take up.
+        /// Removes the records of all closed ranges, but no series.
         func forgetAll() throws {
             while let oldest = try facts().oldest {
                 while !(try writer.forget(oldest).isDone) {}
@@ -143,7 +143,7 @@ struct StoreMaintenanceTests {
         }
     }
 
-    @Test("After a restart, what series without records take up is counted first")
+    @Test("After a restart, series without records are counted first")
     func counting() throws {
         try ScanFixture.withPath { path in
             let fixture = try Fixture(path)
@@ -155,7 +155,7 @@ struct StoreMaintenanceTests {
             next = 0
             while let series = next { next = try fixture.writer.countUnreferencedSeries(above: series, &estimate) }
             #expect(estimate.users(maxSize: 0) == [Fixture.many])
-            // As after a restart: maintenance knows of nothing that was left behind.
+            // As after a restart, maintenance has no count of the series without records.
             try fixture.commit([IssueRecord(message: "next")], uid: Fixture.often)
             try fixture.writer.closeOpenRange()
             try fixture.commit([IssueRecord(message: "newest")], uid: Fixture.often)
@@ -175,7 +175,7 @@ struct StoreMaintenanceTests {
             try fixture.collect([Fixture.many, Fixture.often])
             #expect(try fixture.number("SELECT count(*) FROM series") == 2)
             #expect(try fixture.number("SELECT count(*) FROM records") == 2)
-            // What was removed can be reported again.
+            // Issues that were removed can be reported again.
             try fixture.commit([IssueRecord(message: "quiet", app: Application(name: "quiet"))], uid: Fixture.often)
             try fixture.commit(reported, uid: Fixture.many)
             #expect(try fixture.number("SELECT count(*) FROM series") == 3)

@@ -178,7 +178,7 @@ struct CorrectionEventTests {
         }
     }
 
-    @Test("Erasing either issue erases the events, the lines, also in dead letters, and later ones")
+    @Test("Erasing either issue erases its events and lines, and lines made before it are not stored afterwards")
     func erasing() throws {
         for erased in 0..<2 {
             try withThree { store, writer, ids in
@@ -246,7 +246,7 @@ struct CorrectionEventTests {
         }
     }
 
-    @Test("A user can't make more than 4,096 lines a day, but can always undo corrections")
+    @Test("A user can't cause more than 4,096 lines a day, but can always undo corrections")
     func limit() throws {
         try withThree { store, writer, ids in
             let destination = try configure(["d"], store, writer)[0]

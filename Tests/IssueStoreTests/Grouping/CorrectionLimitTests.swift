@@ -195,7 +195,7 @@ struct CorrectionLimitTests {
             try store.store([record("One")], to: try store.writer())
             let shell = try store.shell()
             for name in names { try shell.execute(composedSQL: "DROP INDEX \(name)") }
-            // What later versions have added.
+            // Columns and tables of later versions.
             for column in ["changed_by", "changed_at", "change_note"] {
                 try shell.execute(composedSQL: "ALTER TABLE groups DROP COLUMN \(column)")
             }

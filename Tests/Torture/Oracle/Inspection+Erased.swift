@@ -10,7 +10,8 @@ extension Inspection {
         openRows.removeAll { gone.contains($0.series) }
     }
 
-    /// Forgets the sums of series that retention has removed to make room, and complains if one still has records.
+    /// Forgets the sums of series that retention has removed to free space, and adds a complaint if one still has
+    /// records.
     func noteRemovedSeries(_ connection: DatabaseConnection) throws {
         let known = try Statement("SELECT id FROM series ORDER BY id", on: connection).all { $0.int64(0) }
         removedSeries = (known.last ?? 0) - Int64(known.count) - missingSeries

@@ -31,7 +31,11 @@ extension Inspection {
 
     /// Compares sums of the store with what was seen, except for the rows overlooked since the last look.
     ///
-    /// - Parameter isComplete: `false` if the sums of overlooked rows may have been removed, too.
+    /// - Parameters:
+    ///   - name: The name of the sums in complaints.
+    ///   - stored: The sums of the store.
+    ///   - seen: The sums of the rows that were seen. Replaced with `stored`.
+    ///   - isComplete: `false` if the sums of overlooked rows may have been removed, too.
     func compare<Key>(
         _ name: String, _ stored: [Key: RecordTotals], with seen: inout [Key: RecordTotals], isComplete: Bool = true
     ) {

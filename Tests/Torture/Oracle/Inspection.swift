@@ -21,8 +21,9 @@ package final class Inspection {
     /// Ids that were skipped in this look, and their number.
     var gaps: [ClosedRange<Int64>] = []
     var overlooked: Int64 = 0
-    /// The number of series that were removed in total, and since the last look.
+    /// The number of series that were removed in total.
     var missingSeries: Int64 = 0
+    /// The number of series that were removed since the last look.
     var removedSeries: Int64 = 0
     /// Sums over all rows that were seen, in closed ranges and in the open one.
     var totals: [Int64: RecordTotals] = [:]
