@@ -191,7 +191,7 @@ package enum CollectorInterface {
           app: string, uid: ?int, version: string, at: string, observed: bool, commit: ?string, note: ?string, by: ?int
         )
 
-        # record: the record's id, or "summary-" and a number for a summary. reason: refused, too_large or
+        # record: the record's id, or "summary-" and a number for a summary or a correction. reason: refused, too_large or
         # retries_expired.
         type DeadLetter (
           record: string, destination: string, reason: string, answer: ?string, attempts: int, at: string, line: ?string
