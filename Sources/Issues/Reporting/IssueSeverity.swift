@@ -88,6 +88,7 @@ extension IssueReport {
         _ subject: Any?, _ message: Any? = nil, severity: IssueLevel, metadata: IssueMetadata = [:],
         fingerprint: String? = nil
     ) {
-        self.init(nil, level: severity)
+        // Without the default for the path, which would be stored in each program.
+        self.init(nil, level: severity, fileID: "", filePath: "", line: 0, column: 0, function: "")
     }
 }
