@@ -234,10 +234,11 @@ package final class Daemon {
             result.signal()
         }
         guard thread != nil else { return read() }
+        let end = MonotonicClock.now.advanced(by: .seconds(60))
         while true {
-            let deadline = MonotonicClock.now.advanced(by: watchdog / 3)
-            if let fresh = result.wait(deadline: deadline, until: { $0 }) { return fresh }
-            if run?.isAlive() ?? true { try? notification.watchdog() }
+            let now = MonotonicClock.now
+            if let fresh = result.wait(deadline: now.advanced(by: watchdog / 3), until: { $0 }) { return fresh }
+            if now < end, run?.isAlive() ?? true { try? notification.watchdog() }
         }
     }
 

@@ -58,6 +58,7 @@ struct OperationsTaskTests {
                 for number in 0..<17 { _ = try client.report([record("Cannot charge card \(number)")]) }
                 let deadline = MonotonicClock.now.advanced(by: .seconds(60))
                 while try client.destination().state != .paused, MonotonicClock.now < deadline { usleep(5000) }
+                #expect(try client.destination().state == .paused)
             }
         }
     }

@@ -37,7 +37,7 @@ struct StoreMaintenance {
         /// Count the series above an id.
         case counting(UnreferencedSeries, above: SeriesID)
         /// Remove the series of some users above an id.
-        case series(of: Set<UInt32>, above: SeriesID)
+        case series(of: Set<UInt32>, above: SeriesID, removed: Int = 0)
         /// Remove the counts of series that no longer exist.
         case counts(fromMinute: Int64)
     }
@@ -210,10 +210,14 @@ struct StoreMaintenance {
             } else {
                 (unreferenced, collecting) = (found, nil)
             }
-        case .series(let users, let above):
-            collecting =
-                try writer.collectSeries(of: users, above: above).map { .series(of: users, above: $0) }
-                ?? .counts(fromMinute: 0)
+        case .series(let users, let above, var removed):
+            let step = try writer.collectSeries(of: users, above: above)
+            removed += step.removed
+            if let last = step.last {
+                collecting = .series(of: users, above: last, removed: removed)
+            } else {
+                collecting = removed > 0 ? .counts(fromMinute: 0) : nil
+            }
         case .counts(let minute):
             collecting = try writer.collectCounts(from: minute).map { .counts(fromMinute: $0) }
         }

@@ -115,13 +115,15 @@ extension GroupTable {
             statement.bind(now.advanced(by: .zero - StoreWriter.correctionEventAge).millisecondsSince1970, at: 2)
             return try statement.first { $0.int(0) } ?? 0
         }
-        return found + count <= StoreWriter.maxCorrectionsByUser
+        return found + count <= StoreWriter.maxCorrectionLines
     }
 }
 
 extension StoreWriter {
     /// The minimum time for which an event is kept. During it, the event counts against the limit of its user.
     static let correctionEventAge: Duration = .seconds(86_400)
+    /// The maximum number of events of a user that wait for a destination or are younger than that.
+    static let maxCorrectionLines = 4096
 
     /// Stores the lines of some corrections for a destination. They are sent like summaries, without records.
     ///
@@ -175,7 +177,7 @@ extension ForwardingOutbox {
     /// the highest number are kept, so that the number is not assigned again.
     ///
     /// - Parameter time: Newer events are kept.
-    fileprivate func deleteCorrectionEvents(before time: IssueTimestamp) throws(SQLiteError) {
+    func deleteCorrectionEvents(before time: IssueTimestamp) throws(SQLiteError) {
         try connection.withStatement(
             """
             DELETE FROM correction_events WHERE id IN (

@@ -75,8 +75,10 @@ extension StoreWriter {
     /// - Parameters:
     ///   - users: Only their series are removed.
     ///   - series: Only series with a higher id are examined.
-    /// - Returns: The id to continue from, or nil at the end.
-    package func collectSeries(of users: Set<UInt32>, above series: SeriesID) throws(StoreFailure) -> SeriesID? {
+    /// - Returns: The id to continue from, or nil at the end, and the number of removed series.
+    package func collectSeries(
+        of users: Set<UInt32>, above series: SeriesID
+    ) throws(StoreFailure) -> (last: SeriesID?, removed: Int) {
         try transaction { () throws(SQLiteError) in
             let some = try removal.examineSeries(above: series, limit: Self.maxCollectedRows, open: memory.open)
             let newest = try newestSeries()
@@ -85,7 +87,7 @@ extension StoreWriter {
                 try removal.collect(series: gone)
                 dropSeriesCaches()
             }
-            return some.last
+            return (some.last, gone.count)
         }
     }
 
@@ -184,7 +186,7 @@ extension StoreWriter {
         }
     }
 
-    /// Removes summaries that were delivered and that are older than the retention period.
+    /// Removes summaries that were delivered and that are older than the retention period, and such corrections.
     ///
     /// - Parameters:
     ///   - number: Only summaries with a higher id are examined.
@@ -206,6 +208,7 @@ extension StoreWriter {
             try removal.delete(
                 "DELETE FROM summary_windows WHERE summary NOT IN (SELECT id FROM summaries) AND summary IN (SELECT value FROM json_each(?1))",
                 old.map(\.id))
+            try outbox.deleteCorrectionEvents(before: time)
             // Summaries are in chronological order.
             return some.count == Self.maxSummariesPerTransaction && old.count == some.count ? some.last?.id : nil
         }

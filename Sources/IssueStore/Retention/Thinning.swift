@@ -53,7 +53,7 @@ extension StoreWriter {
         of range: RetentionSnapshot.ClosedRange, user: UInt32
     ) throws(StoreFailure) -> Thinning {
         try Self.failing { () throws(SQLiteError) in
-            try removal.plan(range, user, openID: memory.open.firstID)
+            try removal.plan(range, user, open: memory.open)
         }
     }
 
@@ -156,8 +156,7 @@ extension RecordRemoval {
 
     /// Makes a plan for the largest groups of a user.
     ///
-    /// - Parameter openID: The first row of the open range.
-    func plan(_ range: RetentionSnapshot.ClosedRange, _ user: UInt32, openID: RowID) throws(SQLiteError) -> Thinning {
+    func plan(_ range: RetentionSnapshot.ClosedRange, _ user: UInt32, open: OpenRange) throws(SQLiteError) -> Thinning {
         let members = try members(of: range)
         var groups: [GroupID: Int64] = [:]
         // Records are removed, so the other space of their series does not count here.
@@ -166,7 +165,7 @@ extension RecordRemoval {
         }
         let noisiest = EvictionPolicy.noisiest(groups)
         let chosen = members.filter { noisiest.contains($0.group) }
-        var spared = try lastRecords(of: chosen, in: range, openID: openID)
+        var spared = try lastRecords(of: chosen, in: range, openID: open.firstID)
         // If only last records are left, they are removed too.
         if spared.count == Int(chosen.reduce(0) { $0 + $1.records }) { spared = [:] }
         let isOldest = try isOldest(range)
@@ -177,7 +176,9 @@ extension RecordRemoval {
             users: Dictionary(chosen.map { ($0.series, $0.user) }) { first, _ in first },
             remainingRows: try remainingRows(of: members.filter { !noisiest.contains($0.group) }, spared, in: range),
             spared: spared)
-        for member in chosen where member.isLast && spared[member.series] == nil {
+        let last = chosen.filter { $0.isLast && spared[$0.series] == nil }
+        let stillOpen = open.series(among: Set(last.map(\.series)))
+        for member in last where !stillOpen.contains(member.series) {
             thinning.unreferenced.add(keyBytes: member.keyBytes, of: member.user)
         }
         return thinning

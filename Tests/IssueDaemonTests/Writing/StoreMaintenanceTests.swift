@@ -74,7 +74,7 @@ struct StoreMaintenanceTests {
 
         func collect(_ users: Set<UInt32>) throws {
             var next: SeriesID? = 0
-            while let series = next { next = try writer.collectSeries(of: users, above: series) }
+            while let series = next { next = try writer.collectSeries(of: users, above: series).last }
         }
 
         func records(of uid: UInt32) throws -> Int64 {
