@@ -151,9 +151,19 @@ struct StateTests {
             #""regressed":false"#,
             with: #""regressed":false,"changed":{"uid":7,"at":"2026-11-21T10:00:00.000Z","note":"A\nb\u001b[2J"}"#)
         let page = issuectl(["show", "g9"], .reply(#"{"group":\#(group),"fates":[]}"#)).output
-        #expect(page.contains("  Set by      uid 7, 2026-11-21T10:00:00.000Z (2 h ago)\n"))
+        #expect(page.contains("  Set by      user 7, 2026-11-21T10:00:00.000Z (2 h ago)\n"))
         #expect(page.contains("  Note        A"))
         #expect(!page.contains("\u{1b}") && !page.contains("A\nb"))
+    }
+
+    @Test("show prints who has set the state before a regression, and their note")
+    func shownAfterRegression() {
+        let group = Fixtures.diskGroup.replacing(
+            #""regressed":false"#,
+            with: #""regressed":true,"changed":{"uid":7,"at":"2026-11-21T10:00:00.000Z","note":"fixed"}"#)
+        let page = issuectl(["show", "g9"], .reply(#"{"group":\#(group),"fates":[]}"#)).output
+        #expect(page.contains("  Set by      user 7, 2026-11-21T10:00:00.000Z (2 h ago); regressed since\n"))
+        #expect(page.contains("  Note        fixed\n"))
     }
 
     @Test("A mute ends after a time span or at a future time")

@@ -174,10 +174,14 @@ struct RecordDetails {
         ])
     }
 
-    /// Returns the user who set the state and the time, such as `uid 1000, 2026-11-21T10:00:00.000Z (2 h ago)`; nil if
-    /// no user did.
+    /// Returns the user who set the state and the time, such as `user 1000, 2026-11-21T10:00:00.000Z (2 h ago)`; nil if
+    /// no user did. After a regression, that
+    /// is the state before it.
     private func change(_ group: IssueGroup) -> String? {
-        group.stateChange.map { "uid \($0.user), \(PageTime.full($0.time, now: now))" }
+        group.stateChange.map { change in
+            "user \(change.user), \(PageTime.full(change.time, now: now))"
+                + (group.hasRegressed ? "; regressed since" : "")
+        }
     }
 
     private func details(_ stored: StoredRecord, into page: inout TextPage) {

@@ -27,8 +27,8 @@ package struct TriageState: Equatable, Sendable {
     /// The number of further occurrences with which a mute ends; nil if it does not end by their number.
     package private(set) var occurrencesLeft: Int64?
     package private(set) var hasRegressed: Bool
-    /// The user who set the state, the time, and their note; nil if no user did, or if it has changed automatically
-    /// since.
+    /// The user who set the state or, after a regression, the state before it, with the time and their note; nil if no
+    /// user did, or if it has changed automatically in another way since.
     package private(set) var change: IssueStateChange?
 
     package init(
@@ -86,7 +86,7 @@ package struct TriageState: Equatable, Sendable {
             guard fixAwaitedSince == nil, fixedIn.map({ history.hasFix(version, of: $0) }) ?? true,
                 knownVersion.map({ history.isNewer(version, than: $0) }) ?? true
             else { return .none }
-            self = TriageState(hasRegressed: true)
+            self = TriageState(hasRegressed: true, change: change)
             return .regression
         case .muted:
             if timePassed(to: now) { return .expiry }
@@ -95,7 +95,7 @@ package struct TriageState: Equatable, Sendable {
                 occurrencesLeft = left
                 return .silence
             }
-            self = TriageState(hasRegressed: true)
+            self = TriageState(hasRegressed: true, change: change)
             return .regression
         }
     }

@@ -254,7 +254,8 @@ package enum CollectorInterface {
         # many further occurrences. until_newer_version: the state ends with a record from a version of the application that is
         # newer than all seen so far. resolved_in: only this version and later ones reopen the group. resolved_in_next: only the
         # next declared deployment and later ones do. Without any of these, the next record reopens a resolved group.
-        # note: a reason of at most 1024 bytes. The group has it in changed until its state changes again.
+        # note: a reason of at most 1024 bytes. The group has it in changed until its state changes again, and also while the
+        # group is regressed.
         method SetState(
           group: string, state: State, until: ?string, until_newer_version: ?bool, resolved_in: ?string,
           resolved_in_next: ?bool, until_count: ?int, note: ?string

@@ -21,8 +21,8 @@ public struct IssueGroup: Equatable, Sendable {
     public var resolvedIn: String?
     /// Whether the next deployment of the application will have the fix of a resolved issue.
     public var isResolvedInNext = false
-    /// The user who set the state, with the time and their note. Nil if no user did, or if the state has changed
-    /// automatically since, such as by a regression.
+    /// The user who set the state or, if the group has regressed, the state before that, with the time and their note.
+    /// Nil if no user did, or if the state has changed automatically in another way, such as at the end of a mute.
     public var stateChange: IssueStateChange?
     /// The name of the application. Nil if it sent none.
     public var app: String?

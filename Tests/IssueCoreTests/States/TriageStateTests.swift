@@ -29,6 +29,24 @@ struct GroupStandingTests {
         #expect(state == TriageState(hasRegressed: true))
     }
 
+    @Test(
+        "After a regression, the author and the note of the state before are kept; after the end of a mute they are not"
+    )
+    func author() {
+        let change = IssueStateChange(user: 7, time: noon, note: "fixed")
+        var resolved = TriageState(.resolved, change: change)
+        let afterResolved = report(&resolved, "", at: noon)
+        #expect(afterResolved == [.regression])
+        #expect(resolved == TriageState(hasRegressed: true, change: change))
+        var muted = TriageState(.muted, occurrencesLeft: 1, change: change)
+        let afterMuted = report(&muted, "", at: noon)
+        #expect(afterMuted == [.regression])
+        #expect(muted == TriageState(hasRegressed: true, change: change))
+        var ended = TriageState(.muted, mutedUntil: noon, change: change)
+        let hasEnded = ended.timePassed(to: noon)
+        #expect(hasEnded && ended == TriageState())
+    }
+
     @Test("A group resolved until a newer version stays resolved for records of known versions")
     func resolvedForVersions() {
         let initial = TriageState(.resolved, knownVersion: ApplicationVersion(text: "2.0 (7)"))

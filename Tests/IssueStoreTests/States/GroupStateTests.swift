@@ -229,7 +229,9 @@ struct GroupStateTests {
         }
     }
 
-    @Test("Author, time and note of a state survive a restart and further silent records, until it changes")
+    @Test(
+        "Author, time and note of a state survive a restart, silent records and a regression, but not the end of a mute"
+    )
     func noted() throws {
         let change = IssueStateChange(
             user: 7, time: IssueTimestamp(millisecondsSince1970: 4711), note: "Vendor\u{1b}[2J")
@@ -245,7 +247,11 @@ struct GroupStateTests {
             #expect(try only(store).stateChange == change)
             #expect(try only(store).mutedUntilCount == 2)
             try store.store([record(), record()], to: writer)
-            #expect(try only(store).state == .open)
+            #expect(try only(store).state == .open && only(store).hasRegressed)
+            #expect(try only(store).stateChange == change)
+            let end = store.wall.advanced(by: .seconds(1))
+            try say(TriageState(.muted, mutedUntil: end, change: change), store, writer)
+            try writer.endMutes(at: end)
             #expect(try only(store).stateChange == nil)
             try say(TriageState(change: IssueStateChange(user: 7, time: store.wall)), store, writer)
             #expect(try only(store).stateChange?.note == nil)
