@@ -32,6 +32,8 @@ struct GroupingQueries {
     let viewer: Viewer
     let requester: Sender
     let isOperator: Bool
+    /// Returns a reason as it is stored; nil if nothing of it remains.
+    let redacted: (String?) -> String?
     /// Called before the writer makes a change. From then on, the reply must report the change.
     let protect: () throws -> Void
 
@@ -276,7 +278,7 @@ struct GroupingQueries {
         guard reason.map({ $0.utf8.count <= Self.maxReasonBytes }) ?? true else {
             throw QueryFailure.invalidParameter("reason")
         }
-        return StoreWriter.CorrectionAuthor(uid: requester.uid, at: Clock.wall, reason: reason)
+        return StoreWriter.CorrectionAuthor(uid: requester.uid, at: Clock.wall, reason: redacted(reason))
     }
 
     private var tooMany: QueryFailure {

@@ -32,7 +32,7 @@ final class QueryService: Sendable {
             path: path, writer: writer, board: board, socket: socket, log: log, announcements: announcements)
     }
 
-    /// Sets what `ExplainRecord` is answered from.
+    /// Sets what `ExplainRecord` is answered from, and how notes and reasons are redacted.
     func use(_ settings: ForecastSettings) {
         forecasts.withLock { $0 = settings }
     }
@@ -180,7 +180,7 @@ final class QueryService: Sendable {
         case .grouping(let work, let isOperator):
             let grouping = GroupingQueries(
                 reader: reader, writer: writer, viewer: job.viewer, requester: job.process.sender,
-                isOperator: isOperator
+                isOperator: isOperator, redacted: { [self] in redacted($0) }
             ) { [self] in try beginChange(.grouping, job, isOperator: isOperator, thread) }
             let (reply, change) = try grouping.answer(work)
             if let change { note(change, .auditGroupingChanged, by: job.process.sender, isOperator: isOperator) }
@@ -266,8 +266,10 @@ final class QueryService: Sendable {
         if let name = parameters.invalidParameter(at: now) { throw QueryFailure.invalidParameter(name) }
         let subject = try reader.subject(parameters.group, viewer: job.viewer)
         guard isOperator || subject.uid == job.process.sender.uid else { throw CollectorError.denied }
+        var stored = parameters
+        stored.note = redacted(parameters.note)
         let standing = TriageState(
-            parameters, by: job.process.sender.uid,
+            stored, by: job.process.sender.uid,
             knownVersion: parameters.untilNewerVersion == true ? try reader.newestVersion(of: subject) : nil, at: now)
         try beginChange(.state, job, isOperator: isOperator, thread)
         guard try writer.perform({ try $0.set(standing, ofGroup: subject.group) }) else {
@@ -277,6 +279,17 @@ final class QueryService: Sendable {
             request: "set_state", group: parameters.group, detail: (name: "state", value: parameters.state.name))
         note(change, .auditStateChanged, by: job.process.sender, isOperator: isOperator)
         return SetStateReply(group: try reader.show(parameters.group, viewer: job.viewer).group)
+    }
+
+    /// Returns a note or reason as it is stored: without the values that redaction removes from records. Nil if nothing
+    /// remains.
+    ///
+    /// The limit on its length applies to the text as the user wrote it.
+    private func redacted(_ text: String?) -> String? {
+        guard let text else { return nil }
+        var redactor = forecasts.withLock { $0.redactor }
+        let kept = redactor.text(text)
+        return kept.isEmpty ? nil : kept
     }
 
     /// Called before the writer makes a change for a user.
@@ -299,6 +312,7 @@ final class QueryService: Sendable {
         guard watch.protect(thread) else { throw StoreFailure.tooSlow }
         var own = silence
         own.uid = Int64(job.process.sender.uid)
+        own.reason = redacted(silence.reason) ?? ""
         let added = own
         guard let stored = try writer.perform({ try $0.add(added, at: now) }) else {
             throw QueryFailure.invalidFilter(field: "silence", reason: "too many silences are in effect")
@@ -339,7 +353,10 @@ final class QueryService: Sendable {
             requestedBy: author, isOperator: isOperator, isReused: job.viewer == .nothing)
         guard let scope else { throw CollectorError.denied }
         try beginChange(.state, job, isOperator: isOperator, thread)
-        let result = try writer.perform { try $0.declare(parameters, of: scope, by: author, at: now) }
+        var own = parameters
+        own.note = redacted(parameters.note)
+        let declared = own
+        let result = try writer.perform { try $0.declare(declared, of: scope, by: author, at: now) }
         if !result.isKnown { noteDeployment(result.deployment, by: job.process.sender, isOperator: isOperator) }
         return DeployReply(deployment: result.deployment, isKnown: result.isKnown ? true : nil)
     }
