@@ -17,7 +17,7 @@ struct StateHelpTests {
                                              it
 
                 Note:
-                      --note TEXT            Why, for those who look at the issue
+                      --note TEXT            Why, for others to read (at most 1024 bytes)
 
                 Common options:
                       --socket PATH          The daemon's socket (default: ISSUED_SOCKET or a
@@ -58,7 +58,7 @@ struct StateHelpTests {
                                              it
 
                 Note:
-                      --note TEXT            Why, for those who look at the issue
+                      --note TEXT            Why, for others to read (at most 1024 bytes)
 
                 Common options:
                       --socket PATH          The daemon's socket (default: ISSUED_SOCKET or a
@@ -91,7 +91,7 @@ struct StateHelpTests {
                 Reopen resolved or muted issues.
 
                 Note:
-                      --note TEXT     Why, for those who look at the issue
+                      --note TEXT     Why, for others to read (at most 1024 bytes)
 
                 Common options:
                       --socket PATH   The daemon's socket (default: ISSUED_SOCKET or a standard

@@ -139,8 +139,16 @@ struct StateTests {
             #expect(noted.errors.isEmpty)
             #expect(
                 issuectl([command, "g7", "--note", "Vendor"], answer(state, "")).errors.contains("older than issuectl"))
-            for wrong in ["", String(repeating: "n", count: 1025)] {
-                #expect(issuectl([command, "g7", "--note", wrong]).code == .usage)
+            for (wrong, reason) in [
+                ("", "is empty"), (" ", "is empty"), ("\n", "is empty"),
+                (String(repeating: "n", count: 1025), "has 1025 bytes"),
+            ] {
+                let refused = issuectl([command, "g7", "--note", wrong])
+                #expect(refused.code == .usage)
+                #expect(
+                    refused.errors
+                        == "issuectl: --note \(reason); expected a text of 1 to 1024 bytes. "
+                        + "See issuectl \(command) --help\n")
             }
         }
     }
@@ -181,6 +189,15 @@ struct StateTests {
             #expect(outcome.code == .usage)
             #expect(outcome.errors.contains(wrong[1]))
             #expect(outcome.calls.isEmpty)
+        }
+        for (span, expected) in [
+            ("8", "a time span with a unit"), ("h", "a time span with a unit"), ("100y", "a unit of s, min, h, d or w"),
+            ("1h 2fortnights", "instead of 'fortnights'"), ("99999w", "at most a thousand years"),
+            ("1.5h", "whole numbers"), ("-2h", "a time span above 0"), ("0s", "a time span above 0"),
+        ] {
+            let outcome = issuectl(["mute", "g7", "--for", span])
+            #expect(outcome.code == .usage)
+            #expect(outcome.errors.contains("invalid value '\(span)' for --for; expected \(expected)"), "\(span)")
         }
         let both = issuectl(["mute", "g7", "--for", "2h", "--until", "2026-11-22"])
         #expect(both.code == .usage)

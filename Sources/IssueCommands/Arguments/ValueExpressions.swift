@@ -25,6 +25,20 @@ package enum DurationExpression {
         return .milliseconds(milliseconds)
     }
 
+    /// Returns what is expected instead of a text that is not a time span with a unit and above 0.
+    package static func expectation(for text: String) -> String {
+        let words = text.split { !$0.isLetter }
+        guard text.contains(where: \.isNumber), text.last?.isLetter == true else { return formsWithUnit }
+        if let unit = words.first(where: { factor(of: $0) == nil }) {
+            return "a unit of s, min, h, d or w instead of '\(unit)'"
+        }
+        if text.hasPrefix("-") || duration(text) == .zero { return "a time span above 0" }
+        guard text.allSatisfy({ $0.isLetter || $0 == " " || $0.isASCII && $0.isNumber }) else {
+            return "whole numbers, such as 1h 30min"
+        }
+        return "at most a thousand years"
+    }
+
     private static func factor(of unit: Substring) -> Int64? {
         switch unit.lowercased() {
         case "ms", "msec": 1

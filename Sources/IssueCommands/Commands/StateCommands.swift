@@ -99,8 +99,8 @@ enum EndOptions {
         if arguments.has(duration), arguments.has(until) {
             throw UsageError("--for and --until cannot be used together")
         }
-        let span = try arguments.value(of: duration, expected: DurationExpression.formsWithUnit) {
-            (text) -> Duration? in
+        let expected = arguments[duration].map { DurationExpression.expectation(for: $0) }
+        let span = try arguments.value(of: duration, expected: expected) { (text) -> Duration? in
             // A bare number would be in seconds, and more likely means hours or days.
             guard text.last?.isLetter == true else { return nil }
             return DurationExpression.duration(text).flatMap { $0 > .zero ? $0 : nil }
@@ -115,7 +115,8 @@ enum EndOptions {
 private let untilNewerVersion = OptionSpecification(
     "until-newer-version", "Until a version newer than all seen so far reports it")
 
-private let note = OptionSpecification("note", value: "TEXT", "Why, for those who look at the issue")
+private let note = OptionSpecification(
+    "note", value: "TEXT", "Why, for others to read (at most \(IssueStateChange.maxNoteBytes) bytes)")
 
 /// The option `--note`.
 private enum StateNote {
@@ -123,9 +124,13 @@ private enum StateNote {
     ///
     /// - Throws: `UsageError` if the note is empty or longer than `IssueStateChange.maxNoteBytes`.
     static func text(_ arguments: ParsedArguments) throws(UsageError) -> String? {
-        try arguments.value(of: note, expected: "a text of 1 to \(IssueStateChange.maxNoteBytes) bytes") { text in
-            (1...IssueStateChange.maxNoteBytes).contains(text.utf8.count) ? text : nil
+        guard let text = arguments[note] else { return nil }
+        let expected = "expected a text of 1 to \(IssueStateChange.maxNoteBytes) bytes"
+        guard !text.allSatisfy(\.isWhitespace) else { throw UsageError("\(note.spelling) is empty; \(expected)") }
+        guard text.utf8.count <= IssueStateChange.maxNoteBytes else {
+            throw UsageError("\(note.spelling) has \(text.utf8.count) bytes; \(expected)")
         }
+        return text
     }
 }
 
