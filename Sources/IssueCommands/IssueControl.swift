@@ -317,11 +317,14 @@ struct CommandContext {
 
     /// Connects to the daemon for queries.
     ///
-    /// - Parameter notFound: The error message if the daemon does not find what was asked for; nil for the default.
-    func collector(notFound: String? = nil) throws(CommandFailure) -> Collector {
+    /// - Parameters:
+    ///   - notFound: The error message if the daemon does not find what was asked for; nil for the default.
+    ///   - denied: The error message if the user may not do this; nil for the default.
+    func collector(notFound: String? = nil, denied: String? = nil) throws(CommandFailure) -> Collector {
         do throws(CollectorConnectionError) {
             return Collector(link: try connect(), timeout: timeout) { failure in
                 if case .refused(.notFound) = failure, let notFound { return CommandFailure(.refused, notFound) }
+                if case .refused(.denied) = failure, let denied { return CommandFailure(.refused, denied) }
                 return CommandFailure(failure)
             }
         } catch {
@@ -441,6 +444,12 @@ extension CommandFailure {
                 .refused, "the daemon's reply is invalid (\(reason)): are issuectl and issued the same version?")
         case .refused(let error): self.init(error)
         }
+    }
+
+    /// Returns the message for a user who may not see something that needs the right to see all records.
+    static func deniedToSee(_ subject: String) -> String {
+        "permission denied: only root, the daemon's user and the groups in Operators= and Readers= (issued.conf) see "
+            + subject
     }
 
     private init(_ error: CollectorError) {

@@ -52,7 +52,12 @@ struct RetentionTests {
     func forms() {
         #expect(issuectl(["retention", "--ndjson"], .reply(Self.reply)).output.split(separator: "\n").count == 5)
         let denied = issuectl(["retention"], .failure(.refused(.denied)))
-        #expect(denied.errors.contains("permission denied"))
+        #expect(
+            denied.errors
+                == "issuectl: permission denied: only root, the daemon's user and the groups in Operators= and Readers= "
+                + "(issued.conf) see retention\n")
+        let silences = issuectl(["silence"], .failure(.refused(.denied)))
+        #expect(silences.errors.hasSuffix(" and Readers= (issued.conf) see silences\n"))
         #expect(issuectl(["retention", "now"]).code == .usage)
     }
 }

@@ -45,10 +45,7 @@ struct NotifyCommand: Command {
             let answer = try context.collector().status()
             let store = answer.value.store
             guard store.id.isEmpty || store.bytes != nil else {
-                throw CommandFailure(
-                    .refused,
-                    "permission denied: only root, the daemon's user and the groups in Operators= and Readers= "
-                        + "(issued.conf) see notifiers")
+                throw CommandFailure(.refused, CommandFailure.deniedToSee("notifiers"))
             }
             guard context.format == .human else {
                 let notifiers = answer.elements(of: "notifiers")
@@ -206,7 +203,7 @@ struct SilenceCommand: Command {
     func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
         switch action {
         case .list:
-            let answer = try context.collector().silences()
+            let answer = try context.collector(denied: CommandFailure.deniedToSee("silences")).silences()
             try context.print(answer, elements: "silences") { lines($0.silences, context) }
         case .add:
             let answer = try context.collector().add(silence)
