@@ -92,6 +92,11 @@ struct StateTests {
         #expect(named.output == lines("g7 is resolved in 2.4.0: Decoding failed"))
         #expect(named.calls == [#"SetState {"group":"g7","state":"resolved","resolved_in":"2.4.0"}"#])
         #expect(named.errors.isEmpty)
+        for wrong in ["", String(repeating: "1", count: 129)] {
+            let refused = issuectl(["resolve", "g7", "--in", wrong])
+            #expect(refused.code == .usage && refused.calls.isEmpty)
+            #expect(refused.errors.contains("for --in; expected a version of 1 to 128 bytes"))
+        }
         let next = issuectl(["resolve", "g7", "--in-next"], resolved(#","resolved_in_next":true"#))
         #expect(next.output == lines("g7 is resolved in the next deployment: Decoding failed"))
         #expect(next.calls == [#"SetState {"group":"g7","state":"resolved","resolved_in_next":true}"#])
