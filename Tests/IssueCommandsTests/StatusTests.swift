@@ -190,6 +190,23 @@ struct StatusTests {
         #expect(issuectl(["flush", "--ndjson"], .reply("{\"destinations\":[\(after)]}")).output == after + "\n")
     }
 
+    @Test("Flush and status show corrections that wait, and flush fails if they still do")
+    func corrections() {
+        func waiting(_ count: Int) -> String {
+            let none = Fixtures.flushed(pending: 0, delivered: 5, oldest: "2026-11-21T10:00:00.000Z")
+            return none.replacing("\"oldest_pending\"", with: "\"corrections_pending\":\(count),\"oldest_pending\"")
+        }
+        let stuck = issuectl(
+            ["flush"], .reply(Fixtures.status(waiting(2))), .reply("{\"destinations\":[\(waiting(2))]}"))
+        #expect(stuck.output == "logzio: 2 corrections still pending (idle)\n")
+        #expect(stuck.code == .tryAgain && stuck.errors.contains("some corrections are still pending (logzio)"))
+        let done = Fixtures.flushed(pending: 0, delivered: 5)
+        let sent = issuectl(["flush"], .reply(Fixtures.status(waiting(1))), .reply("{\"destinations\":[\(done)]}"))
+        #expect(sent.output == "logzio: 1 correction sent\n" && sent.code == .success)
+        let status = issuectl(["status"], .reply(Fixtures.status(waiting(2)))).output
+        #expect(status.contains("Corrections") && status.contains("2 pending"))
+    }
+
     @Test("Flush says if nothing was pending")
     func nothing() {
         let ledger = Fixtures.flushed(pending: 0, delivered: 5)

@@ -13,7 +13,7 @@ struct FlushCommand: Command {
         operandSources: [.destinations],
         sections: [("Options", [timeout])],
         notes: [
-            "Exits with 75 if some of the records are still pending when the time is over, or if a destination is paused "
+            "Exits with 75 if some of the records or corrections are still pending when the time is over, or if a destination is paused "
                 + "even after another attempt."
         ],
         examples: ["issuectl flush", "issuectl flush logzio --timeout 2min"])
@@ -38,7 +38,7 @@ struct FlushCommand: Command {
         try context.print(answer, elements: "destinations") { reply in
             guard !reply.destinations.isEmpty else { return ["No destination is configured."] }
             return reply.destinations.flatMap { destination in
-                let earlier = before.first { $0.name == destination.name }?.ledger ?? Ledger()
+                let earlier = before.first { $0.name == destination.name }
                 return [
                     line(destination, since: earlier), destination.advice.map { "  " + TerminalSanitizer.line($0) },
                 ]
@@ -46,25 +46,33 @@ struct FlushCommand: Command {
             }
         }
         guard unfinished.isEmpty else {
+            let kind = unfinished.contains { $0.ledger.pending > 0 } ? "records" : "corrections"
             let names = unfinished.map(\.name).joined(separator: ", ")
             guard unfinished.contains(where: { $0.state != .paused }) else {
                 throw CommandFailure(
-                    .tryAgain, "some records are still pending (\(names)): the destination is paused, see the advice")
+                    .tryAgain, "some \(kind) are still pending (\(names)): the destination is paused, see the advice")
             }
             throw CommandFailure(
                 .tryAgain,
-                "some records are still pending (\(names)): see issuectl status, or wait longer with --timeout")
+                "some \(kind) are still pending (\(names)): see issuectl status, or wait longer with --timeout")
         }
         return .success
     }
 
+    private func isPending(_ destination: DestinationStatus) -> Bool {
+        destination.ledger.pending > 0 || (destination.pendingCorrections ?? 0) > 0
+    }
+
     /// Records that arrived during the wait do not count.
     private func isUnfinished(_ destination: DestinationStatus, startedAt: IssueTimestamp) -> Bool {
-        destination.ledger.pending > 0 && destination.oldestPending.map { $0 <= startedAt } ?? true
+        isPending(destination) && destination.oldestPending.map { $0 <= startedAt } ?? true
     }
 
     /// `logzio: 12 delivered, 1 summarised, 3 still pending (waiting: no answer)`.
-    private func line(_ destination: DestinationStatus, since earlier: Ledger) -> String {
+    private func line(_ destination: DestinationStatus, since before: DestinationStatus?) -> String {
+        let earlier = before?.ledger ?? Ledger()
+        let corrections = destination.pendingCorrections ?? 0
+        let sent = (before?.pendingCorrections ?? 0) - corrections
         var parts: [String] = []
         for fate in IssueFate.Outcome.allCases where fate != .pending {
             let count = destination.ledger[fate] &- earlier[fate]
@@ -73,8 +81,10 @@ struct FlushCommand: Command {
         if destination.ledger.pending > 0 {
             parts.append("\(Quantity.text(destination.ledger.pending)) still pending")
         }
+        if sent > 0 { parts.append("\(Quantity.text(sent, "correction")) sent") }
+        if corrections > 0 { parts.append("\(Quantity.text(corrections, "correction")) still pending") }
         var text = parts.isEmpty ? "nothing was pending" : parts.joined(separator: ", ")
-        if destination.ledger.pending > 0 {
+        if isPending(destination) {
             text += " (\(destination.state.rawValue)\(destination.reason.map { ": \($0)" } ?? ""))"
         }
         return TerminalSanitizer.line("\(destination.name): \(text)")

@@ -104,6 +104,7 @@ struct StatusPage {
             ("State", destination.state.rawValue + (destination.reason.map { ": \($0)" } ?? "")),
             ("Failing since", destination.failingSince.map { PageTime.full($0, now: now) }),
             ("Advice", destination.advice),
+            ("Corrections", destination.pendingCorrections.map { "\(Quantity.text($0)) pending" }),
             ("Oldest pending", destination.oldestPending.map { PageTime.full($0, now: now) }),
             ("Next attempt", destination.nextAttempt.map { RelativeTime.text($0, now: now) }),
             ("Last answer", destination.lastAnswer),

@@ -176,7 +176,8 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
     private func completeFlushes() throws {
         guard !flushes.isEmpty else { return }
         let isIdle = current == nil && preempted == nil
-        if isIdle, try reader.backlog(of: service.destination.id, after: cursor).requeued == 0 {
+        let backlog = isIdle ? try reader.backlog(of: service.destination.id, after: cursor) : nil
+        if let backlog, backlog.requeued == 0, backlog.corrections == 0 {
             for flush in flushes where flush.row <= cursor { flush.completed() }
             flushes.removeAll { $0.row <= cursor }
         }
@@ -185,7 +186,10 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
             for flush in flushes { flush.completed() }
             flushes = []
         }
-        if !flushes.isEmpty, isIdle { try perform(machine.flushRequested(at: Clock.monotonic)) }
+        if !flushes.isEmpty, isIdle {
+            machine.learned(try pending())
+            try perform(machine.flushRequested(at: Clock.monotonic))
+        }
     }
 
     // MARK: Status

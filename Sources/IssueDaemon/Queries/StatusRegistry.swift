@@ -289,7 +289,9 @@ final class StatusRegistry: Sendable {
         _ figures: StoreReader.DestinationFigures, _ state: State, isAll: Bool
     ) -> DestinationStatus {
         var status = DestinationStatus(
-            name: figures.name, kind: figures.kind, ledger: figures.ledger, oldestPending: figures.oldestPending)
+            name: figures.name, kind: figures.kind, ledger: figures.ledger,
+            pendingCorrections: figures.corrections > 0 ? Int(clamping: figures.corrections) : nil,
+            oldestPending: figures.oldestPending)
         guard let forwarder = state.forwarders.first(where: { $0.name == figures.name }) else {
             status.reason = DestinationStatus.removedReason
             return status

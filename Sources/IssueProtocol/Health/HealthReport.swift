@@ -63,7 +63,7 @@ package struct HealthFinding: Equatable, Sendable {
         case fault
         /// The ledger of a destination does not balance.
         case ledger
-        /// A destination is paused, or its oldest record has been pending for too long.
+        /// A destination is paused, or its oldest record or correction has been pending for too long.
         case destination
         /// A notifier is paused, its oldest event has been pending for too long, or none of its messages arrived.
         case notifier
@@ -167,13 +167,25 @@ package struct HealthReport: Equatable, Sendable {
         var message = "destination \(destination.name) is \(destination.state.rawValue)"
         if let reason = destination.reason { message += " (\(reason))" }
         if destination.oldestPending != nil {
-            let count = destination.count(of: .pending)
-            message += count == 1 ? "; its pending record" : "; the oldest of \(count) pending records"
-            message += " has waited \(span(age))"
+            message += "; \(oldest(destination)) has waited \(span(age))"
         }
         return HealthFinding(
             .destination, isLate && age >= thresholds.failingAge ? .failing : .degraded,
             destination: destination.name, message)
+    }
+
+    /// Returns a phrase for the oldest pending record or correction.
+    private static func oldest(_ destination: DestinationStatus) -> String {
+        let (records, corrections) = (destination.count(of: .pending), destination.pendingCorrections ?? 0)
+        switch (records, corrections) {
+        case (0, 1): return "its pending correction"
+        case (0, 2...): return "the oldest of \(corrections) pending corrections"
+        case (1, 0): return "its pending record"
+        case (_, 0): return "the oldest of \(records) pending records"
+        default:
+            return "the oldest of \(records) pending \(records == 1 ? "record" : "records") and \(corrections) "
+                + (corrections == 1 ? "correction" : "corrections")
+        }
     }
 
     /// Returns the finding about a notifier that does not deliver; nil if it does.

@@ -154,9 +154,13 @@ extension MetricFamily {
                 }
             }
         },
+        MetricFamily("destination_corrections_pending", help: "Lines about corrections of the grouping that wait.") {
+            $0.destinations { [MetricSample(Int64($0.pendingCorrections ?? 0))] }
+        },
         MetricFamily(
             "destination_oldest_pending_time", in: .seconds,
-            help: "When the oldest undelivered record was received, in seconds since 1970; absent without one."
+            help:
+                "When the oldest undelivered record or correction was received, in seconds since 1970; absent without one."
         ) {
             // The records of a removed destination are not late: they are not expected to be sent.
             $0.destinations { destination in

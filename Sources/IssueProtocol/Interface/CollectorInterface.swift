@@ -123,11 +123,12 @@ package enum CollectorInterface {
         type DestinationState (idle, sending, waiting, paused)
 
         # failing_since: since when the destination has not accepted records, as far as the daemon knows since its start; absent
-        # if it accepts them.
+        # if it accepts them. corrections_pending: lines about corrections of the grouping that wait; absent if there are none.
+        # They are not in ledger. oldest_pending is about records and corrections.
         type Destination (
           name: string, kind: string, state: DestinationState, reason: ?string, failing_since: ?string, advice: ?string,
-          ledger: Ledger, oldest_pending: ?string, next_attempt: ?string, last_answer: ?string, last_success: ?string,
-          requests: int, resent: int, maybe_duplicate: int, bytes_today: int
+          ledger: Ledger, corrections_pending: ?int, oldest_pending: ?string, next_attempt: ?string, last_answer: ?string,
+          last_success: ?string, requests: int, resent: int, maybe_duplicate: int, bytes_today: int
         )
 
         # The records that one limit is holding back from one application. group: present if only one group is affected;

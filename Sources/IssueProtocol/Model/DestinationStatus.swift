@@ -16,7 +16,10 @@ public struct DestinationStatus: Equatable, Sendable {
     /// The recommended action. Nil if there is none, or the caller may not see all records.
     public var advice: String?
     package var ledger: Ledger
-    /// The time at which the oldest pending record was reported. Nil if no record is pending.
+    /// The number of corrections of the grouping, and undoings of one, whose lines are pending. Nil if there are none.
+    package var pendingCorrections: Int?
+    /// The time at which the oldest pending record was reported, or the oldest pending correction was made. Nil if
+    /// nothing is pending.
     public var oldestPending: IssueTimestamp?
     /// The time of the next attempt. Nil unless the destination is waiting.
     public var nextAttempt: IssueTimestamp?
@@ -37,9 +40,9 @@ public struct DestinationStatus: Equatable, Sendable {
     package init(
         name: String, kind: String, state: DestinationState = .idle, reason: String? = nil,
         failingSince: IssueTimestamp? = nil, advice: String? = nil,
-        ledger: Ledger = Ledger(), oldestPending: IssueTimestamp? = nil, nextAttempt: IssueTimestamp? = nil,
-        lastAnswer: String? = nil, lastSuccess: IssueTimestamp? = nil, requests: Int = 0, resent: Int = 0,
-        possibleDuplicates: Int = 0, bytesToday: Int = 0
+        ledger: Ledger = Ledger(), pendingCorrections: Int? = nil, oldestPending: IssueTimestamp? = nil,
+        nextAttempt: IssueTimestamp? = nil, lastAnswer: String? = nil, lastSuccess: IssueTimestamp? = nil,
+        requests: Int = 0, resent: Int = 0, possibleDuplicates: Int = 0, bytesToday: Int = 0
     ) {
         self.name = name
         self.kind = kind
@@ -48,6 +51,7 @@ public struct DestinationStatus: Equatable, Sendable {
         self.failingSince = failingSince
         self.advice = advice
         self.ledger = ledger
+        self.pendingCorrections = pendingCorrections
         self.oldestPending = oldestPending
         self.nextAttempt = nextAttempt
         self.lastAnswer = lastAnswer
@@ -95,6 +99,7 @@ extension DestinationStatus: JSONObjectCodable {
         try members.optional("failing_since", &failingSince)
         try members.optional("advice", &advice)
         try members.required("ledger", &ledger)
+        try members.optional("corrections_pending", &pendingCorrections)
         try members.optional("oldest_pending", &oldestPending)
         try members.optional("next_attempt", &nextAttempt)
         try members.optional("last_answer", &lastAnswer)

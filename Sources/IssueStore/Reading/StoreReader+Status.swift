@@ -27,12 +27,14 @@ extension StoreReader {
         }
     }
 
-    /// The ledger of a destination, and when the oldest pending record was received.
+    /// The ledger of a destination, and since when it has pending records or corrections.
     package struct DestinationFigures: Sendable {
         package var name: String
         package var kind: String
         package var ledger: Ledger
-        /// Nil if no record is pending or if the viewer must not see it.
+        /// The number of corrections whose lines are pending.
+        package var corrections: Int64 = 0
+        /// Nil if neither a record nor a correction is pending, or if the viewer must not see it.
         package var oldestPending: IssueTimestamp?
     }
 
@@ -67,13 +69,17 @@ extension StoreReader {
         let destinations = try connection.withStatement("SELECT id, name, kind, cursor FROM destinations ORDER BY id") {
             try $0.all { (id: $0.int64(0), name: $0.text(1), kind: $0.text(2), cursor: $0.id(3, as: RowID.self)) }
         }
+        let corrections = try pendingCorrections()
         for destination in destinations {
             let own = ledgers[destination.id] ?? [:]
             let isPending = own.values.contains { $0.pending > 0 }
+            let record = isPending ? try oldestPending(destination.id, cursor: destination.cursor) : nil
+            let waiting = corrections[destination.id] ?? [:]
             figures.destinations.append(
                 StoreFigures.Destination(
                     name: destination.name, kind: destination.kind, ledgers: own,
-                    oldestPending: isPending ? try oldestPending(destination.id, cursor: destination.cursor) : nil))
+                    corrections: waiting.mapValues(\.count),
+                    oldestPending: [record, waiting.values.map(\.oldest).min()].compactMap(\.self).min()))
         }
         figures.suppressions = try suppressions()
         return figures
@@ -149,6 +155,34 @@ extension StoreReader {
                 }
             }
         }
+    }
+
+    /// Returns the number of corrections whose lines are pending, and when the oldest was made, by destination and
+    /// user. The user of an application that is gone is -1.
+    private func pendingCorrections() throws -> [Int64: [Int64: (count: Int64, oldest: IssueTimestamp)]] {
+        var found: [Int64: [Int64: (count: Int64, oldest: IssueTimestamp)]] = [:]
+        try connection.withStatement(
+            """
+            SELECT waiting.destination, coalesce(accounts.uid, -1), count(*), min(waiting.at) FROM (
+                SELECT summaries.destination, summaries.account, coalesce(correction_events.at, summaries.at) AS at
+                FROM summaries LEFT JOIN correction_events ON correction_events.id = summaries.sequence
+                WHERE summaries.state = 0 AND summaries.reason = 'correction' AND summaries.line <> ''
+                UNION ALL
+                SELECT destinations.id, correction_events.account, correction_events.at
+                FROM destinations JOIN correction_events ON correction_events.id > destinations.corrections_id
+            ) AS waiting
+            JOIN destinations ON destinations.id = waiting.destination AND destinations.active = 1
+            LEFT JOIN accounts ON accounts.id = waiting.account
+            GROUP BY 1, 2
+            """
+        ) { statement in
+            try statement.forEach { row in
+                found[row.int64(0), default: [:]][row.int64(1)] = (
+                    row.int64(2), IssueTimestamp(millisecondsSince1970: row.int64(3))
+                )
+            }
+        }
+        return found
     }
 
     private func oldestPending(_ destination: Int64, cursor: RowID) throws -> IssueTimestamp? {
@@ -228,6 +262,8 @@ package struct StoreFigures: Sendable {
         var name: String
         var kind: String
         var ledgers: [Int64: Ledger]
+        /// The number of pending corrections by user.
+        var corrections: [Int64: Int64]
         var oldestPending: IssueTimestamp?
     }
 
@@ -265,6 +301,7 @@ package struct StoreFigures: Sendable {
             ledgers: destinations.map { destination in
                 StoreReader.DestinationFigures(
                     name: destination.name, kind: destination.kind, ledger: Self.sum(destination.ledgers, viewer),
+                    corrections: Self.sum(destination.corrections, viewer),
                     oldestPending: isAll ? destination.oldestPending : nil)
             },
             suppressions: held.prefix(Self.maxSuppressions).map(\.suppression),

@@ -50,6 +50,22 @@ struct HealthReportTests {
         #expect(report.findings.allSatisfy { $0.kind == .destination && $0.destination == "logzio" })
     }
 
+    @Test("Corrections that wait count as records do")
+    func corrections() {
+        func messages(_ corrections: Int, pending records: Int64) -> [String] {
+            report {
+                $0.destinations[0].oldestPending = Self.now.advanced(by: .seconds(-7200))
+                $0.destinations[0].pendingCorrections = corrections
+                $0.destinations[0].ledger.received += records
+                $0.destinations[0].ledger.pending = records
+            }.findings.map(\.message)
+        }
+        let start = "destination logzio is idle; "
+        #expect(messages(1, pending: 0) == ["\(start)its pending correction has waited 2 h"])
+        #expect(messages(3, pending: 0) == ["\(start)the oldest of 3 pending corrections has waited 2 h"])
+        #expect(messages(1, pending: 2) == ["\(start)the oldest of 2 pending records and 1 correction has waited 2 h"])
+    }
+
     @Test("A notifier that is paused, late or never succeeds degrades the verdict; one that delivers does not")
     func notifiers() {
         func kinds(_ change: (inout NotifierStatus) -> Void) -> [HealthFinding.Kind] {

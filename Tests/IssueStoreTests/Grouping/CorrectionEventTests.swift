@@ -153,6 +153,40 @@ struct CorrectionEventTests {
         }
     }
 
+    @Test("A correction is pending until its line has a fate, for those who see its application")
+    func pending() throws {
+        try withThree { store, writer, ids in
+            let destination = try configure(["d"], store, writer)[0]
+            func figures(_ viewer: Viewer = .everything) throws -> StoreReader.DestinationFigures {
+                try store.reader().figures(viewer: viewer).ledgers[0]
+            }
+            #expect(try figures().corrections == 0)
+            #expect(try figures().oldestPending == nil)
+            _ = try writer.merge([ids[1]], into: ids[0], by: author(store))
+            let madeAt = store.wall
+            #expect(try figures().corrections == 1)
+            try tell(destination, store, writer)
+            #expect(try figures().corrections == 1)
+            #expect(try figures().oldestPending == madeAt)
+            let uid = try UInt32(store.shell().number("SELECT uid FROM accounts"))
+            #expect(try figures(.user(uid)).corrections == 1)
+            #expect(try figures(.user(uid)).oldestPending == nil)
+            #expect(try figures(.user(uid + 1)).corrections == 0)
+            var batch = NewBatch(destination: destination, at: store.wall)
+            batch.summaries = try store.reader().unsentSummaries(of: destination, limit: 5)
+            let stored = try writer.store(batch)
+            #expect(try figures().corrections == 1)
+            try writer.settle(
+                BatchSettlement(
+                    batch: stored,
+                    outcome: BatchOutcome(delivered: [0..<1], dead: [], maybeDuplicate: false, requests: 1),
+                    attempts: 1, answer: "200", deadLines: [:], at: store.wall, state: DestinationRow.State()),
+                destination: destination)
+            #expect(try figures().corrections == 0)
+            #expect(try figures().oldestPending == nil)
+        }
+    }
+
     @Test("A line that was given up is a dead letter without records, and can be requeued")
     func givenUp() throws {
         try withThree { store, writer, ids in
