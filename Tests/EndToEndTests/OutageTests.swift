@@ -127,6 +127,19 @@ struct OutageTests {
         }
     }
 
+    @Test("A start into a pause logs it once more")
+    func startsPaused() async throws {
+        try await withListener { daemon, listener, client in
+            listener.revokeToken(DaemonConfiguration.token)
+            _ = try report(3, as: "Locked out", to: client)
+            try await eventually("it is logged") { daemon.log.contains("Destination paused") }
+            try daemon.restart()
+            try await eventually("it is logged again", within: .seconds(30)) {
+                daemon.log.split(separator: "Destination paused").count == 3
+            }
+        }
+    }
+
     @Test("Only 40 bad lines of 500 are rejected, even if the daemon is killed meanwhile")
     func manyBadLines() async throws {
         try await withListener { daemon, listener, client in

@@ -4,6 +4,7 @@
 /// changes of the reason, and as many pauses, are logged per `period`, so that a destination whose state keeps changing
 /// does not flood the log. A condition that was left out is logged later if it lasts, with the number of changes that
 /// were left out. The end of an outage or pause is logged only if its beginning was.
+/// An outage that lasts over a start is logged once more after it.
 package struct OutageLog: Equatable, Sendable {
     /// The logged part of a destination's state.
     package enum Condition: Hashable, Sendable {
@@ -22,6 +23,8 @@ package struct OutageLog: Equatable, Sendable {
         package var previous: String?
         /// The number of changes since the last entry about waiting or a pause that were not logged.
         package var leftOut: Int
+        /// `true` if an earlier run has logged the same condition.
+        package var isRepeated = false
     }
 
     /// The maximum number of entries about waiting, and of entries about pauses, in `period`.
@@ -35,6 +38,8 @@ package struct OutageLog: Equatable, Sendable {
     /// The condition at the last call of `entry(for:at:)`.
     private var last: Condition
     private var leftOut = 0
+    /// `true` until the first condition after a start into an outage.
+    private var isResumed: Bool
     /// The times of the last entries about waiting, at most `maxEntries`.
     private var waits: [MonotonicInstant] = []
     /// The times of the last entries about pauses, at most `maxEntries`.
@@ -50,6 +55,7 @@ package struct OutageLog: Equatable, Sendable {
             logged = .accepting
         }
         last = logged
+        isResumed = stored != nil
     }
 
     /// The logged condition as a text that can be stored; nil if records are accepted.
@@ -68,18 +74,20 @@ package struct OutageLog: Equatable, Sendable {
         }
         let isChange = condition != last
         last = condition
-        guard condition != logged else { return leaveOut(isChange) }
+        let isRepeated = isResumed && condition == logged
+        isResumed = false
+        guard isRepeated || condition != logged else { return leaveOut(isChange) }
         var previous: String?
         switch condition {
         case .accepting: break
         case .waiting:
             guard Self.take(&waits, at: now) else { return leaveOut(isChange) }
-            if case .waiting(let reason) = logged { previous = reason }
+            if case .waiting(let reason) = logged, !isRepeated { previous = reason }
         case .paused:
             guard Self.take(&pauses, at: now) else { return leaveOut(isChange) }
         }
         logged = condition
-        let entry = Entry(condition: condition, previous: previous, leftOut: leftOut)
+        let entry = Entry(condition: condition, previous: previous, leftOut: leftOut, isRepeated: isRepeated)
         if condition != .accepting { leftOut = 0 }
         return entry
     }

@@ -263,6 +263,8 @@ extension ForwardingLoop where Destination: ~Copyable {
                     "destination": name, "reason": reason, "answer": answer, "advice": view.advice ?? "",
                     "left_out": "\(entry.leftOut)",
                 ])
+            // Notifiers were told by the earlier run.
+            guard !entry.isRepeated else { return }
             service.settings.paused("\(name): \(view.reason ?? "unknown reason")")
         case .waiting:
             if let previous = entry.previous {

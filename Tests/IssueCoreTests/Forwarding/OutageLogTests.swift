@@ -10,9 +10,9 @@ struct OutageLogTests {
     private let unauthorised = OutageLog.Condition.paused(reason: "unauthorised")
 
     private func entry(
-        _ condition: OutageLog.Condition, _ previous: String? = nil, leftOut: Int = 0
+        _ condition: OutageLog.Condition, _ previous: String? = nil, leftOut: Int = 0, isRepeated: Bool = false
     ) -> OutageLog.Entry {
-        OutageLog.Entry(condition: condition, previous: previous, leftOut: leftOut)
+        OutageLog.Entry(condition: condition, previous: previous, leftOut: leftOut, isRepeated: isRepeated)
     }
 
     /// Returns the entries for conditions that follow each other at one time.
@@ -71,17 +71,21 @@ struct OutageLogTests {
         #expect(paused?.condition == unauthorised)
     }
 
-    @Test("After a restart, the logged condition is known, even if an earlier version has stored it")
+    @Test("What was logged is known after a restart, and logged once more if it lasts")
     func restarts() {
         for condition in [refused, unauthorised] {
             var log = OutageLog()
             _ = log.entry(for: condition, at: start)
             var next = OutageLog(stored: log.stored)
-            let entries = run(&next, [condition, .accepting], at: start)
-            #expect(entries == [entry(.accepting)])
+            let entries = run(&next, [condition, condition, .accepting], at: start)
+            #expect(entries == [entry(condition, isRepeated: true), entry(.accepting)])
+            var ended = OutageLog(stored: log.stored)
+            #expect(run(&ended, [.accepting, condition], at: start) == [entry(.accepting), entry(condition)])
         }
+        var other = OutageLog(stored: "waiting: timeout")
+        #expect(run(&other, [refused, timeout], at: start) == [entry(refused, "timeout"), entry(timeout, "refused")])
         var older = OutageLog(stored: "away")
         let entries = run(&older, [refused, timeout], at: start)
-        #expect(entries == [entry(timeout, "refused")])
+        #expect(entries == [entry(refused, isRepeated: true), entry(timeout, "refused")])
     }
 }
