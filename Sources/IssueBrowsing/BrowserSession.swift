@@ -96,7 +96,7 @@ package struct BrowserSession<Failure: Error> {
     }
 
     /// Undoes a correction of the grouping.
-    package func undoCorrection(_ id: Int64) throws(Failure) -> BrowserReply<SplitGroupReply> {
+    package func undoCorrection(_ id: Int64) throws(Failure) -> BrowserReply<UndoCorrectionReply> {
         try call(.undoCorrection, UndoCorrectionParameters(id: id).json)
     }
 

@@ -31,9 +31,13 @@ struct CorrectionExportTests {
 
             try listener.down()
             let merge = MergeGroupsParameters(into: ann.id, groups: [bob.id], reason: "same person")
-            #expect(try client.call(.mergeGroups, merge, returning: MergeGroupsReply.self).count == 1)
+            let reply = try client.call(.mergeGroups, merge, returning: MergeGroupsReply.self)
+            #expect(reply.count == 1 && reply.corrections == [1])
+            try await eventually("the log has its number") { daemon.log.contains("corrections=1") }
             let split = SplitGroupParameters(group: io.id, template: "Write *")
-            let parts = try client.call(.splitGroup, split, returning: SplitGroupReply.self).groups
+            let pieces = try client.call(.splitGroup, split, returning: SplitGroupReply.self)
+            #expect(pieces.corrections == [2])
+            let parts = pieces.groups
             let new = try #require(parts.first { $0.id != io.id }?.id)
             // The line of the merge may be in flight, the others are not.
             try daemon.kill()

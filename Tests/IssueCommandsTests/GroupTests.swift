@@ -30,6 +30,29 @@ struct GroupTests {
         #expect(outcome.output == lines("Merged 2 issues into g7 (8 records): Decoding failed"))
     }
 
+    @Test("merge, split and rule add print how to undo their corrections, and --json has the numbers")
+    func undoing() {
+        func merged(_ numbers: String) -> ScriptedLink.Reply {
+            .reply(#"{"group":\#(Self.group()),"count":2,"corrections":[\#(numbers)]}"#)
+        }
+        let undo = "\nTo undo: issuectl group undo 7 8\n"
+        #expect(issuectl(["group", "merge", "g7", "g8", "g9"], merged("7,8")).output.hasSuffix(undo))
+        #expect(
+            issuectl(["group", "rule", "add", "g7", "--template", "a*"], self.merged(2), merged("7,8")).output
+                .hasSuffix(undo))
+        let split = ScriptedLink.Reply.reply(#"{"groups":[\#(Self.group())],"values":["a"],"corrections":[7,8]}"#)
+        #expect(issuectl(["group", "split", "g7", "--template", "a*"], split).output.hasSuffix(undo))
+        #expect(issuectl(["group", "split", "g7", "--by", "file"], plan(["a", "b"]), split).output.hasSuffix(undo))
+        // Nothing was merged.
+        #expect(!issuectl(["group", "merge", "g7", "g8"], merged("")).output.contains("undo"))
+        let numbers = (1...256).map { "\($0)" }.joined(separator: ",")
+        let words = ["group", "merge", "g7", "--app", "shop", "--yes"]
+        let many = issuectl(words, shown, list(300), merged(numbers), merged("257"))
+        #expect(many.output.hasSuffix("\nTo undo the 257 corrections, see: issuectl group rule list g7\n"))
+        let json = issuectl(words + ["--ndjson"], shown, list(300), merged("7"), merged("8"))
+        #expect(json.output.hasSuffix(#""corrections":[7,8]}"# + "\n"))
+    }
+
     private func list(_ count: Int) -> ScriptedLink.Reply {
         let groups = (0..<count).map { Self.group("g\(100 + $0)") } + [Self.group()]
         return .reply(#"{"groups":[\#(groups.joined(separator: ","))]}"#)

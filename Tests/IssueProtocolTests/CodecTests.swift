@@ -70,11 +70,11 @@ struct CodecTests {
         try check(DeploymentsParameters(app: "shop", limit: 1, after: "c"))
         try check(DeploymentsReply(deployments: [Samples.deployment, .initial], next: "c"))
         try check(MergeGroupsParameters(into: "g1", groups: ["g2"], reason: "r"))
-        try check(MergeGroupsReply(group: Samples.group, count: 3))
+        try check(MergeGroupsReply(group: Samples.group, count: 3, corrections: [7, 8]))
         try check(SplitGroupParameters(group: "g1", template: "a*", reason: "r"))
-        try check(SplitGroupReply(groups: [Samples.group]))
+        try check(SplitGroupReply(groups: [Samples.group], corrections: [7]))
         try check(SplitByFieldParameters(group: "g1", field: .level, reason: "r", isDryRun: true))
-        try check(SplitByFieldReply(groups: [Samples.group], values: ["a", ""]))
+        try check(SplitByFieldReply(groups: [Samples.group], values: ["a", ""], corrections: [7]))
         try check(AddGroupRuleParameters(group: "g1", template: "a*", reason: "r", isDryRun: true))
         let correction = GroupCorrection(
             id: 7, kind: .split, group: "g1", other: "g2", app: "shop", user: 1000, template: "a*", field: .domain,
@@ -83,6 +83,7 @@ struct CodecTests {
         try check(CorrectionsParameters(group: "g1"))
         try check(CorrectionsReply(corrections: [correction, GroupCorrection(id: 8, kind: .rule, group: "g1")]))
         try check(UndoCorrectionParameters(id: 7))
+        try check(UndoCorrectionReply(groups: [Samples.group]))
         try check(
             GroupExplanation(
                 group: Samples.group, fingerprint: "f", isChosen: true, rule: 2, template: "t", ids: ["g1"],

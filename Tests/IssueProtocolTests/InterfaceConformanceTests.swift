@@ -87,7 +87,7 @@ struct InterfaceConformanceTests {
         check(.splitByField, SplitByFieldParameters.self, SplitByFieldReply.self)
         check(.addGroupRule, AddGroupRuleParameters.self, MergeGroupsReply.self)
         check(.corrections, CorrectionsParameters.self, CorrectionsReply.self)
-        check(.undoCorrection, UndoCorrectionParameters.self, SplitGroupReply.self)
+        check(.undoCorrection, UndoCorrectionParameters.self, UndoCorrectionReply.self)
         check(.explain, ShowParameters.self, GroupExplanation.self)
         check("ForecastRedaction", ForecastRedaction.self)
         check("ForecastLimit", ForecastLimit.self)

@@ -154,7 +154,9 @@ struct GroupCommand: Command {
             if let field { return try split(by: field, in: context) }
             let answer = try context.collector().splitGroup(
                 SplitGroupParameters(group: ids[0], template: pattern, reason: reasonText))
-            try context.print(answer, elements: "groups") { groups($0.groups) }
+            try context.print(answer, elements: "groups") {
+                groups($0.groups) + CorrectionText.undoing($0.corrections, of: ids[0])
+            }
         case (.rule, .add): return try addRule(in: context)
         case (.rule, .list):
             let answer = try context.collector().corrections(CorrectionsParameters(group: ids.first))
@@ -199,19 +201,23 @@ struct GroupCommand: Command {
             return try showCount(of: others, collector, context)
         }
         let isOneCall = others.count <= Self.groupsPerCall
-        var merged: Int64 = 0
+        var (merged, corrections): (Int64, [Int64]?) = (0, nil)
         while !others.isEmpty {
             let some = Array(others.prefix(Self.groupsPerCall))
             others.removeFirst(some.count)
             let answer = try collector.mergeGroups(
                 MergeGroupsParameters(into: ids[0], groups: some, reason: reasonText))
             merged += answer.value.count
+            if let made = answer.value.corrections { corrections = (corrections ?? []) + made }
             guard others.isEmpty else { continue }
             if isOneCall || context.format == .human {
-                try context.print(answer) { [Self.line($0.group, merged: merged)] }
+                try context.print(answer) {
+                    [Self.line($0.group, merged: merged)] + CorrectionText.undoing(corrections, of: $0.group.id)
+                }
             } else {
                 // The replies before the last one have counted groups, too.
-                try context.print(json: MergeGroupsReply(group: answer.value.group, count: merged).json)
+                try context.print(
+                    json: MergeGroupsReply(group: answer.value.group, count: merged, corrections: corrections).json)
             }
         }
         return .success
@@ -273,7 +279,9 @@ struct GroupCommand: Command {
         }
         let answer = try collector.addGroupRule(
             AddGroupRuleParameters(group: ids[0], template: template, reason: reasonText))
-        try context.print(answer) { [Self.line($0.group, merged: $0.count)] }
+        try context.print(answer) {
+            [Self.line($0.group, merged: $0.count)] + CorrectionText.undoing($0.corrections, of: $0.group.id)
+        }
         return .success
     }
 
@@ -299,7 +307,9 @@ struct GroupCommand: Command {
         guard try isConfirmed(values.count, context) else { throw CommandFailure(.refused, "nothing was split") }
         let answer = try collector.splitByField(
             SplitByFieldParameters(group: ids[0], field: field, reason: reasonText))
-        try context.print(answer, elements: "groups") { groups($0.groups) }
+        try context.print(answer, elements: "groups") {
+            groups($0.groups) + CorrectionText.undoing($0.corrections, of: ids[0])
+        }
         return .success
     }
 
@@ -333,6 +343,19 @@ extension IssueFilter {
 
 /// The text form of corrections.
 enum CorrectionText {
+    /// The maximum number of corrections whose numbers are listed.
+    private static let maxListed = 10
+
+    /// Returns the line that says how to undo corrections of a group; none if none was made, or by an older daemon.
+    static func undoing(_ corrections: [Int64]?, of group: String) -> [String] {
+        guard let corrections, !corrections.isEmpty else { return [] }
+        guard corrections.count <= maxListed else {
+            let count = Quantity.text(Int64(corrections.count), "correction")
+            return [TerminalSanitizer.line("To undo the \(count), see: issuectl group rule list \(group)")]
+        }
+        return ["To undo: issuectl group undo \(corrections.map { "\($0)" }.joined(separator: " "))"]
+    }
+
     /// A line such as `7  merged g1 into g2, by user 1000 3 min ago, 2 hits: same cause`.
     static func line(_ correction: GroupCorrection, now: IssueTimestamp) -> String {
         var text = "\(correction.id)  "

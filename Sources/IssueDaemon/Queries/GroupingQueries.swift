@@ -9,6 +9,8 @@ struct GroupChange {
     var group: String
     /// A further field of the log line.
     var detail: (name: String, value: String)
+    /// The numbers of the corrections that were made.
+    var corrections: [Int64] = []
 }
 
 /// Queries and changes of the grouping: merging, splitting, rules, explanations and suggestions.
@@ -77,19 +79,24 @@ struct GroupingQueries {
             return group.group
         }
         try protect()
-        guard let count = try writer.perform({ try $0.merge(groups, into: target.group, by: author) }) else {
+        guard let corrections = try writer.perform({ try $0.merge(groups, into: target.group, by: author) }) else {
             throw tooMany
         }
         return (
             QueryService.reply(
-                MergeGroupsReply(group: try reader.show(parameters.into, viewer: viewer).group, count: Int64(count))),
-            GroupChange(request: "merge_groups", group: parameters.into, detail: (name: "merged", value: "\(count)"))
+                MergeGroupsReply(
+                    group: try reader.show(parameters.into, viewer: viewer).group, count: Int64(corrections.count),
+                    corrections: corrections)),
+            GroupChange(
+                request: "merge_groups", group: parameters.into,
+                detail: (name: "merged", value: "\(corrections.count)"), corrections: corrections)
         )
     }
 
     private func split(_ parameters: SplitGroupParameters) throws -> ([UInt8], GroupChange?) {
         let author = try author(parameters.reason)
         let groups: [GroupID]
+        var corrections: [Int64]?
         if let template = parameters.template {
             let pattern = try pattern(template)
             let source = try own(parameters.group)
@@ -101,7 +108,9 @@ struct GroupingQueries {
                 throw QueryFailure.invalidFilter(field: "template", reason: "all records of the group match")
             }
             let part = StoreWriter.SplitPart(selector: .title(pattern), sample: sample)
-            groups = try split(source, into: [part], author).reversed()
+            let split = try split(source, into: [part], author)
+            groups = split.groups.reversed()
+            corrections = split.corrections
         } else {
             // The group that the id names, even if it was merged into another one.
             let group = try reader.named(parameters.group, viewer: viewer)
@@ -119,9 +128,10 @@ struct GroupingQueries {
             }
         }
         return (
-            QueryService.reply(SplitGroupReply(groups: try reader.groups(groups))),
+            QueryService.reply(SplitGroupReply(groups: try reader.groups(groups), corrections: corrections)),
             GroupChange(
-                request: "split_group", group: parameters.group, detail: (name: "groups", value: "\(groups.count)"))
+                request: "split_group", group: parameters.group, detail: (name: "groups", value: "\(groups.count)"),
+                corrections: corrections ?? [])
         )
     }
 
@@ -150,25 +160,26 @@ struct GroupingQueries {
         guard parameters.isDryRun != true else {
             return (QueryService.reply(SplitByFieldReply(groups: [], values: values)), nil)
         }
-        let groups = try split(
+        let (groups, corrections) = try split(
             source,
             into: found.dropFirst().map {
                 StoreWriter.SplitPart(selector: .field(field, value: $0.value), sample: $0.sample)
             }, author)
         return (
-            QueryService.reply(SplitByFieldReply(groups: try reader.groups(groups), values: values)),
+            QueryService.reply(
+                SplitByFieldReply(groups: try reader.groups(groups), values: values, corrections: corrections)),
             GroupChange(
                 request: "split_by_field", group: parameters.group,
-                detail: (name: "groups", value: "\(groups.count)"))
+                detail: (name: "groups", value: "\(groups.count)"), corrections: corrections)
         )
     }
 
     /// Splits a group in steps, so that reports need not wait until all records have moved.
     ///
-    /// - Returns: The group and then the new ones.
+    /// - Returns: The group and then the new ones, and the numbers of the corrections that were made.
     private func split(
         _ source: StoreReader.Subject, into parts: [StoreWriter.SplitPart], _ author: StoreWriter.CorrectionAuthor
-    ) throws -> [GroupID] {
+    ) throws -> (groups: [GroupID], corrections: [Int64]) {
         guard try !reader.hasTooManyFormerSplits(source.uid) else { throw tooMany }
         try protect()
         guard var split = try writer.perform({ try $0.beginSplit(source.group, into: parts, author) }) else {
@@ -180,7 +191,7 @@ struct GroupingQueries {
         }
         let groups = [split.source] + split.targets
         try describe(groups)
-        return groups
+        return (groups, split.corrections)
     }
 
     private func addRule(_ parameters: AddGroupRuleParameters) throws -> ([UInt8], GroupChange?) {
@@ -193,22 +204,23 @@ struct GroupingQueries {
                 field: "template", reason: "more than \(Self.maxMerged) groups match; use a longer pattern")
         }
         let isDryRun = parameters.isDryRun ?? false
+        var corrections: [Int64]?
         if !isDryRun {
             try protect()
-            guard try writer.perform({ try $0.addRule(pattern, merging: groups, into: target.group, by: author) })
-            else {
-                throw tooMany
-            }
+            let added = try writer.perform { try $0.addRule(pattern, merging: groups, into: target.group, by: author) }
+            guard let added else { throw tooMany }
+            corrections = [added]
         }
         return (
             QueryService.reply(
                 MergeGroupsReply(
-                    group: try reader.show(parameters.group, viewer: viewer).group, count: Int64(groups.count))),
+                    group: try reader.show(parameters.group, viewer: viewer).group, count: Int64(groups.count),
+                    corrections: corrections)),
             isDryRun
                 ? nil
                 : GroupChange(
                     request: "add_group_rule", group: parameters.group,
-                    detail: (name: "merged", value: "\(groups.count)"))
+                    detail: (name: "merged", value: "\(groups.count)"), corrections: corrections ?? [])
         )
     }
 
@@ -222,7 +234,7 @@ struct GroupingQueries {
         guard let groups = try undo(correction: id, by: author(nil)) else { throw QueryFailure.notFound(id: "\(id)") }
         let changed = try reader.groups(groups)
         return (
-            QueryService.reply(SplitGroupReply(groups: changed)),
+            QueryService.reply(UndoCorrectionReply(groups: changed)),
             GroupChange(
                 request: "undo_correction", group: changed.first?.id ?? "", detail: (name: "correction", value: "\(id)")
             )

@@ -335,11 +335,21 @@ final class QueryService: Sendable {
     /// Logs a change of a group. Changes by ordinary users are rate-limited, so that none of them can fill the log.
     private func note(_ change: GroupChange, _ event: LogEvent, by requester: Sender, isOperator: Bool) {
         guard isOperator || mayLog(changeBy: requester.uid) else { return }
+        let command = requester.command ?? ""
+        guard !change.corrections.isEmpty else {
+            return log.notice(
+                event,
+                [
+                    "request": change.request, "uid": "\(requester.uid)", "pid": "\(requester.pid)",
+                    "command": command, "group": change.group, change.detail.name: change.detail.value,
+                ])
+        }
         log.notice(
             event,
             [
-                "request": change.request, "uid": "\(requester.uid)", "pid": "\(requester.pid)",
-                "command": requester.command ?? "", "group": change.group, change.detail.name: change.detail.value,
+                "request": change.request, "uid": "\(requester.uid)", "pid": "\(requester.pid)", "command": command,
+                "group": change.group, change.detail.name: change.detail.value,
+                "corrections": change.corrections.map { "\($0)" }.joined(separator: ","),
             ])
     }
 

@@ -311,23 +311,26 @@ package enum CollectorInterface {
         method Await(id: string, destination: ?string, timeout: ?int) -> (fates: []DestinationFate)
 
         # Merges groups of one application, including their future records. The merge stays in effect until SplitGroup or
-        # UndoCorrection undoes it. The ids of the groups remain valid. count: how many groups were merged.
-        method MergeGroups(into: string, groups: []string, reason: ?string) -> (group: Group, count: ?int)
+        # UndoCorrection undoes it. The ids of the groups remain valid. count: how many groups were merged. corrections: the
+        # numbers of the corrections that were made, for UndoCorrection.
+        method MergeGroups(into: string, groups: []string, reason: ?string) -> (group: Group, count: ?int, corrections: ?[]int)
 
         # Undoes the merges into a group. With template, the records whose title matches it get a group of their own instead,
-        # including future records. In a template, * matches any text.
-        method SplitGroup(group: string, template: ?string, reason: ?string) -> (groups: []Group)
+        # including future records. In a template, * matches any text. corrections is as in MergeGroups.
+        method SplitGroup(group: string, template: ?string, reason: ?string) -> (groups: []Group, corrections: ?[]int)
 
         # Gives the records of each value of a field a group of their own, including future records. Records with the first
         # value, and with values that are not known yet, stay in the group. values: the values, oldest first; an empty text is
-        # that of records without a value. dry_run only returns the values.
+        # that of records without a value. corrections is as in MergeGroups. dry_run only returns the values.
         method SplitByField(group: string, field: SplitField, reason: ?string, dry_run: ?bool) -> (
-          groups: []Group, values: []string
+          groups: []Group, values: []string, corrections: ?[]int
         )
 
         # Merges the application's groups whose title matches into a group, including groups that don't exist yet.
-        # dry_run only counts them.
-        method AddGroupRule(group: string, template: string, reason: ?string, dry_run: ?bool) -> (group: Group, count: ?int)
+        # corrections is as in MergeGroups. dry_run only counts the groups.
+        method AddGroupRule(group: string, template: string, reason: ?string, dry_run: ?bool) -> (
+          group: Group, count: ?int, corrections: ?[]int
+        )
 
         # Lists what MergeGroups, SplitGroup, SplitByField and AddGroupRule have changed, newest first; at most 1,000.
         method Corrections(group: ?string) -> (corrections: []Correction)

@@ -412,12 +412,13 @@ package struct LogEvent: Hashable, Sendable {
             + "minute each and 60 a minute in total are logged.")
     package static let auditGroupingChanged = LogEvent(
         "audit.grouping-changed", "Issue grouping changed",
-        "Issues were merged or split, or that was undone, by `uid=`, `pid=` and `command=`. `issuectl group rule` lists "
-            + "what applies. The limits of `audit.state-changed` include these lines.")
+        "Issues were merged or split, or that was undone, by `uid=`, `pid=` and `command=`. `corrections=` are the numbers "
+            + "with which `issuectl group undo` undoes it. `issuectl group rule` lists what applies. The limits of `audit.state-changed` include these lines."
+    )
     package static let auditStatesOmitted = LogEvent(
-        "audit.states-omitted", "Users changed more issue states than are logged",
-        "`left_out=` state changes and deployments of ordinary users were not logged.",
-        "Find out who changes this many states.")
+        "audit.states-omitted", "Users made more changes to issues than are logged",
+        "`left_out=` changes of states and of the grouping, and deployments, of ordinary users were not logged.",
+        "Find out who makes this many changes.")
     package static let auditDeployed = LogEvent(
         "audit.deployed", "Deployment declared",
         "`uid=` declared that `version=` of `app=` was deployed. `user=` is the user of the application, or `all`. "

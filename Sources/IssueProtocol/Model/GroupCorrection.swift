@@ -157,10 +157,13 @@ package struct MergeGroupsReply: Equatable, JSONObjectCodable, Sendable {
     package var group: IssueGroup
     /// The number of groups that were merged, or that would be.
     package var count: Int64
+    /// The numbers of the corrections that were made, for undoing them. Nil in a dry run, and from older daemons.
+    package var corrections: [Int64]?
 
-    package init(group: IssueGroup, count: Int64) {
+    package init(group: IssueGroup, count: Int64, corrections: [Int64]? = nil) {
         self.group = group
         self.count = count
+        self.corrections = corrections
     }
 
     package static var initial: Self { Self(group: .initial, count: 0) }
@@ -168,21 +171,26 @@ package struct MergeGroupsReply: Equatable, JSONObjectCodable, Sendable {
     package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
         try members.required("group", &group)
         try members.defaulted("count", &count, 0)
+        try members.optional("corrections", &corrections)
     }
 }
 
-/// The reply of `SplitGroup` and `UndoCorrection`: the groups that have records of their own again.
+/// The reply of `SplitGroup`: the groups that have records of their own now.
 package struct SplitGroupReply: Equatable, JSONObjectCodable, Sendable {
     package var groups: [IssueGroup]
+    /// The numbers of the corrections that were made, for undoing them. Nil if none was, and from older daemons.
+    package var corrections: [Int64]?
 
-    package init(groups: [IssueGroup]) {
+    package init(groups: [IssueGroup], corrections: [Int64]? = nil) {
         self.groups = groups
+        self.corrections = corrections
     }
 
     package static var initial: Self { Self(groups: []) }
 
     package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
         try members.required("groups", &groups)
+        try members.optional("corrections", &corrections)
     }
 }
 
@@ -229,6 +237,21 @@ package struct UndoCorrectionParameters: Equatable, JSONObjectCodable, Sendable 
 
     package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
         try members.required("id", &id)
+    }
+}
+
+/// The reply of `UndoCorrection`: the groups that have records of their own again.
+package struct UndoCorrectionReply: Equatable, JSONObjectCodable, Sendable {
+    package var groups: [IssueGroup]
+
+    package init(groups: [IssueGroup]) {
+        self.groups = groups
+    }
+
+    package static var initial: Self { Self(groups: []) }
+
+    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.required("groups", &groups)
     }
 }
 

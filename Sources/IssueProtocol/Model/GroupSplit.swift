@@ -61,10 +61,13 @@ package struct SplitByFieldReply: Equatable, JSONObjectCodable, Sendable {
     /// The values of the field, oldest first; an empty text is that of records without a value. Records with the first
     /// value stay in the group.
     package var values: [String]
+    /// The numbers of the corrections that were made, for undoing them. Nil if none was, and from older daemons.
+    package var corrections: [Int64]?
 
-    package init(groups: [IssueGroup], values: [String]) {
+    package init(groups: [IssueGroup], values: [String], corrections: [Int64]? = nil) {
         self.groups = groups
         self.values = values
+        self.corrections = corrections
     }
 
     package static var initial: Self { Self(groups: [], values: []) }
@@ -72,5 +75,6 @@ package struct SplitByFieldReply: Equatable, JSONObjectCodable, Sendable {
     package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
         try members.required("groups", &groups)
         try members.required("values", &values)
+        try members.optional("corrections", &corrections)
     }
 }

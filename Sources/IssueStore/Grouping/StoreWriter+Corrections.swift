@@ -34,11 +34,11 @@ extension StoreWriter {
     ///
     /// If they have many series, `regroup` moves some of these later.
     ///
-    /// - Returns: The number of groups that were merged. Groups that belong together already are not counted. Nil if
-    ///   this exceeds a limit for corrections.
+    /// - Returns: The number of the correction of each group that was merged. Groups that belong together already have
+    ///   none. Nil if this exceeds a limit for corrections.
     package func merge(
         _ groups: [GroupID], into target: GroupID, by author: CorrectionAuthor
-    ) throws(StoreFailure) -> Int? {
+    ) throws(StoreFailure) -> [Int64]? {
         defer { onCorrections?() }
         return try transaction { () throws(SQLiteError) in
             let target = try table.root(of: target)
@@ -58,7 +58,7 @@ extension StoreWriter {
                 redirects.append((source, correction))
             }
             try redirect(redirects, to: target)
-            return sources.count
+            return redirects.map(\.correction)
         }
     }
 
@@ -80,10 +80,10 @@ extension StoreWriter {
     /// Merges the groups of an account that match a pattern into one group, including future ones.
     ///
     /// - Parameter groups: The groups that match now.
-    /// - Returns: `false` if this exceeds a limit for corrections.
+    /// - Returns: The number of the correction. Nil if this exceeds a limit for corrections.
     package func addRule(
         _ pattern: TitlePattern, merging groups: [GroupID], into target: GroupID, by author: CorrectionAuthor
-    ) throws(StoreFailure) -> Bool {
+    ) throws(StoreFailure) -> Int64? {
         defer { onCorrections?() }
         return try transaction { () throws(SQLiteError) in
             let target = try table.root(of: target)
@@ -93,13 +93,13 @@ extension StoreWriter {
             guard try table.allowsCorrections(1, .rule, ofAccountOf: target),
                 try table.allowsEvents(1 + sources.count, ofUserOf: target, at: author.at),
                 try table.mergeDepth(of: sources.sorted()) < Self.maxDepth
-            else { return false }
+            else { return nil }
             let correction = try table.insertCorrection(.rule, from: target, to: target, pattern: pattern.text, author)
             for source in [nil] + sources.sorted() {
                 try table.addEvent(correction, .rule, from: source, to: target, pattern: pattern.text, author)
             }
             try redirect(sources.sorted().map { ($0, correction) }, to: target)
-            return true
+            return correction
         }
     }
 
@@ -132,6 +132,8 @@ extension StoreWriter {
         package let source: GroupID
         /// The groups that get series of `source`, in the order of the parts.
         package let targets: [GroupID]
+        /// The numbers of the corrections that were stored. A part that was begun before has none here.
+        package let corrections: [Int64]
         fileprivate let selectors: [SplitSelector]
         fileprivate var reached: SeriesID = 0
         package fileprivate(set) var isDone = false
@@ -165,12 +167,14 @@ extension StoreWriter {
             else { return nil }
             let triage = TriageTable(connection: connection)
             var (targets, selectors): ([GroupID], [SplitSelector]) = ([], [])
+            var corrections: [Int64] = []
             for (part, sample) in zip(parts, samples) {
                 guard let target = try table.splitTarget(of: source, part.selector, sample) else { continue }
                 if try !table.hasCorrection(.split, from: source, to: target, part.selector.stored) {
                     let (pattern, kind) = (part.selector.stored, GroupCorrection.Kind.split)
                     let correction = try table.insertCorrection(
                         kind, from: source, to: target, pattern: pattern, author)
+                    corrections.append(correction)
                     try table.addEvent(correction, kind, from: source, to: target, pattern: pattern, author)
                     _ = try triage.write(try triage.standing(ofGroup: source), of: target, from: memory.open.nextID)
                 }
@@ -179,7 +183,7 @@ extension StoreWriter {
             }
             guard !targets.isEmpty else { return nil }
             try groupsChanged([source] + targets)
-            return Split(source: source, targets: targets, selectors: selectors)
+            return Split(source: source, targets: targets, corrections: corrections, selectors: selectors)
         }
     }
 
