@@ -86,6 +86,15 @@ struct GroupTests {
         #expect(sure.calls.count == 3)
     }
 
+    @Test("merge and undo print the state of an issue that is not open")
+    func states() {
+        let muted = Self.group().replacing(#""state":"open""#, with: #""state":"muted""#)
+        let merged = issuectl(["group", "merge", "g7", "g8"], .reply(#"{"group":\#(muted),"count":1}"#))
+        #expect(merged.output == lines("Merged 1 issue into g7 (8 records): [muted] Decoding failed"))
+        let undone = issuectl(["group", "undo", "7"], .reply(#"{"groups":[\#(muted)]}"#))
+        #expect(undone.output == lines("g7 has 8 records: [muted] Decoding failed"))
+    }
+
     @Test("group split splits by a pattern, and without one undoes merges")
     func split() {
         let reply = ScriptedLink.Reply.reply(#"{"groups":[\#(Self.group()),\#(Self.group("g8", "Other"))]}"#)

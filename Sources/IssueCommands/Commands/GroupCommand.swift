@@ -41,6 +41,8 @@ struct GroupCommand: Command {
                 + "also future ones; rule remove NUMBER... and undo NUMBER... undo corrections. suggest lists pairs of issues "
                 + "whose titles differ in one word.",
             "Corrections also apply to future records and can be undone. The ids of merged issues remain valid.",
+            "Of the states of merged issues, the one that alerts sooner applies, with its note: open before resolved before "
+                + "muted. The other states and notes are lost. After undo, each issue has the state of the common one.",
             FilterOptions.timeNote,
         ],
         examples: [
@@ -178,7 +180,8 @@ struct GroupCommand: Command {
 
     private func groups(_ groups: [IssueGroup]) -> [String] {
         groups.map { group in
-            TerminalSanitizer.line("\(group.id) has \(Quantity.text(group.records, "record")): \(group.title)")
+            TerminalSanitizer.line(
+                "\(group.id) has \(Quantity.text(group.records, "record")): \(GroupTitle.text(group))")
         }
     }
 
@@ -261,7 +264,7 @@ struct GroupCommand: Command {
     private static func line(_ group: IssueGroup, merged: Int64) -> String {
         TerminalSanitizer.line(
             "Merged \(Quantity.text(merged, "issue")) into \(group.id) "
-                + "(\(Quantity.text(group.records, "record"))): \(group.title)")
+                + "(\(Quantity.text(group.records, "record"))): \(GroupTitle.text(group))")
     }
 
     private func addRule(in context: CommandContext) throws(CommandFailure) -> ExitCode {
