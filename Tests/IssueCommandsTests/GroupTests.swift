@@ -189,6 +189,43 @@ struct GroupTests {
         #expect(absent.errors == lines("issuectl: no correction 7: see issuectl group rule"))
     }
 
+    @Test("undo of several corrections prints one JSON document, each issue once, also if a later one does not exist")
+    func undoSeveral() {
+        func undone(_ ids: String...) -> ScriptedLink.Reply {
+            .reply(#"{"groups":[\#(ids.map { Self.group($0) }.joined(separator: ","))]}"#)
+        }
+        let words = ["group", "undo", "4", "5", "--json"]
+        let both = issuectl(words, undone("g7", "g8"), undone("g7", "g9"))
+        #expect((try? JSONValue(json: Array(both.output.utf8)))?["groups"]?.asArray?.count == 3)
+        let second = issuectl(words, undone("g7"), .failure(.refused(.notFound(id: "5"))))
+        #expect(second.code == .refused)
+        #expect((try? JSONValue(json: Array(second.output.utf8)))?["groups"]?.asArray?.count == 1)
+        #expect(issuectl(words, .failure(.refused(.notFound(id: "4")))).output == "")
+        let each = issuectl(["group", "undo", "4", "5", "--ndjson"], undone("g7"), undone("g8"))
+        #expect(each.output.split(separator: "\n").count == 2)
+    }
+
+    @Test("The id of a record is refused with the id of its issue")
+    func record() {
+        let absent = ScriptedLink.Reply.failure(.refused(.notFound(id: "gk6vbspq3av7-6")))
+        let record = ScriptedLink.Reply.reply(Fixtures.shown)
+        let merge = issuectl(["group", "merge", "g1", "gk6vbspq3av7-6"], absent, record)
+        #expect(merge.errors == lines("issuectl: 'gk6vbspq3av7-6' is a record, not an issue: use g7 instead"))
+        #expect(issuectl(["group", "split", "gk6vbspq3av7-6"], absent, record).errors == merge.errors)
+    }
+
+    @Test("A reason has 1 to 1,024 bytes")
+    func reason() {
+        for text in ["", String(repeating: "a", count: 1025)] {
+            let outcome = issuectl(["group", "merge", "g7", "g8", "--reason", text])
+            #expect(outcome.code == .usage)
+            #expect(outcome.errors.contains("1 to 1024 bytes"))
+            #expect(outcome.calls.isEmpty)
+        }
+        let longest = String(repeating: "a", count: 1024)
+        #expect(issuectl(["group", "merge", "g7", "g8", "--reason", longest], merged(1)).code == .success)
+    }
+
     @Test("Suggestions are commands to run")
     func suggest() {
         let reply = """

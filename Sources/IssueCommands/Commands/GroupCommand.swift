@@ -90,7 +90,10 @@ struct GroupCommand: Command {
         field = try arguments.value(of: Self.by, expected: "one of: \(Self.words(IssueSplitField.self))") {
             IssueSplitField(rawValue: $0)
         }
-        reasonText = arguments[Self.reason]
+        let maxReason = GroupCorrection.maxReasonBytes
+        reasonText = try arguments.value(of: Self.reason, expected: "a text of 1 to \(maxReason) bytes") { text in
+            (1...maxReason).contains(text.utf8.count) ? text : nil
+        }
         isDryRun = arguments.has(Self.dryRun)
         isSure = arguments.has(Self.yes)
         filter = try FilterOptions.filter(arguments, at: now)
@@ -150,6 +153,26 @@ struct GroupCommand: Command {
     }
 
     func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
+        do throws(CommandFailure) {
+            return try perform(in: context)
+        } catch {
+            throw try failure(error, in: context)
+        }
+    }
+
+    /// Returns the failure of the command, which names the issue of an operand that is the id of a record.
+    private func failure(
+        _ failure: CommandFailure, in context: CommandContext
+    ) throws(CommandFailure) -> CommandFailure {
+        guard failure.code == .refused, action == .merge || action == .split || action == .rule else { return failure }
+        for id in ids where id.contains("-") {
+            guard let group = RecordOperand.group(of: id, try context.collector()) else { continue }
+            return CommandFailure(.refused, "'\(id)' is a record, not an issue: use \(group) instead")
+        }
+        return failure
+    }
+
+    private func perform(in context: CommandContext) throws(CommandFailure) -> ExitCode {
         switch (action, ruleAction) {
         case (.merge, _): return try merge(in: context)
         case (.split, _):
@@ -168,14 +191,38 @@ struct GroupCommand: Command {
                     : reply.corrections.map { CorrectionText.line($0, now: context.now) }
             }
         case (.rule, .remove), (.undo, _):
-            for id in ids {
-                let collector = try context.collector(notFound: "no correction \(id): see issuectl group rule")
-                let answer = try collector.undoCorrection(Int64(id) ?? 0)
-                try context.print(answer, elements: "groups") { groups($0.groups) }
-            }
+            try undo(in: context)
         case (.suggest, _): try suggest(in: context)
         }
         return .success
+    }
+
+    /// Undoes corrections one by one. With `--json`, prints one document for all that were undone.
+    private func undo(in context: CommandContext) throws(CommandFailure) {
+        var changed: [(id: String, json: [UInt8])] = []
+        var failure: CommandFailure?
+        for id in ids {
+            do throws(CommandFailure) {
+                let collector = try context.collector(notFound: "no correction \(id): see issuectl group rule")
+                let answer = try collector.undoCorrection(Int64(id) ?? 0)
+                guard context.format == .json, ids.count > 1 else {
+                    try context.print(answer, elements: "groups") { groups($0.groups) }
+                    continue
+                }
+                for (group, json) in zip(answer.value.groups, answer.elements(of: "groups")) {
+                    // The last undoing has its latest counts.
+                    changed.removeAll { $0.id == group.id }
+                    changed.append((group.id, json))
+                }
+            } catch {
+                failure = error
+                break
+            }
+        }
+        if context.format == .json, ids.count > 1, failure == nil || !changed.isEmpty {
+            try context.print(json: PrettyJSON.document("groups", changed.map(\.json)))
+        }
+        if let failure { throw failure }
     }
 
     private func groups(_ groups: [IssueGroup]) -> [String] {

@@ -221,11 +221,16 @@ enum RecordOperand {
     static func failure(
         _ failure: CommandFailure, _ operand: String, _ command: String, _ collector: Collector
     ) -> CommandFailure {
-        guard failure.code == .refused, operand.contains("-"), let details = try? collector.show(operand).value,
-            details.record != nil
-        else { return failure }
-        return CommandFailure(
-            .refused, "'\(operand)' is a record, not an issue: use issuectl \(command) \(details.group.id)")
+        guard failure.code == .refused, let group = group(of: operand, collector) else { return failure }
+        return CommandFailure(.refused, "'\(operand)' is a record, not an issue: use issuectl \(command) \(group)")
+    }
+
+    /// Returns the id of the group of a record; nil if the operand is not the id of a record that the user may see.
+    static func group(of operand: String, _ collector: Collector) -> String? {
+        guard operand.contains("-"), let details = try? collector.show(operand).value, details.record != nil else {
+            return nil
+        }
+        return details.group.id
     }
 }
 

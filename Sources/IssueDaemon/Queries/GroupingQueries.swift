@@ -43,7 +43,6 @@ struct GroupingQueries {
     private static let maxMerged = 1000
     /// The maximum number of values of a field by which a group can be split.
     private static let maxSplit = StoreWriter.maxRules
-    private static let maxReasonBytes = 1024
     private static let defaultSuggestions = 20
     private static let maxSuggestions = 200
 
@@ -287,7 +286,7 @@ struct GroupingQueries {
     }
 
     private func author(_ reason: String?) throws -> StoreWriter.CorrectionAuthor {
-        guard reason.map({ $0.utf8.count <= Self.maxReasonBytes }) ?? true else {
+        guard reason.map({ $0.utf8.count <= GroupCorrection.maxReasonBytes }) ?? true else {
             throw QueryFailure.invalidParameter("reason")
         }
         return StoreWriter.CorrectionAuthor(uid: requester.uid, at: Clock.wall, reason: redacted(reason))

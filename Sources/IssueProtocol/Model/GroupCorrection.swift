@@ -2,6 +2,9 @@ public import IssueWire
 
 /// A change of the grouping that a user has made. It also applies to future records.
 public struct GroupCorrection: Equatable, Sendable {
+    /// The maximum size of a reason, in bytes.
+    package static let maxReasonBytes = 1024
+
     /// What a correction does.
     public enum Kind: String, CaseIterable, Sendable {
         /// `other` was merged into `group`.
