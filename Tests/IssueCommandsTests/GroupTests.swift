@@ -189,6 +189,20 @@ struct GroupTests {
         #expect(absent.errors == lines("issuectl: no correction 7: see issuectl group rule"))
     }
 
+    @Test(
+        "rule add says if the pattern does not match the title of the issue itself",
+        arguments: [
+            ("Decoding failed", true), ("Dec*", true), ("*failed", true), ("*", true), ("D*d*g*led", true),
+            ("zzz*", false), ("Decoding", false), ("ecoding*", false), ("Decoding failed*d", false),
+            ("*led*failed", false), ("*zz*", false),
+        ])
+    func ownTitle(pattern: String, isMatching: Bool) {
+        let words = ["group", "rule", "add", "g7", "--template", pattern, "--dry-run"]
+        let note = isMatching ? "" : "\nIt does not match the title of g7 itself: Decoding failed"
+        #expect(issuectl(words, merged(0)).output == lines("Matches 0 issues." + note))
+        #expect(!issuectl(words + ["--ndjson"], merged(0)).output.contains("It does not match"))
+    }
+
     @Test("undo of several corrections prints one JSON document, each issue once, also if a later one does not exist")
     func undoSeveral() {
         func undone(_ ids: String...) -> ScriptedLink.Reply {
