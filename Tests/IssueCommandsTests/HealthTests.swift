@@ -41,6 +41,8 @@ struct HealthTests {
         #expect(code("--degraded-after", "2h") == 0)
         #expect(code("--failing-after", "30min") == 2)
         #expect(code("--failing-after", "soon") == 64)
+        #expect(code("--degraded-after", "2h", "--failing-after", "2h") == 1)
+        #expect(code("--degraded-after", "2h", "--failing-after", "1h") == 64)
     }
 
     @Test("A daemon that is not reachable or does not reply is failing, and exit code 2")

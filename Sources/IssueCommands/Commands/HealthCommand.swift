@@ -33,6 +33,11 @@ struct HealthCommand: Command {
     init(_ arguments: ParsedArguments, at now: IssueTimestamp) throws(UsageError) {
         if let age = try arguments.duration(Self.degradedAge) { thresholds.degradedAge = age }
         if let age = try arguments.duration(Self.failingAge) { thresholds.failingAge = age }
+        if arguments.has(Self.degradedAge), arguments.has(Self.failingAge),
+            thresholds.degradedAge > thresholds.failingAge
+        {
+            throw UsageError("--degraded-after must not be longer than --failing-after")
+        }
         timeout = try arguments.duration(Self.timeout) ?? .seconds(5)
     }
 
