@@ -53,7 +53,8 @@ struct BundleTests {
         """
 
     private func tools(
-        _ saved: Saved, exists: Bool = false, isInstalled: Bool = true, configuration: HostTools.Output? = nil
+        _ saved: Saved, exists: Bool = false, isInstalled: Bool = true, configuration: HostTools.Output? = nil,
+        service: HostTools.Output? = nil
     ) -> HostTools {
         HostTools(
             run: { program, arguments in
@@ -77,6 +78,7 @@ struct BundleTests {
                             + "[Notify plain]\nCommand=/bin/page\n"
                     )
                 case "issued": return .printed("issued 0.1.0\n")
+                case "systemctl" where arguments.first == "show" && service != nil: return service ?? .printed("")
                 default: return .printed("\(program) \(arguments.joined(separator: " "))\n")
                 }
             },
@@ -90,7 +92,7 @@ struct BundleTests {
 
     private func run(
         _ words: [String] = [], exists: Bool = false, isInstalled: Bool = true,
-        configuration: HostTools.Output? = nil, sql: SQLAccess? = nil,
+        configuration: HostTools.Output? = nil, service: HostTools.Output? = nil, sql: SQLAccess? = nil,
         _ reply: ScriptedLink.Reply = .reply(status)
     ) -> (outcome: Outcome, saved: Saved) {
         let saved = Saved()
@@ -104,7 +106,9 @@ struct BundleTests {
         }
         let outcome = issuectl(
             ["bundle", "--socket", "/run/x"] + words, sql: sql ?? library,
-            tools: tools(saved, exists: exists, isInstalled: isInstalled, configuration: configuration), reply)
+            tools: tools(
+                saved, exists: exists, isInstalled: isInstalled, configuration: configuration, service: service),
+            reply)
         return (outcome, saved)
     }
 
@@ -167,6 +171,18 @@ struct BundleTests {
         #expect(missing?.contains("log") == true && missing?.contains("status") == false)
     }
 
+    @Test("The list of missing parts has the first line that a failed program printed")
+    func failedProgram() throws {
+        let (outcome, saved) = run(
+            ["-o", "/nowhere/b.txt"],
+            service: .failed("systemctl exited with 1:\nSystem has not been booted with systemd\nHost is down"))
+        let reason = "missing: service: systemctl exited with 1: System has not been booted with systemd\n"
+        #expect(outcome.output.contains(reason))
+        let text = try #require(saved.files.first).text
+        #expect(text.contains("  missing: systemctl exited with 1: System has not been booted with systemd\n"))
+        #expect(part("service", text).hasSuffix("\nHost is down\n"))
+    }
+
     @Test("If the configuration has errors, the bundle has the values of the lines without errors, and the errors")
     func invalidConfiguration() throws {
         let printed = """
@@ -182,7 +198,9 @@ struct BundleTests {
             ["-o", "/nowhere/b.txt"], configuration: .failed("issued exited with 78", printed: printed))
         #expect(outcome.code == .success && outcome.errors.isEmpty)
         let text = try #require(saved.files.first).text
-        #expect(text.contains("\nconfiguration  it has errors: the values of the lines without errors\n"))
+        #expect(
+            text.contains(
+                "\nconfiguration  it has errors for user \(getuid()): the values of the lines without errors\n"))
         #expect(part("configuration", text).contains("# f:2: [Log] has no key Levle=.\n"))
         #expect(part("schema", text).hasPrefix("missing") == false)
         #expect(!text.contains("planted"))

@@ -21,6 +21,12 @@ struct SupportBundle {
         var reason: String? {
             if case .missing(let reason) = content { reason } else { nil }
         }
+
+        /// The reason in one line, for a list. That of a failed program includes the first line that it printed.
+        var shortReason: String? {
+            guard let lines = reason?.split(separator: "\n"), let first = lines.first else { return nil }
+            return lines.count > 1 && first.hasSuffix(":") ? "\(first) \(lines[1])" : String(first)
+        }
     }
 
     /// The version of the format, for programs that read bundles.
@@ -53,7 +59,7 @@ struct SupportBundle {
 
             """
         for part in parts {
-            let state = part.reason.map { "missing: \($0.split(separator: "\n").first ?? "")" } ?? part.summary
+            let state = part.reason == nil ? part.summary : "missing: \(part.shortReason ?? "")"
             text += "\(Fitting.pad(part.name, to: width))  \(state)\n"
         }
         for part in parts {
@@ -167,7 +173,8 @@ struct BundleCollector {
         case .printed(let printed): text = printed
         case .failed(_, let printed) where BundleFilters.value(of: "Path", in: "Store", of: printed) != nil:
             text = printed
-            summary = "it has errors: the values of the lines without errors"
+            // The errors can be about files that only the daemon's user may use.
+            summary = "it has errors for user \(CurrentProcess.userID): the values of the lines without errors"
         case .failed(let reason, _):
             return (
                 SupportBundle.Part(

@@ -112,8 +112,7 @@ struct BundleCommand: Command {
 
     private func lines(_ path: String, bytes: Int, _ bundle: SupportBundle) -> [String] {
         let missing = bundle.missing.map { part in
-            let reason = part.reason?.split(separator: "\n").first ?? ""
-            return "missing: \(part.name): \(TerminalSanitizer.line(String(reason)))"
+            "missing: \(part.name): \(TerminalSanitizer.line(part.shortReason ?? ""))"
         }
         return [
             "\(TerminalSanitizer.line(path)): \(Quantity.bytes(bytes)), \(Quantity.text(bundle.parts.count, "part"))"
