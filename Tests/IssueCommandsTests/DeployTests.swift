@@ -75,7 +75,7 @@ struct DeployTests {
                 == lines(
                     """
                     DEPLOYED   APP     VERSION  USER  BY      COMMIT   NOTE
-                    1 h ago    shop    2.4.0    1000  0       3f1c9d2  Faster
+                    1 h ago    shop    2.4.0    1000  user 0  3f1c9d2  Faster
                     1 day ago  backup  7        34    report  -        seen in a report
                     """))
         #expect(

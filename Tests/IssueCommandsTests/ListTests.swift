@@ -24,6 +24,26 @@ struct ListTests {
         #expect(outcome.calls == [#"List {"limit":50}"#])
     }
 
+    @Test("Of muted and resolved issues, the end, the author and the note are listed")
+    func states() {
+        let change = #""regressed":false,"changed":{"uid":7,"at":"2026-11-21T10:00:00.000Z","note":"Ticket\n4711"}"#
+        let noted = Fixtures.diskGroup.replacing(#""regressed":false"#, with: change)
+        let plain = Fixtures.diskGroup.replacing(
+            #""muted_until":"2026-11-22T00:00:00.000Z","#, with: #""muted_until_count":5,"#)
+        let muted = issuectl(
+            ["list", "--state", "muted"], width: 140, .reply(Fixtures.groups(noted, plain)))
+        let rows = muted.output.split(separator: "\n")
+        #expect(rows.first?.contains("  ENDS          BY      NOTE          TITLE") == true, "\(rows)")
+        #expect(rows.dropFirst().first?.contains(#"  in 12 h       user 7  Ticket\n4711  [muted] No space"#) == true)
+        #expect(rows.last?.contains("  after 5 more  -       -             [muted] No space") == true)
+        let resolved = issuectl(["list", "--state", "resolved"], width: 100, .reply(Fixtures.groups(noted)))
+        #expect(resolved.output.contains("  BY      NOTE          TITLE\n") && !resolved.output.contains("ENDS"))
+        for width in 1...130 {
+            let lines = issuectl(["list", "--state", "muted"], width: width, .reply(Fixtures.groups(noted, plain)))
+            for line in lines.output.split(separator: "\n") { #expect(DisplayWidth.of(line) <= width) }
+        }
+    }
+
     @Test("On 40 columns, the least important columns are removed")
     func forty() {
         let outcome = issuectl(["list"], width: 40, .reply(Self.all))

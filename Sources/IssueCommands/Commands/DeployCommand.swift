@@ -128,7 +128,7 @@ struct DeploysCommand: Command {
         [
             Cell(RelativeTime.text(deployment.deployedAt, now: now)), Cell(deployment.app), Cell(deployment.version),
             Cell(deployment.user.map { String($0) } ?? "all"),
-            Cell(deployment.isObserved ? "report" : deployment.author.map { String($0) } ?? "-"),
+            Cell(deployment.isObserved ? "report" : deployment.author.map { "user \($0)" } ?? "-"),
             Cell(deployment.commit ?? "-"), Cell(deployment.note ?? (deployment.isObserved ? "seen in a report" : "-")),
         ]
     }

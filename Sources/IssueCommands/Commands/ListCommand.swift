@@ -78,7 +78,11 @@ struct ListCommand: Command {
             Column("LAST SEEN", expendability: 4),
             Column("APP", maximum: 24, expendability: 5),
         ]
-        if hasSparkline { columns.append(Column(isDay ? "LAST 24 HOURS" : "ACTIVITY", expendability: 6)) }
+        if hasSparkline { columns.append(Column(isDay ? "LAST 24 HOURS" : "ACTIVITY", expendability: 9)) }
+        if showsMutes { columns.append(Column("ENDS", expendability: 1)) }
+        if showsChanges {
+            columns += [Column("BY", expendability: 7), Column("NOTE", maximum: 40, expendability: 6)]
+        }
         return columns + [Column("TITLE", minimum: 20)]
     }
 
@@ -91,6 +95,24 @@ struct ListCommand: Command {
             Cell(group.app ?? "-"),
         ]
         if hasSparkline { row.append(Cell(Sparkline.text(group.sparkline))) }
+        if showsMutes { row.append(Cell(muteEnd(of: group, now: now))) }
+        if showsChanges {
+            row.append(Cell(group.stateChange.map { "user \($0.user)" } ?? "-"))
+            row.append(Cell(group.stateChange?.note ?? "-"))
+        }
         return row + [Cell(GroupTitle.text(group))]
     }
+
+    /// Returns when the mute of a group ends, such as `in 2 h`, `after 5 more` or both; `-` if it is not known.
+    private func muteEnd(of group: IssueGroup, now: IssueTimestamp) -> String {
+        let time = group.mutedUntil.map { RelativeTime.text($0, now: now) }
+        let count = group.mutedUntilCount.map { "after \(Quantity.text($0)) more" }
+        let ends = [time, count].compactMap(\.self)
+        return ends.isEmpty ? "-" : ends.joined(separator: " or ")
+    }
+
+    /// `true` if only groups whose state someone has set are listed.
+    private var showsChanges: Bool { filter?.states.map { !$0.isEmpty && !$0.contains(.open) } ?? false }
+
+    private var showsMutes: Bool { showsChanges && filter?.states?.contains(.muted) == true }
 }
