@@ -13,14 +13,24 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* Returns true if root, this user or "issued" serves a socket: no other user may receive reports. */
+/* Returns true if a user has this name, or this number. */
+static bool is_user(uid_t user, const char *name) {
+    if (name == NULL || *name == '\0') return false;
+    char number[16];
+    snprintf(number, sizeof number, "%u", (unsigned)user);
+    if (strcmp(name, number) == 0) return true;
+    const struct passwd *found = getpwnam(name);
+    return found != NULL && found->pw_uid == user;
+}
+
+/* Returns true if root, this user, "issued" or the user in ISSUED_SOCKET_USER serves a socket: no other user may
+   receive reports. */
 static bool is_trusted(int descriptor) {
     struct ucred server;
     socklen_t size = sizeof server;
     if (getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &server, &size) != 0) return false;
     if (server.uid == 0 || server.uid == geteuid()) return true;
-    const struct passwd *daemon = getpwnam("issued");
-    return daemon != NULL && server.uid == daemon->pw_uid;
+    return is_user(server.uid, "issued") || is_user(server.uid, secure_getenv("ISSUED_SOCKET_USER"));
 }
 
 /* Connects to a socket. Returns -1 if no trusted user serves it. */
@@ -86,7 +96,7 @@ int main(int count, char **arguments) {
 
     int daemon = connect_to_daemon();
     if (daemon < 0) {
-        fprintf(stderr, "report: cannot connect to the issue daemon\n");
+        fprintf(stderr, "report: cannot connect to the issue daemon, or another user serves its socket\n");
         return 69;
     }
     for (size_t sent = 0; sent < size;) {

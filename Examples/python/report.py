@@ -22,27 +22,39 @@ def candidates():
     return [own, "/run/issued/issued.sock"]
 
 
-def is_trusted(connection):
-    """Returns True if root, this user or "issued" serves it: no other user may receive reports."""
-    credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
-    _, uid, _ = struct.unpack("3i", credentials)
+def server(connection):
+    """Returns the id of the user who serves a socket."""
+    credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("iII"))
+    return struct.unpack("iII", credentials)[1]
+
+
+def user(name):
+    """Returns the id of a user, given by name or number, or None if there is no such user."""
     try:
-        return uid in (0, os.geteuid(), pwd.getpwnam("issued").pw_uid)
-    except KeyError:
-        return uid in (0, os.geteuid())
+        return int(name) if name.isascii() and name.isdigit() else pwd.getpwnam(name).pw_uid
+    except (KeyError, ValueError):
+        return None
+
+
+def is_trusted(connection):
+    """Returns True if root, this user, "issued" or the user in ISSUED_SOCKET_USER serves it: no other user may receive
+    reports."""
+    return server(connection) in (0, os.geteuid(), user("issued"), user(os.environ.get("ISSUED_SOCKET_USER", "")))
 
 
 def connect():
+    reason = "cannot connect to the issue daemon"
     for path in candidates():
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             connection.connect(path)
             if is_trusted(connection):
                 return connection
+            reason = f"the socket {path} is served by user {server(connection)}: to trust them, set ISSUED_SOCKET_USER"
         except OSError:
             pass
         connection.close()
-    sys.exit("report.py: cannot connect to the issue daemon")
+    sys.exit(f"report.py: {reason}")
 
 
 def call(connection, method, parameters):

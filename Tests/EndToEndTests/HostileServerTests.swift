@@ -109,6 +109,25 @@ struct HostileServerTests {
         #expect(other.heard.contains("nothing secret"))
     }
 
+    @Test("The Python example names the user whose socket is not trusted, and trusts the one in ISSUED_SOCKET_USER")
+    func pythonExample() async throws {
+        let other = try await FalseDaemon()
+        let named = ["ISSUED_SOCKET": other.socket]
+        let example = "\(TestBinaries.repository)Examples/python/report.py"
+        let refused = try ChildProcess(
+            "/usr/bin/python3", [example, "db password is hunter2"], in: other.folder, name: "refused",
+            environment: named)
+        #expect(try refused.end() == .exit(1))
+        #expect(refused.errors.contains("is served by user 4244: to trust them, set ISSUED_SOCKET_USER"))
+        #expect(other.heard == "")
+        // The false daemon never replies, so this process ends with the test.
+        let trusting = try ChildProcess(
+            "/usr/bin/python3", [example, "nothing secret"], in: other.folder, name: "trusting",
+            environment: named.merging(["ISSUED_SOCKET_USER": "4244"]) { $1 })
+        try await eventually("the report arrives") { other.heard.contains("nothing secret") }
+        withExtendedLifetime(trusting) {}
+    }
+
     @Test("An ordinary user can use another user's socket")
     func namedByUser() async throws {
         let other = try await FalseDaemon()
