@@ -41,7 +41,7 @@ struct HealthTests {
         #expect(code("--degraded-after", "2h") == 0)
         #expect(code("--failing-after", "30min") == 2)
         #expect(code("--failing-after", "soon") == 64)
-        #expect(code("--degraded-after", "2h", "--failing-after", "2h") == 1)
+        #expect(code("--degraded-after", "2h", "--failing-after", "2h") == 0)
         #expect(code("--degraded-after", "2h", "--failing-after", "1h") == 64)
     }
 

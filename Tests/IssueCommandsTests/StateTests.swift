@@ -197,7 +197,8 @@ struct StateTests {
         }
         for (span, expected) in [
             ("8", "a time span with a unit"), ("h", "a time span with a unit"), ("100y", "a unit of s, min, h, d or w"),
-            ("1h 2fortnights", "instead of 'fortnights'"), ("99999w", "at most a thousand years"),
+            ("1h 2lightyears", "a unit of s, min, h, d or w instead of 'lightyears'"),
+            ("99999w", "at most a thousand years"),
             ("1.5h", "whole numbers"), ("-2h", "a time span above 0"), ("0s", "a time span above 0"),
         ] {
             let outcome = issuectl(["mute", "g7", "--for", span])

@@ -29,24 +29,6 @@ struct GroupStandingTests {
         #expect(state == TriageState(hasRegressed: true))
     }
 
-    @Test(
-        "After a regression, the author and the note of the state before are kept; after the end of a mute they are not"
-    )
-    func author() {
-        let change = IssueStateChange(user: 7, time: noon, note: "fixed")
-        var resolved = TriageState(.resolved, change: change)
-        let afterResolved = report(&resolved, "", at: noon)
-        #expect(afterResolved == [.regression])
-        #expect(resolved == TriageState(hasRegressed: true, change: change))
-        var muted = TriageState(.muted, occurrencesLeft: 1, change: change)
-        let afterMuted = report(&muted, "", at: noon)
-        #expect(afterMuted == [.regression])
-        #expect(muted == TriageState(hasRegressed: true, change: change))
-        var ended = TriageState(.muted, mutedUntil: noon, change: change)
-        let hasEnded = ended.timePassed(to: noon)
-        #expect(hasEnded && ended == TriageState())
-    }
-
     @Test("A group resolved until a newer version stays resolved for records of known versions")
     func resolvedForVersions() {
         let initial = TriageState(.resolved, knownVersion: ApplicationVersion(text: "2.0 (7)"))
@@ -149,13 +131,16 @@ struct GroupStandingTests {
                 == TriageState(.resolved, fixAwaitedSince: noon, change: change))
     }
 
-    @Test("A state that changes automatically has no author and no note")
+    @Test("After a regression, the author and the note of the state before are kept, but not after the end of a mute")
     func changes() {
         let change = IssueStateChange(user: 7, time: noon, note: "Vendor")
-        var state = TriageState(.resolved, change: change)
-        _ = report(&state, "1", at: noon)
-        #expect(state == TriageState(hasRegressed: true))
-        state = TriageState(.muted, mutedUntil: noon, change: change)
+        for before in [TriageState(.resolved, change: change), TriageState(.muted, occurrencesLeft: 1, change: change)]
+        {
+            var state = before
+            _ = report(&state, "1", at: noon)
+            #expect(state == TriageState(hasRegressed: true, change: change))
+        }
+        var state = TriageState(.muted, mutedUntil: noon, change: change)
         let silence = report(&state, "1", at: noon.advanced(by: .milliseconds(-1)))
         #expect(silence == [.silence])
         #expect(state.change == change)
