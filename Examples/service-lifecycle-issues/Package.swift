@@ -22,7 +22,7 @@ let package = Package(
                 "ServiceLifecycle",
             ],
             swiftSettings: [.treatAllWarnings(as: .error)]),
-        // 3. Remove these two targets and their folders.
+        // 3. Remove these two targets and their folders, StandIn and Tests. The tests need the stand-in.
         .target(name: "ServiceLifecycle", path: "StandIn", swiftSettings: [.treatAllWarnings(as: .error)]),
         .testTarget(
             name: "ServiceReportingTests",

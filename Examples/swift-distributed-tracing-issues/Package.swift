@@ -22,7 +22,7 @@ let package = Package(
                 "Tracing",
             ],
             swiftSettings: [.treatAllWarnings(as: .error)]),
-        // 3. Remove these two targets and their folders.
+        // 3. Remove these two targets and their folders, StandIn and Tests. The tests need the stand-in.
         .target(name: "Tracing", path: "StandIn", swiftSettings: [.treatAllWarnings(as: .error)]),
         .testTarget(
             name: "TraceContextsTests",
