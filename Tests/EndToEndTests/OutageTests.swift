@@ -127,6 +127,28 @@ struct OutageTests {
         }
     }
 
+    @Test("If every record is rejected after an outage, this is logged")
+    func rejected() async throws {
+        try await withListener { daemon, listener, client in
+            try listener.down()
+            _ = try report(3, as: "POISON", to: client)
+            try await eventually("the outage is logged") { daemon.log.contains("Destination unreachable") }
+            #expect(!daemon.log.contains("left_out="))
+            try listener.plan(FaultStep(.poison("POISON"), times: .forever))
+            try listener.up()
+            try await eventually("they are dead letters", within: .seconds(60)) {
+                try client.destination().ledger.deadLettered == 3
+            }
+            try await eventually("it is logged") { daemon.log.contains("Destination reached again, but") }
+            #expect(!daemon.log.contains("accepts records again"))
+            _ = try report(1, as: "Good", to: client)
+            try await eventually("the end is logged") {
+                daemon.log.contains("Destination accepts records again destination=logzio lasted=")
+            }
+            #expect(daemon.log.contains(" s\" pending=0"))
+        }
+    }
+
     @Test("A start into a pause logs it once more")
     func startsPaused() async throws {
         try await withListener { daemon, listener, client in

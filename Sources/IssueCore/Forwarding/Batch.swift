@@ -59,6 +59,9 @@ package struct BatchOutcome: Equatable, Sendable {
     package var isConfirmed = true
     /// The number of requests made since the batch was stored or loaded.
     package var requests: Int
+
+    /// `true` if the destination has rejected every line.
+    package var isRejected: Bool { !dead.isEmpty && delivered.isEmpty && left.isEmpty }
 }
 
 /// The progress of one batch.

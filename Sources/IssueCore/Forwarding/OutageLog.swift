@@ -14,6 +14,8 @@ package struct OutageLog: Equatable, Sendable {
         case waiting(reason: String)
         /// Nothing is sent until someone removes the cause.
         case paused(reason: String)
+        /// The destination is reached, but rejects every record. This is no outage of its own.
+        case rejecting
     }
 
     /// One line of the log.
@@ -23,6 +25,8 @@ package struct OutageLog: Equatable, Sendable {
         package var previous: String?
         /// The number of changes since the last entry about waiting or a pause that were not logged.
         package var leftOut: Int
+        /// The duration of the outage that has ended; nil if it has not, or if it began before the start.
+        package var duration: Duration?
         /// `true` if an earlier run has logged the same condition.
         package var isRepeated = false
     }
@@ -32,12 +36,15 @@ package struct OutageLog: Equatable, Sendable {
     package static let period: Duration = .seconds(3600)
     /// The reason for waiting if an earlier version has stored the condition, without a reason.
     private static let unknown = ""
+    private static let rejecting = "rejecting"
 
     /// The condition of the last entry.
     private var logged: Condition
     /// The condition at the last call of `entry(for:at:)`.
     private var last: Condition
     private var leftOut = 0
+    /// The beginning of the outage; nil if there is none, or if it began before the start.
+    private var since: MonotonicInstant?
     /// `true` until the first condition after a start into an outage.
     private var isResumed: Bool
     /// The times of the last entries about waiting, at most `maxEntries`.
@@ -50,7 +57,11 @@ package struct OutageLog: Equatable, Sendable {
         if let stored {
             let parts = stored.split(separator: ": ", maxSplits: 1).map(String.init)
             let reason = parts.count == 2 ? parts[1] : Self.unknown
-            logged = parts.first == "paused" ? .paused(reason: reason) : .waiting(reason: reason)
+            switch parts.first {
+            case "paused": logged = .paused(reason: reason)
+            case Self.rejecting: logged = .rejecting
+            default: logged = .waiting(reason: reason)
+            }
         } else {
             logged = .accepting
         }
@@ -64,16 +75,24 @@ package struct OutageLog: Equatable, Sendable {
         case .accepting: nil
         case .waiting(let reason): "waiting: \(reason)"
         case .paused(let reason): "paused: \(reason)"
+        case .rejecting: Self.rejecting
         }
     }
 
     /// Returns the entry to log for the current condition; nil if it is logged already or left out.
     package mutating func entry(for condition: Condition, at now: MonotonicInstant) -> Entry? {
+        if condition == .rejecting, logged == .accepting { return nil }
         if logged == .waiting(reason: Self.unknown), case .waiting = condition {
             (logged, last) = (condition, condition)
         }
         let isChange = condition != last
+        if isChange, last == .accepting { since = now }
         last = condition
+        var duration: Duration?
+        if condition == .accepting {
+            duration = since.map { $0.duration(to: now) }
+            since = nil
+        }
         let isRepeated = isResumed && condition == logged
         isResumed = false
         guard isRepeated || condition != logged else { return leaveOut(isChange) }
@@ -83,11 +102,14 @@ package struct OutageLog: Equatable, Sendable {
         case .waiting:
             guard Self.take(&waits, at: now) else { return leaveOut(isChange) }
             if case .waiting(let reason) = logged, !isRepeated { previous = reason }
+        case .rejecting:
+            guard Self.take(&waits, at: now) else { return leaveOut(isChange) }
         case .paused:
             guard Self.take(&pauses, at: now) else { return leaveOut(isChange) }
         }
         logged = condition
-        let entry = Entry(condition: condition, previous: previous, leftOut: leftOut, isRepeated: isRepeated)
+        let entry = Entry(
+            condition: condition, previous: previous, leftOut: leftOut, duration: duration, isRepeated: isRepeated)
         if condition != .accepting { leftOut = 0 }
         return entry
     }

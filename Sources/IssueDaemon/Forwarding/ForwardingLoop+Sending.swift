@@ -30,7 +30,7 @@ extension ForwardingLoop where Destination: ~Copyable {
                     "of": "\(shipment.range.count)", "answer": answer.summary.text,
                 ])
         }
-        logChange()
+        logChange(after: action)
         return try perform(action, answer, at: now)
     }
 
@@ -232,7 +232,7 @@ extension ForwardingLoop where Destination: ~Copyable {
 
     /// Logs a change of the destination's state or of the reason for a failure, but not each failure. The logged state
     /// is stored, so that the end of an outage is logged even after a restart.
-    private func logChange() {
+    private func logChange(after action: Forwarding.AnswerAction) {
         let view = view
         let reason = view.reason ?? ""
         let condition: OutageLog.Condition
@@ -243,8 +243,13 @@ extension ForwardingLoop where Destination: ~Copyable {
             guard FailureClass(rawValue: reason) != nil else { return }
             condition = .waiting(reason: reason)
         case .idle, .sending:
-            guard machine.isAcceptingRecords else { return }
-            condition = .accepting
+            if machine.isAcceptingRecords {
+                condition = .accepting
+            } else if case .settle(_, let outcome) = action, view.reason == nil, outcome.isRejected {
+                condition = .rejecting
+            } else {
+                return
+            }
         }
         guard let entry = outages.entry(for: condition, at: Clock.monotonic) else { return }
         state.lastLoggedState = outages.stored
@@ -253,33 +258,43 @@ extension ForwardingLoop where Destination: ~Copyable {
 
     private func log(_ entry: OutageLog.Entry, _ view: ForwardingView) {
         let (name, reason, answer) = (service.destination.name, view.reason ?? "", view.lastAnswer ?? "")
+        let leftOut = entry.leftOut > 0 ? "\(entry.leftOut)" : nil
         switch entry.condition {
         case .accepting:
-            service.log.notice(.destinationAvailable, ["destination": name])
+            service.log.log(
+                .notice, .destinationAvailable,
+                present: [
+                    "destination": name, "lasted": entry.duration.map { "\($0.components.seconds) s" },
+                    "pending": (try? pending()).map { "\($0.records)" },
+                ])
+        case .rejecting:
+            service.log.log(
+                .warning, .destinationRejecting,
+                present: ["destination": name, "answer": answer, "left_out": leftOut])
         case .paused:
-            service.log.warning(
-                .destinationPaused,
-                [
+            service.log.log(
+                .warning, .destinationPaused,
+                present: [
                     "destination": name, "reason": reason, "answer": answer, "advice": view.advice ?? "",
-                    "left_out": "\(entry.leftOut)",
+                    "left_out": leftOut,
                 ])
             // Notifiers were told by the earlier run.
             guard !entry.isRepeated else { return }
             service.settings.paused("\(name): \(view.reason ?? "unknown reason")")
         case .waiting:
             if let previous = entry.previous {
-                service.log.notice(
-                    .destinationReasonChanged,
-                    [
+                service.log.log(
+                    .notice, .destinationReasonChanged,
+                    present: [
                         "destination": name, "reason": reason, "before": previous, "answer": answer,
-                        "left_out": "\(entry.leftOut)",
+                        "left_out": leftOut,
                     ])
                 return
             }
             let isReached = FailureClass(rawValue: reason)?.isReached ?? true
-            service.log.warning(
-                isReached ? .destinationUnavailable : .destinationUnreachable,
-                ["destination": name, "reason": reason, "answer": answer, "left_out": "\(entry.leftOut)"])
+            service.log.log(
+                .warning, isReached ? .destinationUnavailable : .destinationUnreachable,
+                present: ["destination": name, "reason": reason, "answer": answer, "left_out": leftOut])
         }
     }
 }

@@ -67,8 +67,19 @@ package struct Log: Sendable {
         _ level: LogLevel, _ event: LogEvent, _ fields: @autoclosure () -> KeyValuePairs<String, String> = [:]
     ) {
         assert(LogEvent.all.contains(event), "Add \(event.id) to LogEvent.all")
+        if isWritten(level) { write(level, event, fields()) }
+    }
+
+    /// Writes a line without the fields whose value is nil, unless its level is below the log's.
+    package func log(_ level: LogLevel, _ event: LogEvent, present fields: KeyValuePairs<String, String?>) {
+        assert(LogEvent.all.contains(event), "Add \(event.id) to LogEvent.all")
         guard isWritten(level) else { return }
-        let fields = fields()
+        write(level, event, fields.compactMap { field in field.value.map { (key: field.key, value: $0) } })
+    }
+
+    private func write(
+        _ level: LogLevel, _ event: LogEvent, _ fields: some Sequence<(key: String, value: String)>
+    ) {
         if let journal, (try? Socket.sendDatagram(JournalEntry(event, level, fields).bytes, to: journal)) != nil {
             return
         }

@@ -8,7 +8,7 @@ package enum LogLine {
     private static let valueLimit = 1024
 
     package static func text(
-        _ level: LogLevel, _ event: LogEvent, _ fields: KeyValuePairs<String, String>, form: LogForm
+        _ level: LogLevel, _ event: LogEvent, _ fields: some Sequence<(key: String, value: String)>, form: LogForm
     ) -> String {
         let message = event.message
         var line =
@@ -104,7 +104,7 @@ package struct JournalEntry {
     package private(set) var bytes: [UInt8] = []
 
     /// Creates the entry.
-    package init(_ event: LogEvent, _ level: LogLevel, _ fields: KeyValuePairs<String, String>) {
+    package init(_ event: LogEvent, _ level: LogLevel, _ fields: some Sequence<(key: String, value: String)>) {
         add("MESSAGE", LogLine.text(level, event, fields, form: .bare))
         add("PRIORITY", "\(level.priority)")
         add("SYSLOG_IDENTIFIER", "issued")

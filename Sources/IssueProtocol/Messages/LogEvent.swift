@@ -38,7 +38,7 @@ package struct LogEvent: Hashable, Sendable {
         issueCritical, issueRegressed, issueNew, issueSuppressedAlerts,
         forwardingStartFailed, forwardingStarted, forwardingFailed,
         destinationPaused, destinationUnreachable, destinationUnavailable, destinationReasonChanged,
-        destinationAvailable,
+        destinationRejecting, destinationAvailable,
         destinationCredentialFound, destinationBatchFinished, destinationDeadLetters, destinationPartiallyRejected,
         notifierUnavailable, notifierAvailable, notifierGaveUp, notifierUnstored, notifierFailed,
         socketTooManyConnections, socketConnectionsClosed, socketMemoryLimit, socketAcceptFailed, socketAccepting,
@@ -298,9 +298,16 @@ package struct LogEvent: Hashable, Sendable {
             + "is the number of others.",
         "Look up `reason=` under [States of a destination](Operations.md#states-of-a-destination).",
         messageID: "74e83562eb804ea88d96a96eca8b26af")
+    package static let destinationRejecting = LogEvent(
+        "destination.rejecting", "Destination reached again, but it rejects every record",
+        "After an outage or pause, the destination rejected all records of a batch, which are dead letters now.",
+        "Read `answer=`; `issuectl dead-letters` lists the records.",
+        messageID: "74e83562eb804ea88d96a96eca8b26af")
     package static let destinationAvailable = LogEvent(
         "destination.available", "Destination accepts records again",
-        "The destination accepted records after an outage or pause, perhaps one before the daemon's last start.",
+        "The destination accepted records after an outage or pause, perhaps one before the daemon's last start. `lasted=`: "
+            + "how long it did not, absent if that began before the start; `pending=`: the records and corrections that "
+            + "wait after this request.",
         messageID: "74e83562eb804ea88d96a96eca8b26af")
     package static let destinationCredentialFound = LogEvent(
         "destination.credential-found", "Credential found",

@@ -10,9 +10,11 @@ struct OutageLogTests {
     private let unauthorised = OutageLog.Condition.paused(reason: "unauthorised")
 
     private func entry(
-        _ condition: OutageLog.Condition, _ previous: String? = nil, leftOut: Int = 0, isRepeated: Bool = false
+        _ condition: OutageLog.Condition, _ previous: String? = nil, leftOut: Int = 0, isRepeated: Bool = false,
+        duration: Duration? = nil
     ) -> OutageLog.Entry {
-        OutageLog.Entry(condition: condition, previous: previous, leftOut: leftOut, isRepeated: isRepeated)
+        OutageLog.Entry(
+            condition: condition, previous: previous, leftOut: leftOut, duration: duration, isRepeated: isRepeated)
     }
 
     /// Returns the entries for conditions that follow each other at one time.
@@ -38,7 +40,7 @@ struct OutageLogTests {
                 entry(timeout, "refused"),
                 entry(unauthorised),
                 entry(timeout),
-                entry(.accepting),
+                entry(.accepting, duration: .zero),
             ])
     }
 
@@ -69,6 +71,33 @@ struct OutageLogTests {
         _ = run(&log, (0..<100).map { $0 % 2 == 0 ? refused : timeout }, at: start)
         let paused = log.entry(for: unauthorised, at: start)
         #expect(paused?.condition == unauthorised)
+    }
+
+    @Test("The end of an outage has its duration, if it began after the start")
+    func duration() {
+        var log = OutageLog()
+        let later = start.advanced(by: .seconds(90))
+        _ = run(&log, [refused, timeout], at: start)
+        let entries = run(&log, [unauthorised, .accepting, .accepting], at: later)
+        #expect(entries.map(\.duration) == [nil, .seconds(90)])
+        let second = run(&log, [timeout, .accepting], at: later)
+        #expect(second.map(\.duration) == [nil, .zero])
+        var resumed = OutageLog(stored: "waiting: refused")
+        let after = run(&resumed, [refused, timeout, .accepting], at: later)
+        #expect(after.map(\.duration) == [nil, nil, nil])
+    }
+
+    @Test("A destination that rejects every record ends an outage, but does not begin one")
+    func rejecting() {
+        var log = OutageLog()
+        #expect(run(&log, [.rejecting, .accepting, .rejecting], at: start) == [])
+        let entries = run(&log, [refused, .rejecting, .rejecting, refused, .rejecting, .accepting], at: start)
+        #expect(entries.map(\.condition) == [refused, .rejecting, refused, .rejecting, .accepting])
+        var before = OutageLog(stored: "waiting: refused")
+        _ = run(&before, [.rejecting], at: start)
+        #expect(before.stored == "rejecting")
+        var next = OutageLog(stored: before.stored)
+        #expect(run(&next, [.accepting], at: start).map(\.condition) == [.accepting])
     }
 
     @Test("What was logged is known after a restart, and logged once more if it lasts")
