@@ -25,7 +25,10 @@ package struct DoctorCheck: Sendable {
         .init(id: "database", summary: "The database can be written and is complete", findings: database),
         .init(id: "sqlite", summary: "The version of SQLite has no known fault that matters", findings: sqlite),
         .init(id: "ledger", summary: "Every record has exactly one fate", findings: ledger),
-        .init(id: "destinations", summary: "Every destination accepts records", findings: destinations),
+        .init(
+            id: "destinations",
+            summary: "Every destination is reached and not overloaded (but see also tls and token)",
+            findings: destinations),
         .init(id: "tls", summary: "TLS connections to the destinations work", findings: tls),
         .init(id: "token", summary: "Every destination accepts its credential", findings: token),
         .init(id: "delivery", summary: "No record waits for too long", findings: delivery),
