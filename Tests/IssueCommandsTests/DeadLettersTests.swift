@@ -25,6 +25,15 @@ struct DeadLettersTests {
         #expect(empty.output == lines("No dead letters."))
     }
 
+    @Test("list and show mark the line of a correction")
+    func corrections() {
+        let reply = Self.reply.replacing("\"summary-7\",", with: "\"summary-7\",\"correction\":true,")
+        let list = issuectl(["dead-letters"], .reply(reply)).output
+        #expect(list.contains("retries_expired (correction)") && !list.contains("refused (correction)"))
+        let show = issuectl(["dead-letters", "show", "summary-7"], .reply(reply)).output
+        #expect(show.split(separator: "correction of the grouping").count == 2)
+    }
+
     @Test("show prints all details of a dead letter, and fails if there is none")
     func show() {
         let outcome = issuectl(["dead-letters", "show", "r1"], .reply(Self.reply))

@@ -87,7 +87,8 @@ struct DeadLettersCommand: Command {
     private func row(_ letter: DeadLetter, now: IssueTimestamp) -> [Cell] {
         [
             Cell(letter.record), Cell(letter.destination), Cell(RelativeTime.text(letter.timestamp, now: now)),
-            Cell(Quantity.text(letter.attempts)), Cell(letter.reason), Cell(letter.answer ?? "-"),
+            Cell(Quantity.text(letter.attempts)),
+            Cell(letter.reason + (letter.isCorrection == true ? " (correction)" : "")), Cell(letter.answer ?? "-"),
         ]
     }
 
@@ -102,6 +103,7 @@ struct DeadLettersCommand: Command {
             for letter in reply.deadLetters {
                 page.heading("\(letter.record) for \(letter.destination)")
                 page.fields([
+                    ("Kind", letter.isCorrection == true ? "correction of the grouping" : nil),
                     ("Given up", PageTime.full(letter.timestamp, now: context.now)), ("Reason", letter.reason),
                     ("Answer", letter.answer), ("Attempts", Quantity.text(letter.attempts)),
                     ("Line", letter.line),

@@ -192,10 +192,11 @@ package enum CollectorInterface {
           app: string, uid: ?int, version: string, at: string, observed: bool, commit: ?string, note: ?string, by: ?int
         )
 
-        # record: the record's id, or "summary-" and a number for a summary or a correction. reason: refused, too_large or
-        # retries_expired.
+        # record: the record's id, or "summary-" and a number for a summary or the line of a correction; correction is true for the
+        # latter. reason: refused, too_large or retries_expired.
         type DeadLetter (
-          record: string, destination: string, reason: string, answer: ?string, attempts: int, at: string, line: ?string
+          record: string, correction: ?bool, destination: string, reason: string, answer: ?string, attempts: int, at: string,
+          line: ?string
         )
 
         # Fields that all records of a series share.

@@ -159,10 +159,12 @@ extension Sender: JSONObjectCodable {
     }
 }
 
-/// A record, or a summary of records, that was given up for a destination.
+/// A record, a summary of records, or the line of a correction, that was given up for a destination.
 public struct DeadLetter: Equatable, Sendable {
-    /// The id of the record. For a summary it is `summary-` and a number.
+    /// The id of the record. For a summary and for a correction it is `summary-` and a number.
     public var record: String
+    /// `true` if it is the line of a correction of the grouping. Nil otherwise.
+    package var isCorrection: Bool?
     /// The name of the destination.
     public var destination: String
     /// The reason: `refused`, `too_large` or `retries_expired`.
@@ -177,10 +179,11 @@ public struct DeadLetter: Equatable, Sendable {
     public var line: String?
 
     package init(
-        record: String, destination: String, reason: String, answer: String? = nil, attempts: Int,
-        timestamp: IssueTimestamp, line: String? = nil
+        record: String, isCorrection: Bool? = nil, destination: String, reason: String, answer: String? = nil,
+        attempts: Int, timestamp: IssueTimestamp, line: String? = nil
     ) {
         self.record = record
+        self.isCorrection = isCorrection
         self.destination = destination
         self.reason = reason
         self.answer = answer
@@ -206,6 +209,7 @@ extension DeadLetter: JSONObjectCodable {
 
     package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
         try members.required("record", &record)
+        try members.optional("correction", &isCorrection)
         try members.required("destination", &destination)
         try members.required("reason", &reason)
         try members.optional("answer", &answer)

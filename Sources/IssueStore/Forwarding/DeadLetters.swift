@@ -185,7 +185,8 @@ extension StoreReader {
         let statement = try Statement(
             composedSQL: """
                 SELECT dead_letters.id, dead_letters.record, dead_letters.summary, destinations.name,
-                       dead_letters.reason, dead_letters.answer, dead_letters.attempts, dead_letters.at
+                       dead_letters.reason, dead_letters.answer, dead_letters.attempts, dead_letters.at,
+                       summaries.reason = 'correction'
                 FROM dead_letters
                 JOIN destinations ON destinations.id = dead_letters.destination
                 LEFT JOIN records ON records.id = dead_letters.record
@@ -209,7 +210,8 @@ extension StoreReader {
             return Letter(
                 id: row.int64(0), record: row.id(1), summary: summary,
                 entry: DeadLetter(
-                    record: summary.map { Self.summaryPrefix + String($0) } ?? "", destination: row.text(3),
+                    record: summary.map { Self.summaryPrefix + String($0) } ?? "",
+                    isCorrection: row.int64(8) != 0 ? true : nil, destination: row.text(3),
                     reason: row.text(4), answer: row.optionalText(5), attempts: row.int(6),
                     timestamp: IssueTimestamp(millisecondsSince1970: row.int64(7)), line: nil))
         }

@@ -207,6 +207,10 @@ struct CorrectionEventTests {
             #expect(try shell.numbers("SELECT state FROM summaries") == [2])
             #expect(try shell.table("SELECT line FROM dead_letters", columns: 1) == [["line 1"]])
             #expect(try store.reader().figures(viewer: .everything).ledgers[0].ledger.deadLettered == 0)
+            let letters = try store.reader().deadLetters(
+                DeadLettersParameters(), limit: 5, viewer: .everything
+            ).deadLetters
+            #expect(letters.map(\.isCorrection) == [true])
             #expect(try writer.requeue(shell.numbers("SELECT id FROM dead_letters")) == 1)
             #expect(try lines(destination, store) == ["line 1"])
         }
