@@ -261,11 +261,13 @@ extension ForwardingLoop where Destination: ~Copyable {
         let leftOut = entry.leftOut > 0 ? "\(entry.leftOut)" : nil
         switch entry.condition {
         case .accepting:
+            // The lines of summaries and corrections are pending until the batch is settled.
+            let settled = current?.batch.summaries.count ?? 0
             service.log.log(
                 .notice, .destinationAvailable,
                 present: [
                     "destination": name, "lasted": entry.duration.map { "\($0.components.seconds) s" },
-                    "pending": (try? pending()).map { "\($0.records)" },
+                    "pending": (try? pending()).map { "\(max(0, $0.records - settled))" },
                 ])
         case .rejecting:
             service.log.log(
