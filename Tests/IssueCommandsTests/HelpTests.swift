@@ -395,8 +395,8 @@ struct HelpTests {
                       --color WHEN    Colour the output: auto, always or never
                   -h, --help          Show this help
 
-                Exits with 75 if some of the records are still pending when the time is over, or
-                if a destination is paused even after another attempt.
+                Exits with 75 if some of the records or corrections are still pending when the
+                time is over, or if a destination is paused even after another attempt.
 
                 Examples:
                   issuectl flush
