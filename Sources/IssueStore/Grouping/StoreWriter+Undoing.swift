@@ -212,37 +212,9 @@ extension StoreWriter {
         undoing.undescribed.remove(group)
     }
 
-    /// Undoes a correction completely.
-    ///
-    /// - Returns: The groups that the records belong to now; nil if the correction does not exist.
-    package func undo(
-        correction id: Int64, by author: CorrectionAuthor = CorrectionAuthor(uid: 0, at: .epoch, reason: nil)
-    ) throws(StoreFailure) -> [GroupID]? {
-        var undoing = Undoing(correction: id, by: author)
-        while !undoing.isDone {
-            guard let next = try proceed(with: undoing) else { return nil }
-            undoing = next
-            for group in undoing.takeUndescribed() {
-                try describe(group, Self.failing { () throws(SQLiteError) in try table.attributes(of: group) })
-            }
-        }
-        return undoing.groups
-    }
-
     /// Returns the merges into a group or, if the group was merged into another one, that merge; newest first.
     package func mergesToUndo(of group: GroupID) throws(StoreFailure) -> [Int64] {
         try Self.failing { () throws(SQLiteError) in try table.mergesToUndo(of: group) }
-    }
-
-    /// Undoes the merges into a group or, if the group was merged into another one, that merge.
-    ///
-    /// - Returns: The groups that the records belong to now.
-    package func undoMerges(of group: GroupID) throws(StoreFailure) -> [GroupID] {
-        var groups: [GroupID] = []
-        for id in try mergesToUndo(of: group) {
-            for group in try undo(correction: id) ?? [] where !groups.contains(group) { groups.append(group) }
-        }
-        return groups
     }
 
     /// Sets the title, severity, versions and first time of a group whose series have changed.
