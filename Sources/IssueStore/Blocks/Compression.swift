@@ -31,7 +31,7 @@ enum Compression {
     /// Returns decompressed bytes, or nil if they are invalid.
     ///
     /// - Parameters:
-    /// Untrusted bytes: compressed ones, or plain ones if there are exactly `count` of them.
+    ///   - bytes: Untrusted bytes: compressed ones, or plain ones if there are exactly `count` of them.
     ///   - count: The number of bytes before compression. The result has exactly this size.
     static func decompress(_ bytes: Span<UInt8>, count: Int) -> [UInt8]? {
         guard count != bytes.count else { return bytes.copy() }
