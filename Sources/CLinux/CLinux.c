@@ -99,6 +99,10 @@ void clinux_keep_heaps_small(void) {
     mallopt(M_TRIM_THRESHOLD, 128 * 1024);
 }
 
+void clinux_return_free_memory(void) {
+    malloc_trim(0);
+}
+
 int clinux_thread_start(
     unsigned long *thread, size_t stack_size, void *(*body)(void *), void *context) {
     // A blocked SIGSEGV kills the process without running its handler, so a crash report would be lost. SIGABRT,

@@ -148,6 +148,8 @@ package final class Daemon {
         }
         if !isReady {
             isReady = true
+            // Opening the database needs more memory than waiting for reports.
+            CurrentProcess.returnFreeMemory()
             log.notice(.daemonReady, ["socket": socketPath, "database": configuration.store.path])
             try? notification.ready(status: run.board.summary)
         }

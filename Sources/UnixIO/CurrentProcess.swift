@@ -93,6 +93,9 @@ extension CurrentProcess {
     ///
     /// Must be called before other threads exist.
     package static func keepHeapsSmall() { clinux_keep_heaps_small() }
+
+    /// Returns the free memory of malloc to the kernel. Takes a lock that all threads need to allocate memory.
+    package static func returnFreeMemory() { clinux_return_free_memory() }
 }
 
 /// The environment variables of this process.

@@ -129,6 +129,8 @@ int clinux_set_thread_name(const char *name);
 int clinux_yield_to_others(int niceness);
 /// Makes all threads share a few heaps, and returns free memory to the kernel early.
 void clinux_keep_heaps_small(void);
+/// Returns the free pages of all heaps to the kernel.
+void clinux_return_free_memory(void);
 ssize_t clinux_random(void *bytes, size_t count);
 int clinux_set_dumpable(int on);
 

@@ -96,6 +96,8 @@ package final class StoreWriter {
             throw StoreFailure(error)
         }
         connection.setCheckpointsOnClose(true)
+        // Opening reads and writes more pages than the first commits need.
+        connection.releaseMemory()
     }
 
     /// Returns the row buffer of the previous commit.
