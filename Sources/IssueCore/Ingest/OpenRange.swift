@@ -129,11 +129,11 @@ package struct OpenRange: Sendable {
             next[slot] -= 1
             records[next[slot]] = UInt32(index)
         }
-        let met = numbers.ids
+        let series = numbers.ids
         var postings = RangePostings()
-        postings.reserve(series: met.count, records: total)
-        for slot in met.indices.sorted(by: { met[$0] < met[$1] }) {
-            postings.begin(met[slot], after: firstID)
+        postings.reserve(series: series.count, records: total)
+        for slot in series.indices.sorted(by: { series[$0] < series[$1] }) {
+            postings.begin(series[slot], after: firstID)
             for position in next[slot]..<ends[slot] {
                 let index = records[position]
                 let entry = entries[Int(index)]

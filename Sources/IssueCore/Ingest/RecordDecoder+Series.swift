@@ -7,7 +7,7 @@ extension RecordDecoder {
     mutating func readSeries(_ scanner: borrowing JSONScanner, _ batch: inout RecordBatch) -> UInt32 {
         let number = readSeries(scanner)
         if isRenumbered(batch) {
-            turn(&batch)
+            renewDirectory(of: &batch)
         } else if number >= batch.directory.count {
             lacksSeries = true
         }
@@ -31,9 +31,9 @@ extension RecordDecoder {
             writeShortKey(scanner, source, app)
         else { return seriesByWholeKey(scanner) }
         if case .known(let number, _) = fields.source,
-            let met = objectCache.expected(shortKey.span, from: number, generation: series.generation)
+            let expected = objectCache.expected(shortKey.span, from: number, generation: series.generation)
         {
-            return met
+            return expected
         }
         return seriesByShortKey(scanner)
     }
@@ -43,8 +43,8 @@ extension RecordDecoder {
         let short = shortKey
         let hash = hash(short.span, from: 0, to: short.count)
         let number: UInt32
-        if let met = series.find(short.span, hash: hash) {
-            number = met
+        if let cached = series.find(short.span, hash: hash) {
+            number = cached
         } else {
             number = seriesByWholeKey(scanner)
             series.remember(number, short.span, hash: hash)
@@ -57,8 +57,8 @@ extension RecordDecoder {
 
     /// Returns the number of the record's series, found by the whole series key.
     private mutating func seriesByWholeKey(_ scanner: borrowing JSONScanner) -> UInt32 {
-        takeOver(fields.source, .source)
-        takeOver(fields.app, .app)
+        copyCachedFields(fields.source, .source)
+        copyCachedFields(fields.app, .app)
         writeKey(scanner)
         return series.number(of: key[0..<key.count], hash: hash(key.span, from: 0, to: key.count))
     }
@@ -72,7 +72,7 @@ extension RecordDecoder {
     }
 
     /// Gives the batch a copy of the current directory. If that is a new one, its records are renumbered.
-    private mutating func turn(_ batch: inout RecordBatch) {
+    private mutating func renewDirectory(of batch: inout RecordBatch) {
         if isRenumbered(batch) {
             for index in batch.records.indices {
                 let key = batch.directory.key(batch.records[index].series)
@@ -125,7 +125,8 @@ extension RecordDecoder {
         UInt64(text.map { UInt32(truncatingIfNeeded: $0.count) } ?? SeriesKey.absent)
     }
 
-    private mutating func takeOver(_ reading: ObjectReading, _ container: RecordContainer) {
+    /// Copies the fields of a cached source or application to the record.
+    private mutating func copyCachedFields(_ reading: ObjectReading, _ container: RecordContainer) {
         guard case .known(let number, let start) = reading else { return }
         fields.take(objectCache[number], container, from: start)
     }

@@ -270,10 +270,10 @@ extension RecordDecoder {
                 case .source, .app:
                     let inner: RecordContainer = known == .source ? .source : .app
                     let start = scanner.position
-                    if let met = objectCache.find(scanner.bytes, at: start, inner),
-                        scanner.passObject(met.byteCount, keys: met.keys)
+                    if let cached = objectCache.find(scanner.bytes, at: start, inner),
+                        scanner.passObject(cached.byteCount, keys: cached.keys)
                     {
-                        fields.set(inner, .known(number: met.number, start: start))
+                        fields.set(inner, .known(number: cached.number, start: start))
                         break
                     }
                     fields.forget(known)

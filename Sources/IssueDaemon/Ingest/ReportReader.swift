@@ -233,6 +233,45 @@ enum ReportParameter: Sendable {
     }
 }
 
+/// Recognises the parameters of `Report` by their keys.
+struct ParameterTable: Sendable {
+    private struct KnownParameter {
+        var key: JSONKey
+        var literal: JSONKeyLiteral
+
+        init(_ key: StaticString) {
+            guard let literal = JSONKeyLiteral(key) else {
+                preconditionFailure("The keys of the parameters are short")
+            }
+            self.key = JSONKey(key)
+            self.literal = literal
+        }
+    }
+
+    private let records = KnownParameter("records")
+    private let producer = KnownParameter("producer")
+    private let sequence = KnownParameter("sequence")
+
+    /// Advances past the next key and returns its parameter; nil at the end. Most clients write the parameters in the
+    /// order of the interface description, which is tried first.
+    @inline(__always)
+    mutating func next(
+        _ scanner: inout JSONScanner, after last: ReportParameter?
+    ) throws(JSONError) -> ReportParameter? {
+        switch last {
+        case nil: if scanner.passKey(records.literal) { return .records }
+        case .records: if scanner.passKey(producer.literal) { return .producer }
+        case .producer: if scanner.passKey(sequence.literal) { return .sequence }
+        case .sequence, .other: break
+        }
+        guard let text = try scanner.nextMember() else { return nil }
+        let key = scanner.key(text)
+        if key == records.key { return .records }
+        if key == producer.key { return .producer }
+        return key == sequence.key ? .sequence : .other
+    }
+}
+
 /// Reads the producer id, which most calls of a connection write in exactly the same way.
 struct NumberingReader {
     /// The bytes between the records and the number in the last call, starting with the comma.

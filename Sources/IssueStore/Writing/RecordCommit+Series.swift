@@ -347,7 +347,7 @@ struct SeriesTable {
     }
 
     /// Switches to the numbers of another directory, which empties the table.
-    mutating func turn(to directory: borrowing SeriesDirectory) {
+    mutating func use(_ directory: borrowing SeriesDirectory) {
         guard directory.identity !== self.directory else { return }
         removeAll()
         self.directory = directory.identity

@@ -149,7 +149,7 @@ struct RecordCommit {
         outcomes.reserveCapacity(submissions.reduce(0) { $0 + $1.calls.count })
         for submission in submissions {
             let process = try entry(of: submission.process, &memory)
-            memory.caches.series.turn(to: submission.batch.directory)
+            memory.caches.series.use(submission.batch.directory)
             for call in submission.calls {
                 try take(call, of: submission, process: process, &memory, &outcomes)
             }
