@@ -416,36 +416,3 @@ extension RecordDecoder {
         return RecordRejection(field: member?.path, reason: reason)
     }
 }
-
-/// A decoded record: numbers, and the ranges of its texts in the batch.
-package struct DecodedRecord: Sendable {
-    /// The form in which a record's message is stored, relative to the template of its series.
-    package enum MessageForm: UInt8, Sendable {
-        /// The template is the whole message.
-        case template
-        /// The parts that the template's placeholders replace are stored.
-        case parts
-        /// The whole message is stored, since the template cannot restore it.
-        case whole
-    }
-
-    /// The number of its series in the batch's directory.
-    package var series: UInt32 = 0
-    package var messageForm = MessageForm.template
-    package var message = ByteRange.empty
-    /// A JSON object as the sender wrote it; empty if absent.
-    package var metadata = ByteRange.empty
-    /// A JSON object of rarely used fields (causes, backtrace and context); empty if absent.
-    package var details = ByteRange.empty
-    /// In milliseconds since 1970-01-01 UTC, or `absent`.
-    package var occurredAt = Self.absent
-    package var firstOccurredAt = Self.absent
-    /// The number of occurrences.
-    package var count: Int64 = 1
-    package var severity = IssueLevel.error
-    package var isReportable = true
-
-    package static let absent = Int64.min
-
-    package init() {}
-}

@@ -142,33 +142,6 @@ extension SentTemplate {
     }
 }
 
-extension MessageTemplate {
-    /// Returns `true` for control characters other than line breaks and tabs. A template cannot contain them.
-    static func isControl(_ byte: UInt8) -> Bool {
-        byte < 0x20 && byte != 0x0A && byte != 0x09 && byte != 0x0D || byte == 0x7F
-    }
-
-    /// Returns `true` if a template has values of the sender, and neither letters nor digits outside of placeholders.
-    package static func consistsOfValues(_ template: [UInt8]) -> Bool {
-        var hasValue = false
-        for byte in template {
-            if byte == Placeholder.value.rawValue { hasValue = true }
-            if ByteClass.isLetter(byte) || ByteClass.isDigit(byte) || byte >= 0x80 { return false }
-        }
-        return hasValue
-    }
-
-    /// Returns the source location as it is appended to the title of an issue whose template consists of values, such
-    /// as ` in checkout() (Cart.swift:7)`. Empty if function and file are unknown.
-    package static func place(of source: SourceLocation) -> String {
-        var place = source.function.map { " in \($0)" } ?? ""
-        if let file = source.fileID?.split(separator: "/").last {
-            place += " (\(file)\(source.line.map { ":\($0)" } ?? ""))"
-        }
-        return title(of: Array(place.utf8)[...])
-    }
-}
-
 extension RecordDecoder {
     /// Splits a message as the record's own template says, and writes `template` and `parts`.
     ///

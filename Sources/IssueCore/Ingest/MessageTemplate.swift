@@ -1,0 +1,154 @@
+package import IssueProtocol
+
+/// The common text of similar messages, with numbers, names and addresses replaced by placeholders.
+///
+/// A placeholder is a single control character, so it cannot be confused with a sender's text. A message that contains
+/// control characters itself is stored whole in addition to its template. The replaced parts are stored in order,
+/// separated by `separator`, and restore the message exactly.
+package enum MessageTemplate {
+    /// The kind of text that was replaced. Rule 2 does not use `hexadecimal`, which occurs in templates of rule 1.
+    package enum Placeholder: UInt8, CaseIterable, Sendable {
+        /// A number, a date, a word that contains a digit, a value after a key, or a list of these.
+        case number = 1
+        case hexadecimal
+        case uuid
+        case quoted
+        case path
+        case address
+        /// A value that the sender gave separately from the constant text.
+        case value
+
+        /// The text shown to people.
+        package var word: String {
+            switch self {
+            case .number: "<n>"
+            case .hexadecimal: "<hex>"
+            case .uuid: "<uuid>"
+            case .quoted: "<quoted>"
+            case .path: "<path>"
+            case .address: "<address>"
+            case .value: "<value>"
+            }
+        }
+    }
+
+    /// The byte between two parts. It never occurs in a message that is stored as parts.
+    package static let separator: UInt8 = 0x1F
+
+    /// Appends a message's template to `template` and replaces the content of `parts` with the parts left out.
+    ///
+    /// - Parameters:
+    ///   - bytes: The bytes that contain the message.
+    ///   - start: The index of the message's first byte.
+    ///   - end: The index after the message's last byte.
+    ///   - limit: The maximum number of bytes of the message that go into the template.
+    ///   - template: The buffer the template is appended to.
+    ///   - parts: The buffer for the parts.
+    /// - Returns: The form in which the message must be stored.
+    package static func append(
+        messageIn bytes: Span<UInt8>, from start: Int, to end: Int, limit: Int, template: inout ByteBuffer,
+        parts: inout ByteBuffer
+    ) -> DecodedRecord.MessageForm {
+        var last = min(end, start + limit)
+        while last < end, last > start, bytes[last] & 0xC0 == 0x80 { last -= 1 }
+        var reader = TemplateReader(bytes: bytes, start: start, end: last)
+        parts.truncate(to: 0)
+        var partCount = 0
+        var isWhole = end - start > limit
+        // Bytes that are neither a part nor a control character are copied in runs.
+        var plain = start
+        while let token = reader.next() {
+            switch token {
+            case .control(let index):
+                template.append(bytes, from: plain, to: index)
+                template.append(UInt8(ascii: " "))
+                isWhole = true
+                plain = index + 1
+            case .part(let placeholder, let first, let last):
+                template.append(bytes, from: plain, to: first)
+                template.append(placeholder.rawValue)
+                if partCount > 0 { parts.append(separator) }
+                partCount += 1
+                parts.append(bytes, from: first, to: last)
+                plain = last
+            }
+        }
+        template.append(bytes, from: plain, to: reader.end)
+        if isWhole { return .whole }
+        return partCount == 0 ? .template : .parts
+    }
+
+    /// Returns the message that a template and its parts represent.
+    package static func message(template: [UInt8], parts: [UInt8]) -> String {
+        String(decoding: messageBytes(template: template, parts: parts), as: UTF8.self)
+    }
+
+    /// Returns the bytes of the message that a template and its parts represent.
+    package static func messageBytes(template: [UInt8], parts: [UInt8]) -> [UInt8] {
+        var output: [UInt8] = []
+        output.reserveCapacity(template.count + parts.count)
+        var part = 0
+        // The text between two placeholders is copied at once.
+        var plain = 0
+        let bytes = template.span
+        // Vectors, because the comparison of a vector with a scalar is compiled byte by byte.
+        let lowest = ByteMask.Vector(repeating: Int8(Placeholder.number.rawValue))
+        let highest = ByteMask.Vector(repeating: Int8(Placeholder.value.rawValue))
+        while true {
+            let index = bytes.scan(from: plain, to: bytes.count, for: { ($0 .>= lowest) .& ($0 .<= highest) })
+            guard let next = template[index...].firstIndex(where: isPlaceholder) else { break }
+            output.append(contentsOf: template[plain..<next])
+            plain = next + 1
+            let start = part
+            while part < parts.count, parts[part] != separator { part += 1 }
+            output.append(contentsOf: parts[start..<part])
+            part = min(part + 1, parts.count)
+        }
+        output.append(contentsOf: template[plain...])
+        return output
+    }
+
+    private static func isPlaceholder(_ byte: UInt8) -> Bool {
+        byte >= Placeholder.number.rawValue && byte <= Placeholder.value.rawValue
+    }
+
+    /// Returns the template as a single line for people.
+    ///
+    /// Not generic, because generic functions are not specialised across modules.
+    package static func title(of template: ArraySlice<UInt8>) -> String {
+        var output: [UInt8] = []
+        for byte in template {
+            if let placeholder = Placeholder(rawValue: byte) {
+                output.append(contentsOf: placeholder.word.utf8)
+            } else {
+                output.append(byte < 0x20 ? UInt8(ascii: " ") : byte)
+            }
+        }
+        return String(decoding: output, as: UTF8.self)
+    }
+
+    /// Returns `true` for control characters other than line breaks and tabs. A template cannot contain them.
+    static func isControl(_ byte: UInt8) -> Bool {
+        byte < 0x20 && byte != 0x0A && byte != 0x09 && byte != 0x0D || byte == 0x7F
+    }
+
+    /// Returns `true` if a template has values of the sender, and neither letters nor digits outside of placeholders.
+    package static func consistsOfValues(_ template: [UInt8]) -> Bool {
+        var hasValue = false
+        for byte in template {
+            if byte == Placeholder.value.rawValue { hasValue = true }
+            if ByteClass.isLetter(byte) || ByteClass.isDigit(byte) || byte >= 0x80 { return false }
+        }
+        return hasValue
+    }
+
+    /// Returns the source location as it is appended to the title of an issue whose template consists of values, such
+    /// as ` in checkout() (Cart.swift:7)`. Empty if function and file are unknown.
+    package static func place(of source: SourceLocation) -> String {
+        var place = source.function.map { " in \($0)" } ?? ""
+        if let file = source.fileID?.split(separator: "/").last {
+            place += " (\(file)\(source.line.map { ":\($0)" } ?? ""))"
+        }
+        return title(of: Array(place.utf8)[...])
+    }
+}
