@@ -210,9 +210,13 @@ extension RetentionSnapshot {
 /// Chooses which user's records are removed first if space is short.
 ///
 /// The user with the most data comes first, so no quiet user loses records because of others. Among the user's ranges,
-/// those without pending records come before the others, and older before newer ones. Ranges smaller than the average
-/// are skipped, so a range that was thinned waits until the others are as small.
+/// those without pending records come before the others, and older before newer ones. Ranges of less than half the
+/// average size are skipped: they were thinned, and wait until the others are as small.
 package enum EvictionPolicy {
+    /// The maximum number of records that a rare group has in a range. A rare group is removed after the others, which
+    /// costs more: the blocks with its records are rewritten without the other records.
+    package static let maxRareRecords: Int64 = 16
+
     /// Returns the range of a user from which records are removed next, or nil if no user has any.
     package static func evictionCandidate(_ holdings: [RetentionSnapshot.Holding]) -> RetentionSnapshot.Holding? {
         var sums: [UInt32: Int64] = [:]
@@ -223,25 +227,32 @@ package enum EvictionPolicy {
         let settled = own.filter(\.isSettled)
         let giving = settled.isEmpty ? own : settled
         let mean = giving.reduce(0) { $0 + $1.bytes } / Int64(giving.count)
-        return giving.filter { $0.bytes >= mean }.min { $0.range.id < $1.range.id }
+        return giving.filter { $0.bytes >= mean / 2 }.min { $0.range.id < $1.range.id }
     }
 
-    /// Returns the groups that together make up seven eighths of the volume, and those as large as the smallest of
-    /// them.
+    /// Returns the groups whose records are removed from a range: those that are not rare, or all if the rare ones make
+    /// up more than half of the volume.
     ///
-    /// - Parameter groups: The volume of each group, by group id.
-    package static func noisiest(_ groups: [GroupID: Int64]) -> Set<GroupID> {
-        let sorted = groups.sorted { ($0.value, $1.key) > ($1.value, $0.key) }
-        let noise = groups.values.reduce(0, +)
-        let enough = noise - noise / 8
-        var sum: Int64 = 0
-        var smallest = Int64.max
-        for group in sorted {
-            guard smallest == .max || sum < enough || group.value == smallest else { break }
-            sum += group.value
-            smallest = group.value
-        }
-        return Set(sorted.filter { $0.value >= smallest }.map(\.key))
+    /// - Parameter groups: The groups of one user in the range.
+    package static func noisiest(_ groups: [GroupID: GroupVolume]) -> Set<GroupID> {
+        let frequent = groups.filter { $0.value.records > maxRareRecords }
+        let isEnough = 2 * volume(of: frequent) >= volume(of: groups)
+        return Set((isEnough ? frequent : groups).keys)
+    }
+
+    private static func volume(of groups: [GroupID: GroupVolume]) -> Int64 {
+        groups.values.reduce(0) { $0 + $1.bytes }
+    }
+}
+
+/// The records of a group in one range.
+package struct GroupVolume: Equatable, Sendable {
+    package var records: Int64
+    /// Their approximate size.
+    package var bytes: Int64
+
+    package init(records: Int64 = 0, bytes: Int64 = 0) {
+        (self.records, self.bytes) = (records, bytes)
     }
 }
 

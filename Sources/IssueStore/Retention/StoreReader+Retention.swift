@@ -107,7 +107,7 @@ extension StoreReader {
         }
     }
 
-    /// Finds the user who takes most space, and counts the records of their largest groups in their oldest large range.
+    /// Finds the user who takes most space, and counts the records that would be removed from one of their ranges.
     private func addEviction(to usage: inout RetentionUsage) throws {
         // A forecast: the fates of what is removed later will be final.
         let holdings = try StoreWriter.holdings(connection, settledThrough: .max)
@@ -122,11 +122,10 @@ extension StoreReader {
             $0.bind(candidate.range.id, at: 1)
             $0.bind(Int64(candidate.user), at: 2)
             $0.bind(RangePostings.Posting.bytesOfSeries, at: 3)
-            return try $0.all { (id: $0.id(0, as: GroupID.self), bytes: $0.int64(1), records: $0.int64(2)) }
+            return try $0.all { ($0.id(0, as: GroupID.self), GroupVolume(records: $0.int64(2), bytes: $0.int64(1))) }
         }
-        let sizes = Dictionary(groups.map { ($0.id, $0.bytes) }) { first, _ in first }
-        let noisiest = EvictionPolicy.noisiest(sizes)
-        let records = groups.filter { noisiest.contains($0.id) }.reduce(0) { $0 + $1.records }
+        let volumes = Dictionary(groups) { first, _ in first }
+        let records = EvictionPolicy.noisiest(volumes).reduce(0) { $0 + (volumes[$1]?.records ?? 0) }
         usage.eviction = (candidate.user, records)
     }
 }

@@ -2,7 +2,7 @@ package import IssueCore
 import IssueProtocol
 import SQLiteKit
 
-/// The plan and progress of removing some series from a range: the largest groups of one user, or applications whose
+/// The plan and progress of removing some series from a range: the frequent groups of one user, or applications whose
 /// records are too old.
 package struct Thinning: Sendable {
     package let range: RetentionSnapshot.ClosedRange
@@ -154,14 +154,14 @@ extension RecordRemoval {
             spared: [:])
     }
 
-    /// Makes a plan for the largest groups of a user.
-    ///
+    /// Makes a plan for the frequent groups of a user.
     func plan(_ range: RetentionSnapshot.ClosedRange, _ user: UInt32, open: OpenRange) throws(SQLiteError) -> Thinning {
         let members = try members(of: range)
-        var groups: [GroupID: Int64] = [:]
-        // Records are removed, so the other space of their series does not count here.
+        var groups: [GroupID: GroupVolume] = [:]
         for member in members where member.user == user {
-            groups[member.group, default: 0] += max(1, member.bytes - RangePostings.Posting.bytesOfSeries)
+            groups[member.group, default: GroupVolume()].records += member.records
+            // Records are removed, so the other space of their series does not count here.
+            groups[member.group]?.bytes += max(1, member.bytes - RangePostings.Posting.bytesOfSeries)
         }
         let noisiest = EvictionPolicy.noisiest(groups)
         let chosen = members.filter { noisiest.contains($0.group) }

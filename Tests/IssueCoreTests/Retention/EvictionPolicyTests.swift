@@ -21,10 +21,16 @@ struct FairnessTests {
         #expect(EvictionPolicy.noisiest([:]).isEmpty)
     }
 
-    @Test("The user with the most data comes first, with the oldest range of at least average size")
+    @Test("The user with the most data comes first, with the oldest range of at least half the average size")
     func evictionCandidate() {
         let holdings = [holding(1, 5, 90), holding(1, 6, 30), holding(2, 6, 100), holding(3, 6, 100)]
         #expect(EvictionPolicy.evictionCandidate(holdings) == holdings[2])
+    }
+
+    @Test("Of ranges of about the same size, the oldest one comes first")
+    func similarSizes() {
+        let holdings = [holding(1, 5, 97), holding(2, 5, 100), holding(3, 5, 103)]
+        #expect(EvictionPolicy.evictionCandidate(holdings) == holdings[0])
     }
 
     @Test("Ranges without pending records come first, even if they are newer or smaller")
@@ -34,7 +40,7 @@ struct FairnessTests {
         #expect(EvictionPolicy.evictionCandidate([holdings[0]]) == holdings[0])
     }
 
-    @Test("Only the largest user loses records, and never from a range below that user's average")
+    @Test("Only the largest user loses records, and never from a range below half of that user's average")
     func properties() {
         var traffic = SeededGenerator(seed: 17)
         for _ in 0..<500 {
@@ -56,33 +62,41 @@ struct FairnessTests {
             let own = holdings.filter {
                 $0.user == evictionCandidate.user && $0.bytes > 0 && $0.isSettled == evictionCandidate.isSettled
             }
-            #expect(evictionCandidate.bytes >= own.reduce(0) { $0 + $1.bytes } / Int64(own.count))
+            let mean = own.reduce(0) { $0 + $1.bytes } / Int64(own.count)
+            #expect(evictionCandidate.bytes >= mean / 2)
+            #expect(!own.contains { $0.range.id < evictionCandidate.range.id && $0.bytes >= mean / 2 })
             if !evictionCandidate.isSettled {
                 #expect(!holdings.contains { $0.user == evictionCandidate.user && $0.isSettled && $0.bytes > 0 })
             }
         }
     }
 
-    @Test("The largest groups are at least as large as all others and make up seven eighths of the volume")
+    @Test("All groups except rare ones lose their records, and the rare ones too if they make up most of the volume")
     func noisiest() {
         var traffic = SeededGenerator(seed: 18)
         for _ in 0..<500 {
             let pairs = (0..<Int64(traffic.number(below: 20) + 1)).map {
-                (GroupID($0), Int64(traffic.number(below: 50) + 1))
+                let records = Int64(traffic.number(below: 50) + 1)
+                let size = Int64(traffic.number(below: 200) + 1)
+                return (GroupID($0), GroupVolume(records: records, bytes: records * size))
             }
             let groups = Dictionary(uniqueKeysWithValues: pairs)
             let noisiest = EvictionPolicy.noisiest(groups)
-            #expect(!noisiest.isEmpty)
-            let least = noisiest.compactMap { groups[$0] }.min() ?? 0
-            #expect(groups.allSatisfy { noisiest.contains($0.key) || $0.value < least })
-            let gone = noisiest.reduce(0) { $0 + (groups[$1] ?? 0) }
-            let enough = groups.values.reduce(0, +) - groups.values.reduce(0, +) / 8
-            #expect(gone >= enough)
-            // Without the smallest of them it would be too little.
-            let quietest = noisiest.filter { groups[$0] == least }.reduce(0) { $0 + (groups[$1] ?? 0) }
-            #expect(gone - quietest < enough)
+            let left = groups.filter { !noisiest.contains($0.key) }
+            func volume(_ groups: [GroupID: GroupVolume]) -> Int64 { groups.values.reduce(0) { $0 + $1.bytes } }
+            #expect(2 * volume(left) <= volume(groups))
+            #expect(left.values.allSatisfy { $0.records <= 16 })
+            let rare = groups.filter { $0.value.records <= 16 }
+            #expect(left == (2 * volume(rare) <= volume(groups) ? rare : [:]))
         }
-        #expect(EvictionPolicy.noisiest([1: 5, 2: 5, 3: 5]) == [1, 2, 3])
-        #expect(EvictionPolicy.noisiest([1: 100, 2: 5, 3: 5]) == [1])
+        func groups(_ records: Int64...) -> [GroupID: GroupVolume] {
+            Dictionary(
+                uniqueKeysWithValues: records.enumerated().map {
+                    (GroupID(Int64($0)), GroupVolume(records: $1, bytes: 100 * $1))
+                })
+        }
+        #expect(EvictionPolicy.noisiest(groups(5, 5, 5)) == [0, 1, 2])
+        #expect(EvictionPolicy.noisiest(groups(100, 16, 17)) == [0, 2])
+        #expect(EvictionPolicy.noisiest(groups(17, 9, 9)) == [0, 1, 2])
     }
 }
