@@ -307,6 +307,59 @@ struct FairRetentionTests {
         }
     }
 
+    @Test(
+        "Thinning deletes a damaged block, unless it has remaining records or a destination waits for its records",
+        arguments: [false, true])
+    func damaged(isPending: Bool) throws {
+        try TemporaryStore.with { store in
+            (store.settings.rangeRecords, store.settings.blockRecords) = (100, 5)
+            func open() throws -> StoreWriter {
+                let writer = try store.writer()
+                if isPending {
+                    _ = try writer.configure([.init(name: "d", kind: "k", takesBacklog: false)], at: store.wall)
+                }
+                return writer
+            }
+            var writer = try open()
+            var quiet: [RowID] = []
+            for _ in 0..<30 {
+                try store.store([IssueRecord](repeating: IssueRecord(message: "loud"), count: 9), to: writer)
+                quiet += try store.store([IssueRecord(message: "quiet")], from: .of(uid: 1001), to: writer).map(\.row)
+            }
+            let shell = try store.shell()
+            let blocks = try Statement(
+                composedSQL: "SELECT first_id, last_id FROM blocks WHERE last_id <= 100 ORDER BY 1", on: shell
+            ).all { $0.id(0, as: RowID.self)...$0.id(1, as: RowID.self) }
+            let loud = try #require(blocks.first { rows in !quiet.contains { rows.contains($0) } })
+            let mixed = try #require(blocks.first { rows in quiet.contains { rows.contains($0) } })
+            try shell.execute(
+                composedSQL: """
+                    UPDATE blocks SET checksum = checksum + 1 WHERE first_id IN (\(loud.lowerBound), \(mixed.lowerBound))
+                    """)
+            store.settings.retention.maxSize = 0
+            // A connection that has read the blocks before may still have them.
+            writer = try open()
+            let snapshot = try writer.retentionSnapshot(freeBytes: nil, wall: store.wall, monotonic: store.monotonic)
+            guard case .thin(let holding, .size) = Retention(settings: writer.retention).next(snapshot) else {
+                Issue.record("no user has records to remove")
+                return
+            }
+            #expect(holding.user == 1000 && holding.range.id == 1)
+            var thinning = try writer.planThinning(of: holding.range, user: holding.user)
+            while try !writer.thin(&thinning).isDone {}
+            let rows = "BETWEEN \(holding.range.firstID) AND \(holding.range.lastID)"
+            let left = try shell.numbers("SELECT first_id FROM blocks WHERE first_id \(rows)").map { RowID($0) }
+            #expect(left.contains(mixed.lowerBound))
+            #expect(left.contains(loud.lowerBound) == isPending)
+            let readable = try store.shell().numbers("SELECT id FROM records WHERE id \(rows)").map { RowID($0) }
+            #expect(readable == quiet.filter { $0 <= holding.range.lastID && !mixed.contains($0) })
+            #expect(
+                try shell.number("SELECT sum(records) FROM blocks WHERE first_id \(rows)")
+                    == shell.number("SELECT records FROM ranges WHERE id = 1"))
+            #expect(try shell.table("SELECT * FROM ledger_check", columns: 2) == [])
+        }
+    }
+
     @Test("After thinning, retention and a purge, the file contains no byte of the removed records")
     func bytes() throws {
         try TemporaryStore.with { store in

@@ -67,11 +67,11 @@ package final class BlockLog {
 
     // MARK: Removing
 
-    /// Removes the records in a range of ids. Blocks that lie inside it are deleted, others are rewritten.
+    /// Removes the blocks that lie in a range of ids, without reading their records.
     ///
     /// - Returns: The number of removed records.
     func remove(_ ids: ClosedRange<RowID>) throws(SQLiteError) -> Int64 {
-        let inside = try connection.withStatement(
+        let count = try connection.withStatement(
             "SELECT coalesce(sum(records), 0) FROM blocks WHERE first_id BETWEEN ?1 AND ?2 AND last_id <= ?2"
         ) { statement throws(SQLiteError) in
             statement.bind(ids.lowerBound, at: 1)
@@ -84,24 +84,49 @@ package final class BlockLog {
             statement.bind(ids.upperBound, at: 2)
             try statement.run()
         }
-        var count = inside
-        // At most two blocks are left, one at each end of the range.
-        try reader.forEach(in: ids) { block throws(SQLiteError) in
-            count += try rewrite(block) { !ids.contains($0.id) }
-        }
         return count
     }
 
-    /// Removes the records in a range of ids, except those in `kept`.
+    /// Removes the records of the blocks in a range of ids, except some. A damaged block with such an exception stays.
     ///
+    /// - Parameters:
+    ///   - ids: The ids from the first one of a block to the last one of a block.
+    ///   - kept: The ids of records that stay, in ascending order.
     /// - Returns: The number of removed records.
-    func remove(_ ids: ClosedRange<RowID>, keeping kept: Set<RowID>) throws(SQLiteError) -> Int64 {
-        guard !kept.isEmpty else { return try remove(ids) }
+    func remove(_ ids: ClosedRange<RowID>, keeping kept: [RowID]) throws(SQLiteError) -> Int64 {
         var count: Int64 = 0
-        try reader.forEach(in: ids) { block throws(SQLiteError) in
-            count += try rewrite(block) { !ids.contains($0.id) || kept.contains($0.id) }
+        var next = ids.lowerBound
+        var index = 0
+        while index < kept.count {
+            guard let rows = try rows(ofBlockWith: kept[index]) else {
+                index += 1
+                continue
+            }
+            var own: Set<RowID> = []
+            while index < kept.count, kept[index] <= rows.upperBound {
+                own.insert(kept[index])
+                index += 1
+            }
+            if next < rows.lowerBound { count += try remove(next...(rows.lowerBound - 1)) }
+            if let block = try reader.block(from: rows.lowerBound), block.firstID == rows.lowerBound {
+                count += try rewrite(block) { own.contains($0.id) }
+            }
+            next = rows.upperBound + 1
         }
+        if next <= ids.upperBound { count += try remove(next...ids.upperBound) }
         return count
+    }
+
+    /// Returns the ids of the block that may hold a record, or nil if there is none.
+    private func rows(ofBlockWith row: RowID) throws(SQLiteError) -> ClosedRange<RowID>? {
+        let rows = try connection.withStatement(
+            "SELECT first_id, last_id FROM blocks WHERE first_id <= ?1 ORDER BY first_id DESC LIMIT 1"
+        ) { statement throws(SQLiteError) in
+            statement.bind(row, at: 1)
+            return try statement.first { (first: $0.id(0, as: RowID.self), last: $0.id(1, as: RowID.self)) }
+        }
+        guard let rows, row <= rows.last else { return nil }
+        return rows.first...rows.last
     }
 
     /// Removes single records.

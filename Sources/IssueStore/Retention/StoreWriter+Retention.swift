@@ -68,18 +68,20 @@ struct RecordRemoval {
     let blocks: BlockLog
     var outbox: ForwardingOutbox { ForwardingOutbox(connection: connection, blocks: blocks.reader) }
 
-    /// The limits per transaction: deleted blocks, records in rewritten blocks, approximate bytes, posting lists,
+    /// The limits per transaction: deleted blocks, blocks if some are rewritten, bytes of blocks, posting lists,
     /// batches.
-    private static let sliceBlocks: Int64 = 32
-    static let sliceRecords: Int64 = 2048
-    static let sliceBytes: Int64 = 1 << 20
+    static let sliceBlocks: Int64 = 32
+    static let sliceRewrittenBlocks: Int64 = 8
+    private static let sliceBytes: Int64 = 1 << 20
     private static let slicePostings: Int64 = 1024
     private static let sliceBatches: Int64 = 512
 
     func forget(
         _ range: RetentionSnapshot.ClosedRange, _ memory: inout WriterMemory
     ) throws(SQLiteError) -> ExpiryProgress {
-        if let last = try sliceEnd(of: range) { return try deleteSlice(range, through: last, &memory) }
+        if let last = try sliceEnd(of: range.firstID...range.lastID, blocks: Self.sliceBlocks) {
+            return try deleteSlice(range, through: last, &memory)
+        }
         var progress = ExpiryProgress()
         if try deletePostings(of: range.id) { return progress }
         if try deleteBatches(through: range.lastID) { return progress }
@@ -90,23 +92,23 @@ struct RecordRemoval {
 
     // MARK: Records
 
-    /// Returns the last id of the next blocks to delete, or nil if there are none.
-    private func sliceEnd(of range: RetentionSnapshot.ClosedRange) throws(SQLiteError) -> RowID? {
+    /// Returns the last id of the first blocks in a range of ids, or nil if there are none.
+    func sliceEnd(of rows: ClosedRange<RowID>, blocks: Int64) throws(SQLiteError) -> RowID? {
         try connection.withStatement(
             """
             SELECT max(last_id) FROM (
                 SELECT last_id,
-                       sum(length(body)) OVER (ORDER BY first_id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
-                           AS before
+                       sum(size) OVER (ORDER BY first_id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
                 FROM (
-                    SELECT first_id, last_id, body FROM blocks WHERE first_id BETWEEN ?1 AND ?2 ORDER BY first_id LIMIT ?3
+                    SELECT first_id, last_id, length(body) AS size FROM blocks
+                    WHERE first_id BETWEEN ?1 AND ?2 ORDER BY first_id LIMIT ?3
                 )
             ) WHERE coalesce(before, 0) < ?4
             """
         ) { statement throws(SQLiteError) in
-            statement.bind(range.firstID, at: 1)
-            statement.bind(range.lastID, at: 2)
-            statement.bind(Self.sliceBlocks, at: 3)
+            statement.bind(rows.lowerBound, at: 1)
+            statement.bind(rows.upperBound, at: 2)
+            statement.bind(blocks, at: 3)
             statement.bind(Self.sliceBytes, at: 4)
             return try statement.first { $0.optionalID(0) } ?? nil
         }

@@ -251,27 +251,26 @@ extension RecordRemoval {
 
     // MARK: Removing records
 
-    /// Returns the next slice of rows, or nil if none are left.
+    /// Returns the rows of the next blocks, or nil if none are left.
     private func slice(of thinning: Thinning) throws(SQLiteError) -> ClosedRange<RowID>? {
         guard thinning.next <= thinning.range.lastID else { return nil }
-        let count = try connection.withStatement(
-            "SELECT max(16, min(?1, records * ?2 / max(bytes, 1))) FROM ranges WHERE id = ?3"
-        ) { statement throws(SQLiteError) in
-            statement.bind(Self.sliceRecords, at: 1)
-            statement.bind(Self.sliceBytes, at: 2)
-            statement.bind(thinning.range.id, at: 3)
-            return try statement.first { $0.int64(0) }
-        }
-        return thinning.next...min(thinning.next + Int(count ?? Self.sliceRecords) - 1, thinning.range.lastID)
+        let isWhole = thinning.passed == thinning.remainingRows.count
+        let blocks = isWhole ? Self.sliceBlocks : Self.sliceRewrittenBlocks
+        return try sliceEnd(of: thinning.next...thinning.range.lastID, blocks: blocks).map { thinning.next...$0 }
     }
 
     private func remove(
         _ rows: ClosedRange<RowID>, _ thinning: Thinning, _ memory: inout WriterMemory
     ) throws(SQLiteError) -> ExpiryProgress {
         var progress = ExpiryProgress()
+        var kept = Array(thinning.remainingRows[thinning.passed...].prefix { $0 <= rows.upperBound })
         // If a destination still waits for some of the rows, the ledger must count each of them.
-        if try !outbox.isSettled(rows) { progress.expired = try outbox.expire(toErase(rows, thinning)) }
-        progress.records = try deleteRecords(rows, thinning)
+        if try !outbox.isSettled(rows) {
+            progress.expired = try outbox.expire(toErase(rows, thinning))
+            // The records of a damaged block are unknown and can't be counted, so it stays.
+            kept = (kept + blocks.reader.unreadable(in: rows).map(\.lowerBound)).sorted()
+        }
+        progress.records = try blocks.remove(rows, keeping: kept)
         memory.values.removals.removed()
         guard progress.records > 0 else { return progress }
         try connection.withStatement(
@@ -301,12 +300,6 @@ extension RecordRemoval {
                 row: row, series: series, account: account, receivedAt: 0, count: count, range: thinning.range.id,
                 base: thinning.range.firstID)
         }
-    }
-
-    /// Deletes the rows that do not remain. Returns their number.
-    private func deleteRecords(_ rows: ClosedRange<RowID>, _ thinning: Thinning) throws(SQLiteError) -> Int64 {
-        let kept = Set(thinning.remainingRows[thinning.passed...].prefix { $0 <= rows.upperBound })
-        return try blocks.remove(rows, keeping: kept)
     }
 
     /// Reduces a posting list to the spared row, and subtracts the rest from the user's share.
