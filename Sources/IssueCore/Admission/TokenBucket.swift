@@ -90,11 +90,6 @@ package struct TokenBucket: Equatable, Sendable {
         take(min(count, tokens(at: now)), at: now)
     }
 
-    /// Returns the bucket with another limit and the same level.
-    package func under(_ limit: BucketLimit) -> TokenBucket {
-        TokenBucket(limit, level: level, at: at)
-    }
-
     /// - Note: A time before `at` neither adds nor removes anything.
     func filled(at now: RecordLogInstant) -> Int64 {
         guard let scale else { return 0 }
@@ -227,13 +222,6 @@ struct SharedLimit: Equatable, Sendable {
             return BucketRow(
                 key: .init(account: account, role: role), level: level, at: bucket.tokens.at, uses: bucket.uses)
         }
-    }
-
-    /// Returns the same levels under another limit.
-    func under(_ limit: BucketLimit, reserves: [BucketRole: Percentage], at now: RecordLogInstant) -> SharedLimit {
-        let rows = self.rows(account: nil, roles: Set(BucketRole.allCases))
-        let levels = Dictionary(uniqueKeysWithValues: rows.map { ($0.key.role, $0) })
-        return SharedLimit(limit, reserves: reserves, levels: levels, at: now)
     }
 }
 

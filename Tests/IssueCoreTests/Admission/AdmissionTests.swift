@@ -45,7 +45,9 @@ struct AdmissionTests {
         #expect(admission.levels(for: record(4), at: at(0)) == levels)
         // The first record of a group does not use the group's bucket, and a limit of zero is none.
         settings.globalBurst = 0
-        admission.reload(settings, at: at(0)) { _ in settings.defaultApplicationLimits }
+        var state = AdmissionState()
+        state.apply(admission.takeChanges())
+        admission = Admission(settings: settings, state: state)
         #expect(admission.levels(for: record(5, group: 2, first: true), at: at(0)).map(\.reason) == [.applicationRate])
     }
 
@@ -248,8 +250,10 @@ struct AdmissionTests {
         var admission = Admission(settings: settings)
         for id in 1...3 as ClosedRange<Int64> { _ = admission.evaluate(record(id), at: at(0)) }
 
+        var state = AdmissionState()
+        state.apply(admission.takeChanges())
         settings.groupBurst = 100
-        admission.reload(settings, at: at(0)) { _ in settings.defaultApplicationLimits }
+        admission = Admission(settings: settings, state: state)
 
         #expect(admission.evaluate(record(4), at: at(0)) == .suppress(.groupRate))
     }
