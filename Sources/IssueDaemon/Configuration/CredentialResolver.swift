@@ -1,5 +1,5 @@
-import Destinations
-import UnixIO
+package import Destinations
+package import UnixIO
 
 /// Finds the file of a credential that a section names, and collects errors about it.
 struct CredentialResolver {
@@ -110,6 +110,93 @@ enum AuthoritiesFile {
             return isFound ? nil : "CAFile=\(path) contains no certificate; expected a PEM file."
         } catch {
             return "CAFile=\(path) can't be read: \(error); expected a file with certificates."
+        }
+    }
+}
+
+/// The file that contains a token. It is read again when the token may have changed.
+package struct TokenFile: Hashable, Sendable {
+    package enum Kind: Hashable, Sendable {
+        /// A credential passed by the service manager, which controls who can read it.
+        case credential
+        /// A file of the host. Only its owner may be able to read it.
+        case ownFile
+        /// A credential that the service manager did not pass.
+        case notPassed
+    }
+
+    package var path: String
+    package var kind: Kind
+
+    private static let sizeLimit = 8192
+
+    /// Reads the token.
+    ///
+    /// - Parameter userID: The daemon's user. A file of any other user except root is not trusted.
+    /// - Throws: `TokenFileError` if the file can't be read, is not private or does not contain a token.
+    package func read(asUser userID: UInt32 = CurrentProcess.userID) throws(TokenFileError) -> ShippingToken {
+        guard kind != .notPassed else { throw .notPassed }
+        let (status, content) = try readAll()
+        guard status.kind == .regular else { throw .notAFile }
+        switch kind {
+        case .credential, .notPassed: break
+        case .ownFile:
+            guard status.uid == userID || status.uid == 0 else { throw .ownedByAnother(uid: status.uid) }
+            guard status.mode & 0o077 == 0 else { throw .accessibleByOthers(mode: status.mode) }
+        }
+        guard content.count <= Self.sizeLimit else { throw .tooLarge }
+        guard content.contains(where: { $0 > UInt8(ascii: " ") }) else { throw .empty }
+        guard let token = ShippingToken(content) else { throw .notAToken }
+        return token
+    }
+
+    private func readAll() throws(TokenFileError) -> (FileStatus, [UInt8]) {
+        do throws(Errno) {
+            // The status must be that of the file that is read, even if the path is replaced meanwhile. A pipe must not
+            // block.
+            let file = try FileDescriptor.open(path, .nonBlocking)
+            let status = try file.status()
+            guard status.kind == .regular else { return (status, []) }
+            var content: [UInt8] = []
+            while content.count <= Self.sizeLimit {
+                guard try file.read(appendingTo: &content, atMost: Self.sizeLimit + 1) > 0 else { break }
+            }
+            return (status, content)
+        } catch {
+            throw .unreadable(error)
+        }
+    }
+}
+
+/// The reason why a file yields no token. It never contains any of the file's content.
+package enum TokenFileError: Error, Hashable, Sendable, CustomStringConvertible {
+    case unreadable(Errno)
+    case notAFile
+    case accessibleByOthers(mode: UInt32)
+    case ownedByAnother(uid: UInt32)
+    case tooLarge
+    case empty
+    case notAToken
+    case notPassed
+
+    package var description: String {
+        switch self {
+        case .unreadable(let error):
+            "it can't be read: \(error)"
+        case .notAFile:
+            "it is not a regular file"
+        case .accessibleByOthers(let mode):
+            "other users can access it (mode \(ValueForm<UInt32>.mode.text(mode))); expected 0600 or 0400"
+        case .ownedByAnother(let uid):
+            "it belongs to user \(uid); expected the daemon's own user, or root"
+        case .tooLarge:
+            "it is too large for a token"
+        case .empty:
+            "it is empty"
+        case .notAToken:
+            "it contains more than a token: blanks, control characters or several lines"
+        case .notPassed:
+            "systemd did not pass it"
         }
     }
 }

@@ -22,10 +22,6 @@ struct OnlineCheck {
             + notifiers.map { Outcome(name: "notifier \($0.name)", probe: $0.probe()) }
     }
 
-    init(outcomes: [Outcome]) {
-        self.outcomes = outcomes
-    }
-
     /// `true` if every destination would accept records and every notifier can be reached. A difference of the clocks
     /// is only a warning.
     var isPassed: Bool { outcomes.allSatisfy(\.probe.isAccepted) }
