@@ -11,9 +11,6 @@ package struct ExplainedError: Equatable, Sendable {
     /// The advice to the user, in Markdown.
     package let action: String
 
-    /// The last part of the name, such as `NoSpace`.
-    package var shortName: String { String(name.split(separator: ".").last ?? "") }
-
     /// All errors that a client may get, in the order of the page.
     package static let all = kinds.flatMap { kind in
         kind.errors.map { ExplainedError(name: $0.name, meaning: kind.meaning, action: kind.action) }

@@ -48,3 +48,126 @@ extension IssueDeployment: JSONObjectCodable {
         try members.optional("by", &author)
     }
 }
+
+/// The parameters of `Deploy`.
+package struct DeployParameters: Equatable, JSONObjectCodable, Sendable {
+    /// The name of the application.
+    package var app: String
+    package var version: String
+    /// The time of the deployment; nil for now.
+    package var at: IssueTimestamp?
+    /// The revision of the source code.
+    package var commit: String?
+    package var note: String?
+    /// The user of the application. Nil for the caller's own application or, if the caller is an operator, for the
+    /// applications of all users with this name.
+    package var user: UInt32?
+
+    package init(
+        app: String, version: String, at: IssueTimestamp? = nil, commit: String? = nil, note: String? = nil,
+        user: UInt32? = nil
+    ) {
+        self.app = app
+        self.version = version
+        self.at = at
+        self.commit = commit
+        self.note = note
+        self.user = user
+    }
+
+    package static var initial: Self { Self(app: "", version: "") }
+
+    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.required("app", &app)
+        try members.required("version", &version)
+        try members.optional("at", &at)
+        try members.optional("commit", &commit)
+        try members.optional("note", &note)
+        try members.optional("user", &user)
+    }
+}
+
+/// The reply of `Deploy`.
+package struct DeployReply: Equatable, JSONObjectCodable, Sendable {
+    /// The stored deployment.
+    package var deployment: IssueDeployment
+    /// `true` if the version was in use already, so that nothing was stored.
+    package var isKnown: Bool?
+
+    package init(deployment: IssueDeployment, isKnown: Bool? = nil) {
+        self.deployment = deployment
+        self.isKnown = isKnown
+    }
+
+    package static var initial: Self { Self(deployment: .initial) }
+
+    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.required("deployment", &deployment)
+        try members.optional("known", &isKnown)
+    }
+}
+
+/// The parameters of `RemoveDeployment`. Its reply is `DeployReply`.
+package struct RemoveDeploymentParameters: Equatable, JSONObjectCodable, Sendable {
+    package var app: String
+    package var version: String
+    /// As in `DeployParameters`.
+    package var user: UInt32?
+
+    package init(app: String, version: String, user: UInt32? = nil) {
+        self.app = app
+        self.version = version
+        self.user = user
+    }
+
+    package static var initial: Self { Self(app: "", version: "") }
+
+    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.required("app", &app)
+        try members.required("version", &version)
+        try members.optional("user", &user)
+    }
+}
+
+/// The parameters of `Deployments`.
+package struct DeploymentsParameters: Equatable, JSONObjectCodable, Sendable {
+    /// The name of the application; nil for all applications.
+    package var app: String?
+    /// The maximum number of deployments in the reply; nil for the daemon's default.
+    package var limit: Int?
+    /// The `next` of the previous page; nil for the first page.
+    package var after: String?
+
+    package init(app: String? = nil, limit: Int? = nil, after: String? = nil) {
+        self.app = app
+        self.limit = limit
+        self.after = after
+    }
+
+    package static var initial: Self { Self() }
+
+    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.optional("app", &app)
+        try members.optional("limit", &limit)
+        try members.optional("after", &after)
+    }
+}
+
+/// The reply of `Deployments`: a page of deployments, latest first.
+package struct DeploymentsReply: Equatable, JSONObjectCodable, Sendable {
+    package var deployments: [IssueDeployment]
+    /// The cursor of the next page; nil if this is the last one.
+    package var next: String?
+
+    package init(deployments: [IssueDeployment], next: String? = nil) {
+        self.deployments = deployments
+        self.next = next
+    }
+
+    package static var initial: Self { Self(deployments: []) }
+
+    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.defaulted("deployments", &deployments, [])
+        try members.optional("next", &next)
+    }
+}

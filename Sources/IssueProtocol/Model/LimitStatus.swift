@@ -44,14 +44,6 @@ package struct LimitStatus: Equatable, Sendable {
         case newSeries = "new_series"
         case applications
         case senders
-
-        /// `true` if what is above the limit joins an overflow entry instead of being held back.
-        package var isForNames: Bool {
-            switch self {
-            case .newGroups, .newSeries, .applications, .senders: true
-            case .groupRate, .applicationRate, .globalRate, .dailyBytes, .announcementsNew, .announcementsUrgent: false
-            }
-        }
     }
 
     /// The wire name of the limit. A newer daemon may have limits that this version does not know.

@@ -1,0 +1,225 @@
+package import IssueWire
+
+/// The status of a notifier (`Notifier` on the wire).
+///
+/// Since the notifier was added, ``received`` equals ``pending`` + ``delivered`` + ``givenUp``.
+public struct NotifierStatus: Equatable, Sendable {
+    /// The name in the daemon's configuration.
+    public var name: String
+    /// The format of its messages.
+    public var format: String
+    /// The current activity.
+    public var state: DestinationState
+    /// The reason for waiting or being paused. Nil if there is none.
+    public var reason: String?
+    /// The number of events that it was to report.
+    public var received: Int
+    /// The number of events that wait for a message or are in an unfinished one.
+    public var pending: Int
+    /// The number of events in messages that the receiver has accepted.
+    public var delivered: Int
+    /// The number of events in messages that could not be delivered.
+    public var givenUp: Int
+    /// The number of events that a silence covered. They are not among the received ones.
+    public var silenced: Int
+    /// The number of messages that the receiver has accepted.
+    public var messages: Int
+    /// The number of accepted messages that may have arrived more than once. Their text mentions this.
+    public var repeated: Int
+    /// The time at which the oldest pending event happened. Nil if none is pending.
+    public var oldestPending: IssueTimestamp?
+    /// The time of the next attempt. Nil unless the notifier is waiting.
+    public var nextAttempt: IssueTimestamp?
+    /// The last answer. Nil if there is none.
+    public var lastAnswer: String?
+    /// The time of the last delivered message. Nil if there is none.
+    public var lastSuccess: IssueTimestamp?
+
+    package init(
+        name: String, format: String, state: DestinationState = .idle, reason: String? = nil, received: Int = 0,
+        pending: Int = 0, delivered: Int = 0, givenUp: Int = 0, silenced: Int = 0, messages: Int = 0,
+        repeated: Int = 0, oldestPending: IssueTimestamp? = nil, nextAttempt: IssueTimestamp? = nil,
+        lastAnswer: String? = nil, lastSuccess: IssueTimestamp? = nil
+    ) {
+        self.name = name
+        self.format = format
+        self.state = state
+        self.reason = reason
+        self.received = received
+        self.pending = pending
+        self.delivered = delivered
+        self.givenUp = givenUp
+        self.silenced = silenced
+        self.messages = messages
+        self.repeated = repeated
+        self.oldestPending = oldestPending
+        self.nextAttempt = nextAttempt
+        self.lastAnswer = lastAnswer
+        self.lastSuccess = lastSuccess
+    }
+}
+
+extension NotifierStatus: CustomStringConvertible {
+    /// The activity and the progress in one line.
+    public var description: String {
+        let reason = reason.map { " (\($0))" } ?? ""
+        let counts = "\(delivered) of \(received) events delivered, \(pending) pending"
+        return TerminalSanitizer.line("notifier \(name): \(state.rawValue)\(reason), \(counts)")
+    }
+}
+
+extension NotifierStatus: JSONObjectCodable {
+    package static var initial: Self { Self(name: "", format: "") }
+
+    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.required("name", &name)
+        try members.required("format", &format)
+        try members.required("state", &state)
+        try members.optional("reason", &reason)
+        try members.required("received", &received)
+        try members.required("pending", &pending)
+        try members.required("delivered", &delivered)
+        try members.required("given_up", &givenUp)
+        try members.required("silenced", &silenced)
+        try members.required("messages", &messages)
+        try members.required("repeated", &repeated)
+        try members.optional("oldest_pending", &oldestPending)
+        try members.optional("next_attempt", &nextAttempt)
+        try members.optional("last_answer", &lastAnswer)
+        try members.optional("last_success", &lastSuccess)
+    }
+}
+
+/// A period in which notifiers report no events of some issues (`Silence` on the wire).
+///
+/// The records are stored, counted and forwarded as usual.
+package struct IssueSilence: Equatable, Sendable {
+    /// The id that the daemon assigned; empty in a request.
+    package var id: String
+    /// Names of applications, environments and systemd units. A name may end with `*`. An empty list matches all.
+    package var apps: [String]
+    package var environments: [String]
+    package var units: [String]
+    /// Ids of groups. An empty list matches all.
+    package var groups: [String]
+    package var until: IssueTimestamp
+    package var reason: String
+    /// The user who added it; 0 in a request.
+    package var uid: Int64
+    /// When it was added.
+    package var at: IssueTimestamp
+    /// The number of events that were not reported because of it.
+    package var count: Int64
+
+    package init(
+        id: String = "", apps: [String] = [], environments: [String] = [], units: [String] = [],
+        groups: [String] = [], until: IssueTimestamp, reason: String, uid: Int64 = 0, at: IssueTimestamp = .epoch,
+        count: Int64 = 0
+    ) {
+        self.id = id
+        self.apps = apps
+        self.environments = environments
+        self.units = units
+        self.groups = groups
+        self.until = until
+        self.reason = reason
+        self.uid = uid
+        self.at = at
+        self.count = count
+    }
+}
+
+extension IssueSilence: JSONObjectCodable {
+    package static var initial: Self { Self(until: .epoch, reason: "") }
+
+    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.defaulted("id", &id, "")
+        try members.nonempty("apps", &apps)
+        try members.nonempty("environments", &environments)
+        try members.nonempty("units", &units)
+        try members.nonempty("groups", &groups)
+        try members.required("until", &until)
+        try members.required("reason", &reason)
+        try members.defaulted("uid", &uid, 0)
+        try members.defaulted("at", &at, .epoch)
+        try members.defaulted("count", &count, 0)
+    }
+}
+
+/// The parameters of `TestNotifier`.
+package struct TestNotifierParameters: Equatable, JSONObjectCodable, Sendable {
+    package var notifier: String
+
+    package init(notifier: String) {
+        self.notifier = notifier
+    }
+
+    package static var initial: Self { Self(notifier: "") }
+
+    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.required("notifier", &notifier)
+    }
+}
+
+/// The reply of `TestNotifier`: the result of one attempt to send a test message.
+package struct TestNotifierReply: Equatable, JSONObjectCodable, Sendable {
+    package var delivered: Bool
+    package var answer: String
+
+    package init(delivered: Bool, answer: String) {
+        self.delivered = delivered
+        self.answer = answer
+    }
+
+    package static var initial: Self { Self(delivered: false, answer: "") }
+
+    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.required("delivered", &delivered)
+        try members.required("answer", &answer)
+    }
+}
+
+/// The parameters and the reply of `AddSilence`.
+package struct AddSilenceMessage: Equatable, JSONObjectCodable, Sendable {
+    package var silence: IssueSilence
+
+    package init(silence: IssueSilence) {
+        self.silence = silence
+    }
+
+    package static var initial: Self { Self(silence: .initial) }
+
+    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.required("silence", &silence)
+    }
+}
+
+/// The parameters of `EndSilence`.
+package struct EndSilenceParameters: Equatable, JSONObjectCodable, Sendable {
+    package var id: String
+
+    package init(id: String) {
+        self.id = id
+    }
+
+    package static var initial: Self { Self(id: "") }
+
+    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.required("id", &id)
+    }
+}
+
+/// The reply of `ListSilences`, and of `EndSilence` with those that are left.
+package struct SilencesReply: Equatable, JSONObjectCodable, Sendable {
+    package var silences: [IssueSilence]
+
+    package init(silences: [IssueSilence]) {
+        self.silences = silences
+    }
+
+    package static var initial: Self { Self(silences: []) }
+
+    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.defaulted("silences", &silences, [])
+    }
+}
