@@ -105,16 +105,6 @@ extension StoreWriter {
 
     // MARK: Splitting
 
-    /// The result of a split.
-    package enum SplitResult: Equatable, Sendable {
-        case done(GroupID)
-        /// No series of the group matches.
-        case noMatch
-        /// All series of the group match, so that none would be left.
-        case allMatch
-        case tooMany
-    }
-
     /// A group that a split makes.
     package struct SplitPart: Equatable, Sendable {
         package var selector: SplitSelector
@@ -208,59 +198,6 @@ extension StoreWriter {
             split.isDone = some.count < Self.seriesPerCorrection
             return split
         }
-    }
-
-    /// Moves the series of a group whose titles match a pattern, including future ones, to a group of their own.
-    ///
-    /// The daemon performs the same steps one by one, so that reports need not wait for all of them.
-    package func split(
-        _ group: GroupID, by pattern: TitlePattern, _ author: CorrectionAuthor
-    ) throws(StoreFailure) -> SplitResult {
-        let (sample, isAll) = try failing { () throws(SQLiteError) in
-            try table.match(pattern, in: try table.root(of: group))
-        }
-        guard let sample else { return .noMatch }
-        guard !isAll else { return .allMatch }
-        let part = SplitPart(selector: .title(pattern), sample: sample)
-        guard let split = try split(group, into: [part], author) else { return .tooMany }
-        return .done(split.targets[0])
-    }
-
-    /// Gives the series of each value of a field, including future ones, a group of their own. Those with the value of
-    /// the oldest series stay.
-    ///
-    /// Each of the new groups is a correction that can be undone. The daemon performs the same steps one by one.
-    ///
-    /// - Returns: The groups, in the order of the values. Nil if this exceeds a limit for corrections. Only the group
-    ///   itself if all series have the same value.
-    package func split(
-        _ group: GroupID, by field: IssueSplitField, _ author: CorrectionAuthor
-    ) throws(StoreFailure) -> [GroupID]? {
-        let (source, values) = try failing { () throws(SQLiteError) in
-            let source = try table.root(of: group)
-            return (source, try table.values(ofGroup: source, limit: Self.maxRules + 1)[field] ?? [])
-        }
-        guard values.count > 1 else { return [source] }
-        let parts = values.dropFirst().map {
-            SplitPart(selector: .field(field, value: $0.value), sample: $0.sample)
-        }
-        guard let split = try split(group, into: parts, author) else { return nil }
-        return [source] + split.targets
-    }
-
-    private func split(
-        _ group: GroupID, into parts: [SplitPart], _ author: CorrectionAuthor
-    ) throws(StoreFailure) -> Split? {
-        guard var split = try beginSplit(group, into: parts, author) else { return nil }
-        while !split.isDone { split = try proceed(with: split) }
-        for group in [split.source] + split.targets {
-            try describe(group, failing { () throws(SQLiteError) in try table.attributes(of: group) })
-        }
-        return split
-    }
-
-    private func failing<Value>(_ body: () throws(SQLiteError) -> Value) throws(StoreFailure) -> Value {
-        try StoreWriter.failing(body)
     }
 
     /// Updates the caches after series have moved between these groups.
