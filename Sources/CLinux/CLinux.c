@@ -32,12 +32,6 @@ int clinux_pipe(int *reader, int *writer, int non_blocking) {
     return 0;
 }
 
-ssize_t clinux_write_two(
-    int descriptor, const void *head, size_t head_count, const void *body, size_t body_count) {
-    struct iovec parts[2] = {{(void *)head, head_count}, {(void *)body, body_count}};
-    return writev(descriptor, parts, 2);
-}
-
 int clinux_set_non_blocking(int descriptor, int on) {
     int flags = fcntl(descriptor, F_GETFL);
     if (flags == -1) return -1;

@@ -126,13 +126,6 @@ ssize_t clinux_send(int descriptor, const void *bytes, size_t count) {
     return send(descriptor, bytes, count, MSG_NOSIGNAL);
 }
 
-ssize_t clinux_send_two(
-    int descriptor, const void *head, size_t head_count, const void *body, size_t body_count) {
-    struct iovec parts[2] = {{(void *)head, head_count}, {(void *)body, body_count}};
-    struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
-    return sendmsg(descriptor, &message, MSG_NOSIGNAL);
-}
-
 ssize_t clinux_send_to_unix(
     int descriptor, const void *bytes, size_t count, const uint8_t *path, size_t path_count) {
     struct sockaddr_un address;

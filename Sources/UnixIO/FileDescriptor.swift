@@ -77,11 +77,6 @@ extension FileDescriptor {
         try retrying { fsync(rawValue) }
     }
 
-    /// Flushes the data to the disk, and the metadata required to read it (fdatasync).
-    package borrowing func synchronizeData() throws(Errno) {
-        try retrying { fdatasync(rawValue) }
-    }
-
     /// Sets the size of the file, in bytes.
     package borrowing func truncate(to size: Int64) throws(Errno) {
         try retrying { ftruncate(rawValue, off_t(size)) }
@@ -101,16 +96,6 @@ extension FileDescriptor {
 }
 
 extension FileDescriptor {
-    /// Reads as many bytes as are available and fit.
-    ///
-    /// - Returns: The number of bytes; 0 at the end of the file.
-    package borrowing func read(into buffer: inout MutableSpan<UInt8>) throws(Errno) -> Int {
-        precondition(!buffer.isEmpty, "The buffer must not be empty, since 0 means the end")
-        return try unsafe buffer.withUnsafeMutableBytes { bytes throws(Errno) in
-            try retrying { unsafe Glibc.read(rawValue, bytes.baseAddress, bytes.count) }
-        }
-    }
-
     /// Reads into an array.
     ///
     /// The count of the array does not change, so that a buffer is zeroed only once.
@@ -198,17 +183,6 @@ extension FileDescriptor {
         try write(bytes.span.extracting(range))
     }
 
-    /// Writes two parts with one system call, without joining them first. Returns the number of bytes written.
-    package borrowing func write(_ head: Span<UInt8>, _ body: Span<UInt8>) throws(Errno) -> Int {
-        try unsafe head.withUnsafeBytes { head throws(Errno) in
-            try unsafe body.withUnsafeBytes { body throws(Errno) in
-                try retrying {
-                    unsafe clinux_write_two(rawValue, head.baseAddress, head.count, body.baseAddress, body.count)
-                }
-            }
-        }
-    }
-
     /// Writes all bytes. Waits whenever a non-blocking descriptor would block.
     ///
     /// For files and pipes. For sockets, use ``sendAll(_:timeout:)``, which never raises SIGPIPE.
@@ -220,15 +194,6 @@ extension FileDescriptor {
             } catch .wouldBlock {
                 try Readiness.wait(self, for: .write)
             }
-        }
-    }
-
-    /// Writes the bytes from an offset without throwing. "Would block" is a result.
-    package borrowing func attemptWrite(_ bytes: [UInt8], from offset: Int = 0) -> IOResult {
-        do throws(Errno) {
-            return .bytes(try write(bytes.span.extracting(offset..<bytes.count)))
-        } catch {
-            return IOResult(error)
         }
     }
 }
@@ -294,5 +259,71 @@ package struct DescriptorPair: ~Copyable, Sendable {
         var second: CInt = -1
         try calling { unsafe clinux_socket_pair(&first, &second, kind.isStream, nonBlocking ? 1 : 0) }
         return DescriptorPair(first: FileDescriptor(owning: first), second: FileDescriptor(owning: second))
+    }
+}
+
+/// The standard streams, whose descriptors are never closed.
+package enum StandardStream: CInt, Sendable {
+    case input = 0
+    case output = 1
+    case error = 2
+
+    /// `true` if the stream is a terminal.
+    package var isTerminal: Bool {
+        isatty(rawValue) == 1
+    }
+
+    /// `true` if the stream is a terminal and this process is in its foreground, so that the user can be asked.
+    package var isForegroundTerminal: Bool {
+        isTerminal && tcgetpgrp(rawValue) == getpgrp()
+    }
+
+    /// The width of the terminal in columns; nil if it is not a terminal or the width is unknown.
+    package var columns: Int? {
+        let columns = clinux_terminal_columns(rawValue)
+        return columns > 0 ? Int(columns) : nil
+    }
+
+    /// Returns a new descriptor for the same stream.
+    package func duplicate() throws(Errno) -> FileDescriptor {
+        let copy = try retrying { clinux_duplicate(rawValue) }
+        return FileDescriptor(owning: copy)
+    }
+
+    /// Writes all bytes. Waits whenever the stream would block.
+    package func writeAll(_ bytes: [UInt8]) throws(Errno) {
+        // The descriptor is only borrowed, so it must be released instead of closed.
+        let descriptor = FileDescriptor(owning: rawValue)
+        do throws(Errno) {
+            try descriptor.writeAll(bytes)
+        } catch {
+            _ = descriptor.release()
+            throw error
+        }
+        _ = descriptor.release()
+    }
+
+    /// Writes a text as UTF-8. Waits whenever the stream would block.
+    package func writeAll(_ text: String) throws(Errno) {
+        try writeAll(Array(text.utf8))
+    }
+}
+
+extension StandardStream {
+    /// Opens `/dev/null` for each standard stream that was closed when the process started. Otherwise a file opened
+    /// later could become one of them. Must be called before any file is opened.
+    package static func fillClosed() {
+        while let filler = try? FileDescriptor.open("/dev/null") {
+            guard filler.rawValue <= error.rawValue else { return }
+            _ = filler.release()
+        }
+    }
+}
+
+extension StandardStream {
+    /// The height of the terminal in rows; nil if it is not a terminal or the height is unknown.
+    package var rows: Int? {
+        let rows = clinux_terminal_rows(rawValue)
+        return rows > 0 ? Int(rows) : nil
     }
 }

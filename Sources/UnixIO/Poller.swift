@@ -142,24 +142,10 @@ package enum Readiness {
     package static func wait(
         _ descriptor: borrowing FileDescriptor, for interest: Interest, timeout: Duration? = nil
     ) throws(Errno) -> Bool {
-        try wait(descriptor.rawValue, for: interest, timeout: timeout)
-    }
-
-    /// Waits until a standard stream is ready. Returns `false` after the timeout.
-    @discardableResult
-    package static func wait(
-        _ stream: StandardStream, for interest: Interest, timeout: Duration? = nil
-    ) throws(Errno) -> Bool {
-        try wait(stream.rawValue, for: interest, timeout: timeout)
-    }
-
-    private static func wait(
-        _ descriptor: CInt, for interest: Interest, timeout: Duration?
-    ) throws(Errno) -> Bool {
         var events = CInt(0)
         if interest.contains(.read) { events |= CInt(POLLIN) }
         if interest.contains(.write) { events |= CInt(POLLOUT) }
-        var entry = pollfd(fd: descriptor, events: Int16(truncatingIfNeeded: events), revents: 0)
+        var entry = pollfd(fd: descriptor.rawValue, events: Int16(truncatingIfNeeded: events), revents: 0)
 
         let deadline = timeout.map { MonotonicClock.now.advanced(by: $0) }
         while true {

@@ -9,17 +9,12 @@ package struct Signal: RawRepresentable, Hashable, Sendable {
         self.rawValue = rawValue
     }
 
-    package static let abort = Signal(rawValue: SIGABRT)
-    package static let child = Signal(rawValue: SIGCHLD)
     package static let hangUp = Signal(rawValue: SIGHUP)
     package static let interrupt = Signal(rawValue: SIGINT)
-    package static let kill = Signal(rawValue: SIGKILL)
     package static let pipe = Signal(rawValue: SIGPIPE)
-    package static let quit = Signal(rawValue: SIGQUIT)
     package static let terminate = Signal(rawValue: SIGTERM)
     package static let user1 = Signal(rawValue: SIGUSR1)
     package static let user2 = Signal(rawValue: SIGUSR2)
-    package static let windowChanged = Signal(rawValue: SIGWINCH)
 
     /// Makes the whole process ignore the signal. Not for use in libraries.
     package func ignore() throws(Errno) {

@@ -8,26 +8,10 @@ package enum UserDatabase {
         return unsafe lookUp(&entry, as: { unsafe getgrnam_r(name, $0, $1, $2, $3) }, read: { unsafe $0.gr_gid })
     }
 
-    /// Returns the name of a group.
-    package static func groupName(of groupID: UInt32) -> String? {
-        var entry = unsafe group()
-        return unsafe lookUp(
-            &entry, as: { unsafe getgrgid_r(groupID, $0, $1, $2, $3) },
-            read: { unsafe $0.gr_name.map { unsafe String(cString: $0) } }) ?? nil
-    }
-
     /// Returns the id of a user.
     package static func userID(named name: String) -> UInt32? {
         var entry = unsafe passwd()
         return unsafe lookUp(&entry, as: { unsafe getpwnam_r(name, $0, $1, $2, $3) }, read: { unsafe $0.pw_uid })
-    }
-
-    /// Returns the name of a user.
-    package static func userName(of userID: UInt32) -> String? {
-        var entry = unsafe passwd()
-        return unsafe lookUp(
-            &entry, as: { unsafe getpwuid_r(userID, $0, $1, $2, $3) },
-            read: { unsafe $0.pw_name.map { unsafe String(cString: $0) } }) ?? nil
     }
 
     /// A user of this host.

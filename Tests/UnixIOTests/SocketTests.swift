@@ -178,9 +178,7 @@ struct SocketTests {
         #expect(try Readiness.wait(listener, for: .read, timeout: .seconds(5)))
         let server = try accept(listener)
         try client.setNoDelay()
-        let head: [UInt8] = [1, 2]
-        let body: [UInt8] = [3]
-        #expect(try client.send(head.span, body.span) == 3)
+        try client.sendAll([1, 2, 3])
         #expect(try Readiness.wait(server, for: .read, timeout: .seconds(5)))
         var buffer: [UInt8] = []
         #expect(try server.read(appendingTo: &buffer, atMost: 10) == 3)

@@ -64,8 +64,6 @@ int clinux_local_port(int descriptor);
 ssize_t clinux_local_unix_path(int descriptor, char *path, size_t count);
 /// Sends bytes without ever raising SIGPIPE.
 ssize_t clinux_send(int descriptor, const void *bytes, size_t count);
-ssize_t clinux_send_two(
-    int descriptor, const void *head, size_t head_count, const void *body, size_t body_count);
 ssize_t clinux_send_to_unix(
     int descriptor, const void *bytes, size_t count, const uint8_t *path, size_t path_count);
 /// Sends at least one byte together with an open descriptor, without ever raising SIGPIPE.
@@ -98,8 +96,6 @@ int clinux_folder_watch_add(int watch, const char *path);
 // Descriptors, threads and processes
 
 int clinux_pipe(int *reader, int *writer, int non_blocking);
-ssize_t clinux_write_two(
-    int descriptor, const void *head, size_t head_count, const void *body, size_t body_count);
 int clinux_set_non_blocking(int descriptor, int on);
 int clinux_set_close_on_exec(int descriptor, int on);
 /// Duplicates a descriptor; the copy is closed on exec.

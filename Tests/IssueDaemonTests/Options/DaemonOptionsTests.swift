@@ -89,7 +89,7 @@ struct DaemonOptionsTests {
         let good = try folder.write("[Log]\nLevel=info\n", to: "good.conf")
         let bad = try folder.write("[Log]\nLevle=info\nTarget=x\n", to: "bad.conf")
 
-        let notice = "Files checked as user \(UserDatabase.userName(of: getuid()) ?? "\(getuid())").\n"
+        let notice = "Files checked as user \(UserDatabase.user(named: "\(getuid())")?.name ?? "\(getuid())").\n"
         #expect(decide(["--check", good] + user, in: surroundings) == Decision(0, "", notice))
         #expect(decide(["--check", ShippedFile.path] + user, in: surroundings) == Decision(0, "", notice))
         let found = decide(["--check", bad] + user, in: surroundings)
