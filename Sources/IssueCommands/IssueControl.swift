@@ -545,14 +545,7 @@ package struct TerminalInfo: Equatable, Sendable {
     package var columns: Int?
     package var rows: Int?
     /// `true` if standard input is a terminal.
-    package var isInputTerminal: Bool
-
-    package init(isTerminal: Bool, columns: Int? = nil, rows: Int? = nil, isInputTerminal: Bool = false) {
-        self.isTerminal = isTerminal
-        self.columns = columns
-        self.rows = rows
-        self.isInputTerminal = isInputTerminal
-    }
+    package var isInputTerminal = false
 
     /// `true` if a user types the input and sees the output.
     var isInteractive: Bool { isTerminal && isInputTerminal }

@@ -90,11 +90,6 @@ extension DatabaseConnection {
 package struct Deadline: Hashable, Sendable {
     package let monotonicNanoseconds: UInt64
 
-    /// Creates a deadline from a value of the kernel's monotonic clock, in nanoseconds.
-    package init(monotonicNanoseconds: UInt64) {
-        self.monotonicNanoseconds = monotonicNanoseconds
-    }
-
     /// Returns a deadline that is `duration` from now.
     package static func after(_ duration: Duration) -> Deadline {
         let (seconds, attoseconds) = duration.components

@@ -1,5 +1,6 @@
-import IssueCommands
 import Testing
+
+@testable import IssueCommands
 
 @Suite("Lines of standard input")
 struct LineReaderTests {

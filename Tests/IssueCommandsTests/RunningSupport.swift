@@ -1,8 +1,9 @@
 import Foundation
-import IssueCommands
 import IssueProtocol
 import Issues
 import UnixIO
+
+@testable import IssueCommands
 
 /// The result of a run of `issuectl`.
 struct Outcome {

@@ -1,6 +1,7 @@
-import IssueCommands
 import Testing
 import UnixIO
+
+@testable import IssueCommands
 
 /// A database that splits texts at semicolons, and returns a prepared result for each statement.
 private final class ScriptedDatabase: SQLDatabase {

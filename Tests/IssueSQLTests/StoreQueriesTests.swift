@@ -1,11 +1,11 @@
 import Foundation
-import IssueCommands
 import IssueStore
 import SQLiteKit
 import Synchronization
 import Testing
 import UnixIO
 
+@testable import IssueCommands
 @testable import issued_sql
 
 @Suite("Queries of the store")

@@ -15,10 +15,6 @@ package struct HostTools {
         package var reason: String
         /// `true` if the file exists and must not be replaced.
         package var isExisting = false
-
-        package init(reason: String, isExisting: Bool = false) {
-            (self.reason, self.isExisting) = (reason, isExisting)
-        }
     }
 
     /// Runs a program by its name, such as `journalctl`. Only the end of a long output is kept.
@@ -29,18 +25,6 @@ package struct HostTools {
     package var list: (_ folder: String) throws(Failure) -> [String]
     /// Writes a file that only its owner may read.
     package var save: (_ content: [UInt8], _ path: String, _ replacing: Bool) throws(Failure) -> Void
-
-    package init(
-        run: @escaping (_ program: String, _ arguments: [String]) -> Output,
-        read: @escaping (_ path: String) -> String?,
-        list: @escaping (_ folder: String) throws(Failure) -> [String],
-        save: @escaping (_ content: [UInt8], _ path: String, _ replacing: Bool) throws(Failure) -> Void
-    ) {
-        self.run = run
-        self.read = read
-        self.list = list
-        self.save = save
-    }
 }
 
 extension HostTools {

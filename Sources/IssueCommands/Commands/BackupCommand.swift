@@ -68,19 +68,8 @@ package struct FileSaving {
     /// Saves the file and returns its path. In a folder, the file is called `name`.
     package var save: (_ file: PassedFile, _ destination: String, _ name: String) throws(CommandFailure) -> String
     /// Replaces a file that all users may read, so that readers see either the old or the new content.
-    package var replace: (_ path: String, _ content: [UInt8]) throws(Errno) -> Void
-
-    package init(
-        check: @escaping (_ destination: String) throws(CommandFailure) -> Void,
-        save:
-            @escaping (_ file: PassedFile, _ destination: String, _ name: String) throws(CommandFailure) -> String,
-        replace: @escaping (_ path: String, _ content: [UInt8]) throws(Errno) -> Void = {
-            (path, content) throws(Errno) in try FileSystem.writeAtomically(content, to: path, mode: 0o644)
-        }
-    ) {
-        self.check = check
-        self.save = save
-        self.replace = replace
+    package var replace: (_ path: String, _ content: [UInt8]) throws(Errno) -> Void = {
+        (path, content) throws(Errno) in try FileSystem.writeAtomically(content, to: path, mode: 0o644)
     }
 }
 

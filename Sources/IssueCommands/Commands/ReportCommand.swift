@@ -215,11 +215,6 @@ package struct LineReader {
         package var number: Int
         /// The bytes without the line feed; nil if the line is too long.
         package var bytes: [UInt8]?
-
-        package init(number: Int, bytes: [UInt8]?) {
-            self.number = number
-            self.bytes = bytes
-        }
     }
 
     /// Creates a reader.

@@ -331,21 +331,6 @@ package struct ReportSurroundings {
     package var keep: (_ call: [UInt8], _ producer: String, _ sequence: Int64) -> String?
     /// Sends the calls that earlier runs have kept, to the given socket or to the default ones.
     package var sendSpooled: (_ socket: String?) -> Void
-
-    package init(
-        now: @escaping () -> IssueTimestamp, elapsed: @escaping () -> Duration, sleep: @escaping (Duration) -> Void,
-        makeProducer: @escaping () -> String, caller: String?,
-        keep: @escaping (_ call: [UInt8], _ producer: String, _ sequence: Int64) -> String?,
-        sendSpooled: @escaping (_ socket: String?) -> Void
-    ) {
-        self.now = now
-        self.elapsed = elapsed
-        self.sleep = sleep
-        self.makeProducer = makeProducer
-        self.caller = caller
-        self.keep = keep
-        self.sendSpooled = sendSpooled
-    }
 }
 
 /// The default application name of a report.

@@ -182,11 +182,6 @@ package struct SQLBounds: Equatable, Sendable {
     package var rows: Int
     /// The maximum duration. A query that takes longer fails.
     package var time: Duration
-
-    package init(rows: Int, time: Duration) {
-        self.rows = rows
-        self.time = time
-    }
 }
 
 /// The result of a query.

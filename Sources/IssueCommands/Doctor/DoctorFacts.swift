@@ -13,26 +13,12 @@ package struct DoctorFacts: Sendable {
     package var socket: SocketFile?
     package var now: IssueTimestamp
     package var userID: UInt32
-    package var clientVersion: String
+    package var clientVersion = ProductVersion.text
     /// Whether the clock is synchronized; nil if that is unknown.
     package var isClockSynchronized: Bool?
     /// The installed unit files of the daemon and its socket.
     package var service = UnitFile()
     package var socketUnit = UnitFile()
-
-    package init(
-        status: Result<DaemonStatus, CollectorConnectionError>, sockets: [String],
-        socket: SocketFile?, now: IssueTimestamp, userID: UInt32,
-        clientVersion: String = ProductVersion.text, isClockSynchronized: Bool? = nil
-    ) {
-        self.status = status
-        self.sockets = sockets
-        self.socket = socket
-        self.now = now
-        self.userID = userID
-        self.clientVersion = clientVersion
-        self.isClockSynchronized = isClockSynchronized
-    }
 
     /// The daemon's status; nil if it is not reachable.
     var daemon: DaemonStatus? { try? status.get() }
@@ -46,15 +32,7 @@ package struct SocketFile: Equatable, Sendable {
     package var mode: UInt32
     package var folderMode: UInt32
     /// The user who owns the folder.
-    package var folderOwner: UInt32
-
-    package init(path: String, owner: UInt32, mode: UInt32, folderMode: UInt32, folderOwner: UInt32 = 0) {
-        self.path = path
-        self.owner = owner
-        self.mode = mode
-        self.folderMode = folderMode
-        self.folderOwner = folderOwner
-    }
+    package var folderOwner: UInt32 = 0
 }
 
 /// The settings of an installed unit of systemd and its drop-ins, as far as the checks need them.

@@ -157,11 +157,6 @@ package struct SuppressedAlerts: Equatable, Sendable {
     package struct User: Equatable, Sendable {
         package var uid: UInt32
         package var count: Int64
-
-        package init(uid: UInt32, count: Int64) {
-            self.uid = uid
-            self.count = count
-        }
     }
 
     package static let maxUsers = 5

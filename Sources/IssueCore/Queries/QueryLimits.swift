@@ -23,11 +23,6 @@ package enum QueryLimits {
         package var field: String
         /// A message that states the limit and the requested value.
         package var reason: String
-
-        package init(field: String, reason: String) {
-            self.field = field
-            self.reason = reason
-        }
     }
 
     /// Checks a filter.

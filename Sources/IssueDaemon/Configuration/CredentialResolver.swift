@@ -16,14 +16,6 @@ struct CredentialResolver {
     var key = "Credential"
     private(set) var problems: [ConfigurationProblem] = []
 
-    init(
-        section: ConfigurationMerger.Section, surroundings: HostEnvironment, purpose: ConfigurationPurpose,
-        word: String, defaultCredential: String? = nil, scope: ConfigurationProblem.Scope, key: String = "Credential"
-    ) {
-        (self.section, self.surroundings, self.purpose) = (section, surroundings, purpose)
-        (self.word, self.defaultCredential, self.scope, self.key) = (word, defaultCredential, scope, key)
-    }
-
     /// Returns the file; nil if it can't be named.
     mutating func resolve(_ credential: String) -> TokenFile? {
         if credential.hasPrefix("/") {

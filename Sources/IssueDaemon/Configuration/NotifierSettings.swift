@@ -182,10 +182,6 @@ struct NotifierResolver {
     let purpose: ConfigurationPurpose
     private(set) var problems: [ConfigurationProblem] = []
 
-    init(section: ConfigurationMerger.Section, surroundings: HostEnvironment, purpose: ConfigurationPurpose) {
-        (self.section, self.surroundings, self.purpose) = (section, surroundings, purpose)
-    }
-
     /// Returns the notifier; nil if its address or a credential is invalid.
     mutating func resolve(_ settings: NotifierSettings) -> NotifierConfiguration? {
         if let caFile = settings.caFile, let problem = AuthoritiesFile.problem(caFile) { complain("CAFile", problem) }

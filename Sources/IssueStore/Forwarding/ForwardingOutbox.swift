@@ -435,16 +435,9 @@ struct BatchManifest: Equatable {
 package struct StoredBatch: Equatable, Sendable {
     /// The id of the batch. 0 if it was not stored because it has no lines.
     package var id: BatchID
-    package var kind: BatchKind
+    package var kind = BatchKind.walk
     package var summaries: [Int64]
     package var sent: [SentRecord]
-
-    package init(id: BatchID, kind: BatchKind = .walk, summaries: [Int64], sent: [SentRecord]) {
-        self.id = id
-        self.kind = kind
-        self.summaries = summaries
-        self.sent = sent
-    }
 }
 
 /// Consecutive records of one account with the same change of fate.

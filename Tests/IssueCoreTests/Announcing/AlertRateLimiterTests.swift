@@ -1,6 +1,7 @@
-import IssueCore
 import IssueProtocol
 import Testing
+
+@testable import IssueCore
 
 @Suite("Alerts for single records")
 struct AlertRateLimiterTests {

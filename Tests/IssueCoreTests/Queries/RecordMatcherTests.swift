@@ -1,6 +1,7 @@
-import IssueCore
 import IssueProtocol
 import Testing
+
+@testable import IssueCore
 
 @Suite("The conditions on a record's content")
 struct RecordMatcherTests {
