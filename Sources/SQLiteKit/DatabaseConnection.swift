@@ -267,7 +267,8 @@ extension DatabaseConnection {
         guard code == SQLITE_OK else { throw error(code, sql: script) }
     }
 
-    /// Passes a cached statement to a closure, and resets it afterwards.
+    /// Passes a cached statement to a closure, and resets it afterwards. `run`, `first` and `all` do all that
+    /// most statements need.
     ///
     /// The statement is compiled on first use. If it is in use already, as in a nested call, another one is compiled.
     package func withStatement<Value, Failure: SQLiteFailure>(
@@ -289,6 +290,36 @@ extension DatabaseConnection {
         let entry = try borrowed(sql)
         defer { entry.giveBack() }
         return try body(entry.statement)
+    }
+
+    /// Runs a cached statement with values for its parameters, and ignores any rows.
+    package func run<each Bound: DatabaseValue>(
+        _ sql: StaticString, _ values: repeat each Bound
+    ) throws(SQLiteError) {
+        let entry = try borrowed(sql)
+        defer { entry.giveBack() }
+        entry.statement.bind(repeat each values)
+        try entry.statement.run()
+    }
+
+    /// Runs a cached statement with values for its parameters, and reads the first row. Returns nil if there is none.
+    package func first<Value, each Bound: DatabaseValue>(
+        _ sql: StaticString, _ values: repeat each Bound, read: (borrowing Row) -> Value
+    ) throws(SQLiteError) -> Value? {
+        let entry = try borrowed(sql)
+        defer { entry.giveBack() }
+        entry.statement.bind(repeat each values)
+        return try entry.statement.first(read)
+    }
+
+    /// Runs a cached statement with values for its parameters, and reads all rows into an array.
+    package func all<Value, each Bound: DatabaseValue>(
+        _ sql: StaticString, _ values: repeat each Bound, read: (borrowing Row) -> Value
+    ) throws(SQLiteError) -> [Value] {
+        let entry = try borrowed(sql)
+        defer { entry.giveBack() }
+        entry.statement.bind(repeat each values)
+        return try entry.statement.all(read)
     }
 
     /// Throws if the connection was cancelled.

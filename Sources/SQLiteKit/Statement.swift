@@ -158,11 +158,55 @@ internal import CSQLite
 @available(*, unavailable)
 extension Statement: Sendable {}
 
+/// A value for a parameter of a statement. Nil is NULL.
+package protocol DatabaseValue {
+    func bind(to statement: borrowing Statement, at position: Int)
+}
+
 /// An id that is stored as an integer.
-package protocol DatabaseID {
+package protocol DatabaseID: DatabaseValue {
     var rawValue: Int64 { get }
 
     init(rawValue: Int64)
+}
+
+extension DatabaseID {
+    package func bind(to statement: borrowing Statement, at position: Int) { statement.bind(rawValue, at: position) }
+}
+
+extension Int64: DatabaseValue {
+    package func bind(to statement: borrowing Statement, at position: Int) { statement.bind(self, at: position) }
+}
+
+extension Int: DatabaseValue {
+    package func bind(to statement: borrowing Statement, at position: Int) { statement.bind(self, at: position) }
+}
+
+extension Double: DatabaseValue {
+    package func bind(to statement: borrowing Statement, at position: Int) { statement.bind(self, at: position) }
+}
+
+extension String: DatabaseValue {
+    package func bind(to statement: borrowing Statement, at position: Int) { statement.bind(self, at: position) }
+}
+
+extension Optional: DatabaseValue where Wrapped: DatabaseValue {
+    package func bind(to statement: borrowing Statement, at position: Int) {
+        if let self { self.bind(to: statement, at: position) } else { statement.bindNull(at: position) }
+    }
+}
+
+/// Bytes that are bound as text or as a blob.
+package enum DatabaseBytes: DatabaseValue {
+    case text([UInt8])
+    case blob([UInt8])
+
+    package func bind(to statement: borrowing Statement, at position: Int) {
+        switch self {
+        case .text(let bytes): statement.bind(text: bytes, at: position)
+        case .blob(let bytes): statement.bind(blob: bytes, at: position)
+        }
+    }
 }
 
 /// Values for the parameters of a statement. Positions start at 1, nil binds NULL, and a string is copied.
@@ -170,6 +214,15 @@ package protocol DatabaseID {
 /// Binding accesses no file. It can fail only because of a programming error: a position out of range, or a statement
 /// that has not been reset. So it traps.
 extension Statement {
+    /// Binds values to the first parameters, in order.
+    package func bind<each Value: DatabaseValue>(_ values: repeat each Value) {
+        var position = 1
+        for value in repeat each values {
+            value.bind(to: self, at: position)
+            position += 1
+        }
+    }
+
     package func bind(_ value: Int64, at position: Int) {
         check(unsafe sqlite3_bind_int64(handle, CInt(position), value), at: position)
     }

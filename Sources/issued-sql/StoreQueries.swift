@@ -65,9 +65,7 @@ package final class StoreQueries: SQLDatabase {
                 throw SQLiteError(code: .notADatabase, message: "a newer version of issued created it")
             }
             // Loads the schema. Without it, SQLite reports an unknown column as a change of the schema.
-            _ = try connection.withStatement("SELECT count(*) FROM sqlite_schema") { statement throws(SQLiteError) in
-                try statement.first { $0.int64(0) }
-            }
+            _ = try connection.first("SELECT count(*) FROM sqlite_schema") { $0.int64(0) }
         } catch {
             throw Self.failure(toOpen: name, error)
         }

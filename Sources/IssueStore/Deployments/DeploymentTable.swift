@@ -160,20 +160,17 @@ struct DeploymentTable {
 
     /// Returns the deployments that apply to one user's application.
     func history(of account: AccountID) throws(SQLiteError) -> DeploymentHistory {
-        let entries = try connection.withStatement(
+        let entries = try connection.all(
             """
             SELECT version, at, observed FROM accounts
             JOIN deployments ON deployments.app = accounts.app
                 AND (deployments.uid IS NULL OR deployments.uid = accounts.uid)
             WHERE accounts.id = ?1 ORDER BY at, deployments.id
-            """
-        ) { statement throws(SQLiteError) in
-            statement.bind(account, at: 1)
-            return try statement.all { row in
-                DeploymentHistory.Entry(
-                    ApplicationVersion(text: row.text(0)), at: IssueTimestamp(millisecondsSince1970: row.int64(1)),
-                    isObserved: row.int64(2) != 0)
-            }
+            """, account
+        ) { row in
+            DeploymentHistory.Entry(
+                ApplicationVersion(text: row.text(0)), at: IssueTimestamp(millisecondsSince1970: row.int64(1)),
+                isObserved: row.int64(2) != 0)
         }
         return DeploymentHistory(entries)
     }
@@ -182,33 +179,24 @@ struct DeploymentTable {
     func declared(
         app: String, _ scope: DeploymentScope, until time: IssueTimestamp
     ) throws(SQLiteError) -> IssueDeployment? {
-        try connection.withStatement(
+        try connection.first(
             """
             SELECT app, uid, version, at, observed, revision, note, author FROM deployments
             WHERE app = ?1 AND uid IS ?2 AND observed = 0 AND at <= ?3 ORDER BY at DESC, id DESC LIMIT 1
-            """
-        ) { statement throws(SQLiteError) in
-            statement.bind(app, at: 1)
-            statement.bind(scope.uid.map { Int64($0) }, at: 2)
-            statement.bind(time.millisecondsSince1970, at: 3)
-            return try statement.first { Self.deployment($0) }
-        }
+            """, app, scope.uid.map { Int64($0) }, time.millisecondsSince1970
+        ) { Self.deployment($0) }
     }
 
     /// Returns the declared deployments of exactly this scope, latest first.
     func declared(
         app: String, _ scope: DeploymentScope
     ) throws(SQLiteError) -> [(id: Int64, deployment: IssueDeployment)] {
-        try connection.withStatement(
+        try connection.all(
             """
             SELECT app, uid, version, at, observed, revision, note, author, id FROM deployments
             WHERE app = ?1 AND uid IS ?2 AND observed = 0 ORDER BY at DESC, id DESC
-            """
-        ) { statement throws(SQLiteError) in
-            statement.bind(app, at: 1)
-            statement.bind(scope.uid.map { Int64($0) }, at: 2)
-            return try statement.all { ($0.int64(8), Self.deployment($0)) }
-        }
+            """, app, scope.uid.map { Int64($0) }
+        ) { ($0.int64(8), Self.deployment($0)) }
     }
 
     /// Inserts the observed deployments of a version that is no longer declared, for applications that have reported
@@ -216,23 +204,19 @@ struct DeploymentTable {
     func restoreObserved(
         _ version: ApplicationVersion, app: String, _ scope: DeploymentScope
     ) throws(SQLiteError) {
-        let reported = try connection.withStatement(
+        let reported = try connection.all(
             """
             SELECT accounts.uid, series.version, series.build, min(series.first_at)
             FROM series JOIN accounts ON accounts.id = series.account
             WHERE accounts.app = ?1 AND (?2 IS NULL OR accounts.uid = ?2)
                 AND (series.version IS NOT NULL OR series.build IS NOT NULL)
             GROUP BY 1, 2, 3
-            """
-        ) { statement throws(SQLiteError) in
-            statement.bind(app, at: 1)
-            statement.bind(scope.uid.map { Int64($0) }, at: 2)
-            return try statement.all {
-                (
-                    uid: UInt32(clamping: $0.int64(0)),
-                    version: ApplicationVersion(name: $0.optionalText(1), build: $0.optionalInt64(2)), at: $0.int64(3)
-                )
-            }
+            """, app, scope.uid.map { Int64($0) }
+        ) {
+            (
+                uid: UInt32(clamping: $0.int64(0)),
+                version: ApplicationVersion(name: $0.optionalText(1), build: $0.optionalInt64(2)), at: $0.int64(3)
+            )
         }
         for row in reported where row.version.isCovered(by: version) && DeploymentLimits.isStored(row.version) {
             guard try !isDeclared(row.version, app: app, .user(row.uid)) else { continue }
@@ -248,13 +232,10 @@ struct DeploymentTable {
     func isDeclared(
         _ version: ApplicationVersion, app: String, _ scope: DeploymentScope
     ) throws(SQLiteError) -> Bool {
-        let versions = try connection.withStatement(
-            "SELECT version FROM deployments WHERE app = ?1 AND (uid IS NULL OR uid IS ?2) AND observed = 0"
-        ) { statement throws(SQLiteError) in
-            statement.bind(app, at: 1)
-            statement.bind(scope.uid.map { Int64($0) }, at: 2)
-            return try statement.all { ApplicationVersion(text: $0.text(0)).spelledUniformly }
-        }
+        let versions = try connection.all(
+            "SELECT version FROM deployments WHERE app = ?1 AND (uid IS NULL OR uid IS ?2) AND observed = 0", app,
+            scope.uid.map { Int64($0) }
+        ) { ApplicationVersion(text: $0.text(0)).spelledUniformly }
         return versions.contains(version.spelledUniformly)
     }
 
@@ -262,84 +243,55 @@ struct DeploymentTable {
     func resolveAwaited(
         by version: ApplicationVersion, app: String, _ scope: DeploymentScope, at time: IssueTimestamp
     ) throws(SQLiteError) {
-        try connection.withStatement(
+        try connection.run(
             """
             UPDATE groups SET fixed_version = ?1, fixed_after = NULL
             WHERE fixed_after <= ?2
                 AND account IN (SELECT id FROM accounts WHERE app = ?3 AND (?4 IS NULL OR uid = ?4))
-            """
-        ) { statement throws(SQLiteError) in
-            statement.bind(version.text, at: 1)
-            statement.bind(time.millisecondsSince1970, at: 2)
-            statement.bind(app, at: 3)
-            statement.bind(scope.uid.map { Int64($0) }, at: 4)
-            try statement.run()
-        }
+            """, version.text, time.millisecondsSince1970, app, scope.uid.map { Int64($0) })
     }
 
     func contains(_ deployment: IssueDeployment) throws(SQLiteError) -> Bool {
-        try connection.withStatement(
+        try connection.first(
             """
             SELECT 1 FROM deployments
             WHERE app = ?1 AND uid IS ?2 AND version = ?3 AND (at = ?4 OR ?5 = 1) AND observed <= ?5
-            """
-        ) { statement throws(SQLiteError) in
-            statement.bind(deployment.app, at: 1)
-            statement.bind(deployment.user.map { Int64($0) }, at: 2)
-            statement.bind(deployment.version, at: 3)
-            statement.bind(deployment.deployedAt.millisecondsSince1970, at: 4)
-            statement.bind(deployment.isObserved ? Int64(1) : 0, at: 5)
-            return try statement.first { _ in true } ?? false
-        }
+            """, deployment.app, deployment.user.map { Int64($0) }, deployment.version,
+            deployment.deployedAt.millisecondsSince1970, deployment.isObserved ? Int64(1) : 0
+        ) { _ in true } ?? false
     }
 
     func insert(_ deployment: IssueDeployment) throws(SQLiteError) {
-        try connection.withStatement(
+        try connection.run(
             """
             INSERT INTO deployments (app, uid, version, at, observed, revision, note, author)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
-            """
-        ) { statement throws(SQLiteError) in
-            statement.bind(deployment.app, at: 1)
-            statement.bind(deployment.user.map { Int64($0) }, at: 2)
-            statement.bind(deployment.version, at: 3)
-            statement.bind(deployment.deployedAt.millisecondsSince1970, at: 4)
-            statement.bind(deployment.isObserved ? Int64(1) : 0, at: 5)
-            statement.bind(deployment.commit, at: 6)
-            statement.bind(deployment.note, at: 7)
-            statement.bind(deployment.author.map { Int64($0) }, at: 8)
-            try statement.run()
-        }
+            """, deployment.app, deployment.user.map { Int64($0) }, deployment.version,
+            deployment.deployedAt.millisecondsSince1970, deployment.isObserved ? Int64(1) : 0, deployment.commit,
+            deployment.note, deployment.author.map { Int64($0) })
     }
 
     /// Removes the observed deployments of a version that was declared.
     func removeObserved(
         _ version: ApplicationVersion, app: String, _ scope: DeploymentScope
     ) throws(SQLiteError) {
-        let observed = try connection.withStatement(
-            "SELECT id, version FROM deployments WHERE app = ?1 AND (?2 IS NULL OR uid = ?2) AND observed = 1"
-        ) { statement throws(SQLiteError) in
-            statement.bind(app, at: 1)
-            statement.bind(scope.uid.map { Int64($0) }, at: 2)
-            return try statement.all { (id: $0.int64(0), version: ApplicationVersion(text: $0.text(1))) }
-        }
+        let observed = try connection.all(
+            "SELECT id, version FROM deployments WHERE app = ?1 AND (?2 IS NULL OR uid = ?2) AND observed = 1", app,
+            scope.uid.map { Int64($0) }
+        ) { (id: $0.int64(0), version: ApplicationVersion(text: $0.text(1))) }
         try remove(observed.filter { $0.version.isCovered(by: version) }.map(\.id))
     }
 
     func remove(_ ids: [Int64]) throws(SQLiteError) {
         guard !ids.isEmpty else { return }
-        try connection.withStatement("DELETE FROM deployments WHERE id IN (SELECT value FROM json_each(?1))") {
-            statement throws(SQLiteError) in
-            statement.bind(StoreWriter.list(ids), at: 1)
-            try statement.run()
-        }
+        try connection.run(
+            "DELETE FROM deployments WHERE id IN (SELECT value FROM json_each(?1))", StoreWriter.list(ids))
     }
 
     /// Removes the declared deployments of these applications and users; nil selects all.
     func removeDeclared(apps: [String]?, users: [UInt32]?) throws(SQLiteError) {
-        let declared = try connection.withStatement("SELECT id, app, uid FROM deployments WHERE observed = 0") {
-            statement throws(SQLiteError) in
-            try statement.all { (id: $0.int64(0), app: $0.text(1), uid: $0.optionalInt64(2)) }
+        let declared = try connection.all("SELECT id, app, uid FROM deployments WHERE observed = 0") {
+            (id: $0.int64(0), app: $0.text(1), uid: $0.optionalInt64(2))
         }
         try remove(
             declared.filter { row in
@@ -372,12 +324,6 @@ struct DeploymentTable {
                 SELECT id FROM deployments WHERE app = ?1 AND uid IS ?2 AND observed = ?3
                 ORDER BY at DESC, id DESC LIMIT -1 OFFSET ?4)
             """
-        try connection.withStatement(sql) { statement throws(SQLiteError) in
-            statement.bind(app, at: 1)
-            statement.bind(uid.map { Int64($0) }, at: 2)
-            statement.bind(isObserved ? Int64(1) : 0, at: 3)
-            statement.bind(limit, at: 4)
-            try statement.run()
-        }
+        try connection.run(sql, app, uid.map { Int64($0) }, isObserved ? Int64(1) : 0, limit)
     }
 }

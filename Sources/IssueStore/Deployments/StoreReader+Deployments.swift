@@ -115,16 +115,14 @@ extension StoreReader {
 
     /// Returns the last deployments of each account that has declared ones.
     private func deploymentWindows() throws -> [AccountID: DeploymentWindow] {
-        let times = try connection.withStatement(
+        let times = try connection.all(
             """
             SELECT accounts.id, deployments.at FROM deployments
             JOIN accounts ON accounts.app = deployments.app
                 AND (deployments.uid IS NULL OR deployments.uid = accounts.uid)
             WHERE observed = 0
             """
-        ) { statement in
-            try statement.all { ($0.id(0, as: AccountID.self), IssueTimestamp(millisecondsSince1970: $0.int64(1))) }
-        }
+        ) { ($0.id(0, as: AccountID.self), IssueTimestamp(millisecondsSince1970: $0.int64(1))) }
         return Dictionary(grouping: times, by: \.0).compactMapValues { DeploymentWindow($0.map(\.1)) }
     }
 
@@ -140,7 +138,7 @@ extension StoreReader {
     /// Returns the ids of observed deployments whose version has no series any longer.
     package func unreportedDeployments() throws -> [Int64] {
         try snapshot {
-            try connection.withStatement(
+            try connection.all(
                 """
                 WITH reported (app, uid, version) AS MATERIALIZED (
                     SELECT DISTINCT accounts.app, accounts.uid,
@@ -153,7 +151,7 @@ extension StoreReader {
                 SELECT id FROM deployments
                 WHERE observed = 1 AND (app, uid, version) NOT IN (SELECT app, uid, version FROM reported)
                 """
-            ) { try $0.all { $0.int64(0) } }
+            ) { $0.int64(0) }
         }
     }
 }

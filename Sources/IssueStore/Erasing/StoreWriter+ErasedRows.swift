@@ -41,16 +41,14 @@ extension ForwardingOutbox {
                 .init(records: Int64(records.count), occurrences: occurrences), account: account, destination: 0,
                 fate: nil)
         }
-        let destinations = try connection.withStatement(
-            "SELECT id, name, first_id, CASE active WHEN 1 THEN ?1 ELSE given_id END, cursor FROM destinations"
-        ) { statement throws(SQLiteError) in
-            statement.bind(RowID.max, at: 1)
-            return try statement.all {
-                (
-                    id: $0.int64(0), name: $0.text(1), first: $0.id(2, as: RowID.self), last: $0.id(3, as: RowID.self),
-                    cursor: $0.id(4, as: RowID.self)
-                )
-            }
+        let destinations = try connection.all(
+            "SELECT id, name, first_id, CASE active WHEN 1 THEN ?1 ELSE given_id END, cursor FROM destinations",
+            RowID.max
+        ) {
+            (
+                id: $0.int64(0), name: $0.text(1), first: $0.id(2, as: RowID.self), last: $0.id(3, as: RowID.self),
+                cursor: $0.id(4, as: RowID.self)
+            )
         }
         var delivered: [String: Int64] = [:]
         var inFlight: Set<RowID> = []
@@ -98,14 +96,10 @@ extension ForwardingOutbox {
     func sum(of fate: IssueFate.Outcome, _ account: AccountID, _ destination: Int64) throws(SQLiteError)
         -> LedgerChanges.Sum
     {
-        try connection.withStatement(
-            "SELECT records, occurrences FROM ledger WHERE destination = ?1 AND account = ?2 AND fate = ?3"
-        ) { statement throws(SQLiteError) in
-            statement.bind(destination, at: 1)
-            statement.bind(account, at: 2)
-            statement.bind(Int64(fate.databaseValue), at: 3)
-            return try statement.first { LedgerChanges.Sum(records: $0.int64(0), occurrences: $0.int64(1)) } ?? .init()
-        }
+        try connection.first(
+            "SELECT records, occurrences FROM ledger WHERE destination = ?1 AND account = ?2 AND fate = ?3",
+            destination, account, Int64(fate.databaseValue)
+        ) { LedgerChanges.Sum(records: $0.int64(0), occurrences: $0.int64(1)) } ?? .init()
     }
 
     /// Subtracts erased records from the ledger.
@@ -129,25 +123,18 @@ extension ForwardingOutbox {
 
     /// Returns the batch of a destination that covers a row; nil if none does.
     private func batch(with row: RowID, _ destination: Int64) throws(SQLiteError) -> SentBatch? {
-        try connection.withStatement(
+        try connection.first(
             """
             SELECT id, first_id, last_id, state, sent, withheld, dead, notes FROM batches
             WHERE destination = ?1 AND last_id >= ?2 AND kind = 0 ORDER BY last_id LIMIT 1
-            """
-        ) { statement throws(SQLiteError) in
-            statement.bind(destination, at: 1)
-            statement.bind(row, at: 2)
-            return try statement.first { Self.decode($0) }
-        }.flatMap { $0.rows.contains(row) ? $0 : nil }
+            """, destination, row
+        ) { Self.decode($0) }.flatMap { $0.rows.contains(row) ? $0 : nil }
     }
 
     private func batch(_ id: BatchID) throws(SQLiteError) -> SentBatch? {
-        try connection.withStatement(
-            "SELECT id, first_id, last_id, state, sent, withheld, dead, notes FROM batches WHERE id = ?1"
-        ) { statement throws(SQLiteError) in
-            statement.bind(id, at: 1)
-            return try statement.first { Self.decode($0) }
-        }
+        try connection.first(
+            "SELECT id, first_id, last_id, state, sent, withheld, dead, notes FROM batches WHERE id = ?1", id
+        ) { Self.decode($0) }
     }
 
     private static func decode(_ row: borrowing Row) -> SentBatch {
@@ -162,15 +149,12 @@ extension ForwardingOutbox {
     /// Removes erased records from in-flight batches, so that a batch that is sent again after a restart does not refer
     /// to them.
     private func removeFromBatches(_ rows: Set<RowID>, of destination: Int64) throws(SQLiteError) {
-        let batches = try connection.withStatement(
+        let batches = try connection.all(
             """
             SELECT id, first_id, last_id, state, sent, withheld, dead, notes FROM batches
             WHERE destination = ?1 AND state = 0 AND kind <> 1
-            """
-        ) { statement throws(SQLiteError) in
-            statement.bind(destination, at: 1)
-            return try statement.all { Self.decode($0) }
-        }
+            """, destination
+        ) { Self.decode($0) }
         for batch in batches {
             var notes = batch.notes
             let left = zip(batch.sent, batch.notes.sent).filter { !rows.contains($0.0) }
@@ -244,24 +228,17 @@ extension RecordRemoval {
         throws(SQLiteError)
     {
         let cached = Set(memory.caches.processes.values.map(\.process))
-        let newest = try connection.withStatement(
-            """
-            SELECT max(id) FROM processes
-            WHERE NOT EXISTS (SELECT 1 FROM records WHERE id > ?1 AND process = (SELECT max(id) FROM processes))
-            """
-        ) { statement throws(SQLiteError) in
-            statement.bind(edge, at: 1)
-            return try statement.first { $0.id(0, as: ProcessRowID.self) } ?? 0
-        }
+        let newest =
+            try connection.first(
+                """
+                SELECT max(id) FROM processes
+                WHERE NOT EXISTS (SELECT 1 FROM records WHERE id > ?1 AND process = (SELECT max(id) FROM processes))
+                """, edge
+            ) { $0.id(0, as: ProcessRowID.self) } ?? 0
         if processes.contains(newest), !cached.contains(newest) {
             let sender = try placeholderOwner().sender
-            try connection.withStatement(
-                "UPDATE processes SET sender = ?2, pid = 0, gid = 0, started = 0 WHERE id = ?1"
-            ) { statement throws(SQLiteError) in
-                statement.bind(newest, at: 1)
-                statement.bind(sender, at: 2)
-                try statement.run()
-            }
+            try connection.run(
+                "UPDATE processes SET sender = ?2, pid = 0, gid = 0, started = 0 WHERE id = ?1", newest, sender)
         }
         try connection.execute(
             """
@@ -305,13 +282,13 @@ extension RecordRemoval {
             INSERT OR IGNORE INTO accounts (uid, app, first_at) VALUES (4294967295, '', 0);
             INSERT OR IGNORE INTO senders (uid, command, executable, unit) VALUES (4294967295, '', '', '')
             """)
-        let ids = try connection.withStatement(
+        let ids = try connection.first(
             """
             SELECT accounts.id, senders.id FROM accounts, senders
             WHERE accounts.uid = 4294967295 AND app = ''
                 AND senders.uid = 4294967295 AND command = '' AND executable = '' AND unit = ''
             """
-        ) { statement throws(SQLiteError) in try statement.first { ($0.id(0, as: AccountID.self), $0.int64(1)) } }
+        ) { ($0.id(0, as: AccountID.self), $0.int64(1)) }
         guard let ids else { throw SQLiteError(code: .corrupt, message: "a row is missing") }
         return ids
     }
@@ -338,19 +315,12 @@ extension RecordRemoval {
 
     private func chain(of series: SeriesID) throws(SQLiteError) -> Chain {
         var chain = Chain()
-        var range = try connection.withStatement("SELECT last_range FROM totals WHERE series = ?1") {
-            statement throws(SQLiteError) in
-            statement.bind(series, at: 1)
-            return try statement.first { $0.int64(0) }
-        }
+        var range = try connection.first("SELECT last_range FROM totals WHERE series = ?1", series) { $0.int64(0) }
         while let next = range {
-            let found = try connection.withStatement(
-                "SELECT records, first_at, last_at, previous FROM postings WHERE range = ?1 AND series = ?2"
-            ) { statement throws(SQLiteError) in
-                statement.bind(next, at: 1)
-                statement.bind(series, at: 2)
-                return try statement.first { ($0.int64(0), $0.int64(1), $0.int64(2), $0.optionalInt64(3)) }
-            }
+            let found = try connection.first(
+                "SELECT records, first_at, last_at, previous FROM postings WHERE range = ?1 AND series = ?2", next,
+                series
+            ) { ($0.int64(0), $0.int64(1), $0.int64(2), $0.optionalInt64(3)) }
             guard let (records, first, last, previous) = found else {
                 chain.isCut = true
                 break
@@ -366,16 +336,12 @@ extension RecordRemoval {
 
     private func isForgettable(_ series: SeriesID, isWhole: Bool) throws(SQLiteError) -> Bool {
         if isWhole { return true }
-        let counted = try connection.withStatement("SELECT records FROM totals WHERE series = ?1") {
-            statement throws(SQLiteError) in
-            statement.bind(series, at: 1)
-            return try statement.first { $0.int64(0) } ?? 0
-        }
+        let counted = try connection.first("SELECT records FROM totals WHERE series = ?1", series) { $0.int64(0) } ?? 0
         return counted <= 0
     }
 
     func deletePostingChain(of series: SeriesID) throws(SQLiteError) {
-        try connection.withStatement(
+        try connection.run(
             """
             WITH RECURSIVE chain (range) AS (
                 SELECT last_range FROM totals WHERE series = ?1
@@ -384,27 +350,16 @@ extension RecordRemoval {
                 WHERE previous IS NOT NULL
             )
             DELETE FROM postings WHERE series = ?1 AND range IN (SELECT range FROM chain)
-            """
-        ) { statement throws(SQLiteError) in
-            statement.bind(series, at: 1)
-            try statement.run()
-        }
+            """, series)
     }
 
     private func setTimes(of series: SeriesID, to chain: Chain) throws(SQLiteError) {
-        try connection.withStatement(
+        try connection.run(
             """
             UPDATE totals SET last_at = coalesce(?2, last_at),
                 first_at = CASE WHEN ?4 THEN min(first_at, coalesce(?3, first_at)) ELSE coalesce(?3, first_at) END
             WHERE series = ?1
-            """
-        ) { statement throws(SQLiteError) in
-            statement.bind(series, at: 1)
-            statement.bind(chain.lastAt, at: 2)
-            statement.bind(chain.firstAt, at: 3)
-            statement.bind(chain.isCut ? 1 : 0, at: 4)
-            try statement.run()
-        }
+            """, series, chain.lastAt, chain.firstAt, chain.isCut ? 1 : 0)
     }
 
     // MARK: Series and groups
@@ -412,10 +367,8 @@ extension RecordRemoval {
     /// Erases a series, and its group if this was the last one. The newest row of each table is only cleared, because
     /// SQLite would assign its id again.
     private func erase(series: SeriesID) throws(SQLiteError) {
-        let group = try connection.withStatement(#"SELECT "group" FROM series WHERE id = ?1"#) {
-            statement throws(SQLiteError) in
-            statement.bind(series, at: 1)
-            return try statement.first { $0.id(0, as: GroupID.self) }
+        let group = try connection.first(#"SELECT "group" FROM series WHERE id = ?1"#, series) {
+            $0.id(0, as: GroupID.self)
         }
         guard let group else { return }
         try run("DELETE FROM moves WHERE series = ?1", series)
@@ -428,12 +381,9 @@ extension RecordRemoval {
             WHERE id = ?1
             """, series)
         try run("UPDATE series SET account = ?2, sender = ?3 WHERE id = ?1", series, try placeholderOwner())
-        let next = try connection.withStatement(
-            #"SELECT key FROM series WHERE "group" = ?1 AND key <> x'' ORDER BY id LIMIT 1"#
-        ) { statement throws(SQLiteError) in
-            statement.bind(group, at: 1)
-            return try statement.first { $0.bytes(0) }
-        }
+        let next = try connection.first(
+            #"SELECT key FROM series WHERE "group" = ?1 AND key <> x'' ORDER BY id LIMIT 1"#, group
+        ) { $0.bytes(0) }
         if let next {
             if let description = SeriesKey.decode(next) { try rename(group: group, after: description) }
         } else {
@@ -444,7 +394,7 @@ extension RecordRemoval {
     /// Gives a group the title and source location of its first remaining series, and versions that its remaining
     /// series have. The old values may come from an erased series.
     private func rename(group: GroupID, after series: SeriesDescription) throws(SQLiteError) {
-        try connection.withStatement(
+        try connection.run(
             """
             WITH kept (series, version) AS (
                 SELECT id, version FROM series WHERE "group" = ?1 AND key <> x'' AND version IS NOT NULL
@@ -455,26 +405,14 @@ extension RecordRemoval {
                 last_version = CASE WHEN last_version IN (SELECT version FROM kept) THEN last_version
                     ELSE (SELECT version FROM kept ORDER BY series DESC LIMIT 1) END
             WHERE id = ?1
-            """
-        ) { statement throws(SQLiteError) in
-            statement.bind(group, at: 1)
-            statement.bind(RecordCommit.title(of: series), at: 2)
-            statement.bind(series.domain, at: 3)
-            statement.bind(series.code, at: 4)
-            statement.bind(series.source.fileID, at: 5)
-            statement.bind(series.source.line, at: 6)
-            statement.bind(series.source.function, at: 7)
-            statement.bind(series.source.module, at: 8)
-            try statement.run()
-        }
+            """, group, RecordCommit.title(of: series), series.domain, series.code, series.source.fileID,
+            series.source.line, series.source.function, series.source.module)
     }
 
     private func erase(group: GroupID) throws(SQLiteError) {
         // Groups that were merged into it have no other records. Their fingerprints may be texts of senders.
-        let redirects = try connection.withStatement("SELECT id FROM groups WHERE merged_into = ?1") {
-            statement throws(SQLiteError) in
-            statement.bind(group, at: 1)
-            return try statement.all { $0.id(0, as: GroupID.self) }
+        let redirects = try connection.all("SELECT id FROM groups WHERE merged_into = ?1", group) {
+            $0.id(0, as: GroupID.self)
         }
         for redirect in redirects { try erase(group: redirect) }
         try run("UPDATE groups SET merged_into = NULL, merged_by = NULL WHERE id = ?1", group)

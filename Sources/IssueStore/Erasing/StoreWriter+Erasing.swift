@@ -54,7 +54,7 @@ extension RecordRemoval {
 
     /// Returns those rows that exist in a closed range, in ascending order.
     func toErase(_ rows: [RowID]) throws(SQLiteError) -> [RecordToErase] {
-        try connection.withStatement(
+        try connection.all(
             """
             SELECT records.id, records.series, series.account, records.received_at, records.count, ranges.id,
                    ranges.first_id
@@ -64,14 +64,11 @@ extension RecordRemoval {
             JOIN ranges ON ranges.id = (SELECT id FROM ranges WHERE last_id >= row.value ORDER BY id LIMIT 1)
                 AND ranges.first_id <= row.value
             ORDER BY records.id
-            """
-        ) { statement throws(SQLiteError) in
-            statement.bind(StoreWriter.list(rows), at: 1)
-            return try statement.all {
-                RecordToErase(
-                    row: $0.id(0), series: $0.id(1), account: $0.id(2), receivedAt: $0.int64(3),
-                    count: $0.int64(4), range: $0.int64(5), base: $0.id(6))
-            }
+            """, StoreWriter.list(rows)
+        ) {
+            RecordToErase(
+                row: $0.id(0), series: $0.id(1), account: $0.id(2), receivedAt: $0.int64(3),
+                count: $0.int64(4), range: $0.int64(5), base: $0.id(6))
         }
     }
 
@@ -82,41 +79,29 @@ extension RecordRemoval {
             var series: SeriesID
         }
         for (key, gone) in Dictionary(grouping: toErase, by: { Key(range: $0.range, series: $0.series) }) {
-            let found = try connection.withStatement(
+            let found = try connection.first(
                 """
                 SELECT ids, records, bytes, accounts.uid FROM postings
                 JOIN series ON series.id = series JOIN accounts ON accounts.id = series.account
                 WHERE range = ?1 AND series = ?2
-                """
-            ) { statement throws(SQLiteError) in
-                statement.bind(key.range, at: 1)
-                statement.bind(key.series, at: 2)
-                return try statement.first {
-                    (list: $0.bytes(0), records: $0.int64(1), bytes: $0.int64(2), user: $0.int64(3))
-                }
+                """, key.range, key.series
+            ) {
+                (list: $0.bytes(0), records: $0.int64(1), bytes: $0.int64(2), user: $0.int64(3))
             }
             guard let found, let base = gone.first?.base else { continue }
             let rows = Set(gone.map(\.row))
             let left = (PostingList.decode(found.list, base: base) ?? []).filter { !rows.contains($0) }
             let bytes = found.bytes * Int64(left.count) / max(found.records, 1)
             try give(found.bytes - bytes, of: found.user, in: key.range)
-            try connection.withStatement(
+            try connection.run(
                 """
                 UPDATE postings SET records = ?3, ids = ?4, bytes = ?7,
                     first_at = coalesce((SELECT received_at FROM records WHERE id = ?5), first_at),
                     last_at = coalesce((SELECT received_at FROM records WHERE id = ?6), last_at)
                 WHERE range = ?1 AND series = ?2
-                """
-            ) { statement throws(SQLiteError) in
-                statement.bind(key.range, at: 1)
-                statement.bind(key.series, at: 2)
-                statement.bind(left.count, at: 3)
-                statement.bind(blob: PostingList.encode(left, base: base), at: 4)
-                statement.bind(left.first, at: 5)
-                statement.bind(left.last, at: 6)
-                statement.bind(bytes, at: 7)
-                try statement.run()
-            }
+                """, key.range, key.series, left.count, DatabaseBytes.blob(PostingList.encode(left, base: base)),
+                left.first,
+                left.last, bytes)
         }
     }
 
@@ -132,26 +117,18 @@ extension RecordRemoval {
             """,
             "DELETE FROM dead_letters WHERE record IN (SELECT value FROM json_each(?1))",
         ] {
-            try connection.withStatement(sql) { statement throws(SQLiteError) in
-                statement.bind(rows, at: 1)
-                try statement.run()
-            }
+            try connection.run(sql, rows)
         }
         for (range, gone) in Dictionary(grouping: toErase, by: \.range) { try shrink(range: range, by: gone.count) }
     }
 
     /// Subtracts records from a range, and the same proportion of its bytes.
     func shrink(range: Int64, by count: Int) throws(SQLiteError) {
-        try connection.withStatement(
+        try connection.run(
             """
             UPDATE ranges SET bytes = bytes - bytes * ?2 / max(records, ?2), records = max(records - ?2, 0)
             WHERE id = ?1
-            """
-        ) { statement throws(SQLiteError) in
-            statement.bind(range, at: 1)
-            statement.bind(count, at: 2)
-            try statement.run()
-        }
+            """, range, count)
     }
 
     /// Subtracts bytes from a user's share of a range.
@@ -160,12 +137,7 @@ extension RecordRemoval {
             "UPDATE shares SET bytes = bytes - ?3 WHERE range = ?1 AND uid = ?2",
             "DELETE FROM shares WHERE range = ?1 AND uid = ?2 AND bytes <= 0 AND ?3 >= 0",
         ] {
-            try connection.withStatement(sql) { statement throws(SQLiteError) in
-                statement.bind(range, at: 1)
-                statement.bind(user, at: 2)
-                statement.bind(bytes, at: 3)
-                try statement.run()
-            }
+            try connection.run(sql, range, user, bytes)
         }
     }
 
@@ -177,37 +149,21 @@ extension RecordRemoval {
         }
         for (key, gone) in Dictionary(grouping: toErase, by: { Key(minute: $0.receivedAt / 60_000, series: $0.series) })
         {
-            try connection.withStatement(
+            try connection.run(
                 """
                 UPDATE counts SET records = records - ?3, occurrences = occurrences - ?4
                 -- Old counts are stored per hour.
                 WHERE series = ?2 AND minute = coalesce(
                     (SELECT minute FROM counts WHERE minute = ?1 AND series = ?2), ?1 - ?1 % 60)
-                """
-            ) { statement throws(SQLiteError) in
-                statement.bind(key.minute, at: 1)
-                statement.bind(key.series, at: 2)
-                statement.bind(gone.count, at: 3)
-                statement.bind(gone.reduce(0) { $0 + $1.count }, at: 4)
-                try statement.run()
-            }
-            try connection.withStatement(
-                "DELETE FROM counts WHERE minute IN (?1, ?1 - ?1 % 60) AND series = ?2 AND records <= 0"
-            ) { statement throws(SQLiteError) in
-                statement.bind(key.minute, at: 1)
-                statement.bind(key.series, at: 2)
-                try statement.run()
-            }
+                """, key.minute, key.series, gone.count, gone.reduce(0) { $0 + $1.count })
+            try connection.run(
+                "DELETE FROM counts WHERE minute IN (?1, ?1 - ?1 % 60) AND series = ?2 AND records <= 0", key.minute,
+                key.series)
         }
         for (series, gone) in Dictionary(grouping: toErase, by: \.series) {
-            try connection.withStatement(
-                "UPDATE totals SET records = records - ?2, occurrences = occurrences - ?3 WHERE series = ?1"
-            ) { statement throws(SQLiteError) in
-                statement.bind(series, at: 1)
-                statement.bind(gone.count, at: 2)
-                statement.bind(gone.reduce(0) { $0 + $1.count }, at: 3)
-                try statement.run()
-            }
+            try connection.run(
+                "UPDATE totals SET records = records - ?2, occurrences = occurrences - ?3 WHERE series = ?1", series,
+                gone.count, gone.reduce(0) { $0 + $1.count })
         }
     }
 }
@@ -294,12 +250,12 @@ extension StoreReader {
     /// Returns the number of dead letters whose records are gone, so that no filter can be applied to them.
     package func orphanedDeadLetters() throws -> Int64 {
         try snapshot {
-            try connection.withStatement(
+            try connection.first(
                 """
                 SELECT count(*) FROM dead_letters
                 WHERE summary IS NULL AND NOT EXISTS (SELECT 1 FROM records WHERE records.id = record)
                 """
-            ) { try $0.first { $0.int64(0) } ?? 0 }
+            ) { $0.int64(0) } ?? 0
         }
     }
 }

@@ -78,24 +78,13 @@ extension GroupTable {
         _ correction: Int64, _ kind: GroupCorrection.Kind, isUndone: Bool = false, from source: GroupID?,
         to target: GroupID, pattern: String?, _ author: StoreWriter.CorrectionAuthor
     ) throws(SQLiteError) {
-        try connection.withStatement(
+        try connection.run(
             """
             INSERT INTO correction_events (account, correction, kind, undone, source, target, pattern, author, at, reason)
             SELECT account, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9 FROM groups
             WHERE id = ?5 AND EXISTS (SELECT 1 FROM destinations WHERE active = 1)
-            """
-        ) { statement throws(SQLiteError) in
-            statement.bind(correction, at: 1)
-            statement.bind(kind.databaseValue, at: 2)
-            statement.bind(isUndone ? 1 : 0, at: 3)
-            statement.bind(source, at: 4)
-            statement.bind(target, at: 5)
-            statement.bind(pattern, at: 6)
-            statement.bind(Int64(author.uid), at: 7)
-            statement.bind(author.at.millisecondsSince1970, at: 8)
-            statement.bind(author.reason, at: 9)
-            try statement.run()
-        }
+            """, correction, kind.databaseValue, isUndone ? 1 : 0, source, target, pattern, Int64(author.uid),
+            author.at.millisecondsSince1970, author.reason)
     }
 
     /// Returns `true` if the user of a group may cause `count` more lines about corrections.
@@ -103,18 +92,15 @@ extension GroupTable {
     /// Events of the last 24 hours count, and older ones that a configured destination has not examined yet. Undoing is
     /// always allowed, because each correction can be undone only once.
     func allowsEvents(_ count: Int, ofUserOf group: GroupID, at now: IssueTimestamp) throws(SQLiteError) -> Bool {
-        let found = try connection.withStatement(
-            """
-            SELECT count(*) FROM correction_events WHERE account IN (
-                SELECT id FROM accounts WHERE uid = (
-                    SELECT uid FROM accounts JOIN groups ON groups.account = accounts.id WHERE groups.id = ?1))
-                AND (at > ?2 OR id > (SELECT min(corrections_id) FROM destinations WHERE active = 1))
-            """
-        ) { statement throws(SQLiteError) in
-            statement.bind(group, at: 1)
-            statement.bind(now.advanced(by: .zero - StoreWriter.correctionEventAge).millisecondsSince1970, at: 2)
-            return try statement.first { $0.int(0) } ?? 0
-        }
+        let found =
+            try connection.first(
+                """
+                SELECT count(*) FROM correction_events WHERE account IN (
+                    SELECT id FROM accounts WHERE uid = (
+                        SELECT uid FROM accounts JOIN groups ON groups.account = accounts.id WHERE groups.id = ?1))
+                    AND (at > ?2 OR id > (SELECT min(corrections_id) FROM destinations WHERE active = 1))
+                """, group, now.advanced(by: .zero - StoreWriter.correctionEventAge).millisecondsSince1970
+            ) { $0.int(0) } ?? 0
         return found + count <= StoreWriter.maxCorrectionLines
     }
 }
@@ -148,29 +134,18 @@ extension StoreWriter {
 
 extension ForwardingOutbox {
     fileprivate func insert(_ line: CorrectionLine, _ destination: Int64, at now: IssueTimestamp) throws(SQLiteError) {
-        try connection.withStatement(
+        try connection.run(
             """
             INSERT INTO summaries (destination, "group", other, account, reason, sequence, state, at, records,
                                    occurrences, line)
             SELECT ?1, target, source, account, 'correction', id, 0, ?2, 0, 0, ?3 FROM correction_events
             WHERE id = ?4 AND id > (SELECT corrections_id FROM destinations WHERE id = ?1)
-            """
-        ) { statement throws(SQLiteError) in
-            statement.bind(destination, at: 1)
-            statement.bind(now.millisecondsSince1970, at: 2)
-            statement.bind(text: line.line, at: 3)
-            statement.bind(line.event, at: 4)
-            try statement.run()
-        }
+            """, destination, now.millisecondsSince1970, DatabaseBytes.text(line.line), line.event)
     }
 
     fileprivate func moveCorrectionCursor(of destination: Int64, to id: Int64) throws(SQLiteError) {
-        try connection.withStatement("UPDATE destinations SET corrections_id = max(corrections_id, ?2) WHERE id = ?1") {
-            statement throws(SQLiteError) in
-            statement.bind(destination, at: 1)
-            statement.bind(id, at: 2)
-            try statement.run()
-        }
+        try connection.run(
+            "UPDATE destinations SET corrections_id = max(corrections_id, ?2) WHERE id = ?1", destination, id)
     }
 
     /// Deletes old events that each configured destination has examined, at most 1,024. Those of the correction with
@@ -178,25 +153,19 @@ extension ForwardingOutbox {
     ///
     /// - Parameter time: Newer events are kept.
     func deleteCorrectionEvents(before time: IssueTimestamp) throws(SQLiteError) {
-        try connection.withStatement(
+        try connection.run(
             """
             DELETE FROM correction_events WHERE id IN (
                 SELECT id FROM correction_events
                 WHERE id <= (SELECT min(corrections_id) FROM destinations WHERE active = 1) AND at <= ?1
                     AND correction < (SELECT max(correction) FROM correction_events)
                 ORDER BY id LIMIT 1024)
-            """
-        ) { statement throws(SQLiteError) in
-            statement.bind(time.millisecondsSince1970, at: 1)
-            try statement.run()
-        }
+            """, time.millisecondsSince1970)
     }
 
     /// Returns the id of the newest event. A new destination begins after it.
     func newestCorrectionEvent() throws(SQLiteError) -> Int64 {
-        try connection.withStatement("SELECT seq FROM sqlite_sequence WHERE name = 'correction_events'") {
-            statement throws(SQLiteError) in try statement.first { $0.int64(0) } ?? 0
-        }
+        try connection.first("SELECT seq FROM sqlite_sequence WHERE name = 'correction_events'") { $0.int64(0) } ?? 0
     }
 }
 
@@ -272,14 +241,11 @@ extension StoreReader {
     }
 
     private func reportability(of group: GroupID) throws -> Reportability {
-        try connection.withStatement(
+        try connection.first(
             """
             SELECT EXISTS (SELECT 1 FROM series WHERE "group" = ?1 AND reportable <> 0),
                    EXISTS (SELECT 1 FROM series WHERE "group" = ?1)
-            """
-        ) { statement in
-            statement.bind(group, at: 1)
-            return try statement.first { $0.int64(0) != 0 ? .some : $0.int64(1) != 0 ? .none : .empty } ?? .empty
-        }
+            """, group
+        ) { $0.int64(0) != 0 ? .some : $0.int64(1) != 0 ? .none : .empty } ?? .empty
     }
 }

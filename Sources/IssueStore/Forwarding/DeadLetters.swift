@@ -32,23 +32,14 @@ extension ForwardingOutbox {
         record: RowID, summary: Int64?, _ reason: DeadLetterReason, _ settlement: BatchSettlement, line: Int,
         _ destination: Int64
     ) throws(SQLiteError) {
-        try connection.withStatement(
+        try connection.run(
             """
             INSERT INTO dead_letters (destination, record, batch, reason, answer, attempts, at, line, summary)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
-            """
-        ) { statement throws(SQLiteError) in
-            statement.bind(destination, at: 1)
-            statement.bind(record, at: 2)
-            statement.bind(settlement.batch.id, at: 3)
-            statement.bind(reason.rawValue, at: 4)
-            statement.bind(settlement.answer(to: reason), at: 5)
-            statement.bind(settlement.attempts, at: 6)
-            statement.bind(settlement.at.millisecondsSince1970, at: 7)
-            statement.bind(text: settlement.deadLines[line] ?? [], at: 8)
-            statement.bind(summary, at: 9)
-            try statement.run()
-        }
+            """, destination, record, settlement.batch.id, reason.rawValue, settlement.answer(to: reason),
+            settlement.attempts, settlement.at.millisecondsSince1970,
+            DatabaseBytes.text(settlement.deadLines[line] ?? []),
+            summary)
     }
 
     /// Makes dead letters pending again. Returns their number.
@@ -64,10 +55,7 @@ extension ForwardingOutbox {
                 }
             guard isAgain else { continue }
             count += 1
-            try connection.withStatement("DELETE FROM dead_letters WHERE id = ?1") { statement throws(SQLiteError) in
-                statement.bind(letter.id, at: 1)
-                try statement.run()
-            }
+            try connection.run("DELETE FROM dead_letters WHERE id = ?1", letter.id)
         }
         try ledger.write(on: connection)
         return count
@@ -76,25 +64,20 @@ extension ForwardingOutbox {
     private typealias Letter = (id: Int64, destination: Int64, record: RowID, summary: Int64?)
 
     private func lettersToRequeue(_ letters: [Int64]) throws(SQLiteError) -> [Letter] {
-        try connection.withStatement(
+        try connection.all(
             """
             SELECT dead_letters.id, destination, record, summary
             FROM dead_letters JOIN destinations ON destinations.id = destination AND active = 1
             WHERE dead_letters.id IN (SELECT value FROM json_each(?1)) ORDER BY dead_letters.id
-            """
-        ) { statement throws(SQLiteError) in
-            statement.bind(StoreWriter.list(letters), at: 1)
-            return try statement.all { ($0.int64(0), $0.int64(1), $0.id(2), $0.optionalInt64(3)) }
-        }
+            """, StoreWriter.list(letters)
+        ) { ($0.int64(0), $0.int64(1), $0.id(2), $0.optionalInt64(3)) }
     }
 
     private func requeue(_ letter: Letter, _ ledger: inout LedgerChanges) throws(SQLiteError) -> Bool {
-        let found = try connection.withStatement(
-            "SELECT account, count FROM records JOIN series ON series.id = records.series WHERE records.id = ?1"
-        ) { statement throws(SQLiteError) in
-            statement.bind(letter.record, at: 1)
-            return try statement.first { (account: $0.id(0, as: AccountID.self), count: $0.int64(1)) }
-        }
+        let found = try connection.first(
+            "SELECT account, count FROM records JOIN series ON series.id = records.series WHERE records.id = ?1",
+            letter.record
+        ) { (account: $0.id(0, as: AccountID.self), count: $0.int64(1)) }
         guard let found else { return false }
         ledger.moved(
             .init(records: 1, occurrences: found.count), account: found.account, destination: letter.destination,
@@ -112,10 +95,7 @@ extension ForwardingOutbox {
         var ledger = LedgerChanges()
         ledger.moved(sum, account: counted.account, destination: destination, from: .deadLettered, to: .summarised)
         try ledger.write(on: connection)
-        try connection.withStatement("UPDATE summaries SET state = 0 WHERE id = ?1") { statement throws(SQLiteError) in
-            statement.bind(summary, at: 1)
-            try statement.run()
-        }
+        try connection.run("UPDATE summaries SET state = 0 WHERE id = ?1", summary)
         return true
     }
 }
@@ -218,10 +198,7 @@ extension StoreReader {
     }
 
     private func line(ofLetter id: Int64) throws -> String? {
-        try connection.withStatement("SELECT line FROM dead_letters WHERE id = ?1") { statement in
-            statement.bind(id, at: 1)
-            return try statement.first { $0.text(0) }
-        }
+        try connection.first("SELECT line FROM dead_letters WHERE id = ?1", id) { $0.text(0) }
     }
 
     private static let summaryPrefix = "summary-"

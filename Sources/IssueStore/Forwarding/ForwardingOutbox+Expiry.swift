@@ -126,11 +126,7 @@ extension ForwardingOutbox {
     }
 
     func moveCursors(to row: RowID) throws(SQLiteError) {
-        try connection.withStatement("UPDATE destinations SET cursor = ?1 WHERE cursor < ?1") {
-            statement throws(SQLiteError) in
-            statement.bind(row, at: 1)
-            try statement.run()
-        }
+        try connection.run("UPDATE destinations SET cursor = ?1 WHERE cursor < ?1", row)
     }
 
     private typealias AccountSum = (account: AccountID, sum: LedgerChanges.Sum)
@@ -138,40 +134,30 @@ extension ForwardingOutbox {
     /// Returns the records after the cursor that were not sent ahead of it, summed up by account.
     private func waiting(_ first: RowID, _ last: RowID, _ destination: Int64) throws(SQLiteError) -> [AccountSum] {
         guard first <= last else { return [] }
-        return try connection.withStatement(
+        return try connection.all(
             """
             SELECT series.account, count(*), sum(records.count)
             FROM records JOIN series ON series.id = records.series
             WHERE records.id BETWEEN ?1 AND ?2
                 AND NOT EXISTS (SELECT 1 FROM singles WHERE destination = ?3 AND record = records.id)
             GROUP BY series.account
-            """
-        ) { statement throws(SQLiteError) in
-            statement.bind(first, at: 1)
-            statement.bind(last, at: 2)
-            statement.bind(destination, at: 3)
-            return try statement.all {
-                ($0.id(0), LedgerChanges.Sum(records: $0.int64(1), occurrences: $0.int64(2)))
-            }
+            """, first, last, destination
+        ) {
+            ($0.id(0), LedgerChanges.Sum(records: $0.int64(1), occurrences: $0.int64(2)))
         }
     }
 
     /// Returns the records that wait to be sent again, summed up by account.
     private func requeued(_ rows: ClosedRange<RowID>, _ destination: Int64) throws(SQLiteError) -> [AccountSum] {
-        try connection.withStatement(
+        try connection.all(
             """
             SELECT series.account, count(*), sum(records.count)
             FROM singles JOIN records ON records.id = singles.record JOIN series ON series.id = records.series
             WHERE singles.destination = ?1 AND singles.batch = 0 AND singles.record BETWEEN ?2 AND ?3
             GROUP BY series.account
-            """
-        ) { statement throws(SQLiteError) in
-            statement.bind(destination, at: 1)
-            statement.bind(rows.lowerBound, at: 2)
-            statement.bind(rows.upperBound, at: 3)
-            return try statement.all {
-                ($0.id(0), LedgerChanges.Sum(records: $0.int64(1), occurrences: $0.int64(2)))
-            }
+            """, destination, rows.lowerBound, rows.upperBound
+        ) {
+            ($0.id(0), LedgerChanges.Sum(records: $0.int64(1), occurrences: $0.int64(2)))
         }
     }
 
@@ -184,17 +170,14 @@ extension ForwardingOutbox {
         }
         let sent = batches.flatMap(\.sent).filter { rows.contains($0) }
         guard !sent.isEmpty else { return [] }
-        return try connection.withStatement(
+        return try connection.all(
             """
             SELECT series.account, count(*), sum(records.count)
             FROM json_each(?1) AS sent JOIN records ON records.id = sent.value
             JOIN series ON series.id = records.series GROUP BY series.account
-            """
-        ) { statement throws(SQLiteError) in
-            statement.bind(StoreWriter.list(sent), at: 1)
-            return try statement.all {
-                ($0.id(0), LedgerChanges.Sum(records: $0.int64(1), occurrences: $0.int64(2)))
-            }
+            """, StoreWriter.list(sent)
+        ) {
+            ($0.id(0), LedgerChanges.Sum(records: $0.int64(1), occurrences: $0.int64(2)))
         }
     }
 
@@ -203,28 +186,20 @@ extension ForwardingOutbox {
     private func unanswered(overlapping rows: ClosedRange<RowID>, of destination: Int64) throws(SQLiteError)
         -> [Unanswered]
     {
-        try connection.withStatement(
+        try connection.all(
             """
             SELECT id, first_id, sent, json_array_length(notes, '$.summaries') FROM batches
             WHERE destination = ?1 AND state = 0 AND kind <> 1 AND first_id <= ?3 AND last_id >= ?2
-            """
-        ) { statement throws(SQLiteError) in
-            statement.bind(destination, at: 1)
-            statement.bind(rows.lowerBound, at: 2)
-            statement.bind(rows.upperBound, at: 3)
-            return try statement.all { row in
-                (
-                    id: row.id(0), sent: PostingList.decode(row.bytes(2), base: row.id(1)) ?? [],
-                    summaries: row.int64(3)
-                )
-            }
+            """, destination, rows.lowerBound, rows.upperBound
+        ) { row in
+            (
+                id: row.id(0), sent: PostingList.decode(row.bytes(2), base: row.id(1)) ?? [],
+                summaries: row.int64(3)
+            )
         }
     }
 
     private func endWait(for batch: BatchID) throws(SQLiteError) {
-        try connection.withStatement("UPDATE batches SET state = 1 WHERE id = ?1") { statement throws(SQLiteError) in
-            statement.bind(batch, at: 1)
-            try statement.run()
-        }
+        try connection.run("UPDATE batches SET state = 1 WHERE id = ?1", batch)
     }
 }

@@ -10,13 +10,9 @@ extension ForwardingOutbox {
         }
         for row in changes.groups { try put(.group, row.group.rawValue, LimitRows.json(row), of: destination) }
         for key in changes.closedWindows {
-            try connection.withStatement("DELETE FROM limits WHERE destination = ?1 AND kind = ?2 AND key = ?3") {
-                statement throws(SQLiteError) in
-                statement.bind(destination, at: 1)
-                statement.bind(LimitRows.Kind.window.rawValue, at: 2)
-                statement.bind(LimitRows.key(key), at: 3)
-                try statement.run()
-            }
+            try connection.run(
+                "DELETE FROM limits WHERE destination = ?1 AND kind = ?2 AND key = ?3", destination,
+                LimitRows.Kind.window.rawValue, LimitRows.key(key))
         }
         // Written after closed windows are deleted, because a new window of the same group and reason may have been
         // opened since.
@@ -27,15 +23,9 @@ extension ForwardingOutbox {
     }
 
     private func put(_ kind: LimitRows.Kind, _ key: Int64, _ value: String, of destination: Int64) throws(SQLiteError) {
-        try connection.withStatement(
-            "INSERT OR REPLACE INTO limits (destination, kind, key, value) VALUES (?1, ?2, ?3, ?4)"
-        ) { statement throws(SQLiteError) in
-            statement.bind(destination, at: 1)
-            statement.bind(kind.rawValue, at: 2)
-            statement.bind(key, at: 3)
-            statement.bind(value, at: 4)
-            try statement.run()
-        }
+        try connection.run(
+            "INSERT OR REPLACE INTO limits (destination, kind, key, value) VALUES (?1, ?2, ?3, ?4)", destination,
+            kind.rawValue, key, value)
     }
 }
 

@@ -141,31 +141,19 @@ struct ForwardingOutbox {
     private func insert(_ batch: NewBatch, nextID: RowID) throws(SQLiteError) -> BatchID {
         let rows = batch.sent.map(\.row)
         let first = batch.span?.lowerBound ?? rows.min() ?? nextID
-        try connection.withStatement(
+        try connection.run(
             """
             INSERT INTO batches (destination, kind, first_id, last_id, state, at, sent, withheld, dead, notes)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, x'', ?9)
-            """
-        ) { statement throws(SQLiteError) in
-            statement.bind(batch.destination, at: 1)
-            statement.bind(batch.storedKind.rawValue, at: 2)
-            statement.bind(first, at: 3)
-            statement.bind(batch.span?.upperBound ?? rows.max() ?? first, at: 4)
-            statement.bind(batch.lineCount == 0 ? 1 : 0, at: 5)
-            statement.bind(batch.at.millisecondsSince1970, at: 6)
-            statement.bind(blob: PostingList.encode(batch.sent.map(\.row), base: first), at: 7)
-            statement.bind(blob: PostingList.encode(batch.withheld, base: first), at: 8)
-            statement.bind(BatchManifest(batch).json, at: 9)
-            try statement.run()
-        }
+            """, batch.destination, batch.storedKind.rawValue, first, batch.span?.upperBound ?? rows.max() ?? first,
+            batch.lineCount == 0 ? 1 : 0, batch.at.millisecondsSince1970,
+            DatabaseBytes.blob(PostingList.encode(batch.sent.map(\.row), base: first)),
+            DatabaseBytes.blob(PostingList.encode(batch.withheld, base: first)), BatchManifest(batch).json)
         return BatchID(rawValue: connection.lastInsertedRowID)
     }
 
     private func cursor(of destination: Int64) throws(SQLiteError) -> RowID {
-        try connection.withStatement("SELECT cursor FROM destinations WHERE id = ?1") { statement throws(SQLiteError) in
-            statement.bind(destination, at: 1)
-            return try statement.first { $0.id(0) } ?? 0
-        }
+        try connection.first("SELECT cursor FROM destinations WHERE id = ?1", destination) { $0.id(0) } ?? 0
     }
 
     /// Returns `true` if all records that a batch covers still exist. Counts them only if some were removed ahead of
@@ -174,12 +162,10 @@ struct ForwardingOutbox {
         _ batch: NewBatch, in span: ClosedRange<RowID>, removedAhead: ClosedRange<RowID>?
     ) throws(SQLiteError) -> Bool {
         guard let removed = removedAhead, removed.overlaps(span) else { return true }
-        let count = try connection.withStatement("SELECT count(*) FROM records WHERE id BETWEEN ?1 AND ?2") {
-            statement throws(SQLiteError) in
-            statement.bind(span.lowerBound, at: 1)
-            statement.bind(span.upperBound, at: 2)
-            return try statement.first { $0.int64(0) } ?? 0
-        }
+        let count =
+            try connection.first(
+                "SELECT count(*) FROM records WHERE id BETWEEN ?1 AND ?2", span.lowerBound, span.upperBound
+            ) { $0.int64(0) } ?? 0
         let decided = (batch.withheldTally + batch.summarised).reduce(Int64(batch.sent.count) + batch.gone) {
             $0 + $1.records
         }
@@ -199,16 +185,10 @@ struct ForwardingOutbox {
     }
 
     private func moveCursor(of destination: Int64, to row: RowID) throws(SQLiteError) {
-        try connection.withStatement("UPDATE destinations SET cursor = ?2 WHERE id = ?1") {
-            statement throws(SQLiteError) in
-            statement.bind(destination, at: 1)
-            statement.bind(row, at: 2)
-            try statement.run()
-        }
+        try connection.run("UPDATE destinations SET cursor = ?2 WHERE id = ?1", destination, row)
         // A record has priority only until every destination has scanned it.
-        try connection.withStatement(
-            "DELETE FROM express WHERE record <= (SELECT min(cursor) FROM destinations WHERE active = 1)"
-        ) { statement throws(SQLiteError) in try statement.run() }
+        try connection.run(
+            "DELETE FROM express WHERE record <= (SELECT min(cursor) FROM destinations WHERE active = 1)")
     }
 
     private func answer(_ settlement: BatchSettlement, dead: [RowID]) throws(SQLiteError) {
@@ -233,31 +213,18 @@ struct ForwardingOutbox {
     }
 
     private func firstID(ofBatch id: BatchID) throws(SQLiteError) -> RowID {
-        try connection.withStatement("SELECT first_id FROM batches WHERE id = ?1") { statement throws(SQLiteError) in
-            statement.bind(id, at: 1)
-            return try statement.first { $0.id(0) } ?? 0
-        }
+        try connection.first("SELECT first_id FROM batches WHERE id = ?1", id) { $0.id(0) } ?? 0
     }
 
     func write(_ state: DestinationRow.State, of destination: Int64) throws(SQLiteError) {
-        try connection.withStatement("UPDATE destinations SET state = ?2 WHERE id = ?1") {
-            statement throws(SQLiteError) in
-            statement.bind(destination, at: 1)
-            statement.bind(state.json, at: 2)
-            try statement.run()
-        }
+        try connection.run("UPDATE destinations SET state = ?2 WHERE id = ?1", destination, state.json)
     }
 
     private func write(_ types: [String: FieldTypes.Kind], of destination: Int64) throws(SQLiteError) {
         for (path, kind) in types {
-            try connection.withStatement(
-                "INSERT OR IGNORE INTO field_types (destination, path, type) VALUES (?1, ?2, ?3)"
-            ) { statement throws(SQLiteError) in
-                statement.bind(destination, at: 1)
-                statement.bind(path, at: 2)
-                statement.bind(kind.rawValue, at: 3)
-                try statement.run()
-            }
+            try connection.run(
+                "INSERT OR IGNORE INTO field_types (destination, path, type) VALUES (?1, ?2, ?3)", destination, path,
+                kind.rawValue)
         }
     }
 }

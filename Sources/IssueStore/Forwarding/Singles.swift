@@ -11,77 +11,51 @@ extension ForwardingOutbox {
             for record in batch.sent { try put(single: record.row, in: id, batch.destination) }
         }
         guard let priority = batch.priorityThrough else { return }
-        try connection.withStatement("UPDATE destinations SET express_id = max(express_id, ?2) WHERE id = ?1") {
-            statement throws(SQLiteError) in
-            statement.bind(batch.destination, at: 1)
-            statement.bind(priority, at: 2)
-            try statement.run()
-        }
+        try connection.run(
+            "UPDATE destinations SET express_id = max(express_id, ?2) WHERE id = ?1", batch.destination, priority)
     }
 
     /// Stores the batch of a record that is sent outside the scan.
     ///
     /// - Parameter batch: Nil if the record waits for a batch.
     func put(single row: RowID, in batch: BatchID?, _ destination: Int64) throws(SQLiteError) {
-        try connection.withStatement(
+        try connection.run(
             """
             INSERT INTO singles (destination, record, batch) VALUES (?1, ?2, ?3)
             ON CONFLICT DO UPDATE SET batch = excluded.batch
-            """
-        ) { statement throws(SQLiteError) in
-            statement.bind(destination, at: 1)
-            statement.bind(row, at: 2)
-            statement.bind(batch ?? 0, at: 3)
-            try statement.run()
-        }
+            """, destination, row, batch ?? 0)
     }
 
     /// Returns the batch that contains a record outside the scan: 0 if the record waits for one, nil if the scan sent
     /// it.
     func single(_ row: RowID, _ destination: Int64) throws(SQLiteError) -> BatchID? {
-        try connection.withStatement("SELECT batch FROM singles WHERE destination = ?1 AND record = ?2") {
-            statement throws(SQLiteError) in
-            statement.bind(destination, at: 1)
-            statement.bind(row, at: 2)
-            return try statement.first { $0.id(0) }
+        try connection.first("SELECT batch FROM singles WHERE destination = ?1 AND record = ?2", destination, row) {
+            $0.id(0)
         }
     }
 
     /// Returns the records in `rows` that are sent outside the scan, and their batches.
     func singles(in rows: ClosedRange<RowID>, _ destination: Int64) throws(SQLiteError) -> [RowID: BatchID] {
-        let found = try connection.withStatement(
-            "SELECT record, batch FROM singles WHERE destination = ?1 AND record BETWEEN ?2 AND ?3"
-        ) { statement throws(SQLiteError) in
-            statement.bind(destination, at: 1)
-            statement.bind(rows.lowerBound, at: 2)
-            statement.bind(rows.upperBound, at: 3)
-            return try statement.all { ($0.id(0, as: RowID.self), $0.id(1, as: BatchID.self)) }
-        }
+        let found = try connection.all(
+            "SELECT record, batch FROM singles WHERE destination = ?1 AND record BETWEEN ?2 AND ?3", destination,
+            rows.lowerBound, rows.upperBound
+        ) { ($0.id(0, as: RowID.self), $0.id(1, as: BatchID.self)) }
         return Dictionary(found) { first, _ in first }
     }
 
     /// Deletes the entries of removed records.
     func deleteSingles(through row: RowID) throws(SQLiteError) {
-        try connection.withStatement(
-            "DELETE FROM singles WHERE destination IN (SELECT id FROM destinations) AND record <= ?1"
-        ) { statement throws(SQLiteError) in
-            statement.bind(row, at: 1)
-            try statement.run()
-        }
+        try connection.run(
+            "DELETE FROM singles WHERE destination IN (SELECT id FROM destinations) AND record <= ?1", row)
     }
 
     /// Deletes the entries of removed records in a range of rows.
     func deleteSingles(in rows: ClosedRange<RowID>) throws(SQLiteError) {
-        try connection.withStatement(
+        try connection.run(
             """
             DELETE FROM singles WHERE destination IN (SELECT id FROM destinations) AND record BETWEEN ?1 AND ?2
                 AND NOT EXISTS (SELECT 1 FROM records WHERE records.id = record)
-            """
-        ) { statement throws(SQLiteError) in
-            statement.bind(rows.lowerBound, at: 1)
-            statement.bind(rows.upperBound, at: 2)
-            try statement.run()
-        }
+            """, rows.lowerBound, rows.upperBound)
     }
 }
 
@@ -127,24 +101,19 @@ extension StoreReader {
     /// - Parameter limit: The maximum number of records.
     package func priority(for destination: Int64, above row: RowID, limit: Int) throws -> [OutboxRecord] {
         try snapshot {
-            let steps = try connection.withStatement(
+            let steps = try connection.all(
                 """
                 SELECT records.id, received_at, count, series FROM express JOIN records ON records.id = express.record
                 WHERE record > ?1 AND NOT EXISTS (
                     SELECT 1 FROM singles WHERE singles.destination = ?2 AND singles.record = express.record
                 )
                 ORDER BY record LIMIT ?3
-                """
-            ) { statement in
-                statement.bind(row, at: 1)
-                statement.bind(destination, at: 2)
-                statement.bind(limit, at: 3)
-                return try statement.all { step in
-                    ScanRow(
-                        row: step.id(0), receivedAt: IssueTimestamp(millisecondsSince1970: step.int64(1)),
-                        count: step.int64(2),
-                        series: step.id(3))
-                }
+                """, row, destination, limit
+            ) { step in
+                ScanRow(
+                    row: step.id(0), receivedAt: IssueTimestamp(millisecondsSince1970: step.int64(1)),
+                    count: step.int64(2),
+                    series: step.id(3))
             }
             var known: [SeriesID: SeriesInfo] = [:]
             var move: RowID = 0
@@ -165,7 +134,7 @@ extension StoreReader {
     /// Returns the row of the newest priority record, whether it was sent or not, or 0 if there is none.
     package func newestPriority() throws -> RowID {
         try snapshot {
-            try connection.withStatement("SELECT max(record) FROM express") { try $0.first { $0.id(0) } ?? 0 }
+            try connection.first("SELECT max(record) FROM express") { $0.id(0) } ?? 0
         }
     }
 
@@ -174,13 +143,10 @@ extension StoreReader {
     /// - Parameter limit: The maximum number of records.
     package func requeued(for destination: Int64, limit: Int) throws -> [OutboxRecord] {
         try snapshot {
-            let rows = try connection.withStatement(
-                "SELECT record FROM singles WHERE destination = ?1 AND batch = 0 ORDER BY record LIMIT ?2"
-            ) { statement in
-                statement.bind(destination, at: 1)
-                statement.bind(limit, at: 2)
-                return try statement.all { $0.id(0, as: RowID.self) }
-            }
+            let rows = try connection.all(
+                "SELECT record FROM singles WHERE destination = ?1 AND batch = 0 ORDER BY record LIMIT ?2", destination,
+                limit
+            ) { $0.id(0, as: RowID.self) }
             return try rows.compactMap { try walked(row: $0) }
         }
     }
@@ -202,16 +168,11 @@ extension StoreReader {
         _ kind: LimitRows.Kind, from first: Int64, through last: Int64, _ destination: Int64,
         _ read: (Int64, JSONValue) -> Value?
     ) throws -> [Value] {
-        try connection.withStatement(
-            "SELECT key, value FROM limits WHERE destination = ?1 AND kind = ?2 AND key BETWEEN ?3 AND ?4"
-        ) { statement in
-            statement.bind(destination, at: 1)
-            statement.bind(kind.rawValue, at: 2)
-            statement.bind(first, at: 3)
-            statement.bind(last, at: 4)
-            return try statement.all { row in
-                (try? JSONValue(json: row.text(1))).flatMap { read(row.int64(0), $0) }
-            }
+        try connection.all(
+            "SELECT key, value FROM limits WHERE destination = ?1 AND kind = ?2 AND key BETWEEN ?3 AND ?4", destination,
+            kind.rawValue, first, last
+        ) { row in
+            (try? JSONValue(json: row.text(1))).flatMap { read(row.int64(0), $0) }
         }.compactMap { $0 }
     }
 }

@@ -6,14 +6,10 @@ extension StoreReader {
     /// Returns the current row of a destination, or nil if there is none.
     package func destination(_ id: Int64) throws -> DestinationRow? {
         try snapshot {
-            try connection.withStatement("SELECT id, name, cursor, express_id, state FROM destinations WHERE id = ?1") {
-                statement in
-                statement.bind(id, at: 1)
-                return try statement.first {
-                    DestinationRow(
-                        id: $0.int64(0), name: $0.text(1), cursor: $0.id(2), priority: $0.id(3),
-                        state: DestinationRow.State(json: $0.text(4)))
-                }
+            try connection.first("SELECT id, name, cursor, express_id, state FROM destinations WHERE id = ?1", id) {
+                DestinationRow(
+                    id: $0.int64(0), name: $0.text(1), cursor: $0.id(2), priority: $0.id(3),
+                    state: DestinationRow.State(json: $0.text(4)))
             }
         }
     }
@@ -67,17 +63,11 @@ extension StoreReader {
     }
 
     private func count(_ sql: StaticString, _ number: Int64) throws -> Int64 {
-        try connection.withStatement(sql) { statement in
-            statement.bind(number, at: 1)
-            return try statement.first { $0.int64(0) } ?? 0
-        }
+        try connection.first(sql, number) { $0.int64(0) } ?? 0
     }
 
     private func time(of sql: StaticString, after cursor: RowID) throws -> IssueTimestamp? {
-        try connection.withStatement(sql) { statement in
-            statement.bind(cursor, at: 1)
-            return try statement.first { IssueTimestamp(millisecondsSince1970: $0.int64(0)) }
-        }
+        try connection.first(sql, cursor) { IssueTimestamp(millisecondsSince1970: $0.int64(0)) }
     }
 
     /// Returns the records after the cursor, up to where their range ends, the offset of the record log's clock
@@ -144,7 +134,7 @@ extension StoreReader {
     /// - Parameter row: The row of a record. The group is the one that the series belonged to when it was stored.
     package func info(ofSeries id: SeriesID, at row: RowID) throws -> SeriesInfo? {
         try snapshot {
-            var facts = try connection.withStatement(
+            var facts = try connection.first(
                 """
                 SELECT groups.id, series.account, series.severity, series.reportable, groups.first_record,
                        groups.regression, accounts.uid
@@ -153,18 +143,14 @@ extension StoreReader {
                         ORDER BY moves.last_id LIMIT 1), series."group")
                     JOIN accounts ON accounts.id = series.account
                 WHERE series.id = ?1
-                """
-            ) { statement in
-                statement.bind(id, at: 1)
-                statement.bind(row, at: 2)
-                return try statement.first { row in
-                    SeriesInfo(
-                        group: row.id(0), account: row.id(1),
-                        user: users.owner(of: UInt32(clamping: row.int64(6))),
-                        severity: IssueLevel(rank: UInt8(clamping: row.int64(2))) ?? .error,
-                        isReportable: row.int64(3) != 0, firstOfGroup: row.id(4), regression: row.id(5),
-                        mutes: MutedRows())
-                }
+                """, id, row
+            ) { row in
+                SeriesInfo(
+                    group: row.id(0), account: row.id(1),
+                    user: users.owner(of: UInt32(clamping: row.int64(6))),
+                    severity: IssueLevel(rank: UInt8(clamping: row.int64(2))) ?? .error,
+                    isReportable: row.int64(3) != 0, firstOfGroup: row.id(4), regression: row.id(5),
+                    mutes: MutedRows())
             }
             if let group = facts?.group { facts?.mutes = try mutes(ofGroup: group) }
             return facts
@@ -173,16 +159,14 @@ extension StoreReader {
 
     /// Returns record log time minus wall time after the cursor, in milliseconds, and the last row it applies to.
     func offset(after cursor: RowID) throws -> (offset: Int64, end: RowID) {
-        let offset = try connection.withStatement(
-            "SELECT offset FROM clock WHERE first_id <= ?1 ORDER BY first_id DESC LIMIT 1"
-        ) { statement in
-            statement.bind(cursor + 1, at: 1)
-            return try statement.first { $0.int64(0) } ?? 0
-        }
-        let next = try connection.withStatement("SELECT min(first_id) FROM clock WHERE first_id > ?1") { statement in
-            statement.bind(cursor + 1, at: 1)
-            return try statement.first { $0.optionalID(0, as: RowID.self) } ?? nil
-        }
+        let offset =
+            try connection.first(
+                "SELECT offset FROM clock WHERE first_id <= ?1 ORDER BY first_id DESC LIMIT 1", cursor + 1
+            ) { $0.int64(0) } ?? 0
+        let next =
+            try connection.first("SELECT min(first_id) FROM clock WHERE first_id > ?1", cursor + 1) {
+                $0.optionalID(0, as: RowID.self)
+            } ?? nil
         return (offset, next.map { $0 - 1 } ?? .max)
     }
 
@@ -195,13 +179,10 @@ extension StoreReader {
     }
 
     private func rangeEnd(after cursor: RowID) throws -> RowID {
-        try connection.withStatement(
-            "SELECT coalesce((SELECT last_id FROM ranges WHERE last_id > ?1 ORDER BY id LIMIT 1), ?2)"
-        ) { statement in
-            statement.bind(cursor, at: 1)
-            statement.bind(RowID.max, at: 2)
-            return try statement.first { $0.id(0) } ?? .max
-        }
+        try connection.first(
+            "SELECT coalesce((SELECT last_id FROM ranges WHERE last_id > ?1 ORDER BY id LIMIT 1), ?2)", cursor,
+            RowID.max
+        ) { $0.id(0) } ?? .max
     }
 
     /// Returns the record at a row, with its metadata as stored, or nil if it is gone.
@@ -214,32 +195,25 @@ extension StoreReader {
     /// - Parameter other: The id of a batch that is already known. Only later batches are considered.
     package func unansweredBatch(of destination: Int64, after other: BatchID = 0) throws -> StoredBatch? {
         try snapshot {
-            let found = try connection.withStatement(
+            let found = try connection.first(
                 """
                 SELECT id, first_id, sent, notes, kind FROM batches
                 WHERE destination = ?1 AND state = 0 AND id > ?2 ORDER BY id LIMIT 1
-                """
-            ) { statement in
-                statement.bind(destination, at: 1)
-                statement.bind(other, at: 2)
-                return try statement.first {
-                    ($0.id(0, as: BatchID.self), $0.id(1, as: RowID.self), $0.bytes(2), $0.text(3), $0.int64(4))
-                }
+                """, destination, other
+            ) {
+                ($0.id(0, as: BatchID.self), $0.id(1, as: RowID.self), $0.bytes(2), $0.text(3), $0.int64(4))
             }
             guard let (id, first, sent, notes, kind) = found else { return nil }
             let told = BatchManifest(json: notes)
             let rows = PostingList.decode(sent, base: first) ?? []
             var records: [SentRecord] = []
             for (row, note) in zip(rows, told.sent) {
-                let facts = try connection.withStatement(
+                let facts = try connection.first(
                     """
                     SELECT series.account, records.count FROM records JOIN series ON series.id = records.series
                     WHERE records.id = ?1
-                    """
-                ) { statement in
-                    statement.bind(row, at: 1)
-                    return try statement.first { ($0.id(0, as: AccountID.self), $0.int64(1)) }
-                }
+                    """, row
+                ) { ($0.id(0, as: AccountID.self), $0.int64(1)) }
                 guard let (account, count) = facts else { continue }
                 records.append(
                     SentRecord(
@@ -256,23 +230,16 @@ extension StoreReader {
     /// - Parameter limit: The maximum number of summaries.
     package func unsentSummaries(of destination: Int64, limit: Int) throws -> [Int64] {
         try snapshot {
-            try connection.withStatement(
-                "SELECT id FROM summaries WHERE destination = ?1 AND state = 0 ORDER BY id LIMIT ?2"
-            ) { statement in
-                statement.bind(destination, at: 1)
-                statement.bind(limit, at: 2)
-                return try statement.all { $0.int64(0) }
-            }
+            try connection.all(
+                "SELECT id FROM summaries WHERE destination = ?1 AND state = 0 ORDER BY id LIMIT ?2", destination, limit
+            ) { $0.int64(0) }
         }
     }
 
     /// Returns the stored line of a summary; nil if the summary was erased.
     package func line(ofSummary id: Int64) throws -> [UInt8]? {
         try snapshot {
-            try connection.withStatement("SELECT line FROM summaries WHERE id = ?1 AND line <> ''") { statement in
-                statement.bind(id, at: 1)
-                return try statement.first { $0.bytes(0) }
-            }
+            try connection.first("SELECT line FROM summaries WHERE id = ?1 AND line <> ''", id) { $0.bytes(0) }
         }
     }
 
@@ -316,9 +283,8 @@ extension StoreReader {
     /// Returns the user and the application name of an account, or nil if it does not exist.
     package func account(_ id: AccountID) throws -> (uid: UInt32, app: String)? {
         try snapshot {
-            try connection.withStatement("SELECT uid, app FROM accounts WHERE id = ?1") { statement in
-                statement.bind(id, at: 1)
-                return try statement.first { (UInt32(clamping: $0.int64(0)), $0.text(1)) }
+            try connection.first("SELECT uid, app FROM accounts WHERE id = ?1", id) {
+                (UInt32(clamping: $0.int64(0)), $0.text(1))
             }
         }
     }

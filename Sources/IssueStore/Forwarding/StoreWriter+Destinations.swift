@@ -31,10 +31,7 @@ extension StoreWriter {
 
     /// Returns the ids of the destinations that were configured last.
     static func activeDestinations(_ connection: DatabaseConnection) throws(SQLiteError) -> [Int64] {
-        try connection.withStatement("SELECT id FROM destinations WHERE active = 1 ORDER BY id") {
-            statement throws(SQLiteError) in
-            try statement.all { $0.int64(0) }
-        }
+        try connection.all("SELECT id FROM destinations WHERE active = 1 ORDER BY id") { $0.int64(0) }
     }
 
 }
@@ -58,37 +55,26 @@ extension ForwardingOutbox {
     private func deactivate(allBut names: [String], lastID: RowID) throws(SQLiteError) {
         var writer = JSONWriter()
         writer.array { for name in names { $0.string(name) } }
-        try connection.withStatement(
+        try connection.run(
             """
             UPDATE destinations SET active = 0, given_id = ?1
             WHERE active = 1 AND name NOT IN (SELECT value FROM json_each(?2))
-            """
-        ) { statement throws(SQLiteError) in
-            statement.bind(lastID, at: 1)
-            statement.bind(writer.text, at: 2)
-            try statement.run()
-        }
+            """, lastID, writer.text)
     }
 
     /// Reactivates a known destination. It also receives what was stored while it was not configured.
     private func resume(_ destination: ConfiguredDestination, _ open: OpenRange) throws(SQLiteError) -> Bool {
-        let known = try connection.withStatement("SELECT id, active, given_id FROM destinations WHERE name = ?1") {
-            statement throws(SQLiteError) in
-            statement.bind(destination.name, at: 1)
-            return try statement.first {
-                (id: $0.int64(0), isActive: $0.int64(1) != 0, given: $0.id(2, as: RowID.self))
-            }
+        let known = try connection.first(
+            "SELECT id, active, given_id FROM destinations WHERE name = ?1", destination.name
+        ) {
+            (id: $0.int64(0), isActive: $0.int64(1) != 0, given: $0.id(2, as: RowID.self))
         }
         guard let known else { return false }
         if !known.isActive { try addPending(known.id, recordsAbove: known.given, open) }
         // An unchanged row is not written, because startup must not need free disk space.
-        try connection.withStatement(
-            "UPDATE destinations SET active = 1, kind = ?2 WHERE id = ?1 AND (active <> 1 OR kind <> ?2)"
-        ) { statement throws(SQLiteError) in
-            statement.bind(known.id, at: 1)
-            statement.bind(destination.kind, at: 2)
-            try statement.run()
-        }
+        try connection.run(
+            "UPDATE destinations SET active = 1, kind = ?2 WHERE id = ?1 AND (active <> 1 OR kind <> ?2)", known.id,
+            destination.kind)
         return true
     }
 
@@ -96,20 +82,12 @@ extension ForwardingOutbox {
         throws(SQLiteError)
     {
         let first: RowID = destination.takesBacklog ? 1 : open.nextID
-        try connection.withStatement(
+        try connection.run(
             """
             INSERT INTO destinations (name, kind, since, first_id, cursor, corrections_id)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6)
-            """
-        ) { statement throws(SQLiteError) in
-            statement.bind(destination.name, at: 1)
-            statement.bind(destination.kind, at: 2)
-            statement.bind(now.millisecondsSince1970, at: 3)
-            statement.bind(first, at: 4)
-            statement.bind(first - 1, at: 5)
-            statement.bind(try newestCorrectionEvent(), at: 6)
-            try statement.run()
-        }
+            """, destination.name, destination.kind, now.millisecondsSince1970, first, first - 1,
+            try newestCorrectionEvent())
         if destination.takesBacklog { try addPending(connection.lastInsertedRowID, recordsAbove: 0, open) }
     }
 
@@ -142,43 +120,31 @@ extension ForwardingOutbox {
         }
         for (series, sum) in zip(numbers.ids, sums) {
             for fate in [LedgerChanges.received, Int64(IssueFate.Outcome.pending.databaseValue)] {
-                try connection.withStatement(
+                try connection.run(
                     """
                     INSERT INTO ledger (destination, account, fate, records, occurrences)
                     SELECT ?1, account, ?2, ?3, ?4 FROM series WHERE id = ?5
                     ON CONFLICT DO UPDATE SET records = records + excluded.records,
                                               occurrences = occurrences + excluded.occurrences
-                    """
-                ) { statement throws(SQLiteError) in
-                    statement.bind(destination, at: 1)
-                    statement.bind(fate, at: 2)
-                    statement.bind(sum.records, at: 3)
-                    statement.bind(sum.occurrences, at: 4)
-                    statement.bind(series, at: 5)
-                    try statement.run()
-                }
+                    """, destination, fate, sum.records, sum.occurrences, series)
             }
         }
     }
 
     /// Returns `true` if no record was ever removed from the closed ranges. Retention does not update the totals.
     private func areTotalsComplete() throws(SQLiteError) -> Bool {
-        try connection.withStatement(
+        try connection.first(
             """
             SELECT (SELECT coalesce(sum(records), 0) FROM totals) = (SELECT coalesce(sum(records), 0) FROM ranges)
             """
-        ) { statement throws(SQLiteError) in try statement.first { $0.int64(0) != 0 } ?? false }
+        ) { $0.int64(0) != 0 } ?? false
     }
 
     private func row(of name: String) throws(SQLiteError) -> DestinationRow? {
-        try connection.withStatement("SELECT id, cursor, express_id, state FROM destinations WHERE name = ?1") {
-            statement throws(SQLiteError) in
-            statement.bind(name, at: 1)
-            return try statement.first {
-                DestinationRow(
-                    id: $0.int64(0), name: name, cursor: $0.id(1), priority: $0.id(2),
-                    state: DestinationRow.State(json: $0.text(3)))
-            }
+        try connection.first("SELECT id, cursor, express_id, state FROM destinations WHERE name = ?1", name) {
+            DestinationRow(
+                id: $0.int64(0), name: name, cursor: $0.id(1), priority: $0.id(2),
+                state: DestinationRow.State(json: $0.text(3)))
         }
     }
 }

@@ -28,43 +28,25 @@ extension StoreWriter {
 
 extension ForwardingOutbox {
     func insert(_ summary: StoreWriter.NewSummary, _ destination: Int64, at now: IssueTimestamp) throws(SQLiteError) {
-        try connection.withStatement(
+        try connection.run(
             """
             INSERT INTO summaries (destination, "group", account, reason, sequence, state, at, records, occurrences,
                                    line)
             VALUES (?1, ?2, ?3, ?4, ?5, 0, ?6, ?7, ?8, ?9)
-            """
-        ) { statement throws(SQLiteError) in
-            statement.bind(destination, at: 1)
-            statement.bind(summary.draft.group, at: 2)
-            statement.bind(summary.draft.account, at: 3)
-            statement.bind(summary.draft.reason.rawValue, at: 4)
-            statement.bind(summary.draft.summarySequence, at: 5)
-            statement.bind(now.millisecondsSince1970, at: 6)
-            statement.bind(summary.draft.suppressedCount, at: 7)
-            statement.bind(summary.draft.suppressedOccurrences, at: 8)
-            statement.bind(text: summary.line, at: 9)
-            try statement.run()
-        }
+            """, destination, summary.draft.group, summary.draft.account, summary.draft.reason.rawValue,
+            summary.draft.summarySequence, now.millisecondsSince1970, summary.draft.suppressedCount,
+            summary.draft.suppressedOccurrences, DatabaseBytes.text(summary.line))
         let id = connection.lastInsertedRowID
         for stretch in summary.draft.stretches { try insert(stretch, of: id, destination) }
     }
 
     private func insert(_ stretch: SummaryRange, of summary: Int64, _ destination: Int64) throws(SQLiteError) {
-        try connection.withStatement(
+        try connection.run(
             """
             INSERT OR REPLACE INTO summary_windows (destination, "group", reason, last_id, first_id, summary)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6)
-            """
-        ) { statement throws(SQLiteError) in
-            statement.bind(destination, at: 1)
-            statement.bind(stretch.group, at: 2)
-            statement.bind(stretch.reason.rawValue, at: 3)
-            statement.bind(stretch.records.upperBound, at: 4)
-            statement.bind(stretch.records.lowerBound, at: 5)
-            statement.bind(summary, at: 6)
-            try statement.run()
-        }
+            """, destination, stretch.group, stretch.reason.rawValue, stretch.records.upperBound,
+            stretch.records.lowerBound, summary)
     }
 
     /// Stores the result of a summary. If it was not delivered, the records it counts become dead letters too.
@@ -84,43 +66,27 @@ extension ForwardingOutbox {
 
     /// Returns the number of records and occurrences that a summary counts, or nil if the summary was erased.
     func counted(by summary: Int64) throws(SQLiteError) -> NewBatch.Tally? {
-        try connection.withStatement("SELECT account, records, occurrences FROM summaries WHERE id = ?1 AND line <> ''")
-        {
-            statement throws(SQLiteError) in
-            statement.bind(summary, at: 1)
-            return try statement.first {
-                NewBatch.Tally(account: $0.id(0), records: $0.int64(1), occurrences: $0.int64(2))
-            }
+        try connection.first(
+            "SELECT account, records, occurrences FROM summaries WHERE id = ?1 AND line <> ''", summary
+        ) {
+            NewBatch.Tally(account: $0.id(0), records: $0.int64(1), occurrences: $0.int64(2))
         }
     }
 
     /// Subtracts erased records from what a summary counts.
     func take(_ sum: LedgerChanges.Sum, off summary: Int64) throws(SQLiteError) {
-        try connection.withStatement(
+        try connection.run(
             """
             UPDATE summaries SET records = max(records - ?2, 0), occurrences = max(occurrences - ?3, 0) WHERE id = ?1
-            """
-        ) { statement throws(SQLiteError) in
-            statement.bind(summary, at: 1)
-            statement.bind(sum.records, at: 2)
-            statement.bind(sum.occurrences, at: 3)
-            try statement.run()
-        }
+            """, summary, sum.records, sum.occurrences)
     }
 
     private func note(_ summary: Int64, _ state: SummaryDelivery.State, _ sum: LedgerChanges.Sum?) throws(SQLiteError) {
-        try connection.withStatement(
+        try connection.run(
             """
             UPDATE summaries SET state = ?2, records = coalesce(?3, records), occurrences = coalesce(?4, occurrences)
             WHERE id = ?1
-            """
-        ) { statement throws(SQLiteError) in
-            statement.bind(summary, at: 1)
-            statement.bind(state.rawValue, at: 2)
-            statement.bind(sum?.records, at: 3)
-            statement.bind(sum?.occurrences, at: 4)
-            try statement.run()
-        }
+            """, summary, state.rawValue, sum?.records, sum?.occurrences)
     }
 }
 
@@ -139,10 +105,7 @@ extension StoreReader {
     /// Returns the subject of a summary.
     package func subject(of draft: SummaryDraft) throws -> SummarySubject {
         try snapshot {
-            let app = try connection.withStatement("SELECT app FROM accounts WHERE id = ?1") { statement in
-                statement.bind(draft.account, at: 1)
-                return try statement.first { $0.text(0) } ?? ""
-            }
+            let app = try connection.first("SELECT app FROM accounts WHERE id = ?1", draft.account) { $0.text(0) } ?? ""
             var subject = SummarySubject(
                 fingerprint: nil, title: "issues of \(app)", application: Application(name: app), app: app,
                 sampleIDs: try draft.samples.map { try recordID(row: $0).text })
@@ -170,9 +133,7 @@ extension StoreReader {
     /// Returns record log time minus wall time at the newest clock entry, in milliseconds. 0 if there is none.
     package func recordLogOffset() throws -> Int64 {
         try snapshot {
-            try connection.withStatement("SELECT offset FROM clock ORDER BY first_id DESC LIMIT 1") {
-                try $0.first { $0.int64(0) } ?? 0
-            }
+            try connection.first("SELECT offset FROM clock ORDER BY first_id DESC LIMIT 1") { $0.int64(0) } ?? 0
         }
     }
 }
@@ -195,7 +156,7 @@ extension DatabaseConnection {
     func summary(
         tellingOf row: RowID, for reason: SuppressionReason, _ destination: Int64
     ) throws(SQLiteError) -> SummaryDelivery? {
-        try withStatement(
+        try first(
             """
             SELECT summaries.id, summaries.state
             FROM summary_windows JOIN summaries ON summaries.id = summary_windows.summary
@@ -208,14 +169,9 @@ extension DatabaseConnection {
                 )
                 AND summary_windows.reason = ?3 AND last_id >= ?2 AND first_id <= ?2
             ORDER BY last_id LIMIT 1
-            """
-        ) { statement throws(SQLiteError) in
-            statement.bind(destination, at: 1)
-            statement.bind(row, at: 2)
-            statement.bind(reason.rawValue, at: 3)
-            return try statement.first {
-                SummaryDelivery(id: $0.int64(0), state: SummaryDelivery.State(rawValue: $0.int64(1)) ?? .told)
-            }
+            """, destination, row, reason.rawValue
+        ) {
+            SummaryDelivery(id: $0.int64(0), state: SummaryDelivery.State(rawValue: $0.int64(1)) ?? .told)
         }
     }
 }

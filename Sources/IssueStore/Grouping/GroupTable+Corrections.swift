@@ -69,18 +69,14 @@ extension GroupTable {
     func allowsCorrections(
         _ count: Int, _ kind: GroupCorrection.Kind = .merge, ofAccountOf group: GroupID
     ) throws(SQLiteError) -> Bool {
-        let found = try connection.withStatement(
+        let found = try connection.first(
             """
             SELECT sum(account = own.id), sum(account = own.id AND kind = ?2), count(*)
             FROM corrections JOIN (SELECT id, uid FROM accounts WHERE id = (
                 SELECT account FROM groups WHERE id = ?1)) AS own
             WHERE account IN (SELECT accounts.id FROM accounts WHERE accounts.uid = own.uid)
-            """
-        ) { statement throws(SQLiteError) in
-            statement.bind(group, at: 1)
-            statement.bind(kind.databaseValue, at: 2)
-            return try statement.first { (all: $0.int(0), ofKind: $0.int(1), byUser: $0.int(2)) }
-        }
+            """, group, kind.databaseValue
+        ) { (all: $0.int(0), ofKind: $0.int(1), byUser: $0.int(2)) }
         guard let found else { return true }
         return found.all + count <= StoreWriter.maxCorrections
             && found.byUser + count <= StoreWriter.maxCorrectionsByUser
@@ -92,15 +88,12 @@ extension GroupTable {
     func mergeDepth(of groups: [GroupID]) throws(SQLiteError) -> Int {
         guard let first = groups.first else { return 0 }
         // A group into which others were merged is the target of a correction.
-        let parents = try connection.withStatement(
+        let parents = try connection.all(
             """
             SELECT DISTINCT groups.id, merged_into FROM corrections JOIN groups ON groups.id = corrections.target
             WHERE corrections.account = (SELECT account FROM groups WHERE id = ?1) AND kind <> 2
-            """
-        ) { statement throws(SQLiteError) in
-            statement.bind(first, at: 1)
-            return try statement.all { ($0.id(0, as: GroupID.self), $0.optionalID(1, as: GroupID.self)) }
-        }
+            """, first
+        ) { ($0.id(0, as: GroupID.self), $0.optionalID(1, as: GroupID.self)) }
         let parent = Dictionary(parents.map { ($0.0, $0.1) }) { first, _ in first }
         let wanted = Set(groups)
         var deepest = 0
@@ -118,7 +111,7 @@ extension GroupTable {
         _ kind: GroupCorrection.Kind, from source: GroupID, to target: GroupID, pattern: String?,
         _ author: StoreWriter.CorrectionAuthor
     ) throws(SQLiteError) -> Int64 {
-        try connection.withStatement(
+        try connection.run(
             """
             INSERT INTO corrections (id, account, kind, source, target, pattern, author, at, reason)
             -- Destinations may know the number of a correction that was undone.
@@ -126,38 +119,22 @@ extension GroupTable {
                            coalesce((SELECT max(correction) FROM correction_events), 0)),
                    account, ?1, ?2, ?3, ?4, ?5, ?6, ?7
             FROM groups WHERE id = ?3
-            """
-        ) { statement throws(SQLiteError) in
-            statement.bind(kind.databaseValue, at: 1)
-            statement.bind(source, at: 2)
-            statement.bind(target, at: 3)
-            statement.bind(pattern, at: 4)
-            statement.bind(Int64(author.uid), at: 5)
-            statement.bind(author.at.millisecondsSince1970, at: 6)
-            statement.bind(author.reason, at: 7)
-            try statement.run()
-        }
+            """, kind.databaseValue, source, target, pattern, Int64(author.uid), author.at.millisecondsSince1970,
+            author.reason)
         return connection.lastInsertedRowID
     }
 
     func correction(_ id: Int64) throws(SQLiteError) -> CorrectionRow? {
-        try connection.withStatement("SELECT kind, source, target, pattern FROM corrections WHERE id = ?1") {
-            statement throws(SQLiteError) in
-            statement.bind(id, at: 1)
-            return try statement.first { row in
-                GroupCorrection.Kind(databaseValue: row.int64(0)).map {
-                    CorrectionRow(
-                        id: id, kind: $0, source: row.id(1), target: row.id(2), pattern: row.optionalText(3))
-                }
-            } ?? nil
-        }
+        try connection.first("SELECT kind, source, target, pattern FROM corrections WHERE id = ?1", id) { row in
+            GroupCorrection.Kind(databaseValue: row.int64(0)).map {
+                CorrectionRow(
+                    id: id, kind: $0, source: row.id(1), target: row.id(2), pattern: row.optionalText(3))
+            }
+        } ?? nil
     }
 
     func dropCorrection(_ id: Int64) throws(SQLiteError) {
-        try connection.withStatement("DELETE FROM corrections WHERE id = ?1") { statement throws(SQLiteError) in
-            statement.bind(id, at: 1)
-            try statement.run()
-        }
+        try connection.run("DELETE FROM corrections WHERE id = ?1", id)
     }
 
     /// Returns series of a group in the order of their ids, without those whose description was erased.
@@ -166,14 +143,10 @@ extension GroupTable {
     func series(
         of group: GroupID, above series: SeriesID = 0, limit: Int
     ) throws(SQLiteError) -> [(id: SeriesID, description: SeriesDescription)] {
-        try connection.withStatement(
-            #"SELECT id, key FROM series WHERE "group" = ?1 AND id > ?2 AND key <> x'' ORDER BY id LIMIT ?3"#
-        ) { statement throws(SQLiteError) in
-            statement.bind(group, at: 1)
-            statement.bind(series, at: 2)
-            statement.bind(limit, at: 3)
-            return try statement.all { ($0.id(0, as: SeriesID.self), $0.bytes(1)) }
-        }.map { ($0.0, SeriesKey.decode($0.1) ?? SeriesDescription()) }
+        try connection.all(
+            #"SELECT id, key FROM series WHERE "group" = ?1 AND id > ?2 AND key <> x'' ORDER BY id LIMIT ?3"#, group,
+            series, limit
+        ) { ($0.id(0, as: SeriesID.self), $0.bytes(1)) }.map { ($0.0, SeriesKey.decode($0.1) ?? SeriesDescription()) }
     }
 
     /// Returns a series of a group whose title matches a pattern, and whether all of them do.
@@ -205,17 +178,15 @@ extension GroupTable {
         var seen: Set<GroupID> = []
         var holder = first
         while try !hasSeries(holder, 1) {
-            let next = try connection.withStatement(
-                """
-                SELECT coalesce((SELECT "group" FROM series WHERE home = ?1 ORDER BY id LIMIT 1), (
-                    SELECT source FROM corrections
-                    WHERE account = (SELECT account FROM groups WHERE id = ?1) AND target = ?1 AND kind = 2
-                    ORDER BY id DESC LIMIT 1))
-                """
-            ) { statement throws(SQLiteError) in
-                statement.bind(holder, at: 1)
-                return try statement.first { $0.optionalID(0, as: GroupID.self) } ?? nil
-            }
+            let next =
+                try connection.first(
+                    """
+                    SELECT coalesce((SELECT "group" FROM series WHERE home = ?1 ORDER BY id LIMIT 1), (
+                        SELECT source FROM corrections
+                        WHERE account = (SELECT account FROM groups WHERE id = ?1) AND target = ?1 AND kind = 2
+                        ORDER BY id DESC LIMIT 1))
+                    """, holder
+                ) { $0.optionalID(0, as: GroupID.self) } ?? nil
             guard let next, seen.insert(holder).inserted else { return first }
             holder = try root(of: next)
         }
@@ -224,17 +195,14 @@ extension GroupTable {
 
     /// Returns `true` for a group that a split has made, if the split was undone and no records are left.
     func isSurplus(_ group: GroupID) throws(SQLiteError) -> Bool {
-        try connection.withStatement(
+        try connection.first(
             """
             SELECT 1 FROM groups WHERE id = ?1 AND first_record = 0 AND merged_into IS NULL
                 AND NOT EXISTS (SELECT 1 FROM series WHERE "group" = ?1)
                 AND NOT EXISTS (
                     SELECT 1 FROM corrections WHERE corrections.account = groups.account AND target = ?1 AND kind = 2)
-            """
-        ) { statement throws(SQLiteError) in
-            statement.bind(group, at: 1)
-            return try statement.first { _ in true } ?? false
-        }
+            """, group
+        ) { _ in true } ?? false
     }
 
     /// Makes a surplus group a redirect, so that its id remains valid.
@@ -248,12 +216,9 @@ extension GroupTable {
 
     /// Returns `true` if a group has at least this many series.
     func hasSeries(_ group: GroupID, _ count: Int) throws(SQLiteError) -> Bool {
-        try connection.withStatement(#"SELECT 1 FROM series WHERE "group" = ?1 LIMIT 1 OFFSET ?2"#) {
-            statement throws(SQLiteError) in
-            statement.bind(group, at: 1)
-            statement.bind(count - 1, at: 2)
-            return try statement.first { _ in true } ?? false
-        }
+        try connection.first(#"SELECT 1 FROM series WHERE "group" = ?1 LIMIT 1 OFFSET ?2"#, group, count - 1) { _ in
+            true
+        } ?? false
     }
 
     /// Returns the group that a split takes out of another one. Inserts it if it is new. Nil if that group was merged
@@ -261,27 +226,20 @@ extension GroupTable {
     func splitTarget(
         of source: GroupID, _ selector: SplitSelector, _ series: SeriesDescription
     ) throws(SQLiteError) -> GroupID? {
-        let owner = try connection.withStatement(
+        let owner = try connection.first(
             """
             SELECT account, uid, app, fingerprint FROM groups JOIN accounts ON accounts.id = groups.account
             WHERE groups.id = ?1
-            """
-        ) { statement throws(SQLiteError) in
-            statement.bind(source, at: 1)
-            return try statement.first {
-                ($0.id(0, as: AccountID.self), UInt32(clamping: $0.int64(1)), $0.text(2), $0.text(3))
-            }
+            """, source
+        ) {
+            ($0.id(0, as: AccountID.self), UInt32(clamping: $0.int64(1)), $0.text(2), $0.text(3))
         }
         guard let (account, uid, app, fingerprint) = owner else { return nil }
         let own = selector.fingerprint(splitting: fingerprint)
         if let known = try group(account: account, fingerprint: own) {
             // A redirect from an earlier split that was undone.
-            try connection.withStatement(
-                "UPDATE groups SET merged_into = NULL, merged_by = NULL WHERE id = ?1 AND merged_by IS NULL"
-            ) { statement throws(SQLiteError) in
-                statement.bind(known, at: 1)
-                try statement.run()
-            }
+            try connection.run(
+                "UPDATE groups SET merged_into = NULL, merged_by = NULL WHERE id = ?1 AND merged_by IS NULL", known)
             let root = try root(of: known)
             return root == source ? nil : root
         }
@@ -299,30 +257,14 @@ extension GroupTable {
     ) throws(SQLiteError) -> GroupID {
         let title = RecordCommit.title(of: series)
         let key = Fingerprint.groupKey(uid: uid, app: app, fingerprint: fingerprint)
-        try connection.withStatement(
+        try connection.run(
             """
             INSERT INTO groups (account, fingerprint, rule, key, title, severity, domain, code, file, line, function,
                 module, first_at, first_version, last_version, first_record)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?14, ?15)
-            """
-        ) { statement throws(SQLiteError) in
-            statement.bind(account, at: 1)
-            statement.bind(fingerprint, at: 2)
-            statement.bind(Fingerprint.rule, at: 3)
-            statement.bind(Int64(bitPattern: key), at: 4)
-            statement.bind(title, at: 5)
-            statement.bind(Int64(series.severity.rank), at: 6)
-            statement.bind(series.domain, at: 7)
-            statement.bind(series.code, at: 8)
-            statement.bind(series.source.fileID, at: 9)
-            statement.bind(series.source.line, at: 10)
-            statement.bind(series.source.function, at: 11)
-            statement.bind(series.source.module, at: 12)
-            statement.bind(time, at: 13)
-            statement.bind(series.app.version, at: 14)
-            statement.bind(row, at: 15)
-            try statement.run()
-        }
+            """, account, fingerprint, Fingerprint.rule, Int64(bitPattern: key), title, Int64(series.severity.rank),
+            series.domain, series.code, series.source.fileID, series.source.line, series.source.function,
+            series.source.module, time, series.app.version, row)
         return GroupID(rawValue: connection.lastInsertedRowID)
     }
 
@@ -330,27 +272,23 @@ extension GroupTable {
     ///
     /// Examines all of its series, so the daemon calls this on a thread for queries if there may be many.
     func attributes(of group: GroupID) throws(SQLiteError) -> GroupAttributes? {
-        let first = try connection.withStatement(
-            #"SELECT key FROM series WHERE "group" = ?1 AND key <> x'' ORDER BY home IS NOT NULL, id LIMIT 1"#
-        ) { statement throws(SQLiteError) in
-            statement.bind(group, at: 1)
-            return try statement.first { SeriesKey.decode($0.bytes(0)) } ?? nil
-        }
+        let first =
+            try connection.first(
+                #"SELECT key FROM series WHERE "group" = ?1 AND key <> x'' ORDER BY home IS NOT NULL, id LIMIT 1"#,
+                group
+            ) { SeriesKey.decode($0.bytes(0)) } ?? nil
         guard let first else { return nil }
-        return try connection.withStatement(
+        return try connection.first(
             """
             SELECT max(severity), min(first_at), max(id),
                 (SELECT version FROM series WHERE "group" = ?1 ORDER BY id LIMIT 1),
                 (SELECT version FROM series WHERE "group" = ?1 AND version IS NOT NULL ORDER BY id DESC LIMIT 1)
             FROM series WHERE "group" = ?1
-            """
-        ) { statement throws(SQLiteError) in
-            statement.bind(group, at: 1)
-            return try statement.first { row in
-                GroupAttributes(
-                    first: first, severity: row.int64(0), firstAt: row.int64(1), firstVersion: row.optionalText(3),
-                    lastVersion: row.optionalText(4), last: row.id(2))
-            }
+            """, group
+        ) { row in
+            GroupAttributes(
+                first: first, severity: row.int64(0), firstAt: row.int64(1), firstVersion: row.optionalText(3),
+                lastVersion: row.optionalText(4), last: row.id(2))
         }
     }
 
@@ -432,10 +370,7 @@ extension GroupTable {
     }
 
     private func patterns(in sql: StaticString, _ id: Int64) throws(SQLiteError) -> [PatternCache.Entry] {
-        try connection.withStatement(sql) { statement throws(SQLiteError) in
-            statement.bind(id, at: 1)
-            return try statement.all { ($0.int64(0), $0.id(1, as: GroupID.self), $0.text(2)) }
-        }.compactMap { row in
+        try connection.all(sql, id) { ($0.int64(0), $0.id(1, as: GroupID.self), $0.text(2)) }.compactMap { row in
             SplitSelector(stored: row.2).map { PatternCache.Entry(id: row.0, target: row.1, selector: $0) }
         }
     }
@@ -467,12 +402,9 @@ extension GroupTable {
     /// Counts a series that corrections have moved.
     func count(hitsOf corrections: [Int64]) throws(SQLiteError) {
         guard !corrections.isEmpty else { return }
-        try connection.withStatement(
-            "UPDATE corrections SET hits = hits + 1 WHERE id IN (SELECT value FROM json_each(?1))"
-        ) { statement throws(SQLiteError) in
-            statement.bind(StoreWriter.list(corrections), at: 1)
-            try statement.run()
-        }
+        try connection.run(
+            "UPDATE corrections SET hits = hits + 1 WHERE id IN (SELECT value FROM json_each(?1))",
+            StoreWriter.list(corrections))
     }
 
     /// Makes a group without series a redirect.
@@ -482,18 +414,12 @@ extension GroupTable {
     ///   - target: Another group of the same account that is not a redirect.
     ///   - correction: The rule that matches its title; nil if the group is no longer needed.
     func redirectNew(_ group: GroupID, to target: GroupID, by correction: Int64?) throws(SQLiteError) {
-        try connection.withStatement(
+        try connection.run(
             """
             UPDATE groups SET merged_into = ?2, merged_by = ?3, title = '', domain = NULL, code = NULL, file = NULL,
                 line = NULL, function = NULL, module = NULL, first_version = NULL, last_version = NULL
             WHERE id = ?1
-            """
-        ) { statement throws(SQLiteError) in
-            statement.bind(group, at: 1)
-            statement.bind(target, at: 2)
-            statement.bind(correction, at: 3)
-            try statement.run()
-        }
+            """, group, target, correction)
     }
 }
 
@@ -518,20 +444,17 @@ extension GroupTable {
         }
         // A group is merged or split by one correction at most, and none leads back.
         while true {
-            let row = try connection.withStatement(
+            let row = try connection.first(
                 """
                 SELECT merged_into, state <> 0, merged_by,
                        EXISTS (SELECT 1 FROM corrections WHERE source = ?1 AND kind = 2), severity
                 FROM groups WHERE id = ?1
-                """
-            ) { statement throws(SQLiteError) in
-                statement.bind(known.id, at: 1)
-                return try statement.first {
-                    (
-                        $0.optionalID(0, as: GroupID.self), $0.int64(1) != 0, $0.optionalInt64(2), $0.int64(3) != 0,
-                        $0.int64(4) >= Int64(IssueLevel.critical.rank)
-                    )
-                }
+                """, known.id
+            ) {
+                (
+                    $0.optionalID(0, as: GroupID.self), $0.int64(1) != 0, $0.optionalInt64(2), $0.int64(3) != 0,
+                    $0.int64(4) >= Int64(IssueLevel.critical.rank)
+                )
             }
             known.isWatched = row?.1 ?? false
             known.isCritical = row?.4 ?? false

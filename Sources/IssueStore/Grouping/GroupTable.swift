@@ -22,19 +22,13 @@ struct GroupTable {
 
     /// Returns the group that a group is merged into, or the group itself.
     func root(of group: GroupID) throws(SQLiteError) -> GroupID {
-        try connection.withStatement(Self.rootSQL) { statement throws(SQLiteError) in
-            statement.bind(group, at: 1)
-            return try statement.first { $0.id(0, as: GroupID.self) }
-        } ?? group
+        try connection.first(Self.rootSQL, group) { $0.id(0, as: GroupID.self) } ?? group
     }
 
     /// Returns the group with a fingerprint, which may be merged into another one.
     func group(account: AccountID, fingerprint: String) throws(SQLiteError) -> GroupID? {
-        try connection.withStatement("SELECT id FROM groups WHERE account = ?1 AND fingerprint = ?2") {
-            statement throws(SQLiteError) in
-            statement.bind(account, at: 1)
-            statement.bind(fingerprint, at: 2)
-            return try statement.first { $0.id(0, as: GroupID.self) }
+        try connection.first("SELECT id FROM groups WHERE account = ?1 AND fingerprint = ?2", account, fingerprint) {
+            $0.id(0, as: GroupID.self)
         }
     }
 
@@ -53,7 +47,7 @@ struct GroupTable {
         let merged = TriageState.merged(own, other)
         if merged != own { _ = try triage.write(merged, of: target, from: row) }
         if other != TriageState() { _ = try triage.write(TriageState(), of: source, from: row) }
-        try connection.withStatement(
+        try connection.run(
             """
             UPDATE groups SET severity = max(groups.severity, other.severity),
                 first_version = CASE WHEN other.first_at < groups.first_at THEN other.first_version
@@ -64,26 +58,14 @@ struct GroupTable {
                     THEN coalesce(other.last_version, groups.last_version)
                     ELSE coalesce(groups.last_version, other.last_version) END
             FROM groups AS other WHERE groups.id = ?2 AND other.id = ?1
-            """
-        ) { statement throws(SQLiteError) in
-            statement.bind(source, at: 1)
-            statement.bind(target, at: 2)
-            try statement.run()
-        }
+            """, source, target)
         // A redirect has no content of its own, so no text remains here when records are erased.
-        try connection.withStatement(
+        try connection.run(
             """
             UPDATE groups SET merged_into = ?2, merged_by = ?3, rule = ?4, title = '', domain = NULL, code = NULL,
                 file = NULL, line = NULL, function = NULL, module = NULL, first_version = NULL, last_version = NULL
             WHERE id = ?1
-            """
-        ) { statement throws(SQLiteError) in
-            statement.bind(source, at: 1)
-            statement.bind(target, at: 2)
-            statement.bind(correction, at: 3)
-            statement.bind(Fingerprint.rule, at: 4)
-            try statement.run()
-        }
+            """, source, target, correction, Fingerprint.rule)
     }
 
     /// Moves series of a group to another one, with all their records.
@@ -95,12 +77,9 @@ struct GroupTable {
     func moveSeries(
         of source: GroupID, to target: GroupID, limit: Int, from row: RowID
     ) throws(SQLiteError) -> [SeriesID] {
-        let series = try connection.withStatement(#"SELECT id FROM series WHERE "group" = ?1 ORDER BY id LIMIT ?2"#) {
-            statement throws(SQLiteError) in
-            statement.bind(source, at: 1)
-            statement.bind(limit, at: 2)
-            return try statement.all { $0.id(0, as: SeriesID.self) }
-        }
+        let series = try connection.all(
+            #"SELECT id FROM series WHERE "group" = ?1 ORDER BY id LIMIT ?2"#, source, limit
+        ) { $0.id(0, as: SeriesID.self) }
         try move(series, from: source, to: target, from: row)
         return series
     }
@@ -118,60 +97,42 @@ struct GroupTable {
     ) throws(SQLiteError) {
         guard !series.isEmpty else { return }
         // If a series moves twice without a record in between, its records belong to the first group.
-        try connection.withStatement(
-            #"INSERT OR IGNORE INTO moves (series, last_id, "group") SELECT value, ?2 - 1, ?3 FROM json_each(?1)"#
-        ) { statement throws(SQLiteError) in
-            statement.bind(StoreWriter.list(series), at: 1)
-            statement.bind(row, at: 2)
-            statement.bind(source, at: 3)
-            try statement.run()
-        }
-        try connection.withStatement(
+        try connection.run(
+            #"INSERT OR IGNORE INTO moves (series, last_id, "group") SELECT value, ?2 - 1, ?3 FROM json_each(?1)"#,
+            StoreWriter.list(series), row, source)
+        try connection.run(
             """
             DELETE FROM moves WHERE series IN (SELECT value FROM json_each(?1)) AND last_id <= (
                 SELECT last_id FROM moves AS newer WHERE newer.series = moves.series
                 ORDER BY last_id DESC LIMIT 1 OFFSET ?2)
-            """
-        ) { statement throws(SQLiteError) in
-            statement.bind(StoreWriter.list(series), at: 1)
-            statement.bind(Self.maxMoves, at: 2)
-            try statement.run()
-        }
-        try connection.withStatement(
+            """, StoreWriter.list(series), Self.maxMoves)
+        try connection.run(
             """
             UPDATE series SET "group" = ?2, home = nullif(coalesce(home, "group"), ?2)
             WHERE id IN (SELECT value FROM json_each(?1))
-            """
-        ) { statement throws(SQLiteError) in
-            statement.bind(StoreWriter.list(series), at: 1)
-            statement.bind(target, at: 2)
-            try statement.run()
-        }
+            """, StoreWriter.list(series), target)
     }
 
     // MARK: Regrouping
 
     /// Returns the attributes from which the newest rule computes the fingerprint of a group.
     func subject(of group: GroupID) throws(SQLiteError) -> Regrouping.Subject? {
-        let found = try connection.withStatement(
+        let found = try connection.first(
             """
             SELECT fingerprint, title, domain, code, file, line, function, module, app, first_record
             FROM groups JOIN accounts ON accounts.id = groups.account WHERE groups.id = ?1
-            """
-        ) { statement throws(SQLiteError) in
-            statement.bind(group, at: 1)
-            return try statement.first { row in
-                var series = SeriesDescription()
-                series.domain = row.optionalText(2)
-                series.code = row.optionalInt64(3)
-                series.source = SourceLocation(
-                    fileID: row.optionalText(4), line: row.optionalInt64(5), function: row.optionalText(6),
-                    module: row.optionalText(7))
-                return (
-                    subject: Regrouping.Subject(fingerprint: row.text(0), series: series, app: row.text(8)),
-                    title: row.text(1), first: row.id(9, as: RowID.self)
-                )
-            }
+            """, group
+        ) { row in
+            var series = SeriesDescription()
+            series.domain = row.optionalText(2)
+            series.code = row.optionalInt64(3)
+            series.source = SourceLocation(
+                fileID: row.optionalText(4), line: row.optionalInt64(5), function: row.optionalText(6),
+                module: row.optionalText(7))
+            return (
+                subject: Regrouping.Subject(fingerprint: row.text(0), series: series, app: row.text(8)),
+                title: row.text(1), first: row.id(9, as: RowID.self)
+            )
         }
         guard let found else { return nil }
         var subject = found.subject
@@ -180,15 +141,12 @@ struct GroupTable {
             return subject
         }
         // An overflow series names the fingerprint of its group as if the sender had chosen it.
-        let series = try connection.withStatement(
+        let series = try connection.first(
             """
             SELECT key, coalesce(app, command) FROM series JOIN senders ON senders.id = sender
             WHERE "group" = ?1 AND key <> x'' ORDER BY coalesce(fingerprint, '') <> '', series.id LIMIT 1
-            """
-        ) { statement throws(SQLiteError) in
-            statement.bind(group, at: 1)
-            return try statement.first { ($0.bytes(0), $0.text(1)) }
-        }
+            """, group
+        ) { ($0.bytes(0), $0.text(1)) }
         if let (key, app) = series, let description = SeriesKey.decode(key) {
             (subject.series, subject.app) = (description, app)
         } else if subject.fingerprint != "overflow",
@@ -206,17 +164,13 @@ struct GroupTable {
     private func firstRecord(
         _ row: RowID, of group: GroupID
     ) throws(SQLiteError) -> (series: SeriesDescription, app: String, message: [UInt8])? {
-        let found = try connection.withStatement(
+        let found = try connection.first(
             """
             SELECT message, typeof(message), series.key, coalesce(series.app, command)
             FROM records JOIN series ON series.id = records.series JOIN senders ON senders.id = series.sender
             WHERE records.id = ?1 AND series."group" = ?2 AND coalesce(series.fingerprint, '') = ''
-            """
-        ) { statement throws(SQLiteError) in
-            statement.bind(row, at: 1)
-            statement.bind(group, at: 2)
-            return try statement.first { ($0.bytes(0), $0.text(1), $0.bytes(2), $0.text(3)) }
-        }
+            """, row, group
+        ) { ($0.bytes(0), $0.text(1), $0.bytes(2), $0.text(3)) }
         guard let (bytes, type, key, app) = found, let series = SeriesKey.decode(key) else { return nil }
         let message =
             type == "text" ? bytes : MessageTemplate.messageBytes(template: series.template, parts: bytes)
@@ -237,13 +191,8 @@ struct GroupTable {
 
     /// Marks a group as one of the newest rule, with this fingerprint or the one it has.
     func finish(_ group: GroupID, fingerprint: String? = nil) throws(SQLiteError) {
-        try connection.withStatement(
-            "UPDATE groups SET rule = ?2, fingerprint = coalesce(?3, fingerprint) WHERE id = ?1"
-        ) { statement throws(SQLiteError) in
-            statement.bind(group, at: 1)
-            statement.bind(Fingerprint.rule, at: 2)
-            statement.bind(fingerprint, at: 3)
-            try statement.run()
-        }
+        try connection.run(
+            "UPDATE groups SET rule = ?2, fingerprint = coalesce(?3, fingerprint) WHERE id = ?1", group,
+            Fingerprint.rule, fingerprint)
     }
 }

@@ -127,22 +127,15 @@ extension StoreWriter {
 
     /// Returns the group with the same user, application and fingerprint. Inserts it without series if it is missing.
     private func ensure(_ group: SalvagedGroup) throws(SQLiteError) -> GroupID {
-        let found = try connection.withStatement("SELECT id FROM accounts WHERE uid = ?1 AND app = ?2") {
-            statement throws(SQLiteError) in
-            statement.bind(Int64(group.uid), at: 1)
-            statement.bind(group.app, at: 2)
-            return try statement.first { $0.id(0, as: AccountID.self) }
-        }
+        let found = try connection.first(
+            "SELECT id FROM accounts WHERE uid = ?1 AND app = ?2", Int64(group.uid), group.app
+        ) { $0.id(0, as: AccountID.self) }
         let account: AccountID
         if let found {
             account = found
         } else {
-            try connection.withStatement("INSERT INTO accounts (uid, app, first_at) VALUES (?1, ?2, 0)") {
-                statement throws(SQLiteError) in
-                statement.bind(Int64(group.uid), at: 1)
-                statement.bind(group.app, at: 2)
-                try statement.run()
-            }
+            try connection.run(
+                "INSERT INTO accounts (uid, app, first_at) VALUES (?1, ?2, 0)", Int64(group.uid), group.app)
             account = AccountID(rawValue: connection.lastInsertedRowID)
         }
         if let known = try table.group(account: account, fingerprint: group.fingerprint) { return known }
@@ -155,17 +148,11 @@ extension StoreWriter {
     /// Gives a group an id that it had, if it still has the one of its fingerprint and no other group has that id.
     private func importID(_ id: Int64, of group: SalvagedGroup) throws(SQLiteError) {
         let usual = Fingerprint.groupKey(uid: group.uid, app: group.app, fingerprint: group.fingerprint)
-        try connection.withStatement(
+        try connection.run(
             """
             UPDATE groups SET key = ?1 WHERE key = ?2 AND fingerprint = ?3
                 AND NOT EXISTS (SELECT 1 FROM groups AS other WHERE other.key = ?1)
-            """
-        ) { statement throws(SQLiteError) in
-            statement.bind(id, at: 1)
-            statement.bind(Int64(bitPattern: usual), at: 2)
-            statement.bind(group.fingerprint, at: 3)
-            try statement.run()
-        }
+            """, id, Int64(bitPattern: usual), group.fingerprint)
     }
 
     /// Merges two groups unless the first one is merged already.
@@ -217,38 +204,25 @@ extension GroupTable {
     func hasCorrection(
         _ kind: GroupCorrection.Kind, from source: GroupID, to target: GroupID, _ pattern: String?
     ) throws(SQLiteError) -> Bool {
-        try connection.withStatement(
-            "SELECT 1 FROM corrections WHERE kind = ?1 AND source = ?2 AND target = ?3 AND pattern IS ?4"
-        ) { statement throws(SQLiteError) in
-            statement.bind(kind.databaseValue, at: 1)
-            statement.bind(source, at: 2)
-            statement.bind(target, at: 3)
-            statement.bind(pattern, at: 4)
-            return try statement.first { _ in true } ?? false
-        }
+        try connection.first(
+            "SELECT 1 FROM corrections WHERE kind = ?1 AND source = ?2 AND target = ?3 AND pattern IS ?4",
+            kind.databaseValue, source, target, pattern
+        ) { _ in true } ?? false
     }
 
     fileprivate func set(hits: Int64, of correction: Int64) throws(SQLiteError) {
-        try connection.withStatement("UPDATE corrections SET hits = ?2 WHERE id = ?1") {
-            statement throws(SQLiteError) in
-            statement.bind(correction, at: 1)
-            statement.bind(hits, at: 2)
-            try statement.run()
-        }
+        try connection.run("UPDATE corrections SET hits = ?2 WHERE id = ?1", correction, hits)
     }
 
     /// Returns the groups of a group's account whose title matches a pattern.
     fileprivate func groups(
         ofAccountOf group: GroupID, matching pattern: TitlePattern
     ) throws(SQLiteError) -> [GroupID] {
-        try connection.withStatement(
+        try connection.all(
             """
             SELECT id, title FROM groups WHERE account = (SELECT account FROM groups WHERE id = ?1)
                 AND merged_into IS NULL AND fingerprint <> 'overflow'
-            """
-        ) { statement throws(SQLiteError) in
-            statement.bind(group, at: 1)
-            return try statement.all { ($0.id(0, as: GroupID.self), $0.text(1)) }
-        }.filter { pattern.matches($0.1) }.map(\.0)
+            """, group
+        ) { ($0.id(0, as: GroupID.self), $0.text(1)) }.filter { pattern.matches($0.1) }.map(\.0)
     }
 }

@@ -180,17 +180,14 @@ extension StoreReader {
 
     /// Returns the ids of a group and of the groups that are merged into it.
     private func ids(leadingTo group: GroupID) throws -> [String] {
-        try connection.withStatement(
+        try connection.all(
             """
             WITH RECURSIVE below (id) AS (
                 SELECT ?1 UNION SELECT groups.id FROM below JOIN groups ON groups.merged_into = below.id
             )
             SELECT key FROM groups WHERE id IN (SELECT id FROM below) ORDER BY id = ?1 DESC, id LIMIT 1000
-            """
-        ) { statement in
-            statement.bind(group, at: 1)
-            return try statement.all { GroupKey.text(key: $0.int64(0)) }
-        }
+            """, group
+        ) { GroupKey.text(key: $0.int64(0)) }
     }
 
     /// Returns pairs of groups of one application whose titles differ in one word. Compares the newest 4,096 groups.

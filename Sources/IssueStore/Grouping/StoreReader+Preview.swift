@@ -95,9 +95,8 @@ extension StoreReader {
         }
         preview.group = found.id
         preview.corrections = try found.corrections.compactMap { try correction($0) }
-        let facts = try connection.withStatement("SELECT key, first_at FROM groups WHERE id = ?1") { statement in
-            statement.bind(found.id, at: 1)
-            return try statement.first { (key: $0.int64(0), firstAt: $0.int64(1)) }
+        let facts = try connection.first("SELECT key, first_at FROM groups WHERE id = ?1", found.id) {
+            (key: $0.int64(0), firstAt: $0.int64(1))
         }
         if let facts { preview.id = GroupKey.text(key: facts.key) }
         if let sum = try sum(of: found.id) { preview.shown = try group(sum) }
@@ -128,19 +127,14 @@ extension StoreReader {
         account: AccountID, user: UInt32, since start: IssueTimestamp
     ) throws -> (account: Int64, user: Int64) {
         try snapshot {
-            try connection.withStatement(
+            try connection.first(
                 """
                 SELECT count(*) FILTER (WHERE account = ?1), count(*)
                 FROM groups JOIN accounts ON accounts.id = groups.account
                 WHERE groups.id > (SELECT coalesce(max(id), 0) FROM groups) - 16384 AND groups.first_at >= ?3
                     AND fingerprint <> 'overflow' AND uid = ?2
-                """
-            ) { statement in
-                statement.bind(account, at: 1)
-                statement.bind(Int64(user), at: 2)
-                statement.bind(start.millisecondsSince1970, at: 3)
-                return try statement.first { ($0.int64(0), $0.int64(1)) }
-            } ?? (0, 0)
+                """, account, Int64(user), start.millisecondsSince1970
+            ) { ($0.int64(0), $0.int64(1)) } ?? (0, 0)
         }
     }
 
@@ -157,9 +151,7 @@ extension StoreReader {
     /// Returns the destinations with a cursor, by name.
     package func destinationIDs() throws -> [String: Int64] {
         try snapshot {
-            let rows = try connection.withStatement("SELECT name, id FROM destinations ORDER BY id") {
-                try $0.all { ($0.text(0), $0.int64(1)) }
-            }
+            let rows = try connection.all("SELECT name, id FROM destinations ORDER BY id") { ($0.text(0), $0.int64(1)) }
             return Dictionary(rows) { $1 }
         }
     }

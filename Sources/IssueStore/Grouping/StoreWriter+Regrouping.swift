@@ -17,16 +17,11 @@ struct OlderGroups {
         account: AccountID, fingerprint: String, in table: GroupTable
     ) throws(SQLiteError) -> GroupID? {
         if let known = groups[account] { return known[fingerprint] }
-        let ids = try table.connection.withStatement(
+        let ids = try table.connection.all(
             """
             SELECT id FROM groups WHERE account = ?1 AND rule < ?2 AND merged_into IS NULL ORDER BY id DESC LIMIT ?3
-            """
-        ) { statement throws(SQLiteError) in
-            statement.bind(account, at: 1)
-            statement.bind(Fingerprint.rule, at: 2)
-            statement.bind(Self.limit, at: 3)
-            return try statement.all { $0.id(0, as: GroupID.self) }
-        }
+            """, account, Fingerprint.rule, Self.limit
+        ) { $0.id(0, as: GroupID.self) }
         var found: [String: GroupID] = [:]
         // The oldest group wins, as it does when the groups are moved in order.
         for id in ids {
@@ -73,21 +68,15 @@ extension StoreWriter {
         let (groups, series) = (groups ?? Self.groupsPerStep, series ?? Self.seriesPerStep)
         return try transaction(isSynced: false) { () throws(SQLiteError) in
             let end = GroupID(rawValue: start.rawValue + Self.idsPerStep)
-            let found = try connection.withStatement(
+            let found = try connection.all(
                 """
                 SELECT id, account, merged_into FROM groups
                 WHERE id > ?1 AND id <= ?2 AND (rule < ?3
                     OR merged_into IS NOT NULL AND EXISTS (SELECT 1 FROM series WHERE "group" = groups.id))
                 ORDER BY id LIMIT ?4
-                """
-            ) { statement throws(SQLiteError) in
-                statement.bind(start, at: 1)
-                statement.bind(end, at: 2)
-                statement.bind(Fingerprint.rule, at: 3)
-                statement.bind(groups, at: 4)
-                return try statement.all {
-                    ($0.id(0, as: GroupID.self), $0.id(1, as: AccountID.self), $0.optionalID(2, as: GroupID.self))
-                }
+                """, start, end, Fingerprint.rule, groups
+            ) {
+                ($0.id(0, as: GroupID.self), $0.id(1, as: AccountID.self), $0.optionalID(2, as: GroupID.self))
             }
             var step = RegroupingStep()
             for (group, account, target) in found {
@@ -108,9 +97,7 @@ extension StoreWriter {
                 memory.values.regroupedThrough = group
             }
             if found.count < groups {
-                let newest = try connection.withStatement("SELECT max(id) FROM groups") {
-                    statement throws(SQLiteError) in try statement.first { $0.id(0, as: GroupID.self) } ?? 0
-                }
+                let newest = try connection.first("SELECT max(id) FROM groups") { $0.id(0, as: GroupID.self) } ?? 0
                 memory.values.regroupedThrough = end < newest ? end : nil
                 step.isDone = end >= newest
             }

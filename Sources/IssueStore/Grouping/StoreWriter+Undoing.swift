@@ -275,28 +275,21 @@ extension GroupTable {
     /// Returns groups that a correction has made redirects and whose merge is not undone completely, in the order of
     /// their ids.
     func redirects(by correction: Int64, above group: GroupID, limit: Int) throws(SQLiteError) -> [GroupID] {
-        try connection.withStatement("SELECT id FROM groups WHERE merged_by = ?1 AND id > ?2 ORDER BY id LIMIT ?3") {
-            statement throws(SQLiteError) in
-            statement.bind(correction, at: 1)
-            statement.bind(group, at: 2)
-            statement.bind(limit, at: 3)
-            return try statement.all { $0.id(0, as: GroupID.self) }
-        }
+        try connection.all(
+            "SELECT id FROM groups WHERE merged_by = ?1 AND id > ?2 ORDER BY id LIMIT ?3", correction, group, limit
+        ) { $0.id(0, as: GroupID.self) }
     }
 
     /// Returns the merges into a group, or the one that made the group a redirect, newest first.
     func mergesToUndo(of group: GroupID) throws(SQLiteError) -> [Int64] {
-        try connection.withStatement(
+        try connection.all(
             """
             SELECT id FROM corrections WHERE account = (SELECT account FROM groups WHERE id = ?1) AND kind = 1 AND CASE
                 WHEN (SELECT merged_by FROM groups WHERE id = ?1) IS NULL THEN target = ?1
                 ELSE id = (SELECT merged_by FROM groups WHERE id = ?1) END
             ORDER BY id DESC
-            """
-        ) { statement throws(SQLiteError) in
-            statement.bind(group, at: 1)
-            return try statement.all { $0.int64(0) }
-        }
+            """, group
+        ) { $0.int64(0) }
     }
 
     /// Returns some series of a group in the order of their ids, with the groups of their fingerprints.
@@ -305,26 +298,18 @@ extension GroupTable {
     func homes(
         ofSeriesOf group: GroupID, above series: SeriesID, limit: Int
     ) throws(SQLiteError) -> [(id: SeriesID, home: GroupID, key: [UInt8])] {
-        try connection.withStatement(
-            #"SELECT id, coalesce(home, "group"), key FROM series WHERE "group" = ?1 AND id > ?2 ORDER BY id LIMIT ?3"#
-        ) { statement throws(SQLiteError) in
-            statement.bind(group, at: 1)
-            statement.bind(series, at: 2)
-            statement.bind(limit, at: 3)
-            return try statement.all { ($0.id(0, as: SeriesID.self), $0.id(1, as: GroupID.self), $0.bytes(2)) }
-        }
+        try connection.all(
+            #"SELECT id, coalesce(home, "group"), key FROM series WHERE "group" = ?1 AND id > ?2 ORDER BY id LIMIT ?3"#,
+            group, series, limit
+        ) { ($0.id(0, as: SeriesID.self), $0.id(1, as: GroupID.self), $0.bytes(2)) }
     }
 
     /// Returns some series that have the fingerprint of a group and are in another one.
     func series(
         ofFingerprintOf group: GroupID, in holder: GroupID, limit: Int
     ) throws(SQLiteError) -> [SeriesID] {
-        try connection.withStatement(#"SELECT id FROM series WHERE home = ?1 AND +"group" = ?2 LIMIT ?3"#) {
-            statement throws(SQLiteError) in
-            statement.bind(group, at: 1)
-            statement.bind(holder, at: 2)
-            statement.bind(limit, at: 3)
-            return try statement.all { $0.id(0, as: SeriesID.self) }
+        try connection.all(#"SELECT id FROM series WHERE home = ?1 AND +"group" = ?2 LIMIT ?3"#, group, holder, limit) {
+            $0.id(0, as: SeriesID.self)
         }
     }
 
@@ -347,32 +332,21 @@ extension GroupTable {
     ///
     /// Its series must be moved afterwards. Until `forgetCorrection(of:)`, the group refers to the correction.
     func detach(_ group: GroupID, from target: GroupID, row: RowID) throws(SQLiteError) {
-        try connection.withStatement("UPDATE groups SET merged_into = NULL WHERE id = ?1") {
-            statement throws(SQLiteError) in
-            statement.bind(group, at: 1)
-            try statement.run()
-        }
+        try connection.run("UPDATE groups SET merged_into = NULL WHERE id = ?1", group)
         let triage = TriageTable(connection: connection)
         _ = try triage.write(try triage.standing(ofGroup: target), of: group, from: row)
     }
 
     /// Returns `true` if a group was turned back from a merge or rule that is being undone.
     func isTurnedBack(_ group: GroupID, from correction: Int64) throws(SQLiteError) -> Bool {
-        try connection.withStatement("SELECT merged_by IS ?2 AND merged_into IS NULL FROM groups WHERE id = ?1") {
-            statement throws(SQLiteError) in
-            statement.bind(group, at: 1)
-            statement.bind(correction, at: 2)
-            return try statement.first { $0.int64(0) != 0 } ?? false
-        }
+        try connection.first(
+            "SELECT merged_by IS ?2 AND merged_into IS NULL FROM groups WHERE id = ?1", group, correction
+        ) { $0.int64(0) != 0 } ?? false
     }
 
     /// Notes that the merge of a group is undone completely.
     func forgetCorrection(of group: GroupID) throws(SQLiteError) {
-        try connection.withStatement("UPDATE groups SET merged_by = NULL WHERE id = ?1 AND merged_into IS NULL") {
-            statement throws(SQLiteError) in
-            statement.bind(group, at: 1)
-            try statement.run()
-        }
+        try connection.run("UPDATE groups SET merged_by = NULL WHERE id = ?1 AND merged_into IS NULL", group)
     }
 
     /// Moves some series that a split has moved to a group back to the groups of their fingerprints.
@@ -381,14 +355,10 @@ extension GroupTable {
     func returnHome(
         seriesOf group: GroupID, above series: SeriesID, limit: Int, from row: RowID
     ) throws(SQLiteError) -> (moved: [GroupID: [SeriesID]], count: Int, last: SeriesID?) {
-        let away = try connection.withStatement(
-            #"SELECT id, home FROM series WHERE "group" = ?1 AND id > ?2 AND home IS NOT NULL ORDER BY id LIMIT ?3"#
-        ) { statement throws(SQLiteError) in
-            statement.bind(group, at: 1)
-            statement.bind(series, at: 2)
-            statement.bind(limit, at: 3)
-            return try statement.all { ($0.id(0, as: SeriesID.self), $0.id(1, as: GroupID.self)) }
-        }
+        let away = try connection.all(
+            #"SELECT id, home FROM series WHERE "group" = ?1 AND id > ?2 AND home IS NOT NULL ORDER BY id LIMIT ?3"#,
+            group, series, limit
+        ) { ($0.id(0, as: SeriesID.self), $0.id(1, as: GroupID.self)) }
         var roots: [GroupID: GroupID] = [:]
         var groups: [GroupID: [SeriesID]] = [:]
         for (series, home) in away {

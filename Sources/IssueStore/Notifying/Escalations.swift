@@ -95,74 +95,46 @@ struct EscalationTable {
     let connection: DatabaseConnection
 
     func counted(notifier id: Int64) throws(SQLiteError) -> RowID? {
-        try connection.withStatement("SELECT counted FROM notifiers WHERE id = ?1") { statement throws(SQLiteError) in
-            statement.bind(id, at: 1)
-            return try statement.first { $0.optionalInt64(0).map { RowID(rawValue: $0) } } ?? nil
-        }
+        try connection.first("SELECT counted FROM notifiers WHERE id = ?1", id) {
+            $0.optionalInt64(0).map { RowID(rawValue: $0) }
+        } ?? nil
     }
 
     func set(counted: RowID?, notifier id: Int64) throws(SQLiteError) {
-        try connection.withStatement("UPDATE notifiers SET counted = ?2 WHERE id = ?1") {
-            statement throws(SQLiteError) in
-            statement.bind(id, at: 1)
-            statement.bind(counted, at: 2)
-            try statement.run()
-        }
+        try connection.run("UPDATE notifiers SET counted = ?2 WHERE id = ?1", id, counted)
     }
 
     func entries(_ notifier: Int64, slotLength: Int64) throws(SQLiteError) -> [EscalationCounter.Entry] {
-        try connection.withStatement(
+        try connection.all(
             """
             SELECT "group", uid, slot, counts, reported_at FROM escalations WHERE notifier = ?1 AND slot_length = ?2
-            """
-        ) { statement throws(SQLiteError) in
-            statement.bind(notifier, at: 1)
-            statement.bind(slotLength, at: 2)
-            return try statement.all {
-                let counts = $0.text(3).split(separator: " ").compactMap { Int64($0) }
-                return EscalationCounter.Entry(
-                    group: $0.id(0), uid: UInt32(clamping: $0.int64(1)), slot: $0.int64(2),
-                    counts: counts.isEmpty ? [0] : counts,
-                    reportedAt: $0.optionalInt64(4).map { RecordLogInstant(milliseconds: $0) })
-            }
+            """, notifier, slotLength
+        ) {
+            let counts = $0.text(3).split(separator: " ").compactMap { Int64($0) }
+            return EscalationCounter.Entry(
+                group: $0.id(0), uid: UInt32(clamping: $0.int64(1)), slot: $0.int64(2),
+                counts: counts.isEmpty ? [0] : counts,
+                reportedAt: $0.optionalInt64(4).map { RecordLogInstant(milliseconds: $0) })
         }
     }
 
     func store(_ entry: EscalationCounter.Entry, slotLength: Int64, notifier: Int64) throws(SQLiteError) {
-        try connection.withStatement(
+        try connection.run(
             """
             INSERT OR REPLACE INTO escalations (notifier, "group", uid, slot_length, slot, counts, reported_at)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
-            """
-        ) { statement throws(SQLiteError) in
-            statement.bind(notifier, at: 1)
-            statement.bind(entry.group, at: 2)
-            statement.bind(Int64(entry.uid), at: 3)
-            statement.bind(slotLength, at: 4)
-            statement.bind(entry.slot, at: 5)
-            statement.bind(entry.counts.map { "\($0)" }.joined(separator: " "), at: 6)
-            statement.bind(entry.reportedAt?.milliseconds, at: 7)
-            try statement.run()
-        }
+            """, notifier, entry.group, Int64(entry.uid), slotLength, entry.slot,
+            entry.counts.map { "\($0)" }.joined(separator: " "), entry.reportedAt?.milliseconds)
     }
 
     func remove(_ group: GroupID, notifier: Int64) throws(SQLiteError) {
-        try connection.withStatement("DELETE FROM escalations WHERE notifier = ?1 AND \"group\" = ?2") {
-            statement throws(SQLiteError) in
-            statement.bind(notifier, at: 1)
-            statement.bind(group, at: 2)
-            try statement.run()
-        }
+        try connection.run("DELETE FROM escalations WHERE notifier = ?1 AND \"group\" = ?2", notifier, group)
     }
 
     /// Removes the counts of a notifier, except those with slots of a length.
     func removeAll(but slotLength: Int64?, notifier: Int64) throws(SQLiteError) {
-        try connection.withStatement("DELETE FROM escalations WHERE notifier = ?1 AND slot_length IS NOT ?2") {
-            statement throws(SQLiteError) in
-            statement.bind(notifier, at: 1)
-            statement.bind(slotLength, at: 2)
-            try statement.run()
-        }
+        try connection.run(
+            "DELETE FROM escalations WHERE notifier = ?1 AND slot_length IS NOT ?2", notifier, slotLength)
     }
 
     /// Ends counting for a notifier.

@@ -12,41 +12,25 @@ extension StoreWriter {
     /// - Returns: The silence with its id; nil if too many are in effect, of all users or of its own.
     package func add(_ silence: IssueSilence, at now: IssueTimestamp) throws(StoreFailure) -> IssueSilence? {
         try transaction { () throws(SQLiteError) in
-            try connection.withStatement(
+            try connection.run(
                 """
                 DELETE FROM silences WHERE until < ?1 OR until <= ?2
                     AND id <= (SELECT id FROM silences WHERE until <= ?2 ORDER BY id DESC LIMIT 1 OFFSET ?3)
-                """
-            ) { statement throws(SQLiteError) in
-                statement.bind(now.advanced(by: .zero - SilenceTable.keptFor).millisecondsSince1970, at: 1)
-                statement.bind(now.millisecondsSince1970, at: 2)
-                statement.bind(SilenceTable.maxEnded, at: 3)
-                try statement.run()
-            }
-            let (count, own) = try connection.withStatement(
-                "SELECT count(*), count(*) FILTER (WHERE uid = ?2) FROM silences WHERE until > ?1"
-            ) { statement throws(SQLiteError) in
-                statement.bind(now.millisecondsSince1970, at: 1)
-                statement.bind(silence.uid, at: 2)
-                return try statement.first { ($0.int64(0), $0.int64(1)) } ?? (0, 0)
-            }
+                """, now.advanced(by: .zero - SilenceTable.keptFor).millisecondsSince1970, now.millisecondsSince1970,
+                SilenceTable.maxEnded)
+            let (count, own) =
+                try connection.first(
+                    "SELECT count(*), count(*) FILTER (WHERE uid = ?2) FROM silences WHERE until > ?1",
+                    now.millisecondsSince1970, silence.uid
+                ) { ($0.int64(0), $0.int64(1)) } ?? (0, 0)
             guard count < IssueSilence.maxCount, own < IssueSilence.maxCountOfUser else { return nil }
-            try connection.withStatement(
+            try connection.run(
                 """
                 INSERT INTO silences (apps, environments, units, groups, until, reason, uid, at)
                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
-                """
-            ) { statement throws(SQLiteError) in
-                statement.bind(SilenceTable.text(silence.apps), at: 1)
-                statement.bind(SilenceTable.text(silence.environments), at: 2)
-                statement.bind(SilenceTable.text(silence.units), at: 3)
-                statement.bind(SilenceTable.text(silence.groups), at: 4)
-                statement.bind(silence.until.millisecondsSince1970, at: 5)
-                statement.bind(silence.reason, at: 6)
-                statement.bind(silence.uid, at: 7)
-                statement.bind(now.millisecondsSince1970, at: 8)
-                try statement.run()
-            }
+                """, SilenceTable.text(silence.apps), SilenceTable.text(silence.environments),
+                SilenceTable.text(silence.units), SilenceTable.text(silence.groups),
+                silence.until.millisecondsSince1970, silence.reason, silence.uid, now.millisecondsSince1970)
             var stored = silence
             (stored.id, stored.at, stored.count) = (SilenceTable.id(connection.lastInsertedRowID), now, 0)
             return stored
@@ -57,14 +41,9 @@ extension StoreWriter {
     package func endSilence(_ id: String, by uid: UInt32, at now: IssueTimestamp) throws(StoreFailure) -> Bool {
         guard let number = SilenceTable.number(id) else { return false }
         return try transaction { () throws(SQLiteError) in
-            try connection.withStatement(
-                "UPDATE silences SET until = ?2, ended_by = ?3 WHERE id = ?1 AND until > ?2"
-            ) { statement throws(SQLiteError) in
-                statement.bind(number, at: 1)
-                statement.bind(now.millisecondsSince1970, at: 2)
-                statement.bind(Int64(uid), at: 3)
-                try statement.run()
-            }
+            try connection.run(
+                "UPDATE silences SET until = ?2, ended_by = ?3 WHERE id = ?1 AND until > ?2", number,
+                now.millisecondsSince1970, Int64(uid))
             return connection.changes > 0
         }
     }
@@ -74,25 +53,22 @@ extension StoreReader {
     /// Returns the silences in effect, the oldest first.
     package func silences(at now: IssueTimestamp) throws -> [(number: Int64, silence: IssueSilence)] {
         try snapshot {
-            try connection.withStatement(
+            try connection.all(
                 """
                 SELECT id, apps, environments, units, groups, until, reason, uid, at, count FROM silences
                 WHERE until > ?1 ORDER BY id
-                """
-            ) { statement in
-                statement.bind(now.millisecondsSince1970, at: 1)
-                return try statement.all {
-                    (
-                        $0.int64(0),
-                        IssueSilence(
-                            id: SilenceTable.id($0.int64(0)), apps: SilenceTable.list($0.text(1)),
-                            environments: SilenceTable.list($0.text(2)), units: SilenceTable.list($0.text(3)),
-                            groups: SilenceTable.list($0.text(4)),
-                            until: IssueTimestamp(millisecondsSince1970: $0.int64(5)), reason: $0.text(6),
-                            uid: $0.int64(7), at: IssueTimestamp(millisecondsSince1970: $0.int64(8)), count: $0.int64(9)
-                        )
+                """, now.millisecondsSince1970
+            ) {
+                (
+                    $0.int64(0),
+                    IssueSilence(
+                        id: SilenceTable.id($0.int64(0)), apps: SilenceTable.list($0.text(1)),
+                        environments: SilenceTable.list($0.text(2)), units: SilenceTable.list($0.text(3)),
+                        groups: SilenceTable.list($0.text(4)),
+                        until: IssueTimestamp(millisecondsSince1970: $0.int64(5)), reason: $0.text(6),
+                        uid: $0.int64(7), at: IssueTimestamp(millisecondsSince1970: $0.int64(8)), count: $0.int64(9)
                     )
-                }
+                )
             }
         }
     }
@@ -141,9 +117,6 @@ extension StoreReader {
     /// Returns the id of the group that an id leads to; nil if no group has this id.
     private func currentID(ofGroup id: String) throws -> String? {
         guard let key = GroupKey.key(id), let group = try group(key: key, viewer: .everything) else { return nil }
-        return try connection.withStatement("SELECT key FROM groups WHERE id = ?1") { statement in
-            statement.bind(group, at: 1)
-            return try statement.first { GroupKey.text(key: $0.int64(0)) }
-        }
+        return try connection.first("SELECT key FROM groups WHERE id = ?1", group) { GroupKey.text(key: $0.int64(0)) }
     }
 }

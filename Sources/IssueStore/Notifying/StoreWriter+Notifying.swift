@@ -116,12 +116,8 @@ extension StoreWriter {
     /// Counts another attempt to send a message. Call this before the attempt.
     package func beginAttempt(message id: Int64) throws(StoreFailure) {
         try transaction { () throws(SQLiteError) in
-            try connection.withStatement(
-                "UPDATE messages SET attempts = attempts + 1, maybe_sent = 1 WHERE id = ?1 AND state = 0"
-            ) { statement throws(SQLiteError) in
-                statement.bind(id, at: 1)
-                try statement.run()
-            }
+            try connection.run(
+                "UPDATE messages SET attempts = attempts + 1, maybe_sent = 1 WHERE id = ?1 AND state = 0", id)
         }
     }
 
@@ -143,23 +139,16 @@ extension StoreWriter {
     }
 
     static func hasActiveNotifiers(_ connection: DatabaseConnection) throws(SQLiteError) -> Bool {
-        try connection.withStatement("SELECT 1 FROM notifiers WHERE active = 1 LIMIT 1") {
-            statement throws(SQLiteError) in
-            try statement.first { _ in true } ?? false
-        }
+        try connection.first("SELECT 1 FROM notifiers WHERE active = 1 LIMIT 1") { _ in true } ?? false
     }
 
     /// Stores the changes of groups in a commit for the notifiers.
     func insertAlerts(_ records: [PriorityRecord]) throws(SQLiteError) {
         guard memory.values.hasNotifiers else { return }
         for record in records where !record.change.isEmpty {
-            try connection.withStatement("INSERT INTO alerts (record, uid, kinds) VALUES (?1, ?2, ?3)") {
-                statement throws(SQLiteError) in
-                statement.bind(record.row, at: 1)
-                statement.bind(Int64(record.uid), at: 2)
-                statement.bind(record.change.rawValue, at: 3)
-                try statement.run()
-            }
+            try connection.run(
+                "INSERT INTO alerts (record, uid, kinds) VALUES (?1, ?2, ?3)", record.row, Int64(record.uid),
+                record.change.rawValue)
         }
     }
 }
@@ -180,16 +169,12 @@ extension StoreReader {
     /// Returns the oldest changes after a record.
     package func alerts(after record: RowID, limit: Int) throws -> [StoredAlert] {
         try snapshot {
-            try connection.withStatement(
-                "SELECT record, uid, kinds FROM alerts WHERE record > ?1 ORDER BY record LIMIT ?2"
-            ) { statement in
-                statement.bind(record, at: 1)
-                statement.bind(limit, at: 2)
-                return try statement.all {
-                    StoredAlert(
-                        record: $0.id(0), uid: UInt32(clamping: $0.int64(1)),
-                        kinds: NotificationKinds(rawValue: $0.int64(2)))
-                }
+            try connection.all(
+                "SELECT record, uid, kinds FROM alerts WHERE record > ?1 ORDER BY record LIMIT ?2", record, limit
+            ) {
+                StoredAlert(
+                    record: $0.id(0), uid: UInt32(clamping: $0.int64(1)),
+                    kinds: NotificationKinds(rawValue: $0.int64(2)))
             }
         }
     }
@@ -210,218 +195,155 @@ struct NotificationTable {
     static let maxAlerts = 100_000
 
     func row(named name: String) throws(SQLiteError) -> NotifierRow? {
-        let id = try connection.withStatement("SELECT id FROM notifiers WHERE name = ?1") {
-            statement throws(SQLiteError) in
-            statement.bind(name, at: 1)
-            return try statement.first { $0.int64(0) }
-        }
+        let id = try connection.first("SELECT id FROM notifiers WHERE name = ?1", name) { $0.int64(0) }
         guard let id else { return nil }
         return try row(id)
     }
 
     func row(_ id: Int64) throws(SQLiteError) -> NotifierRow? {
-        let found = try connection.withStatement(
+        let found = try connection.first(
             """
             SELECT name, cursor, received, delivered, given_up, silenced, messages, repeated, last_answer, last_success,
                 (SELECT coalesce(sum(count), 0) FROM notices WHERE notifier = ?1)
             FROM notifiers WHERE id = ?1
-            """
-        ) { statement throws(SQLiteError) in
-            statement.bind(id, at: 1)
-            return try statement.first {
-                NotifierRow(
-                    id: id, name: $0.text(0), cursor: $0.id(1), received: $0.int64(2), delivered: $0.int64(3),
-                    givenUp: $0.int64(4), pending: $0.int64(10), silenced: $0.int64(5), messages: $0.int64(6),
-                    repeated: $0.int64(7), lastAnswer: $0.optionalText(8),
-                    lastSuccess: $0.optionalInt64(9).map { IssueTimestamp(millisecondsSince1970: $0) }, waiting: [])
-            }
+            """, id
+        ) {
+            NotifierRow(
+                id: id, name: $0.text(0), cursor: $0.id(1), received: $0.int64(2), delivered: $0.int64(3),
+                givenUp: $0.int64(4), pending: $0.int64(10), silenced: $0.int64(5), messages: $0.int64(6),
+                repeated: $0.int64(7), lastAnswer: $0.optionalText(8),
+                lastSuccess: $0.optionalInt64(9).map { IssueTimestamp(millisecondsSince1970: $0) }, waiting: [])
         }
         guard var row = found else { return nil }
         row.waiting = try notices(of: id, message: 0)
-        row.message = try connection.withStatement(
-            "SELECT id, at, attempts, maybe_sent FROM messages WHERE notifier = ?1 AND state = 0 ORDER BY id LIMIT 1"
-        ) { statement throws(SQLiteError) in
-            statement.bind(id, at: 1)
-            return try statement.first {
-                StoredMessage(
-                    id: $0.int64(0), at: IssueTimestamp(millisecondsSince1970: $0.int64(1)), attempts: $0.int64(2),
-                    maybeSent: $0.int64(3) != 0, notices: [])
-            }
+        row.message = try connection.first(
+            "SELECT id, at, attempts, maybe_sent FROM messages WHERE notifier = ?1 AND state = 0 ORDER BY id LIMIT 1",
+            id
+        ) {
+            StoredMessage(
+                id: $0.int64(0), at: IssueTimestamp(millisecondsSince1970: $0.int64(1)), attempts: $0.int64(2),
+                maybeSent: $0.int64(3) != 0, notices: [])
         }
         if let message = row.message { row.message?.notices = try notices(of: id, message: message.id) }
         return row
     }
 
     private func notices(of notifier: Int64, message: Int64) throws(SQLiteError) -> [Notice] {
-        try connection.withStatement(
+        try connection.all(
             """
             SELECT id, kinds, record, uid, count, text, at FROM notices WHERE notifier = ?1 AND message = ?2 ORDER BY id
-            """
-        ) { statement throws(SQLiteError) in
-            statement.bind(notifier, at: 1)
-            statement.bind(message, at: 2)
-            return try statement.all {
-                Notice(
-                    id: $0.int64(0), kinds: NotificationKinds(rawValue: $0.int64(1)),
-                    record: $0.optionalInt64(2).map { RowID(rawValue: $0) },
-                    uid: $0.optionalInt64(3).map { UInt32(clamping: $0) }, count: $0.int64(4),
-                    text: $0.optionalText(5), at: IssueTimestamp(millisecondsSince1970: $0.int64(6)))
-            }
+            """, notifier, message
+        ) {
+            Notice(
+                id: $0.int64(0), kinds: NotificationKinds(rawValue: $0.int64(1)),
+                record: $0.optionalInt64(2).map { RowID(rawValue: $0) },
+                uid: $0.optionalInt64(3).map { UInt32(clamping: $0) }, count: $0.int64(4),
+                text: $0.optionalText(5), at: IssueTimestamp(millisecondsSince1970: $0.int64(6)))
         }
     }
 
     // MARK: Configuration
 
     func deactivate(allBut names: [String], keeping kept: [String]) throws(SQLiteError) {
-        let known = try connection.withStatement("SELECT id, name, active FROM notifiers") {
-            statement throws(SQLiteError) in
-            try statement.all { (id: $0.int64(0), name: $0.text(1), isActive: $0.int64(2) != 0) }
+        let known = try connection.all("SELECT id, name, active FROM notifiers") {
+            (id: $0.int64(0), name: $0.text(1), isActive: $0.int64(2) != 0)
         }
         for notifier in known where !names.contains(notifier.name) {
             guard !kept.contains(notifier.name) else { continue }
             try dropPending(of: notifier.id)
-            if notifier.isActive { try run("UPDATE notifiers SET active = 0 WHERE id = ?1", notifier.id) }
+            if notifier.isActive { try connection.run("UPDATE notifiers SET active = 0 WHERE id = ?1", notifier.id) }
         }
     }
 
     func activate(_ name: String, cursor: RowID) throws(SQLiteError) {
-        let isActive = try connection.withStatement("SELECT active FROM notifiers WHERE name = ?1") {
-            statement throws(SQLiteError) in
-            statement.bind(name, at: 1)
-            return try statement.first { $0.int64(0) != 0 }
-        }
+        let isActive = try connection.first("SELECT active FROM notifiers WHERE name = ?1", name) { $0.int64(0) != 0 }
         // An unchanged row is not written, because startup must not need free disk space.
         guard isActive != true else { return }
-        try connection.withStatement(
+        try connection.run(
             """
             INSERT INTO notifiers (name, cursor) VALUES (?1, ?2)
             ON CONFLICT (name) DO UPDATE SET active = 1, cursor = excluded.cursor
-            """
-        ) { statement throws(SQLiteError) in
-            statement.bind(name, at: 1)
-            statement.bind(cursor, at: 2)
-            try statement.run()
-        }
+            """, name, cursor)
     }
 
     /// Removes the changes that all notifiers have examined.
     func removeExaminedAlerts() throws(SQLiteError) {
-        try connection.withStatement(
+        try connection.run(
             """
             DELETE FROM alerts WHERE record <= coalesce(
                 (SELECT min(cursor) FROM notifiers WHERE active = 1), (SELECT max(record) FROM alerts))
-            """
-        ) { statement throws(SQLiteError) in try statement.run() }
+            """)
     }
 
     /// Removes the oldest changes above the limit. A notifier that runs examines them at once; one with an error in its
     /// section does not.
     func limitAlerts(to count: Int = Self.maxAlerts) throws(SQLiteError) {
-        try connection.withStatement(
-            "DELETE FROM alerts WHERE record <= (SELECT record FROM alerts ORDER BY record DESC LIMIT 1 OFFSET ?1)"
-        ) { statement throws(SQLiteError) in
-            statement.bind(count, at: 1)
-            try statement.run()
-        }
+        try connection.run(
+            "DELETE FROM alerts WHERE record <= (SELECT record FROM alerts ORDER BY record DESC LIMIT 1 OFFSET ?1)",
+            count)
     }
 
     /// Gives up all pending events. Called for a copy of a store, because the original reports them.
     func dropPending() throws(SQLiteError) {
-        let notifiers = try connection.withStatement("SELECT id FROM notifiers") { statement throws(SQLiteError) in
-            try statement.all { $0.int64(0) }
-        }
+        let notifiers = try connection.all("SELECT id FROM notifiers") { $0.int64(0) }
         for id in notifiers { try dropPending(of: id) }
-        try connection.withStatement("DELETE FROM alerts") { statement throws(SQLiteError) in try statement.run() }
+        try connection.run("DELETE FROM alerts")
     }
 
     private func dropPending(of id: Int64) throws(SQLiteError) {
         try EscalationTable(connection: connection).end(notifier: id)
-        let isPending = try connection.withStatement(
-            "SELECT 1 FROM notices WHERE notifier = ?1 UNION ALL SELECT 1 FROM messages WHERE notifier = ?1 AND state = 0"
-        ) { statement throws(SQLiteError) in
-            statement.bind(id, at: 1)
-            return try statement.first { _ in true } ?? false
-        }
+        let isPending =
+            try connection.first(
+                "SELECT 1 FROM notices WHERE notifier = ?1 UNION ALL SELECT 1 FROM messages WHERE notifier = ?1 AND state = 0",
+                id
+            ) { _ in true } ?? false
         guard isPending else { return }
-        try run(
+        try connection.run(
             """
             UPDATE notifiers SET given_up = given_up
                 + (SELECT coalesce(sum(count), 0) FROM notices WHERE notifier = ?1) WHERE id = ?1
             """, id)
-        try run("DELETE FROM notices WHERE notifier = ?1", id)
-        try run("UPDATE messages SET state = 2 WHERE notifier = ?1 AND state = 0", id)
+        try connection.run("DELETE FROM notices WHERE notifier = ?1", id)
+        try connection.run("UPDATE messages SET state = 2 WHERE notifier = ?1 AND state = 0", id)
     }
 
     // MARK: Events
 
     func insert(_ notice: Notice, notifier: Int64) throws(SQLiteError) {
         if notice.isOnlyCounted {
-            try connection.withStatement(
+            try connection.run(
                 """
                 UPDATE notices SET count = count + ?4 WHERE notifier = ?1 AND message = 0 AND uid IS ?2 AND kinds = ?3
                     AND record IS NULL AND text IS NULL
-                """
-            ) { statement throws(SQLiteError) in
-                statement.bind(notifier, at: 1)
-                statement.bind(notice.uid.map { Int64($0) }, at: 2)
-                statement.bind(notice.kinds.rawValue, at: 3)
-                statement.bind(notice.count, at: 4)
-                try statement.run()
-            }
+                """, notifier, notice.uid.map { Int64($0) }, notice.kinds.rawValue, notice.count)
             if connection.changes > 0 { return }
         }
-        try connection.withStatement(
+        try connection.run(
             """
             INSERT INTO notices (notifier, kinds, record, uid, count, text, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
-            """
-        ) { statement throws(SQLiteError) in
-            statement.bind(notifier, at: 1)
-            statement.bind(notice.kinds.rawValue, at: 2)
-            statement.bind(notice.record, at: 3)
-            statement.bind(notice.uid.map { Int64($0) }, at: 4)
-            statement.bind(notice.count, at: 5)
-            statement.bind(notice.text, at: 6)
-            statement.bind(notice.at.millisecondsSince1970, at: 7)
-            try statement.run()
-        }
+            """, notifier, notice.kinds.rawValue, notice.record, notice.uid.map { Int64($0) }, notice.count,
+            notice.text, notice.at.millisecondsSince1970)
     }
 
     func advance(_ id: Int64, to cursor: RowID?, received: Int64, silenced: Int64) throws(SQLiteError) {
-        try connection.withStatement(
+        try connection.run(
             """
             UPDATE notifiers SET cursor = max(cursor, coalesce(?2, cursor)), received = received + ?3,
                 silenced = silenced + ?4 WHERE id = ?1
-            """
-        ) { statement throws(SQLiteError) in
-            statement.bind(id, at: 1)
-            statement.bind(cursor, at: 2)
-            statement.bind(received, at: 3)
-            statement.bind(silenced, at: 4)
-            try statement.run()
-        }
+            """, id, cursor, received, silenced)
     }
 
     // MARK: Messages
 
     func beginMessage(notifier id: Int64, at now: IssueTimestamp) throws(SQLiteError) {
-        try connection.withStatement(
+        try connection.run(
             """
             INSERT INTO messages (notifier, at, events) SELECT ?1, ?2, events
             FROM (SELECT sum(count) AS events FROM notices WHERE notifier = ?1 AND message = 0) WHERE events > 0
-            """
-        ) { statement throws(SQLiteError) in
-            statement.bind(id, at: 1)
-            statement.bind(now.millisecondsSince1970, at: 2)
-            try statement.run()
-        }
+            """, id, now.millisecondsSince1970)
         guard connection.changes > 0 else { return }
         let message = connection.lastInsertedRowID
-        try connection.withStatement("UPDATE notices SET message = ?2 WHERE notifier = ?1 AND message = 0") {
-            statement throws(SQLiteError) in
-            statement.bind(id, at: 1)
-            statement.bind(message, at: 2)
-            try statement.run()
-        }
+        try connection.run("UPDATE notices SET message = ?2 WHERE notifier = ?1 AND message = 0", id, message)
     }
 
     func settle(
@@ -431,31 +353,20 @@ struct NotificationTable {
         let state: Int64
         switch fate {
         case .retry(let maybeSent):
-            try connection.withStatement("UPDATE messages SET maybe_sent = ?2 WHERE id = ?1 AND state = 0") {
-                statement throws(SQLiteError) in
-                statement.bind(message, at: 1)
-                statement.bind(maybeSent ? Int64(1) : 0, at: 2)
-                try statement.run()
-            }
+            try connection.run(
+                "UPDATE messages SET maybe_sent = ?2 WHERE id = ?1 AND state = 0", message, maybeSent ? Int64(1) : 0)
             return try note(answer, notifier: id)
         case .delivered: state = 1
         case .givenUp: state = 2
         }
-        try connection.withStatement("UPDATE messages SET state = ?2, settled_at = ?3 WHERE id = ?1 AND state = 0") {
-            statement throws(SQLiteError) in
-            statement.bind(message, at: 1)
-            statement.bind(state, at: 2)
-            statement.bind(now.millisecondsSince1970, at: 3)
-            try statement.run()
-        }
+        try connection.run(
+            "UPDATE messages SET state = ?2, settled_at = ?3 WHERE id = ?1 AND state = 0", message, state,
+            now.millisecondsSince1970)
         guard connection.changes > 0 else { return }
-        let events = try connection.withStatement(
-            "SELECT coalesce(sum(count), 0) FROM notices WHERE notifier = ?1 AND message = ?2"
-        ) { statement throws(SQLiteError) in
-            statement.bind(id, at: 1)
-            statement.bind(message, at: 2)
-            return try statement.first { $0.int64(0) } ?? 0
-        }
+        let events =
+            try connection.first(
+                "SELECT coalesce(sum(count), 0) FROM notices WHERE notifier = ?1 AND message = ?2", id, message
+            ) { $0.int64(0) } ?? 0
         try connection.withStatement(
             """
             UPDATE notifiers SET delivered = delivered + ?2, given_up = given_up + ?3, messages = messages + ?4,
@@ -473,48 +384,21 @@ struct NotificationTable {
             try statement.run()
         }
         try note(answer, notifier: id)
-        try connection.withStatement("DELETE FROM notices WHERE notifier = ?1 AND message = ?2") {
-            statement throws(SQLiteError) in
-            statement.bind(id, at: 1)
-            statement.bind(message, at: 2)
-            try statement.run()
-        }
-        try connection.withStatement(
+        try connection.run("DELETE FROM notices WHERE notifier = ?1 AND message = ?2", id, message)
+        try connection.run(
             """
             DELETE FROM messages WHERE notifier = ?1 AND state <> 0 AND id <= (
                 SELECT id FROM messages WHERE notifier = ?1 AND state <> 0 ORDER BY id DESC LIMIT 1 OFFSET ?2)
-            """
-        ) { statement throws(SQLiteError) in
-            statement.bind(id, at: 1)
-            statement.bind(Self.keptMessages, at: 2)
-            try statement.run()
-        }
+            """, id, Self.keptMessages)
     }
 
     private func note(_ answer: String, notifier id: Int64) throws(SQLiteError) {
-        try connection.withStatement("UPDATE notifiers SET last_answer = ?2 WHERE id = ?1") {
-            statement throws(SQLiteError) in
-            statement.bind(id, at: 1)
-            statement.bind(answer, at: 2)
-            try statement.run()
-        }
+        try connection.run("UPDATE notifiers SET last_answer = ?2 WHERE id = ?1", id, answer)
     }
 
     // MARK: Silences
 
     func count(_ count: Int64, silence id: Int64) throws(SQLiteError) {
-        try connection.withStatement("UPDATE silences SET count = count + ?2 WHERE id = ?1") {
-            statement throws(SQLiteError) in
-            statement.bind(id, at: 1)
-            statement.bind(count, at: 2)
-            try statement.run()
-        }
-    }
-
-    private func run(_ sql: StaticString, _ id: Int64) throws(SQLiteError) {
-        try connection.withStatement(sql) { statement throws(SQLiteError) in
-            statement.bind(id, at: 1)
-            try statement.run()
-        }
+        try connection.run("UPDATE silences SET count = count + ?2 WHERE id = ?1", id, count)
     }
 }

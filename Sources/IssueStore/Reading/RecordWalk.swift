@@ -140,10 +140,8 @@ struct RecordWalk {
 
     private mutating func startChains(on reader: StoreReader) throws {
         for series in series ?? [] {
-            let last = try reader.connection.withStatement("SELECT last_range FROM totals WHERE series = ?1") {
-                statement in
-                statement.bind(series, at: 1)
-                return try statement.first { $0.int64(0) }
+            let last = try reader.connection.first("SELECT last_range FROM totals WHERE series = ?1", series) {
+                $0.int64(0)
             }
             if let last { chain[last, default: []].append(series) }
         }
@@ -177,36 +175,25 @@ struct RecordWalk {
     private static func closed(
         beyond bound: RowID, isAscending: Bool, since: IssueTimestamp?, until: IssueTimestamp?, on reader: StoreReader
     ) throws -> [IDRange] {
-        try reader.connection.withStatement(
+        try reader.connection.all(
             """
             SELECT id, first_id, last_id FROM ranges
             WHERE last_id > ?1 AND first_id < ?2 AND last_at >= ?3 AND first_at <= ?4 ORDER BY id
-            """
-        ) { statement in
-            statement.bind(isAscending ? bound : RowID.min, at: 1)
-            statement.bind(isAscending ? RowID.max : bound, at: 2)
-            statement.bind(since?.millisecondsSince1970 ?? .min, at: 3)
-            statement.bind(until?.millisecondsSince1970 ?? .max, at: 4)
-            return try statement.all { IDRange(range: $0.int64(0), first: $0.id(1), last: $0.id(2)) }
-        }
+            """, isAscending ? bound : RowID.min, isAscending ? RowID.max : bound, since?.millisecondsSince1970 ?? .min,
+            until?.millisecondsSince1970 ?? .max
+        ) { IDRange(range: $0.int64(0), first: $0.id(1), last: $0.id(2)) }
     }
 
     private func posting(
         _ range: Int64, _ series: SeriesID, on reader: StoreReader
     ) throws -> (previous: Int64?, ids: [UInt8])? {
-        try reader.connection.withStatement("SELECT previous, ids FROM postings WHERE range = ?1 AND series = ?2") {
-            statement in
-            statement.bind(range, at: 1)
-            statement.bind(series, at: 2)
-            return try statement.first { ($0.optionalInt64(0), $0.bytes(1)) }
-        }
+        try reader.connection.first(
+            "SELECT previous, ids FROM postings WHERE range = ?1 AND series = ?2", range, series
+        ) { ($0.optionalInt64(0), $0.bytes(1)) }
     }
 
     private static func firstID(of range: Int64, on reader: StoreReader) throws -> RowID? {
-        try reader.connection.withStatement("SELECT first_id FROM ranges WHERE id = ?1") { statement in
-            statement.bind(range, at: 1)
-            return try statement.first { $0.id(0) }
-        }
+        try reader.connection.first("SELECT first_id FROM ranges WHERE id = ?1", range) { $0.id(0) }
     }
 }
 

@@ -5,15 +5,12 @@ import SQLiteKit
 extension StoreReader {
     /// Returns the fate of a record at each destination.
     func fates(ofRow row: RowID) throws -> [IssueFate] {
-        let destinations = try connection.withStatement(
+        let destinations = try connection.all(
             """
             SELECT id, name, cursor FROM destinations
             WHERE first_id <= ?1 AND (active = 1 OR given_id >= ?1) ORDER BY id
-            """
-        ) { statement in
-            statement.bind(row, at: 1)
-            return try statement.all { (id: $0.int64(0), name: $0.text(1), cursor: $0.id(2, as: RowID.self)) }
-        }
+            """, row
+        ) { (id: $0.int64(0), name: $0.text(1), cursor: $0.id(2, as: RowID.self)) }
         var fates: [IssueFate] = []
         for destination in destinations {
             fates.append(try fate(ofRow: row, destination.id, destination.name, cursor: destination.cursor))
@@ -82,19 +79,13 @@ extension StoreReader {
     package func isReporter(_ process: ReportingProcess, of id: String) throws -> Bool {
         try snapshot {
             guard let id = RecordID(id), try recordID(row: id.row) == id else { return false }
-            return try connection.withStatement(
+            return try connection.first(
                 """
                 SELECT 1 FROM records
                 JOIN processes ON processes.id = records.process JOIN senders ON senders.id = processes.sender
                 WHERE records.id = ?1 AND senders.uid = ?2 AND processes.pid = ?3 AND processes.started = ?4
-                """
-            ) { statement in
-                statement.bind(id.row, at: 1)
-                statement.bind(Int64(process.sender.uid), at: 2)
-                statement.bind(Int64(process.sender.pid), at: 3)
-                statement.bind(process.startTime, at: 4)
-                return try statement.first { _ in true } ?? false
-            }
+                """, id.row, Int64(process.sender.uid), Int64(process.sender.pid), process.startTime
+            ) { _ in true } ?? false
         }
     }
 
@@ -147,20 +138,17 @@ extension StoreReader {
     func root(of group: GroupID) throws -> GroupID { try GroupTable(connection: connection).root(of: group) }
 
     func sum(of group: GroupID) throws -> GroupSum? {
-        try connection.withStatement(
+        try connection.first(
             """
             SELECT sum(records), sum(occurrences), min(first_at), max(last_at) FROM series_totals WHERE "group" = ?1
-            """
-        ) { statement in
-            statement.bind(group, at: 1)
-            return try statement.first { row in
-                row.isNull(0)
-                    ? nil
-                    : GroupSum(
-                        group: group, records: row.int64(0), occurrences: row.int64(1), firstAt: row.int64(2),
-                        lastAt: row.int64(3), sortKey: 0)
-            } ?? nil
-        }
+            """, group
+        ) { row in
+            row.isNull(0)
+                ? nil
+                : GroupSum(
+                    group: group, records: row.int64(0), occurrences: row.int64(1), firstAt: row.int64(2),
+                    lastAt: row.int64(3), sortKey: 0)
+        } ?? nil
     }
 }
 
@@ -168,10 +156,7 @@ extension StoreReader {
     /// Throws if the named destination never existed. An empty result would hide a misspelt name.
     func expectDestination(_ name: String?) throws {
         guard let name else { return }
-        let isKnown = try connection.withStatement("SELECT 1 FROM destinations WHERE name = ?1") { statement in
-            statement.bind(name, at: 1)
-            return try statement.first { _ in true } ?? false
-        }
+        let isKnown = try connection.first("SELECT 1 FROM destinations WHERE name = ?1", name) { _ in true } ?? false
         guard !isKnown else { return }
         throw QueryFailure.invalidFilter(field: "destination", reason: "there is no destination '\(name)'")
     }

@@ -146,37 +146,34 @@ extension StoreReader {
     /// Returns the group that a sum belongs to.
     func group(_ sum: GroupSum) throws -> IssueGroup {
         let newest = try newestRecord(of: sum.group)
-        let group = try connection.withStatement(
+        let group = try connection.first(
             """
             SELECT groups.key, title, severity, state, muted_until, regressed, accounts.app, accounts.uid, fingerprint,
                    domain, code, file, line, function, module, first_version, last_version, groups.first_at,
                    rule, fixed_version, fixed_after IS NOT NULL, muted_left, changed_by, changed_at,
                    change_note
             FROM groups JOIN accounts ON accounts.id = groups.account WHERE groups.id = ?1
-            """
-        ) { statement in
-            statement.bind(sum.group, at: 1)
-            return try statement.first { row in
-                var group = IssueGroup(
-                    id: GroupKey.text(key: row.int64(0)), title: row.text(1),
-                    level: IssueLevel(rank: UInt8(clamping: row.int64(2))) ?? .error,
-                    state: GroupState(databaseValue: UInt8(clamping: row.int64(3))) ?? .open,
-                    mutedUntil: row.optionalInt64(4).map { IssueTimestamp(millisecondsSince1970: $0) },
-                    hasRegressed: row.int64(5) != 0, app: row.text(6), user: UInt32(clamping: row.int64(7)),
-                    fingerprint: row.text(8), domain: row.optionalText(9),
-                    code: row.optionalInt64(10).map { Int(clamping: $0) },
-                    source: Self.source(row, from: 11), records: Int(clamping: sum.records),
-                    occurrences: Int(clamping: sum.occurrences),
-                    firstSeen: IssueTimestamp(millisecondsSince1970: max(sum.firstAt, row.int64(17))),
-                    lastSeen: IssueTimestamp(millisecondsSince1970: sum.lastAt), firstVersion: row.optionalText(15),
-                    lastVersion: row.optionalText(16))
-                group.fingerprintRule = Int(clamping: row.int64(18))
-                group.resolvedIn = row.optionalText(19)
-                group.isResolvedInNext = row.int64(20) != 0
-                group.mutedUntilCount = row.optionalInt64(21).map { Int(clamping: $0) }
-                group.stateChange = IssueStateChange(row, from: 22)
-                return group
-            }
+            """, sum.group
+        ) { row in
+            var group = IssueGroup(
+                id: GroupKey.text(key: row.int64(0)), title: row.text(1),
+                level: IssueLevel(rank: UInt8(clamping: row.int64(2))) ?? .error,
+                state: GroupState(databaseValue: UInt8(clamping: row.int64(3))) ?? .open,
+                mutedUntil: row.optionalInt64(4).map { IssueTimestamp(millisecondsSince1970: $0) },
+                hasRegressed: row.int64(5) != 0, app: row.text(6), user: UInt32(clamping: row.int64(7)),
+                fingerprint: row.text(8), domain: row.optionalText(9),
+                code: row.optionalInt64(10).map { Int(clamping: $0) },
+                source: Self.source(row, from: 11), records: Int(clamping: sum.records),
+                occurrences: Int(clamping: sum.occurrences),
+                firstSeen: IssueTimestamp(millisecondsSince1970: max(sum.firstAt, row.int64(17))),
+                lastSeen: IssueTimestamp(millisecondsSince1970: sum.lastAt), firstVersion: row.optionalText(15),
+                lastVersion: row.optionalText(16))
+            group.fingerprintRule = Int(clamping: row.int64(18))
+            group.resolvedIn = row.optionalText(19)
+            group.isResolvedInNext = row.int64(20) != 0
+            group.mutedUntilCount = row.optionalInt64(21).map { Int(clamping: $0) }
+            group.stateChange = IssueStateChange(row, from: 22)
+            return group
         }
         guard var group else { throw QueryFailure.notFound(id: "") }
         if let newest { group.newestRecord = try recordID(row: newest).text }
@@ -193,27 +190,21 @@ extension StoreReader {
     /// Returns the id of a group as users see it, or nil if the group does not exist.
     package func publicID(of group: GroupID) throws -> String? {
         try snapshot {
-            try connection.withStatement("SELECT key FROM groups WHERE id = ?1") { statement in
-                statement.bind(group, at: 1)
-                return try statement.first { GroupKey.text(key: $0.int64(0)) }
-            }
+            try connection.first("SELECT key FROM groups WHERE id = ?1", group) { GroupKey.text(key: $0.int64(0)) }
         }
     }
 
     /// Returns the row of a group's newest stored record, or nil if none is stored.
     func newestRecord(of group: GroupID) throws -> RowID? {
-        let open = try connection.withStatement(
-            """
-            SELECT max(id) FROM records
-            WHERE id > ?1 AND series IN (SELECT id FROM series WHERE "group" = ?2)
-            """
-        ) { statement in
-            statement.bind(try lastClosedID(), at: 1)
-            statement.bind(group, at: 2)
-            return try statement.first { $0.optionalID(0, as: RowID.self) } ?? nil
-        }
+        let open =
+            try connection.first(
+                """
+                SELECT max(id) FROM records
+                WHERE id > ?1 AND series IN (SELECT id FROM series WHERE "group" = ?2)
+                """, try lastClosedID(), group
+            ) { $0.optionalID(0, as: RowID.self) } ?? nil
         if let open { return open }
-        let lists = try connection.withStatement(
+        let lists = try connection.all(
             """
             WITH RECURSIVE chain (series, range) AS (
                 SELECT series, last_range FROM totals WHERE series IN (SELECT id FROM series WHERE "group" = ?1)
@@ -227,11 +218,8 @@ extension StoreReader {
             JOIN postings ON postings.range = chain.range AND postings.series = chain.series
             JOIN ranges ON ranges.id = chain.range
             WHERE postings.records > 0
-            """
-        ) { statement in
-            statement.bind(group, at: 1)
-            return try statement.all { ($0.id(0, as: RowID.self), $0.bytes(1)) }
-        }
+            """, group
+        ) { ($0.id(0, as: RowID.self), $0.bytes(1)) }
         let newest = lists.compactMap { PostingList.decode($0.1, base: $0.0)?.last }.max()
         // While a range is being removed, its lists still contain removed records. Then all older records are gone,
         // too.
@@ -239,10 +227,7 @@ extension StoreReader {
     }
 
     private func isStored(_ row: RowID) throws -> Bool {
-        try connection.withStatement("SELECT 1 FROM records WHERE id = ?1") { statement in
-            statement.bind(row, at: 1)
-            return try statement.first { _ in true } ?? false
-        }
+        try connection.first("SELECT 1 FROM records WHERE id = ?1", row) { _ in true } ?? false
     }
 
     /// Adds the number of records per bucket. The buckets cover the time of the filter, or the last 24 hours.
@@ -347,15 +332,12 @@ extension StoreReader {
     private func batch(of row: RowID, _ destination: Int64, cursor: RowID) throws -> BatchRow? {
         let single = try ForwardingOutbox(connection: connection, blocks: blocks).single(row, destination)
         guard let single else { return row <= cursor ? try batch(holding: row, destination) : nil }
-        return try connection.withStatement(
+        return try connection.first(
             """
             SELECT first_id, state, at, attempts, answer, maybe_duplicate, sent, withheld, dead, notes
             FROM batches WHERE id = ?1
-            """
-        ) { statement in
-            statement.bind(single, at: 1)
-            return try statement.first { BatchRow($0) }
-        }
+            """, single
+        ) { BatchRow($0) }
     }
 
     /// Applies the fate of the summary that counts a suppressed record: the record is dead-lettered with it.
@@ -389,9 +371,8 @@ extension StoreReader {
 
     /// Takes the attempts of the current batch from the destination's state. A preempted batch shows the same numbers.
     private func complete(_ fate: inout IssueFate, sending destination: Int64) throws {
-        let state = try connection.withStatement("SELECT state FROM destinations WHERE id = ?1") { statement in
-            statement.bind(destination, at: 1)
-            return try statement.first { DestinationRow.State(json: $0.text(0)) }
+        let state = try connection.first("SELECT state FROM destinations WHERE id = ?1", destination) {
+            DestinationRow.State(json: $0.text(0))
         }
         guard let state, state.batchAttempts > 0 else { return }
         fate.attempts = Int(clamping: state.batchAttempts)
@@ -399,18 +380,14 @@ extension StoreReader {
     }
 
     private func batch(holding row: RowID, _ destination: Int64) throws -> BatchRow? {
-        try connection.withStatement(
+        try connection.first(
             """
             SELECT first_id, state, at, attempts, answer, maybe_duplicate, sent, withheld, dead, notes
             FROM batches WHERE destination = ?1 AND last_id >= ?2 AND kind = 0 ORDER BY last_id LIMIT 1
-            """
-        ) { statement in
-            statement.bind(destination, at: 1)
-            statement.bind(row, at: 2)
-            return try statement.first { found -> BatchRow? in
-                found.id(0) <= row ? BatchRow(found) : nil
-            } ?? nil
-        }
+            """, destination, row
+        ) { found -> BatchRow? in
+            found.id(0) <= row ? BatchRow(found) : nil
+        } ?? nil
     }
 }
 

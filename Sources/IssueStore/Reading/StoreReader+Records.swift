@@ -92,10 +92,10 @@ extension StoreReader {
     /// Returns the newest row. If no record is left, returns the last one that was stored in a closed range.
     func newestRow() throws -> RowID {
         // Blocks do not overlap. The last ids have no index, so their maximum would be searched in all blocks.
-        try connection.withStatement("SELECT last_id FROM blocks ORDER BY first_id DESC LIMIT 1") {
-            try $0.first { $0.optionalID(0, as: RowID.self) } ?? nil
+        let last = try connection.first("SELECT last_id FROM blocks ORDER BY first_id DESC LIMIT 1") {
+            $0.optionalID(0, as: RowID.self)
         }
-            ?? lastClosedID()
+        return try (last ?? nil) ?? lastClosedID()
     }
 
     /// Returns a record with its series and sender, or nil if one of them does not exist.
@@ -111,29 +111,23 @@ extension StoreReader {
 
     private func series(_ id: SeriesID) throws -> SeriesRowCache? {
         if let series = known.series(id) { return series }
-        let found = try connection.withStatement(SeriesRowCache.sql) { statement in
-            statement.bind(id, at: 1)
-            return try statement.first { SeriesRowCache($0) } ?? nil
-        }
+        let found = try connection.first(SeriesRowCache.sql, id) { SeriesRowCache($0) } ?? nil
         if let found { known.learn(found, as: id) }
         return found
     }
 
     private func sender(ofProcess id: ProcessRowID) throws -> Sender? {
         if let sender = known.sender(id) { return sender }
-        let found = try connection.withStatement(
+        let found = try connection.first(
             """
             SELECT senders.uid, processes.gid, processes.pid, senders.command, senders.executable, senders.unit
             FROM processes JOIN senders ON senders.id = processes.sender WHERE processes.id = ?1
-            """
-        ) { statement in
-            statement.bind(id, at: 1)
-            return try statement.first { row in
-                Sender(
-                    uid: UInt32(clamping: row.int64(0)), gid: UInt32(clamping: row.int64(1)),
-                    pid: Int32(clamping: row.int64(2)), command: Self.present(row.text(3)),
-                    executable: Self.present(row.text(4)), unit: Self.present(row.text(5)))
-            }
+            """, id
+        ) { row in
+            Sender(
+                uid: UInt32(clamping: row.int64(0)), gid: UInt32(clamping: row.int64(1)),
+                pid: Int32(clamping: row.int64(2)), command: Self.present(row.text(3)),
+                executable: Self.present(row.text(4)), unit: Self.present(row.text(5)))
         }
         if let found { known.learn(found, ofProcess: id) }
         return found

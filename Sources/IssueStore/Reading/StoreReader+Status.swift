@@ -58,16 +58,16 @@ extension StoreReader {
         var figures = StoreFigures()
         figures.code = String(try recordID(row: try newestRow()).text.prefix(12))
         figures.bytes = try connection.pragma("page_count") * connection.pragma("page_size")
-        figures.oldest = try connection.withStatement("SELECT received_at FROM records ORDER BY id LIMIT 1") {
-            try $0.first { IssueTimestamp(millisecondsSince1970: $0.int64(0)) }
+        figures.oldest = try connection.first("SELECT received_at FROM records ORDER BY id LIMIT 1") {
+            IssueTimestamp(millisecondsSince1970: $0.int64(0))
         }
         figures.records = try recordCount(version: version)
         figures.faults = try ledgerFaults()
         figures.groups = try groupCounts()
         var ledgers: [Int64: [Int64: Ledger]] = [:]
         try readLedgers(&ledgers, received: &figures.received)
-        let destinations = try connection.withStatement("SELECT id, name, kind, cursor FROM destinations ORDER BY id") {
-            try $0.all { (id: $0.int64(0), name: $0.text(1), kind: $0.text(2), cursor: $0.id(3, as: RowID.self)) }
+        let destinations = try connection.all("SELECT id, name, kind, cursor FROM destinations ORDER BY id") {
+            (id: $0.int64(0), name: $0.text(1), kind: $0.text(2), cursor: $0.id(3, as: RowID.self))
         }
         let corrections = try pendingCorrections()
         for destination in destinations {
@@ -88,7 +88,7 @@ extension StoreReader {
     /// Returns the number of records, once per commit.
     private func recordCount(version: Int64) throws -> Int64 {
         if let counted, counted.version == version { return counted.records }
-        let records = try connection.withStatement(Self.recordCount) { try $0.first { $0.int64(0) } ?? 0 }
+        let records = try connection.first(Self.recordCount) { $0.int64(0) } ?? 0
         counted = (version, records)
         return records
     }
@@ -108,7 +108,7 @@ extension StoreReader {
     /// Returns a message for each ledger in which not every record has exactly one fate. This is always a bug in
     /// issued, and is reported as one.
     private func ledgerFaults() throws -> [String] {
-        try connection.withStatement(
+        try connection.all(
             """
             SELECT destinations.name, accounts.app, accounts.uid, received, fated
             FROM ledger_check
@@ -116,11 +116,9 @@ extension StoreReader {
             JOIN accounts ON accounts.id = ledger_check.account
             ORDER BY destinations.id, accounts.id LIMIT 10
             """
-        ) { statement in
-            try statement.all { row in
-                "\(StoreStatus.ledgerFaultPrefix)\(row.text(0)) does not balance: of \(row.int64(3)) records of \(row.text(1)) (user "
-                    + "\(row.int64(2))), \(row.int64(4)) have a fate; please report this as a bug of issued"
-            }
+        ) { row in
+            "\(StoreStatus.ledgerFaultPrefix)\(row.text(0)) does not balance: of \(row.int64(3)) records of \(row.text(1)) (user "
+                + "\(row.int64(2))), \(row.int64(4)) have a fate; please report this as a bug of issued"
         }
     }
 
@@ -186,7 +184,7 @@ extension StoreReader {
     }
 
     private func oldestPending(_ destination: Int64, cursor: RowID) throws -> IssueTimestamp? {
-        try connection.withStatement(
+        try connection.first(
             """
             SELECT received_at FROM records WHERE id >= min(
                     coalesce((SELECT min(first_id) FROM batches WHERE destination = ?1 AND state = 0), ?2 + 1),
@@ -197,12 +195,8 @@ extension StoreReader {
                     WHERE singles.destination = ?1 AND singles.record = records.id AND batches.state <> 0
                 )
             ORDER BY id LIMIT 1
-            """
-        ) { statement in
-            statement.bind(destination, at: 1)
-            statement.bind(cursor, at: 2)
-            return try statement.first { IssueTimestamp(millisecondsSince1970: $0.int64(0)) }
-        }
+            """, destination, cursor
+        ) { IssueTimestamp(millisecondsSince1970: $0.int64(0)) }
     }
 
     /// Returns the current suppressions by limit and application: the limiter windows that no summary covers yet.

@@ -77,23 +77,18 @@ package final class StoreReader {
 
     /// Returns the last id of the closed ranges, or 0 if there are none.
     func lastClosedID() throws -> RowID {
-        try connection.withStatement("SELECT coalesce(max(last_id), 0) FROM ranges") {
-            try $0.first { $0.id(0) } ?? 0
-        }
+        try connection.first("SELECT coalesce(max(last_id), 0) FROM ranges") { $0.id(0) } ?? 0
     }
 
     /// Returns the id of the record in `row`.
     func recordID(row: RowID) throws -> RecordID {
         if let known = known.code, known.rows.contains(row) { return RecordID(store: known.code, row: row) }
-        let found = try connection.withStatement(
+        let found = try connection.first(
             """
             SELECT code, first_id, (SELECT min(first_id) - 1 FROM stores WHERE first_id > ?1)
             FROM stores WHERE first_id <= ?1 ORDER BY first_id DESC LIMIT 1
-            """
-        ) { statement in
-            statement.bind(row, at: 1)
-            return try statement.first { ($0.int64(0), $0.id(1, as: RowID.self), $0.optionalID(2, as: RowID.self)) }
-        }
+            """, row
+        ) { ($0.int64(0), $0.id(1, as: RowID.self), $0.optionalID(2, as: RowID.self)) }
         guard let found else { return RecordID(store: 0, row: row) }
         let code = UInt64(bitPattern: found.0)
         known.learn(code, ofRows: found.1...max(row, found.2 ?? .max))

@@ -206,7 +206,7 @@ package final class QuarantinedStore {
         reader.connection.setDeadline(.after(Self.stepTimeout))
         defer { reader.connection.setDeadline(nil) }
         var last = row
-        let deployments = try? reader.connection.withStatement(
+        let deployments = try? reader.connection.all(
             """
             SELECT app, uid, version, at, observed, revision, note, author, id FROM deployments
             WHERE id > ?1 AND length(CAST(app AS BLOB)) BETWEEN 1 AND ?2
@@ -214,16 +214,10 @@ package final class QuarantinedStore {
                 AND length(CAST(coalesce(revision, '') AS BLOB)) <= ?3
                 AND length(CAST(coalesce(note, '') AS BLOB)) <= ?4
             ORDER BY id LIMIT 256
-            """
-        ) { (statement) throws(SQLiteError) in
-            statement.bind(row, at: 1)
-            statement.bind(DeploymentLimits.maxAppBytes, at: 2)
-            statement.bind(DeploymentLimits.maxVersionBytes, at: 3)
-            statement.bind(DeploymentLimits.maxNoteBytes, at: 4)
-            return try statement.all { row in
-                last = max(last, row.int64(8))
-                return DeploymentTable.deployment(row)
-            }
+            """, row, DeploymentLimits.maxAppBytes, DeploymentLimits.maxVersionBytes, DeploymentLimits.maxNoteBytes
+        ) { row in
+            last = max(last, row.int64(8))
+            return DeploymentTable.deployment(row)
         }
         guard let deployments, !deployments.isEmpty, last > row else { return nil }
         return (deployments, last)
@@ -276,10 +270,7 @@ package final class QuarantinedStore {
     /// Derives the producer id from the store's codes, so that a copy of the file under another name has the same id.
     private static func producer(_ connection: DatabaseConnection, _ path: String) -> ProducerID {
         var hash = SipHash(key0: 3)
-        let codes = try? connection.withStatement("SELECT code FROM stores ORDER BY first_id") {
-            (statement) throws(SQLiteError) in
-            try statement.all { $0.int64(0) }
-        }
+        let codes = try? connection.all("SELECT code FROM stores ORDER BY first_id") { $0.int64(0) }
         if let codes, !codes.isEmpty {
             for code in codes { hash.append(UInt64(bitPattern: code)) }
         } else {
@@ -333,14 +324,10 @@ package final class QuarantinedStore {
     }
 
     private func ids(in rows: ClosedRange<RowID>) throws -> [RowID] {
-        try reader.connection.withStatement(
-            "SELECT id FROM records WHERE id BETWEEN ?1 AND ?2 ORDER BY id LIMIT ?3"
-        ) { statement in
-            statement.bind(rows.lowerBound, at: 1)
-            statement.bind(rows.upperBound, at: 2)
-            statement.bind(Self.stretch, at: 3)
-            return try statement.all { $0.id(0) }.filter { rows.contains($0) }
-        }
+        try reader.connection.all(
+            "SELECT id FROM records WHERE id BETWEEN ?1 AND ?2 ORDER BY id LIMIT ?3", rows.lowerBound, rows.upperBound,
+            Self.stretch
+        ) { $0.id(0) }.filter { rows.contains($0) }
     }
 
     private func record(_ row: RowID) throws -> SalvagedRecord? {
@@ -361,16 +348,13 @@ package final class QuarantinedStore {
 
     /// Returns the same from data that files of all versions contain: cursors and batches without a response.
     private func isPendingByCursors(_ row: RowID) throws -> Bool {
-        try reader.connection.withStatement(
+        try reader.connection.first(
             """
             SELECT coalesce(min(cursor), 0) < ?1
                 OR EXISTS (SELECT 1 FROM batches WHERE state = 0 AND first_id <= ?1 AND last_id >= ?1)
             FROM destinations WHERE first_id <= ?1 AND (active = 1 OR given_id >= ?1)
-            """
-        ) { statement in
-            statement.bind(row, at: 1)
-            return try statement.first { $0.int64(0) != 0 } ?? true
-        }
+            """, row
+        ) { $0.int64(0) != 0 } ?? true
     }
 
     // MARK: Converting records to calls

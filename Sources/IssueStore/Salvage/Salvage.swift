@@ -12,10 +12,7 @@ extension StoreReader {
     /// - Returns: The record, or nil if the row does not exist.
     /// - Throws: The error that prevents reading the record's own row.
     func salvage(row: RowID) throws -> SalvagedRecord? {
-        let found = try connection.withStatement(RecordCells.sql) { statement in
-            statement.bind(row, at: 1)
-            return try statement.first { RecordCells($0) }
-        }
+        let found = try connection.first(RecordCells.sql, row) { RecordCells($0) }
         guard var cells = found else { return nil }
         var losses: Set<SalvagedRecord.Loss> = []
         let series = known.series(cells.series) ?? salvageSeries(cells.series)
@@ -88,10 +85,7 @@ extension StoreReader {
 
     /// Returns the first row, or nil if there is none or it cannot be read.
     private func first<Value>(_ sql: StaticString, _ id: Int64, _ read: (borrowing Row) -> Value?) -> Value? {
-        let found = try? connection.withStatement(sql) { statement in
-            statement.bind(id, at: 1)
-            return try statement.first { read($0) } ?? nil
-        }
+        let found = try? connection.first(sql, id) { read($0) } ?? nil
         return found ?? nil
     }
 }
@@ -124,18 +118,13 @@ extension StoreWriter {
 
     /// Returns the group that a note refers to, or nil if it does not exist or already has a triage state.
     private func group(of note: GroupNote) throws(SQLiteError) -> GroupID? {
-        try connection.withStatement(
+        try connection.first(
             """
             SELECT id FROM groups
             WHERE state = 0 AND regressed = 0 AND changed_by IS NULL AND fingerprint = ?3
                 AND account = (SELECT id FROM accounts WHERE uid = ?1 AND app = ?2)
-            """
-        ) { statement throws(SQLiteError) in
-            statement.bind(Int64(note.uid), at: 1)
-            statement.bind(note.app, at: 2)
-            statement.bind(note.fingerprint, at: 3)
-            return try statement.first { $0.id(0) }
-        }
+            """, Int64(note.uid), note.app, note.fingerprint
+        ) { $0.id(0) }
     }
 }
 

@@ -31,10 +31,7 @@ package enum Schema {
     /// Rejects a file of another program or a newer version before anything in it is changed.
     static func recognize(_ connection: DatabaseConnection) throws(StoreFailure) {
         let found = try StoreWriter.failing { () throws(SQLiteError) in
-            let tables = try connection.withStatement("SELECT count(*) FROM sqlite_schema") {
-                statement throws(SQLiteError) in
-                try statement.first { $0.int64(0) } ?? 0
-            }
+            let tables = try connection.first("SELECT count(*) FROM sqlite_schema") { $0.int64(0) } ?? 0
             return (
                 id: Int32(truncatingIfNeeded: try connection.pragma("application_id")),
                 version: Int(try connection.pragma("user_version")), tables: tables
@@ -64,9 +61,7 @@ package enum Schema {
 
     /// Returns the SQL of all schema objects.
     private static func descriptions(_ connection: DatabaseConnection) throws(SQLiteError) -> [String] {
-        try connection.withStatement("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL") {
-            statement throws(SQLiteError) in try statement.all { $0.text(0) }
-        }
+        try connection.all("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL") { $0.text(0) }
     }
 
     /// Sets the size of the writer's page cache to 16 MiB.

@@ -143,11 +143,10 @@ struct ContentScan {
             set(Self.isLeftOut, for: id)
             return Self.isLeftOut
         }
-        let found = try reader.connection.withStatement("SELECT template, domain FROM series WHERE id = ?1") {
-            statement in
-            statement.bind(id, at: 1)
-            return try statement.first { row in conditions(metBy: row.bytes(0), domain: row.bytes(1)) } ?? 0
-        }
+        let found =
+            try reader.connection.first("SELECT template, domain FROM series WHERE id = ?1", id) { row in
+                conditions(metBy: row.bytes(0), domain: row.bytes(1))
+            } ?? 0
         set(found | Self.isKnown, for: id)
         return found
     }

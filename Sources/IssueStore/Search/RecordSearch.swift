@@ -149,33 +149,29 @@ extension StoreReader {
 
     /// Returns `true` if going through the posting lists of some series is faster than searching all blocks.
     func areFew(_ series: [SeriesID]) throws -> Bool {
-        let (own, all) = try connection.withStatement(
-            """
-            SELECT (SELECT coalesce(sum(records), 0) FROM totals WHERE series IN (SELECT value FROM json_each(?1))),
-                   (SELECT coalesce(sum(records), 0) FROM ranges)
-            """
-        ) { statement in
-            statement.bind(StoreWriter.list(series), at: 1)
-            return try statement.first { ($0.int64(0), $0.int64(1)) } ?? (0, 0)
-        }
+        let (own, all) =
+            try connection.first(
+                """
+                SELECT (SELECT coalesce(sum(records), 0) FROM totals WHERE series IN (SELECT value FROM json_each(?1))),
+                       (SELECT coalesce(sum(records), 0) FROM ranges)
+                """, StoreWriter.list(series)
+            ) { ($0.int64(0), $0.int64(1)) } ?? (0, 0)
         return own < all / 64
     }
 
     /// Returns the ids to search for a period: from the first to the last closed range that overlaps it, and the open
     /// range.
     func spans(since: IssueTimestamp?, until: IssueTimestamp?) throws -> [ClosedRange<RowID>] {
-        let closed = try connection.withStatement(
-            "SELECT min(first_id), max(last_id) FROM ranges WHERE last_at >= ?1 AND first_at <= ?2"
-        ) { statement in
-            statement.bind(since?.millisecondsSince1970 ?? .min, at: 1)
-            statement.bind(until?.millisecondsSince1970 ?? .max, at: 2)
-            return try statement.first { row -> ClosedRange<RowID>? in
+        let closed =
+            try connection.first(
+                "SELECT min(first_id), max(last_id) FROM ranges WHERE last_at >= ?1 AND first_at <= ?2",
+                since?.millisecondsSince1970 ?? .min, until?.millisecondsSince1970 ?? .max
+            ) { row -> ClosedRange<RowID>? in
                 guard let first = row.optionalID(0, as: RowID.self), let last = row.optionalID(1, as: RowID.self),
                     first <= last
                 else { return nil }
                 return first...last
             } ?? nil
-        }
         let open = try lastClosedID() + 1...RowID.max
         return (closed.map { [$0] } ?? []) + [open]
     }

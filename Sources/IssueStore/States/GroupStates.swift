@@ -67,13 +67,11 @@ extension StoreReader {
             guard let key = GroupKey.key(id), let group = try group(key: key, viewer: viewer) else {
                 throw QueryFailure.notFound(id: id)
             }
-            let owner = try connection.withStatement(
-                "SELECT accounts.id, uid FROM groups JOIN accounts ON accounts.id = groups.account WHERE groups.id = ?1"
-            ) { statement in
-                statement.bind(group, at: 1)
-                return try statement.first {
-                    (account: $0.id(0, as: AccountID.self), uid: UInt32(clamping: $0.int64(1)))
-                }
+            let owner = try connection.first(
+                "SELECT accounts.id, uid FROM groups JOIN accounts ON accounts.id = groups.account WHERE groups.id = ?1",
+                group
+            ) {
+                (account: $0.id(0, as: AccountID.self), uid: UInt32(clamping: $0.int64(1)))
             }
             guard let owner else { throw QueryFailure.notFound(id: id) }
             return Subject(group: group, uid: owner.uid, account: owner.account)
@@ -102,27 +100,20 @@ extension StoreReader {
     /// Returns whether this record caused the last regression of its group.
     package func isRegression(row: RowID) throws -> Bool {
         try snapshot {
-            try connection.withStatement(
+            try connection.first(
                 """
                 SELECT 1 FROM records JOIN series ON series.id = records.series JOIN groups ON groups.id = series."group"
                 WHERE records.id = ?1 AND groups.regression = ?1
-                """
-            ) { statement in
-                statement.bind(row, at: 1)
-                return try statement.first { _ in true } ?? false
-            }
+                """, row
+            ) { _ in true } ?? false
         }
     }
 
     /// Returns the muted rows of a group.
     func mutes(ofGroup id: GroupID) throws -> MutedRows {
-        let stretches = try connection.withStatement(
-            #"SELECT first_id, coalesce(last_id, ?2) FROM mutes WHERE "group" = ?1 ORDER BY first_id"#
-        ) { statement in
-            statement.bind(id, at: 1)
-            statement.bind(Int64.max, at: 2)
-            return try statement.all { $0.id(0, as: RowID.self)...max($0.id(0), $0.id(1)) }
-        }
+        let stretches = try connection.all(
+            #"SELECT first_id, coalesce(last_id, ?2) FROM mutes WHERE "group" = ?1 ORDER BY first_id"#, id, Int64.max
+        ) { $0.id(0, as: RowID.self)...max($0.id(0), $0.id(1)) }
         return MutedRows(stretches)
     }
 }
@@ -142,13 +133,10 @@ extension StoreWriter {
     /// Reopens groups whose mute ended by `now`, at most 256 per call, and updates `nextMuteEnd`.
     package func endMutes(at now: IssueTimestamp) throws(StoreFailure) {
         try transaction { () throws(SQLiteError) in
-            let ended = try connection.withStatement(
-                "SELECT id FROM groups WHERE muted_until <= ?1 ORDER BY muted_until LIMIT ?2"
-            ) { statement throws(SQLiteError) in
-                statement.bind(now.millisecondsSince1970, at: 1)
-                statement.bind(Self.maxMutesPerTransaction, at: 2)
-                return try statement.all { $0.id(0, as: GroupID.self) }
-            }
+            let ended = try connection.all(
+                "SELECT id FROM groups WHERE muted_until <= ?1 ORDER BY muted_until LIMIT ?2",
+                now.millisecondsSince1970, Self.maxMutesPerTransaction
+            ) { $0.id(0, as: GroupID.self) }
             for group in ended { _ = try change(group, to: TriageState()) }
             memory.values.nextMuteEnd = try Self.nextMuteEnd(connection)
         }
@@ -165,10 +153,9 @@ extension StoreWriter {
     }
 
     static func nextMuteEnd(_ connection: DatabaseConnection) throws(SQLiteError) -> IssueTimestamp? {
-        try connection.withStatement("SELECT min(muted_until) FROM groups WHERE muted_until IS NOT NULL") {
-            statement throws(SQLiteError) in
-            try statement.first { $0.optionalInt64(0).map { IssueTimestamp(millisecondsSince1970: $0) } } ?? nil
-        }
+        try connection.first("SELECT min(muted_until) FROM groups WHERE muted_until IS NOT NULL") {
+            $0.optionalInt64(0).map { IssueTimestamp(millisecondsSince1970: $0) }
+        } ?? nil
     }
 }
 
@@ -216,12 +203,7 @@ extension RecordCommit {
     /// Writes the numbers of occurrences that are left of mutes.
     func writeCountdowns(_ memory: inout WriterMemory) throws(SQLiteError) {
         for (group, standing) in countdowns {
-            try connection.withStatement("UPDATE groups SET muted_left = ?2 WHERE id = ?1") {
-                statement throws(SQLiteError) in
-                statement.bind(group, at: 1)
-                statement.bind(standing.occurrencesLeft, at: 2)
-                try statement.run()
-            }
+            try connection.run("UPDATE groups SET muted_left = ?2 WHERE id = ?1", group, standing.occurrencesLeft)
             memory.caches.triage.insert(standing, ofGroup: group)
         }
     }
@@ -243,60 +225,46 @@ struct TriageTable {
 
     /// Returns the stored triage state of a group.
     func standing(ofGroup id: GroupID) throws(SQLiteError) -> TriageState {
-        try connection.withStatement(
+        try connection.first(
             """
             SELECT state, muted_until, muted_version, regressed, fixed_version, fixed_after, muted_left, changed_by,
                 changed_at, change_note
             FROM groups WHERE id = ?1
-            """
-        ) { statement throws(SQLiteError) in
-            statement.bind(id, at: 1)
-            return try statement.first { row in
-                TriageState(
-                    GroupState(databaseValue: UInt8(clamping: row.int64(0))) ?? .open,
-                    mutedUntil: row.optionalInt64(1).map { IssueTimestamp(millisecondsSince1970: $0) },
-                    knownVersion: row.optionalText(2).map { ApplicationVersion(text: $0) },
-                    fixedIn: row.optionalText(4).map { ApplicationVersion(text: $0) },
-                    fixAwaitedSince: row.optionalInt64(5).map { IssueTimestamp(millisecondsSince1970: $0) },
-                    occurrencesLeft: row.optionalInt64(6),
-                    hasRegressed: row.int64(3) != 0, change: IssueStateChange(row, from: 7))
-            }
+            """, id
+        ) { row in
+            TriageState(
+                GroupState(databaseValue: UInt8(clamping: row.int64(0))) ?? .open,
+                mutedUntil: row.optionalInt64(1).map { IssueTimestamp(millisecondsSince1970: $0) },
+                knownVersion: row.optionalText(2).map { ApplicationVersion(text: $0) },
+                fixedIn: row.optionalText(4).map { ApplicationVersion(text: $0) },
+                fixAwaitedSince: row.optionalInt64(5).map { IssueTimestamp(millisecondsSince1970: $0) },
+                occurrencesLeft: row.optionalInt64(6),
+                hasRegressed: row.int64(3) != 0, change: IssueStateChange(row, from: 7))
         } ?? TriageState()
     }
 
     /// Writes the state of a group that applies from `row` on. Returns `false` if the group does not exist.
     func write(_ standing: TriageState, of group: GroupID, from row: RowID) throws(SQLiteError) -> Bool {
-        try connection.withStatement(
+        try connection.run(
             """
             UPDATE groups SET state = ?2, muted_until = ?3, muted_version = ?4, regressed = ?5, fixed_version = ?6,
                 fixed_after = ?7, muted_left = ?8, changed_by = ?9, changed_at = ?10, change_note = ?11
             WHERE id = ?1
-            """
-        ) { statement throws(SQLiteError) in
-            statement.bind(group, at: 1)
-            statement.bind(Int64(standing.state.databaseValue), at: 2)
-            statement.bind(standing.mutedUntil?.millisecondsSince1970, at: 3)
-            statement.bind(standing.knownVersion?.text, at: 4)
-            statement.bind(standing.hasRegressed ? Int64(1) : 0, at: 5)
-            statement.bind(standing.fixedIn?.text, at: 6)
-            statement.bind(standing.fixAwaitedSince?.millisecondsSince1970, at: 7)
-            statement.bind(standing.occurrencesLeft, at: 8)
-            statement.bind(standing.change.map { Int64($0.user) }, at: 9)
-            statement.bind(standing.change?.time.millisecondsSince1970, at: 10)
-            statement.bind(standing.change?.note, at: 11)
-            try statement.run()
-        }
+            """, group, Int64(standing.state.databaseValue), standing.mutedUntil?.millisecondsSince1970,
+            standing.knownVersion?.text, standing.hasRegressed ? Int64(1) : 0, standing.fixedIn?.text,
+            standing.fixAwaitedSince?.millisecondsSince1970, standing.occurrencesLeft,
+            standing.change.map { Int64($0.user) }, standing.change?.time.millisecondsSince1970, standing.change?.note)
         guard connection.changes > 0 else { return false }
         if standing.state == .muted {
-            try run(
+            try connection.run(
                 """
                 INSERT INTO mutes ("group", first_id) SELECT ?1, ?2
                 WHERE NOT EXISTS (SELECT 1 FROM mutes WHERE "group" = ?1 AND last_id IS NULL)
                 """, group, row)
         } else {
-            try run(#"DELETE FROM mutes WHERE "group" = ?1 AND first_id >= ?2"#, group, row)
-            try run(#"UPDATE mutes SET last_id = ?2 - 1 WHERE "group" = ?1 AND last_id IS NULL"#, group, row)
-            try run(
+            try connection.run(#"DELETE FROM mutes WHERE "group" = ?1 AND first_id >= ?2"#, group, row)
+            try connection.run(#"UPDATE mutes SET last_id = ?2 - 1 WHERE "group" = ?1 AND last_id IS NULL"#, group, row)
+            try connection.run(
                 """
                 DELETE FROM mutes WHERE "group" = ?1 AND first_id <= (
                     SELECT first_id FROM mutes WHERE "group" = ?1 AND first_id < ?2
@@ -309,37 +277,22 @@ struct TriageTable {
     /// Updates the cache of series after the state of a group has changed. If the group has more series than the cache
     /// can contain, empties the cache instead: reading all of them would take too long.
     func watch(_ group: GroupID, _ isWatched: Bool, _ cache: inout SeriesTable) throws(SQLiteError) {
-        let series: [SeriesID] = try connection.withStatement(#"SELECT id FROM series WHERE "group" = ?1 LIMIT ?2"#) {
-            statement throws(SQLiteError) in
-            statement.bind(group, at: 1)
-            statement.bind(SeriesTable.capacity, at: 2)
-            return try statement.all { $0.id(0) }
-        }
+        let series: [SeriesID] = try connection.all(
+            #"SELECT id FROM series WHERE "group" = ?1 LIMIT ?2"#, group, SeriesTable.capacity
+        ) { $0.id(0) }
         if series.count < SeriesTable.capacity { cache.watch(Set(series), isWatched) } else { cache.removeAll() }
     }
 
     func subject(ofSeries id: SeriesID) throws(SQLiteError) -> TriageCache.Series? {
-        try connection.withStatement(#"SELECT "group", version, build FROM series WHERE id = ?1"#) {
-            statement throws(SQLiteError) in
-            statement.bind(id, at: 1)
-            return try statement.first { row in
-                TriageCache.Series(
-                    group: row.id(0),
-                    version: ApplicationVersion(name: row.optionalText(1), build: row.optionalInt64(2)))
-            }
+        try connection.first(#"SELECT "group", version, build FROM series WHERE id = ?1"#, id) { row in
+            TriageCache.Series(
+                group: row.id(0),
+                version: ApplicationVersion(name: row.optionalText(1), build: row.optionalInt64(2)))
         }
     }
 
     func note(regression row: RowID, of group: GroupID) throws(SQLiteError) {
-        try run("UPDATE groups SET regression = ?2 WHERE id = ?1", group, row)
-    }
-
-    private func run(_ sql: StaticString, _ group: GroupID, _ row: RowID) throws(SQLiteError) {
-        try connection.withStatement(sql) { statement throws(SQLiteError) in
-            statement.bind(group, at: 1)
-            statement.bind(row, at: 2)
-            try statement.run()
-        }
+        try connection.run("UPDATE groups SET regression = ?2 WHERE id = ?1", group, row)
     }
 }
 
@@ -369,13 +322,9 @@ extension StoreWriter {
         return try transaction { () throws(SQLiteError) in
             let range = try end.map { end throws(SQLiteError) in try newestRange(before: end) } ?? 0
             guard range > 0 else { return QuietPass(last: group, resolved: 0, isDone: true) }
-            let groups = try connection.withStatement(
-                "SELECT id FROM groups WHERE id > ?1 AND state = 0 ORDER BY id LIMIT ?2"
-            ) { statement throws(SQLiteError) in
-                statement.bind(group, at: 1)
-                statement.bind(Self.maxExaminedGroups, at: 2)
-                return try statement.all { $0.id(0, as: GroupID.self) }
-            }
+            let groups = try connection.all(
+                "SELECT id FROM groups WHERE id > ?1 AND state = 0 ORDER BY id LIMIT ?2", group, Self.maxExaminedGroups
+            ) { $0.id(0, as: GroupID.self) }
             let activities = try activities(of: groups)
             var resolved = 0
             for group in groups
