@@ -123,6 +123,16 @@ package struct ParsedArguments: Equatable, Sendable {
         values[option.name] != nil
     }
 
+    /// Returns the action that the first operand names; without operands, the default.
+    func action<Action: RawRepresentable<String> & CaseIterable>(default action: Action) throws(UsageError) -> Action {
+        guard let word = operands.first else { return action }
+        guard let named = Action(rawValue: word) else {
+            let names = Action.allCases.map(\.rawValue)
+            throw UsageError("unknown action '\(word)'; expected one of: \(names.joined(separator: ", "))")
+        }
+        return named
+    }
+
     /// The value of an option. The last one counts, so that scripts can append options.
     package subscript(_ option: OptionSpecification) -> String? {
         values[option.name]?.last

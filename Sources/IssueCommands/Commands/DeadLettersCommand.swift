@@ -35,12 +35,7 @@ struct DeadLettersCommand: Command {
     private let limit: Int64?
 
     init(_ arguments: ParsedArguments, at now: IssueTimestamp) throws(UsageError) {
-        let word = arguments.operands.first ?? Action.list.rawValue
-        guard let action = Action(rawValue: word) else {
-            let names = Action.allCases.map(\.rawValue)
-            throw UsageError("unknown action '\(word)'; expected one of: \(names.joined(separator: ", "))")
-        }
-        self.action = action
+        action = try arguments.action(default: .list)
         ids = Array(arguments.operands.dropFirst())
         destination = arguments[Self.destination]
         isAll = arguments.has(Self.all)

@@ -23,12 +23,7 @@ struct NotifyCommand: Command {
     private let name: String
 
     init(_ arguments: ParsedArguments, at now: IssueTimestamp) throws(UsageError) {
-        let word = arguments.operands.first ?? Action.list.rawValue
-        guard let action = Action(rawValue: word) else {
-            let names = Action.allCases.map(\.rawValue)
-            throw UsageError("unknown action '\(word)'; expected one of: \(names.joined(separator: ", "))")
-        }
-        self.action = action
+        action = try arguments.action(default: .list)
         let names = arguments.operands.dropFirst()
         switch action {
         case .list where !names.isEmpty: throw UsageError("list takes no NAME (did you mean notify test?)")
@@ -146,17 +141,12 @@ struct SilenceCommand: Command {
     private var silence: IssueSilence
 
     init(_ arguments: ParsedArguments, at now: IssueTimestamp) throws(UsageError) {
-        let word = arguments.operands.first ?? Action.list.rawValue
-        guard let action = Action(rawValue: word) else {
-            let names = Action.allCases.map(\.rawValue)
-            throw UsageError("unknown action '\(word)'; expected one of: \(names.joined(separator: ", "))")
-        }
-        self.action = action
+        action = try arguments.action(default: .list)
         id = arguments.operands.count > 1 ? arguments.operands[1] : ""
         silence = IssueSilence(until: now, reason: "")
         switch action {
         case .list, .add:
-            guard arguments.operands.count <= 1 else { throw UsageError("\(word) takes no ID") }
+            guard arguments.operands.count <= 1 else { throw UsageError("\(action.rawValue) takes no ID") }
         case .end:
             guard arguments.operands.count == 2 else { throw UsageError("end takes one ID: see issuectl silence") }
         }
