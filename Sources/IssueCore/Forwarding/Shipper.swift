@@ -102,3 +102,227 @@ package protocol LineCache: AnyObject, Sendable {
     /// Adds the fields that the series has in common to a record.
     func complete(_ record: inout IssueRecord)
 }
+
+/// A record to be sent, with the context that its destination receives.
+package struct OutboundRecord: Sendable {
+    /// The stored record. If `memory` is set, without the fields that its series has in common.
+    package var own: StoredRecord
+    /// The metadata as stored JSON that has not been parsed; nil if `own` contains it.
+    package var storedMetadata: String?
+    /// The application that the record is counted for: its claimed name, otherwise the sender's command.
+    package var app: String
+    package var fingerprint: String
+    package var host: String
+    /// The number of records of its group that were suppressed since the last one sent.
+    package var suppressedBefore: Int64
+    /// The number of occurrences of its group so far, as counted for this destination.
+    package var occurrences: Int64
+    /// The cached parts of the lines of its series; nil if the record differs from them.
+    package var memory: (any LineCache)?
+
+    /// The complete record. Its id is the `event_id` by which a receiver detects duplicates.
+    package var stored: StoredRecord {
+        var whole = own
+        memory?.complete(&whole.record)
+        return whole
+    }
+
+    /// The parsed metadata; nil if there is none.
+    package var metadata: JSONValue? {
+        guard let storedMetadata else { return own.record.metadata }
+        return try? JSONValue(json: storedMetadata)
+    }
+
+    /// - Parameters:
+    ///   - stored: The complete record or, if `memory` is set, only its own fields.
+    ///   - storedMetadata: The metadata as stored JSON; nil if `stored` contains it.
+    ///   - app: The application that the record is counted for.
+    ///   - fingerprint: The fingerprint of its group.
+    ///   - host: The name of this host.
+    ///   - suppressedBefore: The number of records of its group that were suppressed since the last one sent.
+    ///   - occurrences: The number of occurrences of its group so far.
+    ///   - memory: The cached parts of the lines of its series; nil if there are none.
+    package init(
+        stored: StoredRecord, storedMetadata: String? = nil, app: String, fingerprint: String, host: String,
+        suppressedBefore: Int64, occurrences: Int64, memory: (any LineCache)? = nil
+    ) {
+        own = stored
+        self.storedMetadata = storedMetadata
+        self.app = app
+        self.fingerprint = fingerprint
+        self.host = host
+        self.suppressedBefore = suppressedBefore
+        self.occurrences = occurrences
+        self.memory = memory
+    }
+}
+
+/// A summary of suppressed records to be sent.
+package struct OutboundSummary: Equatable, Sendable {
+    /// An id derived from destination, group, reason and sequence, so that a resent summary has the same id.
+    package var eventID: String
+    package var app: String
+    package var host: String
+    /// Nil if the summary covers several groups.
+    package var fingerprint: String?
+    package var title: String
+    package var domain: String?
+    package var code: Int64?
+    /// The application as the newest record of the group describes it, for the `mobile` object.
+    package var application: Application
+    package var severity: IssueLevel
+    package var reason: SuppressionReason
+    package var windowStart: IssueTimestamp
+    package var windowEnd: IssueTimestamp
+    package var firstSeen: IssueTimestamp
+    package var lastSeen: IssueTimestamp
+    /// The number of suppressed records.
+    package var suppressedCount: Int64
+    /// The number of records sent in the same time.
+    package var forwardedCount: Int64
+    /// The total number of occurrences so far.
+    package var occurrences: Int64
+    package var sequence: Int64
+    /// The number of groups covered.
+    package var distinctGroups: Int64
+    /// The ids of some suppressed records.
+    package var sampleIDs: [String]
+    package var stillSuppressing: Bool
+
+    package init(
+        eventID: String, app: String, host: String, fingerprint: String?, title: String, domain: String?, code: Int64?,
+        application: Application, severity: IssueLevel, reason: SuppressionReason, windowStart: IssueTimestamp,
+        windowEnd: IssueTimestamp, firstSeen: IssueTimestamp, lastSeen: IssueTimestamp, suppressedCount: Int64,
+        forwardedCount: Int64,
+        occurrences: Int64, sequence: Int64, distinctGroups: Int64, sampleIDs: [String], stillSuppressing: Bool
+    ) {
+        self.eventID = eventID
+        self.app = app
+        self.host = host
+        self.fingerprint = fingerprint
+        self.title = title
+        self.domain = domain
+        self.code = code
+        self.application = application
+        self.severity = severity
+        self.reason = reason
+        self.windowStart = windowStart
+        self.windowEnd = windowEnd
+        self.firstSeen = firstSeen
+        self.lastSeen = lastSeen
+        self.suppressedCount = suppressedCount
+        self.forwardedCount = forwardedCount
+        self.occurrences = occurrences
+        self.sequence = sequence
+        self.distinctGroups = distinctGroups
+        self.sampleIDs = sampleIDs
+        self.stillSuppressing = stillSuppressing
+    }
+}
+
+/// The types of the fields at a destination, which the first value of a field fixes permanently.
+package struct FieldTypes: Equatable, Sendable {
+    package enum Kind: Int64, CaseIterable, Hashable, Sendable {
+        case string
+        case integer
+        case number
+        case bool
+        case object
+    }
+
+    /// The maximum number of sender-defined fields created at a destination.
+    package static let maxFields = 500
+
+    private var kinds: [String: Kind] = [:]
+    private var added: [String] = []
+
+    package init(_ kinds: [String: Kind] = [:]) {
+        self.kinds = kinds
+    }
+
+    /// Returns `true` if a value can be sent under a path. The first value of a field fixes its type. A value of
+    /// another type, or of a field above the maximum number, is sent as text elsewhere.
+    ///
+    /// - Parameters:
+    ///   - kind: The type of the value.
+    ///   - path: The path of the field.
+    package mutating func record(_ kind: Kind, at path: String) -> Bool {
+        if let known = kinds[path] {
+            return known == kind || (known == .number && kind == .integer)
+        }
+        guard kinds.count < Self.maxFields else { return false }
+        kinds[path] = kind
+        added.append(path)
+        return true
+    }
+
+    /// Returns the known type of a field, or nil. A field that contains others is an object.
+    package func kind(at path: String) -> Kind? { kinds[path] }
+
+    /// Returns the types fixed since the last call, to be stored.
+    package mutating func takeAdded() -> [String: Kind] {
+        defer { added.removeAll() }
+        return Dictionary(added.compactMap { path in kinds[path].map { (path, $0) } }) { $1 }
+    }
+}
+
+/// A correction of the grouping, or the undoing of one, to be sent to a destination.
+///
+/// Readers of the destination use it to map the ids in records sent before the correction to the present ids.
+package struct OutboundCorrection: Equatable, Sendable {
+    /// The value of the field `correction_action`.
+    package enum Action: String, CaseIterable, Sendable {
+        case merge
+        case split
+        case rule
+        case undo
+    }
+
+    /// The id of the line. It is the same at each destination and each time the line is sent.
+    package var eventID: String
+    package var host: String
+    /// The correction. With `isUndone`, author, time and reason are those of the undoing. A rule with `other` is the
+    /// merge of an existing issue by that rule.
+    package var correction: GroupCorrection
+    /// `true` if the correction was undone.
+    package var isUndone: Bool
+    /// The fingerprint of the group that gets the records.
+    package var fingerprint: String
+    /// The fingerprint of the other group; nil if there is no other group.
+    package var otherFingerprint: String?
+
+    package init(
+        eventID: String, host: String, correction: GroupCorrection, isUndone: Bool, fingerprint: String,
+        otherFingerprint: String?
+    ) {
+        self.eventID = eventID
+        self.host = host
+        self.correction = correction
+        self.isUndone = isUndone
+        self.fingerprint = fingerprint
+        self.otherFingerprint = otherFingerprint
+    }
+
+    package var action: Action {
+        if isUndone { return .undo }
+        return switch correction.kind {
+        case .merge: .merge
+        case .split: .split
+        case .rule: .rule
+        }
+    }
+
+    /// A description of the change in one sentence, without the reason.
+    package var message: String {
+        let group = correction.group
+        let other = correction.other
+        let done =
+            switch correction.kind {
+            case .merge: "\(other ?? "an issue") was merged into \(group)"
+            case .split: "\(group) was split from \(other ?? "an issue")"
+            case .rule:
+                other.map { "a rule merged \($0) into \(group)" } ?? "a rule merges matching issues into \(group)"
+            }
+        return "Correction \(correction.id)\(isUndone ? " was undone" : ""): \(done)"
+    }
+}
