@@ -182,6 +182,17 @@ extension Int: DatabaseValue {
     package func bind(to statement: borrowing Statement, at position: Int) { statement.bind(self, at: position) }
 }
 
+extension UInt32: DatabaseValue {
+    package func bind(to statement: borrowing Statement, at position: Int) { statement.bind(Int64(self), at: position) }
+}
+
+/// 1 for `true`, and 0 for `false`.
+extension Bool: DatabaseValue {
+    package func bind(to statement: borrowing Statement, at position: Int) {
+        statement.bind(self ? 1 : 0, at: position)
+    }
+}
+
 extension Double: DatabaseValue {
     package func bind(to statement: borrowing Statement, at position: Int) { statement.bind(self, at: position) }
 }

@@ -153,7 +153,7 @@ struct DeploymentTable {
     static func deployment(_ row: borrowing Row) -> IssueDeployment {
         IssueDeployment(
             app: row.text(0), user: row.optionalInt64(1).map { UInt32(clamping: $0) }, version: row.text(2),
-            deployedAt: IssueTimestamp(millisecondsSince1970: row.int64(3)), isObserved: row.int64(4) != 0,
+            deployedAt: row.time(3), isObserved: row.int64(4) != 0,
             commit: row.optionalText(5), note: row.optionalText(6),
             author: row.optionalInt64(7).map { UInt32(clamping: $0) })
     }
@@ -169,8 +169,7 @@ struct DeploymentTable {
             """, account
         ) { row in
             DeploymentHistory.Entry(
-                ApplicationVersion(text: row.text(0)), at: IssueTimestamp(millisecondsSince1970: row.int64(1)),
-                isObserved: row.int64(2) != 0)
+                ApplicationVersion(text: row.text(0)), at: row.time(1), isObserved: row.int64(2) != 0)
         }
         return DeploymentHistory(entries)
     }
@@ -183,7 +182,7 @@ struct DeploymentTable {
             """
             SELECT app, uid, version, at, observed, revision, note, author FROM deployments
             WHERE app = ?1 AND uid IS ?2 AND observed = 0 AND at <= ?3 ORDER BY at DESC, id DESC LIMIT 1
-            """, app, scope.uid.map { Int64($0) }, time.millisecondsSince1970
+            """, app, scope.uid, time
         ) { Self.deployment($0) }
     }
 
@@ -195,7 +194,7 @@ struct DeploymentTable {
             """
             SELECT app, uid, version, at, observed, revision, note, author, id FROM deployments
             WHERE app = ?1 AND uid IS ?2 AND observed = 0 ORDER BY at DESC, id DESC
-            """, app, scope.uid.map { Int64($0) }
+            """, app, scope.uid
         ) { ($0.int64(8), Self.deployment($0)) }
     }
 
@@ -211,7 +210,7 @@ struct DeploymentTable {
             WHERE accounts.app = ?1 AND (?2 IS NULL OR accounts.uid = ?2)
                 AND (series.version IS NOT NULL OR series.build IS NOT NULL)
             GROUP BY 1, 2, 3
-            """, app, scope.uid.map { Int64($0) }
+            """, app, scope.uid
         ) {
             (
                 uid: UInt32(clamping: $0.int64(0)),
@@ -234,7 +233,7 @@ struct DeploymentTable {
     ) throws(SQLiteError) -> Bool {
         let versions = try connection.all(
             "SELECT version FROM deployments WHERE app = ?1 AND (uid IS NULL OR uid IS ?2) AND observed = 0", app,
-            scope.uid.map { Int64($0) }
+            scope.uid
         ) { ApplicationVersion(text: $0.text(0)).spelledUniformly }
         return versions.contains(version.spelledUniformly)
     }
@@ -248,7 +247,7 @@ struct DeploymentTable {
             UPDATE groups SET fixed_version = ?1, fixed_after = NULL
             WHERE fixed_after <= ?2
                 AND account IN (SELECT id FROM accounts WHERE app = ?3 AND (?4 IS NULL OR uid = ?4))
-            """, version.text, time.millisecondsSince1970, app, scope.uid.map { Int64($0) })
+            """, version.text, time, app, scope.uid)
     }
 
     func contains(_ deployment: IssueDeployment) throws(SQLiteError) -> Bool {
@@ -256,8 +255,7 @@ struct DeploymentTable {
             """
             SELECT 1 FROM deployments
             WHERE app = ?1 AND uid IS ?2 AND version = ?3 AND (at = ?4 OR ?5 = 1) AND observed <= ?5
-            """, deployment.app, deployment.user.map { Int64($0) }, deployment.version,
-            deployment.deployedAt.millisecondsSince1970, deployment.isObserved ? Int64(1) : 0
+            """, deployment.app, deployment.user, deployment.version, deployment.deployedAt, deployment.isObserved
         ) { _ in true } ?? false
     }
 
@@ -266,9 +264,8 @@ struct DeploymentTable {
             """
             INSERT INTO deployments (app, uid, version, at, observed, revision, note, author)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
-            """, deployment.app, deployment.user.map { Int64($0) }, deployment.version,
-            deployment.deployedAt.millisecondsSince1970, deployment.isObserved ? Int64(1) : 0, deployment.commit,
-            deployment.note, deployment.author.map { Int64($0) })
+            """, deployment.app, deployment.user, deployment.version,
+            deployment.deployedAt, deployment.isObserved, deployment.commit, deployment.note, deployment.author)
     }
 
     /// Removes the observed deployments of a version that was declared.
@@ -277,7 +274,7 @@ struct DeploymentTable {
     ) throws(SQLiteError) {
         let observed = try connection.all(
             "SELECT id, version FROM deployments WHERE app = ?1 AND (?2 IS NULL OR uid = ?2) AND observed = 1", app,
-            scope.uid.map { Int64($0) }
+            scope.uid
         ) { (id: $0.int64(0), version: ApplicationVersion(text: $0.text(1))) }
         try remove(observed.filter { $0.version.isCovered(by: version) }.map(\.id))
     }
@@ -324,6 +321,6 @@ struct DeploymentTable {
                 SELECT id FROM deployments WHERE app = ?1 AND uid IS ?2 AND observed = ?3
                 ORDER BY at DESC, id DESC LIMIT -1 OFFSET ?4)
             """
-        try connection.run(sql, app, uid.map { Int64($0) }, isObserved ? Int64(1) : 0, limit)
+        try connection.run(sql, app, uid, isObserved, limit)
     }
 }

@@ -106,8 +106,7 @@ extension StoreReader {
         var groups: [GroupID] = []
         try statement.forEach { row in
             let found = windows[row.id(1)]?.change(
-                first: IssueTimestamp(millisecondsSince1970: row.int64(2)),
-                newest: IssueTimestamp(millisecondsSince1970: row.int64(3)))
+                first: row.time(2), newest: row.time(3))
             if found == change { groups.append(row.id(0)) }
         }
         return groups
@@ -122,7 +121,7 @@ extension StoreReader {
                 AND (deployments.uid IS NULL OR deployments.uid = accounts.uid)
             WHERE observed = 0
             """
-        ) { ($0.id(0, as: AccountID.self), IssueTimestamp(millisecondsSince1970: $0.int64(1))) }
+        ) { ($0.id(0, as: AccountID.self), $0.time(1)) }
         return Dictionary(grouping: times, by: \.0).compactMapValues { DeploymentWindow($0.map(\.1)) }
     }
 

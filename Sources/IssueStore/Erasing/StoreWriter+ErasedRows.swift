@@ -359,7 +359,7 @@ extension RecordRemoval {
             UPDATE totals SET last_at = coalesce(?2, last_at),
                 first_at = CASE WHEN ?4 THEN min(first_at, coalesce(?3, first_at)) ELSE coalesce(?3, first_at) END
             WHERE series = ?1
-            """, series, chain.lastAt, chain.firstAt, chain.isCut ? 1 : 0)
+            """, series, chain.lastAt, chain.firstAt, chain.isCut)
     }
 
     // MARK: Series and groups

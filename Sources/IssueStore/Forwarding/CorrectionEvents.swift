@@ -83,8 +83,8 @@ extension GroupTable {
             INSERT INTO correction_events (account, correction, kind, undone, source, target, pattern, author, at, reason)
             SELECT account, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9 FROM groups
             WHERE id = ?5 AND EXISTS (SELECT 1 FROM destinations WHERE active = 1)
-            """, correction, kind.databaseValue, isUndone ? 1 : 0, source, target, pattern, Int64(author.uid),
-            author.at.millisecondsSince1970, author.reason)
+            """, correction, kind.databaseValue, isUndone, source, target, pattern, author.uid,
+            author.at, author.reason)
     }
 
     /// Returns `true` if the user of a group may cause `count` more lines about corrections.
@@ -99,7 +99,7 @@ extension GroupTable {
                     SELECT id FROM accounts WHERE uid = (
                         SELECT uid FROM accounts JOIN groups ON groups.account = accounts.id WHERE groups.id = ?1))
                     AND (at > ?2 OR id > (SELECT min(corrections_id) FROM destinations WHERE active = 1))
-                """, group, now.advanced(by: .zero - StoreWriter.correctionEventAge).millisecondsSince1970
+                """, group, now.advanced(by: .zero - StoreWriter.correctionEventAge)
             ) { $0.int(0) } ?? 0
         return found + count <= StoreWriter.maxCorrectionLines
     }
@@ -140,7 +140,7 @@ extension ForwardingOutbox {
                                    occurrences, line)
             SELECT ?1, target, source, account, 'correction', id, 0, ?2, 0, 0, ?3 FROM correction_events
             WHERE id = ?4 AND id > (SELECT corrections_id FROM destinations WHERE id = ?1)
-            """, destination, now.millisecondsSince1970, DatabaseBytes.text(line.line), line.event)
+            """, destination, now, DatabaseBytes.text(line.line), line.event)
     }
 
     fileprivate func moveCorrectionCursor(of destination: Int64, to id: Int64) throws(SQLiteError) {
@@ -160,7 +160,7 @@ extension ForwardingOutbox {
                 WHERE id <= (SELECT min(corrections_id) FROM destinations WHERE active = 1) AND at <= ?1
                     AND correction < (SELECT max(correction) FROM correction_events)
                 ORDER BY id LIMIT 1024)
-            """, time.millisecondsSince1970)
+            """, time)
     }
 
     /// Returns the id of the newest event. A new destination begins after it.

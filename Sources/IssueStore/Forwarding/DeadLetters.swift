@@ -37,9 +37,7 @@ extension ForwardingOutbox {
             INSERT INTO dead_letters (destination, record, batch, reason, answer, attempts, at, line, summary)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
             """, destination, record, settlement.batch.id, reason.rawValue, settlement.answer(to: reason),
-            settlement.attempts, settlement.at.millisecondsSince1970,
-            DatabaseBytes.text(settlement.deadLines[line] ?? []),
-            summary)
+            settlement.attempts, settlement.at, DatabaseBytes.text(settlement.deadLines[line] ?? []), summary)
     }
 
     /// Makes dead letters pending again. Returns their number.
@@ -193,7 +191,7 @@ extension StoreReader {
                     record: summary.map { Self.summaryPrefix + String($0) } ?? "",
                     isCorrection: row.int64(8) != 0 ? true : nil, destination: row.text(3),
                     reason: row.text(4), answer: row.optionalText(5), attempts: row.int(6),
-                    timestamp: IssueTimestamp(millisecondsSince1970: row.int64(7)), line: nil))
+                    timestamp: row.time(7), line: nil))
         }
     }
 

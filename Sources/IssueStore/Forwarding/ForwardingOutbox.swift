@@ -146,8 +146,7 @@ struct ForwardingOutbox {
             INSERT INTO batches (destination, kind, first_id, last_id, state, at, sent, withheld, dead, notes)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, x'', ?9)
             """, batch.destination, batch.storedKind.rawValue, first, batch.span?.upperBound ?? rows.max() ?? first,
-            batch.lineCount == 0 ? 1 : 0, batch.at.millisecondsSince1970,
-            DatabaseBytes.blob(PostingList.encode(batch.sent.map(\.row), base: first)),
+            batch.lineCount == 0, batch.at, DatabaseBytes.blob(PostingList.encode(batch.sent.map(\.row), base: first)),
             DatabaseBytes.blob(PostingList.encode(batch.withheld, base: first)), BatchManifest(batch).json)
         return BatchID(rawValue: connection.lastInsertedRowID)
     }

@@ -111,9 +111,7 @@ extension StoreReader {
                 """, row, destination, limit
             ) { step in
                 ScanRow(
-                    row: step.id(0), receivedAt: IssueTimestamp(millisecondsSince1970: step.int64(1)),
-                    count: step.int64(2),
-                    series: step.id(3))
+                    row: step.id(0), receivedAt: step.time(1), count: step.int64(2), series: step.id(3))
             }
             var known: [SeriesID: SeriesInfo] = [:]
             var move: RowID = 0

@@ -67,7 +67,7 @@ extension StoreReader {
     }
 
     private func time(of sql: StaticString, after cursor: RowID) throws -> IssueTimestamp? {
-        try connection.first(sql, cursor) { IssueTimestamp(millisecondsSince1970: $0.int64(0)) }
+        try connection.first(sql, cursor) { $0.time(0) }
     }
 
     /// Returns the records after the cursor, up to where their range ends, the offset of the record log's clock

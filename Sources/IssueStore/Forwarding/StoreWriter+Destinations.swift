@@ -86,8 +86,7 @@ extension ForwardingOutbox {
             """
             INSERT INTO destinations (name, kind, since, first_id, cursor, corrections_id)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6)
-            """, destination.name, destination.kind, now.millisecondsSince1970, first, first - 1,
-            try newestCorrectionEvent())
+            """, destination.name, destination.kind, now, first, first - 1, try newestCorrectionEvent())
         if destination.takesBacklog { try addPending(connection.lastInsertedRowID, recordsAbove: 0, open) }
     }
 

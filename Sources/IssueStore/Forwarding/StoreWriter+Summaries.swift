@@ -34,7 +34,7 @@ extension ForwardingOutbox {
                                    line)
             VALUES (?1, ?2, ?3, ?4, ?5, 0, ?6, ?7, ?8, ?9)
             """, destination, summary.draft.group, summary.draft.account, summary.draft.reason.rawValue,
-            summary.draft.summarySequence, now.millisecondsSince1970, summary.draft.suppressedCount,
+            summary.draft.summarySequence, now, summary.draft.suppressedCount,
             summary.draft.suppressedOccurrences, DatabaseBytes.text(summary.line))
         let id = connection.lastInsertedRowID
         for stretch in summary.draft.stretches { try insert(stretch, of: id, destination) }

@@ -119,8 +119,7 @@ extension GroupTable {
                            coalesce((SELECT max(correction) FROM correction_events), 0)),
                    account, ?1, ?2, ?3, ?4, ?5, ?6, ?7
             FROM groups WHERE id = ?3
-            """, kind.databaseValue, source, target, pattern, Int64(author.uid), author.at.millisecondsSince1970,
-            author.reason)
+            """, kind.databaseValue, source, target, pattern, author.uid, author.at, author.reason)
         return connection.lastInsertedRowID
     }
 

@@ -92,8 +92,7 @@ extension QuarantinedStore {
                 notes.append(
                     .correction(
                         kind, own, to: other, pattern: row.optionalText(8), author: UInt32(clamping: row.int64(9)),
-                        at: IssueTimestamp(millisecondsSince1970: row.int64(10)), reason: row.text(11),
-                        hits: max(0, row.int64(12))))
+                        at: row.time(10), reason: row.text(11), hits: max(0, row.int64(12))))
             }
             return last > number ? (notes, last) : nil
         }
@@ -128,14 +127,14 @@ extension StoreWriter {
     /// Returns the group with the same user, application and fingerprint. Inserts it without series if it is missing.
     private func ensure(_ group: SalvagedGroup) throws(SQLiteError) -> GroupID {
         let found = try connection.first(
-            "SELECT id FROM accounts WHERE uid = ?1 AND app = ?2", Int64(group.uid), group.app
+            "SELECT id FROM accounts WHERE uid = ?1 AND app = ?2", group.uid, group.app
         ) { $0.id(0, as: AccountID.self) }
         let account: AccountID
         if let found {
             account = found
         } else {
             try connection.run(
-                "INSERT INTO accounts (uid, app, first_at) VALUES (?1, ?2, 0)", Int64(group.uid), group.app)
+                "INSERT INTO accounts (uid, app, first_at) VALUES (?1, ?2, 0)", group.uid, group.app)
             account = AccountID(rawValue: connection.lastInsertedRowID)
         }
         if let known = try table.group(account: account, fingerprint: group.fingerprint) { return known }

@@ -28,8 +28,7 @@ extension StoreReader {
             id: row.int64(0), kind: kind, group: GroupKey.text(key: row.int64(2)),
             other: kind == .rule ? nil : GroupKey.text(key: row.int64(3)), app: row.text(4),
             user: UInt32(clamping: row.int64(5)), template: template, field: field,
-            author: UInt32(clamping: row.int64(7)), timestamp: IssueTimestamp(millisecondsSince1970: row.int64(8)),
-            reason: reason.isEmpty ? nil : reason,
+            author: UInt32(clamping: row.int64(7)), timestamp: row.time(8), reason: reason.isEmpty ? nil : reason,
             hits: row.int64(10))
     }
 

@@ -133,7 +133,7 @@ extension StoreReader {
                 FROM groups JOIN accounts ON accounts.id = groups.account
                 WHERE groups.id > (SELECT coalesce(max(id), 0) FROM groups) - 16384 AND groups.first_at >= ?3
                     AND fingerprint <> 'overflow' AND uid = ?2
-                """, account, Int64(user), start.millisecondsSince1970
+                """, account, user, start
             ) { ($0.int64(0), $0.int64(1)) } ?? (0, 0)
         }
     }

@@ -123,7 +123,7 @@ struct EscalationTable {
             """
             INSERT OR REPLACE INTO escalations (notifier, "group", uid, slot_length, slot, counts, reported_at)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
-            """, notifier, entry.group, Int64(entry.uid), slotLength, entry.slot,
+            """, notifier, entry.group, entry.uid, slotLength, entry.slot,
             entry.counts.map { "\($0)" }.joined(separator: " "), entry.reportedAt?.milliseconds)
     }
 

@@ -16,12 +16,10 @@ extension StoreWriter {
                 """
                 DELETE FROM silences WHERE until < ?1 OR until <= ?2
                     AND id <= (SELECT id FROM silences WHERE until <= ?2 ORDER BY id DESC LIMIT 1 OFFSET ?3)
-                """, now.advanced(by: .zero - SilenceTable.keptFor).millisecondsSince1970, now.millisecondsSince1970,
-                SilenceTable.maxEnded)
+                """, now.advanced(by: .zero - SilenceTable.keptFor), now, SilenceTable.maxEnded)
             let (count, own) =
                 try connection.first(
-                    "SELECT count(*), count(*) FILTER (WHERE uid = ?2) FROM silences WHERE until > ?1",
-                    now.millisecondsSince1970, silence.uid
+                    "SELECT count(*), count(*) FILTER (WHERE uid = ?2) FROM silences WHERE until > ?1", now, silence.uid
                 ) { ($0.int64(0), $0.int64(1)) } ?? (0, 0)
             guard count < IssueSilence.maxCount, own < IssueSilence.maxCountOfUser else { return nil }
             try connection.run(
@@ -30,7 +28,7 @@ extension StoreWriter {
                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
                 """, SilenceTable.text(silence.apps), SilenceTable.text(silence.environments),
                 SilenceTable.text(silence.units), SilenceTable.text(silence.groups),
-                silence.until.millisecondsSince1970, silence.reason, silence.uid, now.millisecondsSince1970)
+                silence.until, silence.reason, silence.uid, now)
             var stored = silence
             (stored.id, stored.at, stored.count) = (SilenceTable.id(connection.lastInsertedRowID), now, 0)
             return stored
@@ -42,8 +40,7 @@ extension StoreWriter {
         guard let number = SilenceTable.number(id) else { return false }
         return try transaction { () throws(SQLiteError) in
             try connection.run(
-                "UPDATE silences SET until = ?2, ended_by = ?3 WHERE id = ?1 AND until > ?2", number,
-                now.millisecondsSince1970, Int64(uid))
+                "UPDATE silences SET until = ?2, ended_by = ?3 WHERE id = ?1 AND until > ?2", number, now, uid)
             return connection.changes > 0
         }
     }
@@ -57,16 +54,15 @@ extension StoreReader {
                 """
                 SELECT id, apps, environments, units, groups, until, reason, uid, at, count FROM silences
                 WHERE until > ?1 ORDER BY id
-                """, now.millisecondsSince1970
+                """, now
             ) {
                 (
                     $0.int64(0),
                     IssueSilence(
                         id: SilenceTable.id($0.int64(0)), apps: SilenceTable.list($0.text(1)),
                         environments: SilenceTable.list($0.text(2)), units: SilenceTable.list($0.text(3)),
-                        groups: SilenceTable.list($0.text(4)),
-                        until: IssueTimestamp(millisecondsSince1970: $0.int64(5)), reason: $0.text(6),
-                        uid: $0.int64(7), at: IssueTimestamp(millisecondsSince1970: $0.int64(8)), count: $0.int64(9)
+                        groups: SilenceTable.list($0.text(4)), until: $0.time(5), reason: $0.text(6),
+                        uid: $0.int64(7), at: $0.time(8), count: $0.int64(9)
                     )
                 )
             }

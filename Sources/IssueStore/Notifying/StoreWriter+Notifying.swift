@@ -147,7 +147,7 @@ extension StoreWriter {
         guard memory.values.hasNotifiers else { return }
         for record in records where !record.change.isEmpty {
             try connection.run(
-                "INSERT INTO alerts (record, uid, kinds) VALUES (?1, ?2, ?3)", record.row, Int64(record.uid),
+                "INSERT INTO alerts (record, uid, kinds) VALUES (?1, ?2, ?3)", record.row, record.uid,
                 record.change.rawValue)
         }
     }
@@ -211,8 +211,7 @@ struct NotificationTable {
             NotifierRow(
                 id: id, name: $0.text(0), cursor: $0.id(1), received: $0.int64(2), delivered: $0.int64(3),
                 givenUp: $0.int64(4), pending: $0.int64(10), silenced: $0.int64(5), messages: $0.int64(6),
-                repeated: $0.int64(7), lastAnswer: $0.optionalText(8),
-                lastSuccess: $0.optionalInt64(9).map { IssueTimestamp(millisecondsSince1970: $0) }, waiting: [])
+                repeated: $0.int64(7), lastAnswer: $0.optionalText(8), lastSuccess: $0.optionalTime(9), waiting: [])
         }
         guard var row = found else { return nil }
         row.waiting = try notices(of: id, message: 0)
@@ -221,8 +220,7 @@ struct NotificationTable {
             id
         ) {
             StoredMessage(
-                id: $0.int64(0), at: IssueTimestamp(millisecondsSince1970: $0.int64(1)), attempts: $0.int64(2),
-                maybeSent: $0.int64(3) != 0, notices: [])
+                id: $0.int64(0), at: $0.time(1), attempts: $0.int64(2), maybeSent: $0.int64(3) != 0, notices: [])
         }
         if let message = row.message { row.message?.notices = try notices(of: id, message: message.id) }
         return row
@@ -238,7 +236,7 @@ struct NotificationTable {
                 id: $0.int64(0), kinds: NotificationKinds(rawValue: $0.int64(1)),
                 record: $0.optionalInt64(2).map { RowID(rawValue: $0) },
                 uid: $0.optionalInt64(3).map { UInt32(clamping: $0) }, count: $0.int64(4),
-                text: $0.optionalText(5), at: IssueTimestamp(millisecondsSince1970: $0.int64(6)))
+                text: $0.optionalText(5), at: $0.time(6))
         }
     }
 
@@ -315,14 +313,13 @@ struct NotificationTable {
                 """
                 UPDATE notices SET count = count + ?4 WHERE notifier = ?1 AND message = 0 AND uid IS ?2 AND kinds = ?3
                     AND record IS NULL AND text IS NULL
-                """, notifier, notice.uid.map { Int64($0) }, notice.kinds.rawValue, notice.count)
+                """, notifier, notice.uid, notice.kinds.rawValue, notice.count)
             if connection.changes > 0 { return }
         }
         try connection.run(
             """
             INSERT INTO notices (notifier, kinds, record, uid, count, text, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
-            """, notifier, notice.kinds.rawValue, notice.record, notice.uid.map { Int64($0) }, notice.count,
-            notice.text, notice.at.millisecondsSince1970)
+            """, notifier, notice.kinds.rawValue, notice.record, notice.uid, notice.count, notice.text, notice.at)
     }
 
     func advance(_ id: Int64, to cursor: RowID?, received: Int64, silenced: Int64) throws(SQLiteError) {
@@ -340,7 +337,7 @@ struct NotificationTable {
             """
             INSERT INTO messages (notifier, at, events) SELECT ?1, ?2, events
             FROM (SELECT sum(count) AS events FROM notices WHERE notifier = ?1 AND message = 0) WHERE events > 0
-            """, id, now.millisecondsSince1970)
+            """, id, now)
         guard connection.changes > 0 else { return }
         let message = connection.lastInsertedRowID
         try connection.run("UPDATE notices SET message = ?2 WHERE notifier = ?1 AND message = 0", id, message)
@@ -354,14 +351,13 @@ struct NotificationTable {
         switch fate {
         case .retry(let maybeSent):
             try connection.run(
-                "UPDATE messages SET maybe_sent = ?2 WHERE id = ?1 AND state = 0", message, maybeSent ? Int64(1) : 0)
+                "UPDATE messages SET maybe_sent = ?2 WHERE id = ?1 AND state = 0", message, maybeSent)
             return try note(answer, notifier: id)
         case .delivered: state = 1
         case .givenUp: state = 2
         }
         try connection.run(
-            "UPDATE messages SET state = ?2, settled_at = ?3 WHERE id = ?1 AND state = 0", message, state,
-            now.millisecondsSince1970)
+            "UPDATE messages SET state = ?2, settled_at = ?3 WHERE id = ?1 AND state = 0", message, state, now)
         guard connection.changes > 0 else { return }
         let events =
             try connection.first(

@@ -179,8 +179,9 @@ struct RecordWalk {
             """
             SELECT id, first_id, last_id FROM ranges
             WHERE last_id > ?1 AND first_id < ?2 AND last_at >= ?3 AND first_at <= ?4 ORDER BY id
-            """, isAscending ? bound : RowID.min, isAscending ? RowID.max : bound, since?.millisecondsSince1970 ?? .min,
-            until?.millisecondsSince1970 ?? .max
+            """, isAscending ? bound : RowID.min, isAscending ? RowID.max : bound,
+            since?.millisecondsSince1970 ?? Int64.min,
+            until?.millisecondsSince1970 ?? Int64.max
         ) { IDRange(range: $0.int64(0), first: $0.id(1), last: $0.id(2)) }
     }
 

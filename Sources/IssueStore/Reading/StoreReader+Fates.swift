@@ -84,7 +84,7 @@ extension StoreReader {
                 SELECT 1 FROM records
                 JOIN processes ON processes.id = records.process JOIN senders ON senders.id = processes.sender
                 WHERE records.id = ?1 AND senders.uid = ?2 AND processes.pid = ?3 AND processes.started = ?4
-                """, id.row, Int64(process.sender.uid), Int64(process.sender.pid), process.startTime
+                """, id.row, process.sender.uid, Int64(process.sender.pid), process.startTime
             ) { _ in true } ?? false
         }
     }

@@ -159,7 +159,7 @@ extension StoreReader {
                 id: GroupKey.text(key: row.int64(0)), title: row.text(1),
                 level: IssueLevel(rank: UInt8(clamping: row.int64(2))) ?? .error,
                 state: GroupState(databaseValue: UInt8(clamping: row.int64(3))) ?? .open,
-                mutedUntil: row.optionalInt64(4).map { IssueTimestamp(millisecondsSince1970: $0) },
+                mutedUntil: row.optionalTime(4),
                 hasRegressed: row.int64(5) != 0, app: row.text(6), user: UInt32(clamping: row.int64(7)),
                 fingerprint: row.text(8), domain: row.optionalText(9),
                 code: row.optionalInt64(10).map { Int(clamping: $0) },
@@ -314,7 +314,7 @@ extension StoreReader {
         init(_ row: borrowing Row) {
             let first = row.id(0, as: RowID.self)
             state = row.int64(1)
-            at = IssueTimestamp(millisecondsSince1970: row.int64(2))
+            at = row.time(2)
             attempts = row.int64(3)
             answer = row.optionalText(4)
             maybeDuplicate = row.int64(5) != 0
@@ -394,7 +394,7 @@ extension StoreReader {
 extension IssueFate {
     fileprivate mutating func takes(letter row: borrowing Row) {
         attempts = row.int(0)
-        timestamp = IssueTimestamp(millisecondsSince1970: row.int64(1))
+        timestamp = row.time(1)
         answer = row.optionalText(2)
     }
 }

@@ -212,7 +212,7 @@ struct RecordCells {
         self.row = row.id(0)
         series = row.id(1)
         process = row.id(2)
-        receivedAt = IssueTimestamp(millisecondsSince1970: row.int64(3))
+        receivedAt = row.time(3)
         occurred = row.optionalInt64(4)
         firstOccurred = row.optionalInt64(5)
         count = row.int64(6)

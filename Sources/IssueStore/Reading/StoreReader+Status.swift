@@ -59,7 +59,7 @@ extension StoreReader {
         figures.code = String(try recordID(row: try newestRow()).text.prefix(12))
         figures.bytes = try connection.pragma("page_count") * connection.pragma("page_size")
         figures.oldest = try connection.first("SELECT received_at FROM records ORDER BY id LIMIT 1") {
-            IssueTimestamp(millisecondsSince1970: $0.int64(0))
+            $0.time(0)
         }
         figures.records = try recordCount(version: version)
         figures.faults = try ledgerFaults()
@@ -176,7 +176,7 @@ extension StoreReader {
         ) { statement in
             try statement.forEach { row in
                 found[row.int64(0), default: [:]][row.int64(1)] = (
-                    row.int64(2), IssueTimestamp(millisecondsSince1970: row.int64(3))
+                    row.int64(2), row.time(3)
                 )
             }
         }
@@ -196,7 +196,7 @@ extension StoreReader {
                 )
             ORDER BY id LIMIT 1
             """, destination, cursor
-        ) { IssueTimestamp(millisecondsSince1970: $0.int64(0)) }
+        ) { $0.time(0) }
     }
 
     /// Returns the current suppressions by limit and application: the limiter windows that no summary covers yet.

@@ -176,12 +176,10 @@ package final class QuarantinedStore {
             let note = GroupNote(
                 uid: UInt32(clamping: row.int64(0)), app: row.text(1), fingerprint: row.text(2),
                 standing: TriageState(
-                    GroupState(databaseValue: UInt8(clamping: row.int64(3))) ?? .open,
-                    mutedUntil: row.optionalInt64(4).map { IssueTimestamp(millisecondsSince1970: $0) },
+                    GroupState(databaseValue: UInt8(clamping: row.int64(3))) ?? .open, mutedUntil: row.optionalTime(4),
                     knownVersion: row.optionalText(5).map { ApplicationVersion(text: $0) },
                     fixedIn: row.optionalText(9).map { ApplicationVersion(text: String($0.prefix(1024))) },
-                    fixAwaitedSince: row.optionalInt64(10).map { IssueTimestamp(millisecondsSince1970: $0) },
-                    occurrencesLeft: row.optionalInt64(11),
+                    fixAwaitedSince: row.optionalTime(10), occurrencesLeft: row.optionalInt64(11),
                     hasRegressed: row.int64(6) != 0, change: IssueStateChange(salvaged: row, from: 12)))
             return (note: note, id: row.id(7, as: GroupID.self), rule: row.int64(8))
         }

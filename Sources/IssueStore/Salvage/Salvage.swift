@@ -123,7 +123,7 @@ extension StoreWriter {
             SELECT id FROM groups
             WHERE state = 0 AND regressed = 0 AND changed_by IS NULL AND fingerprint = ?3
                 AND account = (SELECT id FROM accounts WHERE uid = ?1 AND app = ?2)
-            """, Int64(note.uid), note.app, note.fingerprint
+            """, note.uid, note.app, note.fingerprint
         ) { $0.id(0) }
     }
 }

@@ -1,4 +1,5 @@
 import IssueCore
+package import IssueProtocol
 package import SQLiteKit
 
 /// The schema, as a list of migrations.
@@ -541,3 +542,16 @@ extension GroupID: DatabaseID {}
 extension ProcessRowID: DatabaseID {}
 extension RowID: DatabaseID {}
 extension SeriesID: DatabaseID {}
+
+/// Milliseconds since 1970.
+extension IssueTimestamp: DatabaseValue {
+    package func bind(to statement: borrowing Statement, at position: Int) {
+        statement.bind(millisecondsSince1970, at: position)
+    }
+}
+
+extension Row {
+    func time(_ column: Int) -> IssueTimestamp { IssueTimestamp(millisecondsSince1970: int64(column)) }
+
+    func optionalTime(_ column: Int) -> IssueTimestamp? { isNull(column) ? nil : time(column) }
+}

@@ -165,7 +165,7 @@ extension StoreReader {
         let closed =
             try connection.first(
                 "SELECT min(first_id), max(last_id) FROM ranges WHERE last_at >= ?1 AND first_at <= ?2",
-                since?.millisecondsSince1970 ?? .min, until?.millisecondsSince1970 ?? .max
+                since?.millisecondsSince1970 ?? Int64.min, until?.millisecondsSince1970 ?? Int64.max
             ) { row -> ClosedRange<RowID>? in
                 guard let first = row.optionalID(0, as: RowID.self), let last = row.optionalID(1, as: RowID.self),
                     first <= last

@@ -135,7 +135,7 @@ extension StoreWriter {
         try transaction { () throws(SQLiteError) in
             let ended = try connection.all(
                 "SELECT id FROM groups WHERE muted_until <= ?1 ORDER BY muted_until LIMIT ?2",
-                now.millisecondsSince1970, Self.maxMutesPerTransaction
+                now, Self.maxMutesPerTransaction
             ) { $0.id(0, as: GroupID.self) }
             for group in ended { _ = try change(group, to: TriageState()) }
             memory.values.nextMuteEnd = try Self.nextMuteEnd(connection)
@@ -154,7 +154,7 @@ extension StoreWriter {
 
     static func nextMuteEnd(_ connection: DatabaseConnection) throws(SQLiteError) -> IssueTimestamp? {
         try connection.first("SELECT min(muted_until) FROM groups WHERE muted_until IS NOT NULL") {
-            $0.optionalInt64(0).map { IssueTimestamp(millisecondsSince1970: $0) }
+            $0.optionalTime(0)
         } ?? nil
     }
 }
@@ -233,11 +233,9 @@ struct TriageTable {
             """, id
         ) { row in
             TriageState(
-                GroupState(databaseValue: UInt8(clamping: row.int64(0))) ?? .open,
-                mutedUntil: row.optionalInt64(1).map { IssueTimestamp(millisecondsSince1970: $0) },
+                GroupState(databaseValue: UInt8(clamping: row.int64(0))) ?? .open, mutedUntil: row.optionalTime(1),
                 knownVersion: row.optionalText(2).map { ApplicationVersion(text: $0) },
-                fixedIn: row.optionalText(4).map { ApplicationVersion(text: $0) },
-                fixAwaitedSince: row.optionalInt64(5).map { IssueTimestamp(millisecondsSince1970: $0) },
+                fixedIn: row.optionalText(4).map { ApplicationVersion(text: $0) }, fixAwaitedSince: row.optionalTime(5),
                 occurrencesLeft: row.optionalInt64(6),
                 hasRegressed: row.int64(3) != 0, change: IssueStateChange(row, from: 7))
         } ?? TriageState()
@@ -250,10 +248,10 @@ struct TriageTable {
             UPDATE groups SET state = ?2, muted_until = ?3, muted_version = ?4, regressed = ?5, fixed_version = ?6,
                 fixed_after = ?7, muted_left = ?8, changed_by = ?9, changed_at = ?10, change_note = ?11
             WHERE id = ?1
-            """, group, Int64(standing.state.databaseValue), standing.mutedUntil?.millisecondsSince1970,
-            standing.knownVersion?.text, standing.hasRegressed ? Int64(1) : 0, standing.fixedIn?.text,
-            standing.fixAwaitedSince?.millisecondsSince1970, standing.occurrencesLeft,
-            standing.change.map { Int64($0.user) }, standing.change?.time.millisecondsSince1970, standing.change?.note)
+            """, group, Int64(standing.state.databaseValue), standing.mutedUntil,
+            standing.knownVersion?.text, standing.hasRegressed, standing.fixedIn?.text,
+            standing.fixAwaitedSince, standing.occurrencesLeft,
+            standing.change?.user, standing.change?.time, standing.change?.note)
         guard connection.changes > 0 else { return false }
         if standing.state == .muted {
             try connection.run(
