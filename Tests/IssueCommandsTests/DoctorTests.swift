@@ -28,7 +28,7 @@ struct DoctorTests {
         daemon.store.sqliteVersion = "3.53.0"
         status(&daemon)
         var facts = DoctorFacts(
-            status: .success(daemon), sockets: ["/run/issued/issued.sock"],
+            status: .success(daemon),
             socket: SocketFile(path: "/run/issued/issued.sock", owner: 0, mode: 0o666, folderMode: 0o755), now: noon,
             userID: 0, clientVersion: "0.1.0", isClockSynchronized: true)
         facts.service.add(Self.service)

@@ -7,9 +7,7 @@ import UnixIO
 package struct DoctorFacts: Sendable {
     /// The status, or the reason for which there is none.
     package var status: Result<DaemonStatus, CollectorConnectionError>
-    /// The paths that were tried, in order.
-    package var sockets: [String]
-    /// The first of the paths that exists; nil if none does.
+    /// The first of the paths to try that exists; nil if none does.
     package var socket: SocketFile?
     package var now: IssueTimestamp
     package var userID: UInt32
@@ -106,7 +104,7 @@ extension DoctorFacts {
             result = .failure(error)
         }
         var facts = DoctorFacts(
-            status: result, sockets: sockets, socket: nil, now: now, userID: CurrentProcess.userID,
+            status: result, socket: nil, now: now, userID: CurrentProcess.userID,
             isClockSynchronized: isClockSynchronized)
         for path in sockets {
             guard let file = try? FileSystem.status(of: path),

@@ -5,7 +5,6 @@ import SQLiteKit
 /// A complete copy is marked as such. A daemon that opens it gives new records ids with another store code, so that no
 /// id is assigned twice.
 package final class StoreCopy {
-    private let path: String
     private var backup: OnlineBackup?
     private let pageSize: Int64
     private let control: (any SnapshotControl)?
@@ -28,7 +27,6 @@ package final class StoreCopy {
     package init(
         of source: String, to path: String, control: (any SnapshotControl)? = nil
     ) throws(StoreFailure) {
-        self.path = path
         self.control = control
         let reader: DatabaseConnection
         do throws(SQLiteError) {

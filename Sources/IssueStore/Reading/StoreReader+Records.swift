@@ -229,7 +229,6 @@ struct RecordCells {
 package struct RecordRow: Sendable {
     package var row: RowID
     package var group: GroupID
-    package var account: AccountID
     package var receivedAt: IssueTimestamp
     package var isFirstOfGroup: Bool
     package var fingerprint: String
@@ -245,7 +244,6 @@ package struct RecordRow: Sendable {
     init(_ cells: RecordCells, of series: SeriesRowCache, by sender: Sender, id: String, isWhole: Bool) {
         row = cells.row
         group = series.group
-        account = series.account
         receivedAt = cells.receivedAt
         isFirstOfGroup = series.firstOfGroup == cells.row
         fingerprint = series.fingerprint

@@ -184,12 +184,11 @@ final class SeriesRowCache: LineCache {
     let groupID: String
     let fingerprint: String
     let firstOfGroup: RowID
-    let account: AccountID
     let accountName: String
     private let kept = Mutex(CachedLine())
 
     static let sql: StaticString = """
-        SELECT series.key, groups.id, groups.key, groups.fingerprint, groups.first_record, accounts.id, accounts.app
+        SELECT series.key, groups.id, groups.key, groups.fingerprint, groups.first_record, accounts.app
         FROM series JOIN groups ON groups.id = series."group" JOIN accounts ON accounts.id = series.account
         WHERE series.id = ?1
         """
@@ -213,7 +212,7 @@ final class SeriesRowCache: LineCache {
     /// Creates an entry for a series whose other attributes may be unknown.
     init(
         _ description: SeriesDescription, group: GroupID = 0, groupID: String = "", fingerprint: String = "",
-        firstOfGroup: RowID = 0, account: AccountID = 0, accountName: String = ""
+        firstOfGroup: RowID = 0, accountName: String = ""
     ) {
         self.description = description
         app = description.app == Application() ? nil : description.app
@@ -222,7 +221,6 @@ final class SeriesRowCache: LineCache {
         self.groupID = groupID
         self.fingerprint = fingerprint
         self.firstOfGroup = firstOfGroup
-        self.account = account
         self.accountName = accountName
     }
 
@@ -231,7 +229,7 @@ final class SeriesRowCache: LineCache {
         guard let description = SeriesKey.decode(row.bytes(0)) else { return nil }
         self.init(
             description, group: row.id(1), groupID: GroupKey.text(key: row.int64(2)), fingerprint: row.text(3),
-            firstOfGroup: row.id(4), account: row.id(5), accountName: row.text(6))
+            firstOfGroup: row.id(4), accountName: row.text(5))
     }
 }
 
