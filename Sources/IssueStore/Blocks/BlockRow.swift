@@ -30,11 +30,6 @@ package enum BlockFormat {
     /// The maximum number of records in a block that readers accept. The writer uses `BlockLog.maxRecords`.
     package static let maxRecords = 4096
 
-    /// The columns of the head, in the order in which they are stored.
-    enum Column: Int, CaseIterable {
-        case skippedIDs, series, process, receivedAt, occurred, firstOccurred, count, message, metadata, shape, details
-    }
-
     /// The form of a column.
     enum ColumnKind: UInt8 {
         /// All values are equal, and only the base is stored.

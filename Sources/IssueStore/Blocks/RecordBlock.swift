@@ -131,54 +131,47 @@ package final class RecordBlock {
         let empty = BlockRow(
             series: 0, process: 0, receivedAt: 0, occurred: 0, firstOccurred: 0, count: 0, messageForm: .template,
             message: .empty, metadata: .empty, details: .empty)
+        let absent = DecodedRecord.absent
         var rows = [BlockRow](repeating: empty, count: header.records)
-        var shapes = [UInt32](repeating: 0, count: header.records)
-        var column = [UInt64](repeating: 0, count: header.records)
+        var shapes: [UInt32] = []
+        shapes.reserveCapacity(header.records)
         var previous = header.firstID.rawValue &- 1
         var offset = 0
-        /// Returns the range of the next `count` bytes of the text; nil if there are fewer.
-        func range(_ count: UInt64) -> ByteRange? {
-            guard count > 0 else { return .empty }
-            guard count <= UInt64(textCount - offset) else { return nil }
+        var isValid = true
+        /// Returns the range of the next `count` bytes of the text.
+        func range(_ count: UInt64) -> ByteRange {
+            guard count <= UInt64(textCount - offset) else {
+                isValid = false
+                return .empty
+            }
             defer { offset += Int(count) }
             return ByteRange(from: offset, to: offset + Int(count))
         }
-        for kind in BlockFormat.Column.allCases {
-            guard reader.column(&column) else { return nil }
-            for index in rows.indices {
-                let value = column[index]
-                switch kind {
-                case .skippedIDs:
-                    guard value < UInt64(bitPattern: header.lastID.rawValue &- previous) else { return nil }
-                    previous += Int64(value) + 1
-                    rows[index].id = RowID(rawValue: previous)
-                case .series: rows[index].series = SeriesID(rawValue: Int64(bitPattern: value))
-                case .process: rows[index].process = ProcessRowID(rawValue: Int64(bitPattern: value))
-                case .receivedAt: rows[index].receivedAt = Int64(bitPattern: value)
-                case .occurred: rows[index].occurred = optional(value)
-                case .firstOccurred: rows[index].firstOccurred = optional(value)
-                case .count: rows[index].count = Int64(bitPattern: value)
-                case .message:
-                    guard value > 0 else { continue }
-                    guard let found = range((value - 1) / 2) else { return nil }
-                    rows[index].messageForm = value % 2 == 1 ? .parts : .whole
-                    rows[index].message = found
-                case .metadata, .details:
-                    guard value > 0 else { continue }
-                    guard let found = range(value - 1) else { return nil }
-                    if kind == .metadata { rows[index].metadata = found } else { rows[index].details = found }
-                case .shape:
-                    guard let number = UInt32(exactly: value) else { return nil }
-                    shapes[index] = number
-                }
+        func optional(_ value: UInt64) -> Int64 { value == 0 ? absent : BlockFormat.unzigzag(value &- 1) }
+        let areComplete =
+            reader.column(&rows) { row, skipped in
+                if skipped >= UInt64(bitPattern: header.lastID.rawValue &- previous) { isValid = false }
+                previous = previous &+ Int64(bitPattern: skipped) &+ 1
+                row.id.rawValue = previous
             }
-        }
-        return offset == textCount ? (rows, shapes) : nil
-    }
-
-    @inline(__always)
-    private static func optional(_ value: UInt64) -> Int64 {
-        value == 0 ? DecodedRecord.absent : BlockFormat.unzigzag(value &- 1)
+            && reader.column(&rows) { row, value in row.series.rawValue = Int64(bitPattern: value) }
+            && reader.column(&rows) { row, value in row.process.rawValue = Int64(bitPattern: value) }
+            && reader.column(&rows) { row, value in row.receivedAt = Int64(bitPattern: value) }
+            && reader.column(&rows) { row, value in row.occurred = optional(value) }
+            && reader.column(&rows) { row, value in row.firstOccurred = optional(value) }
+            && reader.column(&rows) { row, value in row.count = Int64(bitPattern: value) }
+            && reader.column(&rows) { row, value in
+                guard value > 0 else { return }
+                row.messageForm = value % 2 == 1 ? .parts : .whole
+                row.message = range((value - 1) / 2)
+            }
+            && reader.column(&rows) { row, value in if value > 0 { row.metadata = range(value - 1) } }
+            && reader.column(&rows) { _, value in
+                if value > UInt32.max { isValid = false }
+                shapes.append(UInt32(truncatingIfNeeded: value))
+            }
+            && reader.column(&rows) { row, value in if value > 0 { row.details = range(value - 1) } }
+        return areComplete && isValid && offset == textCount ? (rows, shapes) : nil
     }
 }
 
@@ -259,20 +252,22 @@ private struct NumberReader: ~Escapable {
         return bytes.extracting(range.lower..<range.upper)
     }
 
-    /// Reads a column into an array that has the size of the column. Returns `false` if the column is invalid.
+    /// Reads a column and passes the value of each row to a closure. Returns `false` if the column is invalid.
+    @inline(__always)
     @_lifetime(self: copy self)
-    mutating func column(_ values: inout [UInt64]) -> Bool {
+    mutating func column(_ rows: inout [BlockRow], _ store: (inout BlockRow, UInt64) -> Void) -> Bool {
         guard let kind = byte().flatMap(BlockFormat.ColumnKind.init(rawValue:)), let base = number() else {
             return false
         }
         let low = UInt64(bitPattern: BlockFormat.unzigzag(base))
+        var rows = rows.mutableSpan
         switch kind {
         case .constant:
-            for index in values.indices { values[index] = low }
+            for index in rows.indices { store(&rows[index], low) }
         case .differences:
-            for index in values.indices {
+            for index in rows.indices {
                 guard let difference = number() else { return false }
-                values[index] = low &+ difference
+                store(&rows[index], low &+ difference)
             }
         }
         return true

@@ -6,7 +6,7 @@ import SQLiteKit
 ///
 /// In descending order it follows the chain of each series' posting lists, so that a rare series costs no more than a
 /// common one. In ascending order it reads the ranges one after the other. A closed range that is entirely outside the
-/// requested time is not read.
+/// requested time is not read. The open range has no posting lists yet, so it is read block by block.
 struct RecordWalk {
     /// Ids that are read together: a closed range, or the open range, which has no upper bound.
     private struct IDRange {
@@ -20,6 +20,8 @@ struct RecordWalk {
     private var ready: [RowID] = []
     /// The series to read, or nil for all series.
     private let series: [SeriesID]?
+    /// The same series, to select records of the open range.
+    private let filter: SeriesFilter?
     private let isAscending: Bool
     private let bound: RowID
     /// The ranges that have not been read, the next one last.
@@ -39,6 +41,7 @@ struct RecordWalk {
         on reader: StoreReader
     ) throws {
         self.series = series
+        filter = series.map { SeriesFilter($0) }
         self.isAscending = isAscending
         bound = row ?? (isAscending ? 0 : .max)
         edge = bound
@@ -65,13 +68,12 @@ struct RecordWalk {
     }
 
     private mutating func fetch(on reader: StoreReader) throws -> Bool {
-        guard let series else { return try fetchAny(on: reader) }
         guard let idRange = pending.last else {
             return isChained && !isTimed ? try fetchChain(in: nil, on: reader) : false
         }
-        guard let range = idRange.range else {
-            pending.removeLast()
-            try fetchOpen(series, above: idRange.first - 1, on: reader)
+        guard let series, let range = idRange.range else {
+            let rows = try isAscending ? nextRows(in: idRange, on: reader) : previousRows(in: idRange, on: reader)
+            if let rows { ready = rows } else { pending.removeLast() }
             return true
         }
         if isChained { return try fetchChain(in: range, on: reader) }
@@ -85,22 +87,7 @@ struct RecordWalk {
         return true
     }
 
-    /// Reads the next block with rows of any series.
-    private mutating func fetchAny(on reader: StoreReader) throws -> Bool {
-        while let idRange = pending.last {
-            guard let rows = try isAscending ? nextRows(in: idRange, on: reader) : previousRows(in: idRange, on: reader)
-            else {
-                pending.removeLast()
-                continue
-            }
-            guard !rows.isEmpty else { continue }
-            ready = rows
-            return true
-        }
-        return false
-    }
-
-    /// Returns the rows of the next block, the first one last; nil after the last block of the range.
+    /// Returns the wanted rows of the next block, the first one last; nil after the last block of the range.
     private mutating func nextRows(in idRange: IDRange, on reader: StoreReader) throws -> [RowID]? {
         guard edge < .max else { return nil }
         let start = max(edge + 1, idRange.first)
@@ -109,10 +96,10 @@ struct RecordWalk {
             return nil
         }
         edge = block.lastID
-        return block.rows[block.index(from: start)...].prefix { $0.id <= idRange.last }.map(\.id).reversed()
+        return ids(of: block, in: start...idRange.last).reversed()
     }
 
-    /// Returns the rows of the previous block, in ascending order; nil before the first block of the range.
+    /// Returns the wanted rows of the previous block, in ascending order; nil before the first block of the range.
     private mutating func previousRows(in idRange: IDRange, on reader: StoreReader) throws -> [RowID]? {
         guard edge > .min else { return nil }
         let end = min(edge - 1, idRange.last)
@@ -120,22 +107,16 @@ struct RecordWalk {
             return nil
         }
         edge = block.firstID
-        return block.rows[block.index(from: idRange.first)...].prefix { $0.id <= end }.map(\.id)
+        return ids(of: block, in: idRange.first...end)
     }
 
-    /// Reads the rows of the open range, which has no posting lists yet.
-    private mutating func fetchOpen(_ series: [SeriesID], above row: RowID, on reader: StoreReader) throws {
-        let wanted = Set(series)
-        let start = isAscending ? max(row, bound) : row
-        let end = isAscending ? .max : bound - 1
-        ready = []
-        guard start < .max, start + 1 <= end else { return }
-        try reader.blocks.forEach(in: start + 1...end) { block in
-            for row in block.rows where row.id > start && row.id <= end && wanted.contains(row.series) {
-                ready.append(row.id)
-            }
+    /// Returns the ids of a block's wanted records in a range, in ascending order.
+    private func ids(of block: RecordBlock, in range: ClosedRange<RowID>) -> [RowID] {
+        var ids: [RowID] = []
+        for row in block.rows where filter?.contains(row.series) != false && range.contains(row.id) {
+            ids.append(row.id)
         }
-        if isAscending { ready.reverse() }
+        return ids
     }
 
     private mutating func startChains(on reader: StoreReader) throws {
@@ -196,6 +177,22 @@ struct RecordWalk {
     private static func firstID(of range: Int64, on reader: StoreReader) throws -> RowID? {
         try reader.connection.first("SELECT first_id FROM ranges WHERE id = ?1", range) { $0.id(0) }
     }
+}
+
+/// A set of series that rules out most other ones without hashing their ids.
+private struct SeriesFilter {
+    private let ids: Set<SeriesID>
+    /// For each id, the bit that its last six bits number.
+    private let bits: UInt64
+
+    init(_ series: [SeriesID]) {
+        ids = Set(series)
+        bits = series.reduce(0) { $0 | Self.bit($1) }
+    }
+
+    func contains(_ id: SeriesID) -> Bool { bits & Self.bit(id) != 0 && ids.contains(id) }
+
+    private static func bit(_ id: SeriesID) -> UInt64 { 1 << UInt64(id.rawValue & 63) }
 }
 
 extension StoreReader {
