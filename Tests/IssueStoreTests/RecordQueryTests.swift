@@ -105,6 +105,29 @@ struct RecordQueryTests {
         }
     }
 
+    @Test("A query for records of one series finds all of them, also those stored since the last query")
+    func skipsKnownBlocks() throws {
+        try TemporaryStore.with { store in
+            let writer = try store.writer()
+            let reader = try store.reader()
+            var log = SentLog()
+            for call in 0..<12 {
+                let records = (0..<200).map { number in
+                    var record = IssueRecord(message: "Order \(number) failed")
+                    record.app = Application(name: "app\(call % 4)")
+                    return record
+                }
+                try log.send(records, to: writer, of: store)
+                for app in 0..<4 {
+                    var filter = IssueFilter()
+                    filter.apps = ["app\(app)"]
+                    let expected = log.matching(filter, .everything).map(\.id)
+                    #expect(try all(filter, false, 70, .everything, reader) == expected.reversed())
+                }
+            }
+        }
+    }
+
     @Test("A query for records does not read a closed range outside the requested time")
     func passesOver() throws {
         try TemporaryStore.with { store in

@@ -4,7 +4,7 @@ package import SQLiteKit
 
 /// Reads blocks on one connection, with a small cache of decoded ones.
 ///
-/// The cache needs no invalidation: an entry is used only if its id and checksum are those in the current snapshot.
+/// The caches need no invalidation: an entry is used only if its id and checksum are those in the current snapshot.
 package final class BlockReader {
     /// The reaction to a block whose checksum or content is wrong.
     package enum DamagePolicy: Sendable {
@@ -20,6 +20,8 @@ package final class BlockReader {
     private var cache: [RecordBlock?]
     /// The next entry of the cache to replace.
     private var next = 0
+    /// The blocks of the open range that were read, each at the slot of its last id. Allocated on first use.
+    private var summaries: [BlockSummary?] = []
     /// The block that was read last in the current snapshot, if there is one.
     private var current: RecordBlock?
     private var isInSnapshot = false
@@ -96,6 +98,54 @@ package final class BlockReader {
             if let block = try usable(found), let first = block.rows.first?.id, first <= end { return block }
             guard found.header.firstID > RowID.min, found.header.firstID <= end else { return nil }
             end = found.header.firstID - 1
+        }
+    }
+
+    /// Returns the last block that overlaps a range of ids, or an earlier one; nil if there is none.
+    ///
+    /// With a filter, skips the blocks that are known to have no records of its series. A query for a rare series would
+    /// otherwise decode the whole open range each time.
+    func lastBlock(in rows: ClosedRange<RowID>, with filter: SeriesFilter?) throws(SQLiteError) -> RecordBlock? {
+        guard let filter else { return try block(upTo: rows.upperBound) }
+        if summaries.isEmpty { summaries = [BlockSummary?](repeating: nil, count: Self.maxSummaries) }
+        var end = rows.upperBound
+        while let known = summaries[Self.slot(end)], known.lastID == end, !known.series.mayOverlap(filter.bits),
+            try isCurrent(known)
+        {
+            guard known.firstID > rows.lowerBound else { return nil }
+            end = known.firstID - 1
+        }
+        let block = try block(upTo: end)
+        if let block {
+            summaries[Self.slot(block.lastID)] = BlockSummary(
+                firstID: block.firstID, lastID: block.lastID, checksum: block.checksum,
+                series: SeriesBits(block.rows.lazy.map(\.series)))
+        }
+        return block
+    }
+
+    /// The series in a block.
+    private struct BlockSummary {
+        var firstID: RowID
+        var lastID: RowID
+        var checksum: Int64
+        var series: SeriesBits
+    }
+
+    /// Enough for the open range, unless it has many small blocks.
+    private static let maxSummaries = 512
+
+    /// A block that is not extended any more has at least 128 records, or much text.
+    private static func slot(_ lastID: RowID) -> Int { Int(lastID.rawValue / 128 % Int64(maxSummaries)) }
+
+    private func isCurrent(_ block: BlockSummary) throws(SQLiteError) -> Bool {
+        try connection.withStatement(
+            "SELECT EXISTS (SELECT 1 FROM blocks WHERE first_id = ?1 AND last_id = ?2 AND checksum = ?3)"
+        ) { statement throws(SQLiteError) in
+            statement.bind(block.firstID, at: 1)
+            statement.bind(block.lastID, at: 2)
+            statement.bind(block.checksum, at: 3)
+            return try statement.first { $0.int64(0) } == 1
         }
     }
 

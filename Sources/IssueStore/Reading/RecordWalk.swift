@@ -103,9 +103,9 @@ struct RecordWalk {
     private mutating func previousRows(in idRange: IDRange, on reader: StoreReader) throws -> [RowID]? {
         guard edge > .min else { return nil }
         let end = min(edge - 1, idRange.last)
-        guard end >= idRange.first, let block = try reader.blocks.block(upTo: end), block.lastID >= idRange.first else {
-            return nil
-        }
+        guard end >= idRange.first, let block = try reader.blocks.lastBlock(in: idRange.first...end, with: filter),
+            block.lastID >= idRange.first
+        else { return nil }
         edge = block.firstID
         return ids(of: block, in: idRange.first...end)
     }
@@ -179,18 +179,34 @@ struct RecordWalk {
     }
 }
 
-/// A set of series that rules out most other ones without hashing their ids.
-private struct SeriesFilter {
+/// A set of series, to select records.
+struct SeriesFilter {
     private let ids: Set<SeriesID>
-    /// For each id, the bit that its last six bits number.
-    private let bits: UInt64
+    /// Rules out most other series without hashing their ids.
+    let bits: SeriesBits
 
     init(_ series: [SeriesID]) {
         ids = Set(series)
-        bits = series.reduce(0) { $0 | Self.bit($1) }
+        bits = SeriesBits(series)
     }
 
-    func contains(_ id: SeriesID) -> Bool { bits & Self.bit(id) != 0 && ids.contains(id) }
+    func contains(_ id: SeriesID) -> Bool { bits.mayContain(id) && ids.contains(id) }
+}
+
+/// A small approximation of a set of series: the last ten bits of their ids.
+struct SeriesBits {
+    private var words = InlineArray<16, UInt64>(repeating: 0)
+
+    init(_ series: some Sequence<SeriesID>) {
+        for id in series { words[Self.word(id)] |= Self.bit(id) }
+    }
+
+    func mayContain(_ id: SeriesID) -> Bool { words[Self.word(id)] & Self.bit(id) != 0 }
+
+    /// Returns `false` if no series is in both sets.
+    func mayOverlap(_ other: Self) -> Bool { words.indices.contains { words[$0] & other.words[$0] != 0 } }
+
+    private static func word(_ id: SeriesID) -> Int { Int(id.rawValue >> 6 & 15) }
 
     private static func bit(_ id: SeriesID) -> UInt64 { 1 << UInt64(id.rawValue & 63) }
 }
