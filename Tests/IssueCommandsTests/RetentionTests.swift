@@ -30,7 +30,7 @@ struct RetentionTests {
                 RULE                        NEXT          RECORDS  REMOVES
                 MaxAge=7d of shop, user 33  now                12  the oldest records
                 MaxAge=30d                  in 27 days     65,536  the oldest records
-                MaxSize=                    not expected    3,000  the largest issues of user 1000
+                MaxSize=                    not expected    3,000  the frequent issues of user 1000
                 KeepFree=                   not expected        -  -
                 of the future               not expected        -  -
 

@@ -12,7 +12,7 @@ package struct Retention: Equatable, Sendable {
 
     package enum Action: Equatable, Sendable {
         case forget(RetentionSnapshot.ClosedRange, Reason)
-        /// Remove the records of a user's largest groups from a range.
+        /// Remove the records of a user's frequent groups from a range.
         case thin(RetentionSnapshot.Holding, Reason)
         /// Remove the records of some applications from a range, because of their age.
         case expire(RetentionSnapshot.AgedRange)
@@ -211,10 +211,10 @@ extension RetentionSnapshot {
 ///
 /// The user with the most data comes first, so no quiet user loses records because of others. Among the user's ranges,
 /// those without pending records come before the others, and older before newer ones. Ranges of less than half the
-/// average size are skipped: they were thinned, and wait until the others are as small.
+/// average size are skipped. Most of them were thinned before, and wait until the average is lower.
 package enum EvictionPolicy {
-    /// The maximum number of records that a rare group has in a range. A rare group is removed after the others, which
-    /// costs more: the blocks with its records are rewritten without the other records.
+    /// The maximum number of records that a rare group has in a range. Its records are kept for longer than those of
+    /// other groups. The number is small, because the blocks with these records must be rewritten without the others.
     package static let maxRareRecords: Int64 = 16
 
     /// Returns the range of a user from which records are removed next, or nil if no user has any.
@@ -234,7 +234,7 @@ package enum EvictionPolicy {
     /// up more than half of the volume.
     ///
     /// - Parameter groups: The groups of one user in the range.
-    package static func noisiest(_ groups: [GroupID: GroupVolume]) -> Set<GroupID> {
+    package static func groupsToRemove(_ groups: [GroupID: GroupVolume]) -> Set<GroupID> {
         let frequent = groups.filter { $0.value.records > maxRareRecords }
         let isEnough = 2 * volume(of: frequent) >= volume(of: groups)
         return Set((isEnough ? frequent : groups).keys)

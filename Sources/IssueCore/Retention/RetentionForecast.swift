@@ -33,7 +33,7 @@ package struct RetentionUsage: Equatable, Sendable {
     /// The time in which they were received: the last 24 hours, or less if the store is younger.
     package var period: Duration = .seconds(86_400)
     package var portions: [Portion] = []
-    /// The user who takes most space, and the number of records that would be removed from one range.
+    /// The user who takes up the most space, and the number of records that would be removed from one range.
     package var eviction: (uid: UInt32, records: Int64)?
 
     /// The approximate size of a database without records, in bytes.

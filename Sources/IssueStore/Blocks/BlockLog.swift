@@ -67,7 +67,7 @@ package final class BlockLog {
 
     // MARK: Removing
 
-    /// Removes the blocks that lie in a range of ids, without reading their records.
+    /// Deletes the blocks that lie completely in a range of ids, without reading their records.
     ///
     /// - Returns: The number of removed records.
     func remove(_ ids: ClosedRange<RowID>) throws(SQLiteError) -> Int64 {
@@ -87,11 +87,13 @@ package final class BlockLog {
         return count
     }
 
-    /// Removes the records of the blocks in a range of ids, except some. A damaged block with such an exception stays.
+    /// Removes all records in a range of ids except those to keep.
+    ///
+    /// Blocks without records to keep are deleted unread. A damaged block with one stays as it is.
     ///
     /// - Parameters:
-    ///   - ids: The ids from the first one of a block to the last one of a block.
-    ///   - kept: The ids of records that stay, in ascending order.
+    ///   - ids: The range. It begins with the first id of a block, and ends with the last id of one.
+    ///   - kept: The ids of the records to keep, in ascending order. Those that do not exist are ignored.
     /// - Returns: The number of removed records.
     func remove(_ ids: ClosedRange<RowID>, keeping kept: [RowID]) throws(SQLiteError) -> Int64 {
         var count: Int64 = 0

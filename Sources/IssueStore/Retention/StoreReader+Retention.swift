@@ -107,7 +107,7 @@ extension StoreReader {
         }
     }
 
-    /// Finds the user who takes most space, and counts the records that would be removed from one of their ranges.
+    /// Finds the user who takes up the most space, and counts the records that would be removed from one of their ranges.
     private func addEviction(to usage: inout RetentionUsage) throws {
         // A forecast: the fates of what is removed later will be final.
         let holdings = try StoreWriter.holdings(connection, settledThrough: .max)
@@ -125,7 +125,7 @@ extension StoreReader {
             return try $0.all { ($0.id(0, as: GroupID.self), GroupVolume(records: $0.int64(2), bytes: $0.int64(1))) }
         }
         let volumes = Dictionary(groups) { first, _ in first }
-        let records = EvictionPolicy.noisiest(volumes).reduce(0) { $0 + (volumes[$1]?.records ?? 0) }
+        let records = EvictionPolicy.groupsToRemove(volumes).reduce(0) { $0 + (volumes[$1]?.records ?? 0) }
         usage.eviction = (candidate.user, records)
     }
 }

@@ -68,10 +68,13 @@ struct RecordRemoval {
     let blocks: BlockLog
     var outbox: ForwardingOutbox { ForwardingOutbox(connection: connection, blocks: blocks.reader) }
 
-    /// The limits per transaction: deleted blocks, blocks if some are rewritten, bytes of blocks, posting lists,
-    /// batches.
+    // The limits per transaction.
+
+    /// The number of blocks if all of them are deleted.
     static let sliceBlocks: Int64 = 32
+    /// The number of blocks if some of them may be rewritten.
     static let sliceRewrittenBlocks: Int64 = 8
+    /// The size of the blocks. The last block may exceed it.
     private static let sliceBytes: Int64 = 1 << 20
     private static let slicePostings: Int64 = 1024
     private static let sliceBatches: Int64 = 512
@@ -93,6 +96,10 @@ struct RecordRemoval {
     // MARK: Records
 
     /// Returns the last id of the first blocks in a range of ids, or nil if there are none.
+    ///
+    /// - Parameters:
+    ///   - rows: The range. It begins with a block.
+    ///   - blocks: The maximum number of blocks. There may be fewer, because of `sliceBytes`.
     func sliceEnd(of rows: ClosedRange<RowID>, blocks: Int64) throws(SQLiteError) -> RowID? {
         try connection.withStatement(
             """

@@ -154,17 +154,17 @@ extension RecordRemoval {
             spared: [:])
     }
 
-    /// Makes a plan for the frequent groups of a user.
+    /// Makes a plan for the groups of a user that `EvictionPolicy` chooses.
     func plan(_ range: RetentionSnapshot.ClosedRange, _ user: UInt32, open: OpenRange) throws(SQLiteError) -> Thinning {
         let members = try members(of: range)
         var groups: [GroupID: GroupVolume] = [:]
         for member in members where member.user == user {
             groups[member.group, default: GroupVolume()].records += member.records
-            // Records are removed, so the other space of their series does not count here.
+            // Only records are removed, so what their series take besides them does not count.
             groups[member.group]?.bytes += max(1, member.bytes - RangePostings.Posting.bytesOfSeries)
         }
-        let noisiest = EvictionPolicy.noisiest(groups)
-        let chosen = members.filter { noisiest.contains($0.group) }
+        let removed = EvictionPolicy.groupsToRemove(groups)
+        let chosen = members.filter { removed.contains($0.group) }
         var spared = try lastRecords(of: chosen, in: range, openID: open.firstID)
         // If only last records are left, they are removed too.
         if spared.count == Int(chosen.reduce(0) { $0 + $1.records }) { spared = [:] }
@@ -174,7 +174,7 @@ extension RecordRemoval {
             range: range, isWhole: isWhole,
             accounts: Dictionary(chosen.map { ($0.series, $0.account) }) { first, _ in first },
             users: Dictionary(chosen.map { ($0.series, $0.user) }) { first, _ in first },
-            remainingRows: try remainingRows(of: members.filter { !noisiest.contains($0.group) }, spared, in: range),
+            remainingRows: try remainingRows(of: members.filter { !removed.contains($0.group) }, spared, in: range),
             spared: spared)
         let last = chosen.filter { $0.isLast && spared[$0.series] == nil }
         let stillOpen = open.series(among: Set(last.map(\.series)))
@@ -254,8 +254,8 @@ extension RecordRemoval {
     /// Returns the rows of the next blocks, or nil if none are left.
     private func slice(of thinning: Thinning) throws(SQLiteError) -> ClosedRange<RowID>? {
         guard thinning.next <= thinning.range.lastID else { return nil }
-        let isWhole = thinning.passed == thinning.remainingRows.count
-        let blocks = isWhole ? Self.sliceBlocks : Self.sliceRewrittenBlocks
+        let mayRewrite = thinning.passed < thinning.remainingRows.count
+        let blocks = mayRewrite ? Self.sliceRewrittenBlocks : Self.sliceBlocks
         return try sliceEnd(of: thinning.next...thinning.range.lastID, blocks: blocks).map { thinning.next...$0 }
     }
 
@@ -267,7 +267,7 @@ extension RecordRemoval {
         // If a destination still waits for some of the rows, the ledger must count each of them.
         if try !outbox.isSettled(rows) {
             progress.expired = try outbox.expire(toErase(rows, thinning))
-            // The records of a damaged block are unknown and can't be counted, so it stays.
+            // The records of a damaged block are unknown and can't be counted as expired, so it stays.
             kept = (kept + blocks.reader.unreadable(in: rows).map(\.lowerBound)).sorted()
         }
         progress.records = try blocks.remove(rows, keeping: kept)

@@ -18,7 +18,7 @@ struct FairnessTests {
     func nobody() {
         #expect(EvictionPolicy.evictionCandidate([]) == nil)
         #expect(EvictionPolicy.evictionCandidate([holding(1, 5, 0)]) == nil)
-        #expect(EvictionPolicy.noisiest([:]).isEmpty)
+        #expect(EvictionPolicy.groupsToRemove([:]).isEmpty)
     }
 
     @Test("The user with the most data comes first, with the oldest range of at least half the average size")
@@ -72,7 +72,7 @@ struct FairnessTests {
     }
 
     @Test("All groups except rare ones lose their records, and the rare ones too if they make up most of the volume")
-    func noisiest() {
+    func groupsToRemove() {
         var traffic = SeededGenerator(seed: 18)
         for _ in 0..<500 {
             let pairs = (0..<Int64(traffic.number(below: 20) + 1)).map {
@@ -81,8 +81,8 @@ struct FairnessTests {
                 return (GroupID($0), GroupVolume(records: records, bytes: records * size))
             }
             let groups = Dictionary(uniqueKeysWithValues: pairs)
-            let noisiest = EvictionPolicy.noisiest(groups)
-            let left = groups.filter { !noisiest.contains($0.key) }
+            let removed = EvictionPolicy.groupsToRemove(groups)
+            let left = groups.filter { !removed.contains($0.key) }
             func volume(_ groups: [GroupID: GroupVolume]) -> Int64 { groups.values.reduce(0) { $0 + $1.bytes } }
             #expect(2 * volume(left) <= volume(groups))
             #expect(left.values.allSatisfy { $0.records <= 16 })
@@ -95,8 +95,8 @@ struct FairnessTests {
                     (GroupID(Int64($0)), GroupVolume(records: $1, bytes: 100 * $1))
                 })
         }
-        #expect(EvictionPolicy.noisiest(groups(5, 5, 5)) == [0, 1, 2])
-        #expect(EvictionPolicy.noisiest(groups(100, 16, 17)) == [0, 2])
-        #expect(EvictionPolicy.noisiest(groups(17, 9, 9)) == [0, 1, 2])
+        #expect(EvictionPolicy.groupsToRemove(groups(5, 5, 5)) == [0, 1, 2])
+        #expect(EvictionPolicy.groupsToRemove(groups(100, 16, 17)) == [0, 2])
+        #expect(EvictionPolicy.groupsToRemove(groups(17, 9, 9)) == [0, 1, 2])
     }
 }

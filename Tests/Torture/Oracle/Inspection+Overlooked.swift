@@ -2,7 +2,7 @@ import SQLiteKit
 
 /// Rows that were stored and removed between two looks.
 ///
-/// Retention may remove the largest groups from a range immediately after it was closed. The content of such rows is
+/// Retention may remove records from a range immediately after it was closed. The content of such rows is
 /// unknown, but their number is known, and only closed ranges may lack rows.
 extension Inspection {
     /// Stores the ids that were skipped, and complains about those that retention cannot have removed.
