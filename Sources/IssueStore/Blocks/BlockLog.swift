@@ -89,7 +89,7 @@ package final class BlockLog {
 
     /// Removes all records in a range of ids except those to keep.
     ///
-    /// Blocks without records to keep are deleted unread. A damaged block with one stays as it is.
+    /// Blocks without records to keep are deleted unread. A damaged block with one stays unchanged.
     ///
     /// - Parameters:
     ///   - ids: The range. It begins with the first id of a block, and ends with the last id of one.
