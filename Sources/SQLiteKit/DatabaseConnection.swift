@@ -267,10 +267,10 @@ extension DatabaseConnection {
         guard code == SQLITE_OK else { throw error(code, sql: script) }
     }
 
-    /// Passes a cached statement to a closure, and resets it afterwards. `run`, `first` and `all` do all that
-    /// most statements need.
+    /// Passes a cached statement to a closure, and resets it afterwards.
     ///
-    /// The statement is compiled on first use. If it is in use already, as in a nested call, another one is compiled.
+    /// Most callers need only `run`, `first` or `all`. The statement is compiled on first use. If it is in use already,
+    /// as in a nested call, another one is compiled.
     package func withStatement<Value, Failure: SQLiteFailure>(
         _ sql: StaticString,
         _ body: (borrowing Statement) throws(Failure) -> Value
@@ -292,7 +292,11 @@ extension DatabaseConnection {
         return try body(entry.statement)
     }
 
-    /// Runs a cached statement with values for its parameters, and ignores any rows.
+    /// Runs a cached statement, and ignores its rows.
+    ///
+    /// - Parameters:
+    ///   - sql: The statement.
+    ///   - values: The values of its parameters `?1`, `?2` and so on, in this order.
     package func run<each Bound: DatabaseValue>(
         _ sql: StaticString, _ values: repeat each Bound
     ) throws(SQLiteError) {
@@ -302,7 +306,13 @@ extension DatabaseConnection {
         try entry.statement.run()
     }
 
-    /// Runs a cached statement with values for its parameters, and reads the first row. Returns nil if there is none.
+    /// Runs a cached statement, and reads its first row.
+    ///
+    /// - Parameters:
+    ///   - sql: The statement.
+    ///   - values: The values of its parameters `?1`, `?2` and so on, in this order.
+    ///   - read: Reads the row.
+    /// - Returns: The result of `read`; nil if there is no row.
     package func first<Value, each Bound: DatabaseValue>(
         _ sql: StaticString, _ values: repeat each Bound, read: (borrowing Row) -> Value
     ) throws(SQLiteError) -> Value? {
@@ -312,7 +322,12 @@ extension DatabaseConnection {
         return try entry.statement.first(read)
     }
 
-    /// Runs a cached statement with values for its parameters, and reads all rows into an array.
+    /// Runs a cached statement, and reads all its rows into an array.
+    ///
+    /// - Parameters:
+    ///   - sql: The statement.
+    ///   - values: The values of its parameters `?1`, `?2` and so on, in this order.
+    ///   - read: Reads a row.
     package func all<Value, each Bound: DatabaseValue>(
         _ sql: StaticString, _ values: repeat each Bound, read: (borrowing Row) -> Value
     ) throws(SQLiteError) -> [Value] {
@@ -468,7 +483,7 @@ enum ReadAuthorizer {
     ]
 }
 
-/// Text of a user that contains SQL.
+/// SQL text that a user has entered.
 package enum SQLText {
     /// Returns `true` if a text ends with a complete statement, so that no further line can belong to it.
     ///

@@ -160,6 +160,7 @@ extension Statement: Sendable {}
 
 /// A value for a parameter of a statement. Nil is NULL.
 package protocol DatabaseValue {
+    /// Binds the value to the parameter at a position. Positions start at 1.
     func bind(to statement: borrowing Statement, at position: Int)
 }
 
@@ -186,7 +187,7 @@ extension UInt32: DatabaseValue {
     package func bind(to statement: borrowing Statement, at position: Int) { statement.bind(Int64(self), at: position) }
 }
 
-/// 1 for `true`, and 0 for `false`.
+/// Stored as 1 for `true` and 0 for `false`.
 extension Bool: DatabaseValue {
     package func bind(to statement: borrowing Statement, at position: Int) {
         statement.bind(self ? 1 : 0, at: position)
@@ -225,7 +226,7 @@ package enum DatabaseBytes: DatabaseValue {
 /// Binding accesses no file. It can fail only because of a programming error: a position out of range, or a statement
 /// that has not been reset. So it traps.
 extension Statement {
-    /// Binds values to the first parameters, in order.
+    /// Binds values to the parameters 1, 2 and so on. Others keep their values.
     package func bind<each Value: DatabaseValue>(_ values: repeat each Value) {
         var position = 1
         for value in repeat each values {

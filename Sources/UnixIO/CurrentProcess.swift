@@ -93,7 +93,7 @@ extension CurrentProcess {
     /// Must be called before other threads exist.
     package static func keepHeapsSmall() { clinux_keep_heaps_small() }
 
-    /// Returns the free memory of malloc to the kernel. Takes a lock that all threads need to allocate memory.
+    /// Returns free memory of malloc to the kernel (malloc_trim). Meanwhile, threads that allocate memory may wait.
     package static func returnFreeMemory() { clinux_return_free_memory() }
 }
 

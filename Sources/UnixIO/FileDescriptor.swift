@@ -284,6 +284,12 @@ package enum StandardStream: CInt, Sendable {
         return columns > 0 ? Int(columns) : nil
     }
 
+    /// The height of the terminal in rows; nil if it is not a terminal or the height is unknown.
+    package var rows: Int? {
+        let rows = clinux_terminal_rows(rawValue)
+        return rows > 0 ? Int(rows) : nil
+    }
+
     /// Returns a new descriptor for the same stream.
     package func duplicate() throws(Errno) -> FileDescriptor {
         let copy = try retrying { clinux_duplicate(rawValue) }
@@ -317,13 +323,5 @@ extension StandardStream {
             guard filler.rawValue <= error.rawValue else { return }
             _ = filler.release()
         }
-    }
-}
-
-extension StandardStream {
-    /// The height of the terminal in rows; nil if it is not a terminal or the height is unknown.
-    package var rows: Int? {
-        let rows = clinux_terminal_rows(rawValue)
-        return rows > 0 ? Int(rows) : nil
     }
 }

@@ -7,7 +7,7 @@ import UnixIO
 package struct DoctorFacts: Sendable {
     /// The status, or the reason for which there is none.
     package var status: Result<DaemonStatus, CollectorConnectionError>
-    /// The first of the paths to try that exists; nil if none does.
+    /// The first existing socket among the possible paths; nil if there is none.
     package var socket: SocketFile?
     package var now: IssueTimestamp
     package var userID: UInt32

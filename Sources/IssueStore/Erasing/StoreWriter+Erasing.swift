@@ -100,8 +100,7 @@ extension RecordRemoval {
                     last_at = coalesce((SELECT received_at FROM records WHERE id = ?6), last_at)
                 WHERE range = ?1 AND series = ?2
                 """, key.range, key.series, left.count, DatabaseBytes.blob(PostingList.encode(left, base: base)),
-                left.first,
-                left.last, bytes)
+                left.first, left.last, bytes)
         }
     }
 

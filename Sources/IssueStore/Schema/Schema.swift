@@ -543,7 +543,7 @@ extension ProcessRowID: DatabaseID {}
 extension RowID: DatabaseID {}
 extension SeriesID: DatabaseID {}
 
-/// Milliseconds since 1970.
+/// Stored as milliseconds since 1970.
 extension IssueTimestamp: DatabaseValue {
     package func bind(to statement: borrowing Statement, at position: Int) {
         statement.bind(millisecondsSince1970, at: position)

@@ -4,7 +4,7 @@ import SQLiteKit
 
 @testable import IssueStore
 
-/// Corrections without pauses for reports. The daemon does the same in steps.
+/// Corrections in one call each. The daemon performs them in steps, and stores reports in between.
 extension StoreWriter {
     private var table: GroupTable { GroupTable(connection: connection) }
 
