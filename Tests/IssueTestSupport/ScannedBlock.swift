@@ -305,18 +305,15 @@ extension ScannedBlock {
             WHERE first_id >= coalesce((SELECT max(first_id) FROM blocks WHERE first_id <= ?1), 0) AND last_id >= ?1
             ORDER BY first_id LIMIT 1
             """
-        return try connection.withStatement(sql) { statement throws(SQLiteError) in
-            statement.bind(id, at: 1)
-            let row = try statement.first {
-                (first: $0.int64(0), last: $0.int64(1), records: $0.int64(2), sum: $0.int64(3), body: $0.bytes(4))
-            }
-            guard let row else { return nil }
-            do throws(Invalid) {
-                return try ScannedBlock(
-                    firstID: row.first, lastID: row.last, records: row.records, checksum: row.sum, body: row.body)
-            } catch {
-                throw error.asError(inBlock: row.first)
-            }
+        let row = try connection.first(sql, id) {
+            (first: $0.int64(0), last: $0.int64(1), records: $0.int64(2), sum: $0.int64(3), body: $0.bytes(4))
+        }
+        guard let row else { return nil }
+        do throws(Invalid) {
+            return try ScannedBlock(
+                firstID: row.first, lastID: row.last, records: row.records, checksum: row.sum, body: row.body)
+        } catch {
+            throw error.asError(inBlock: row.first)
         }
     }
 }

@@ -105,9 +105,7 @@ struct DatabaseConnectionTests {
             connection.interruptHandle.cancel()
             for _ in 0..<2 {
                 let error = thrown(SQLiteError.self) {
-                    try connection.withStatement("SELECT count(*) FROM t") { statement throws(SQLiteError) in
-                        _ = try statement.first { $0.int64(0) }
-                    }
+                    _ = try connection.first("SELECT count(*) FROM t") { $0.int64(0) }
                 }
                 #expect(error?.isInterrupted == true)
             }

@@ -9,10 +9,7 @@ struct MigratorTests {
     private static let steps: [Migration] = [
         Migration("CREATE TABLE a(x); INSERT INTO a VALUES (1)"),
         Migration("ALTER TABLE a ADD COLUMN y") { connection throws(SQLiteError) in
-            try connection.withStatement("UPDATE a SET y = ?") { statement throws(SQLiteError) in
-                statement.bind("by code", at: 1)
-                try statement.run()
-            }
+            try connection.run("UPDATE a SET y = ?", "by code")
         },
         Migration("CREATE TABLE b AS SELECT x, y FROM a"),
     ]

@@ -55,14 +55,9 @@ package final class BlockLog {
     ) throws(SQLiteError) {
         let body = encoder.encode(rows, bytes, firstID: ids.lowerBound)
         let header = BlockHeader(firstID: ids.lowerBound, lastID: ids.upperBound, records: rows.count)
-        try connection.withStatement(sql) { statement throws(SQLiteError) in
-            statement.bind(header.firstID, at: 1)
-            statement.bind(header.lastID, at: 2)
-            statement.bind(header.records, at: 3)
-            statement.bind(RecordBlock.checksum(header, body.span), at: 4)
-            statement.bind(blob: body.span, at: 5)
-            try statement.run()
-        }
+        try connection.run(
+            sql, header.firstID, header.lastID, header.records, RecordBlock.checksum(header, body.span),
+            DatabaseBytes.blob(body))
     }
 
     // MARK: Removing
@@ -71,19 +66,13 @@ package final class BlockLog {
     ///
     /// - Returns: The number of removed records.
     func remove(_ ids: ClosedRange<RowID>) throws(SQLiteError) -> Int64 {
-        let count = try connection.withStatement(
-            "SELECT coalesce(sum(records), 0) FROM blocks WHERE first_id BETWEEN ?1 AND ?2 AND last_id <= ?2"
-        ) { statement throws(SQLiteError) in
-            statement.bind(ids.lowerBound, at: 1)
-            statement.bind(ids.upperBound, at: 2)
-            return try statement.first { $0.int64(0) } ?? 0
-        }
-        try connection.withStatement("DELETE FROM blocks WHERE first_id BETWEEN ?1 AND ?2 AND last_id <= ?2") {
-            statement throws(SQLiteError) in
-            statement.bind(ids.lowerBound, at: 1)
-            statement.bind(ids.upperBound, at: 2)
-            try statement.run()
-        }
+        let count =
+            try connection.first(
+                "SELECT coalesce(sum(records), 0) FROM blocks WHERE first_id BETWEEN ?1 AND ?2 AND last_id <= ?2",
+                ids.lowerBound, ids.upperBound
+            ) { $0.int64(0) } ?? 0
+        try connection.run(
+            "DELETE FROM blocks WHERE first_id BETWEEN ?1 AND ?2 AND last_id <= ?2", ids.lowerBound, ids.upperBound)
         return count
     }
 
@@ -121,12 +110,9 @@ package final class BlockLog {
 
     /// Returns the ids of the block that may hold a record, or nil if there is none.
     private func rows(ofBlockWith row: RowID) throws(SQLiteError) -> ClosedRange<RowID>? {
-        let rows = try connection.withStatement(
-            "SELECT first_id, last_id FROM blocks WHERE first_id <= ?1 ORDER BY first_id DESC LIMIT 1"
-        ) { statement throws(SQLiteError) in
-            statement.bind(row, at: 1)
-            return try statement.first { (first: $0.id(0, as: RowID.self), last: $0.id(1, as: RowID.self)) }
-        }
+        let rows = try connection.first(
+            "SELECT first_id, last_id FROM blocks WHERE first_id <= ?1 ORDER BY first_id DESC LIMIT 1", row
+        ) { (first: $0.id(0, as: RowID.self), last: $0.id(1, as: RowID.self)) }
         guard let rows, row <= rows.last else { return nil }
         return rows.first...rows.last
     }
@@ -159,10 +145,7 @@ package final class BlockLog {
         let removed = Int64(block.rows.count - kept.count)
         guard removed > 0 else { return 0 }
         guard !kept.isEmpty else {
-            try connection.withStatement("DELETE FROM blocks WHERE first_id = ?1") { statement throws(SQLiteError) in
-                statement.bind(block.firstID, at: 1)
-                try statement.run()
-            }
+            try connection.run("DELETE FROM blocks WHERE first_id = ?1", block.firstID)
             return removed
         }
         guard let text = try reader.text(of: block) else { return 0 }

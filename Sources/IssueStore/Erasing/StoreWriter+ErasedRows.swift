@@ -160,15 +160,12 @@ extension ForwardingOutbox {
             let left = zip(batch.sent, batch.notes.sent).filter { !rows.contains($0.0) }
             guard left.count < batch.sent.count else { continue }
             notes.sent = left.map(\.1)
-            try connection.withStatement("UPDATE batches SET sent = ?2, notes = ?3, state = ?4 WHERE id = ?1") {
-                statement throws(SQLiteError) in
-                statement.bind(batch.id, at: 1)
-                statement.bind(blob: PostingList.encode(left.map(\.0), base: batch.rows.lowerBound), at: 2)
-                statement.bind(notes.json, at: 3)
-                // A batch without remaining records no longer awaits a response.
-                statement.bind(left.isEmpty && notes.summaries.isEmpty ? 1 : 0, at: 4)
-                try statement.run()
-            }
+            let sent = PostingList.encode(left.map(\.0), base: batch.rows.lowerBound)
+            // A batch without remaining records no longer awaits a response.
+            let isAnswered = left.isEmpty && notes.summaries.isEmpty
+            try connection.run(
+                "UPDATE batches SET sent = ?2, notes = ?3, state = ?4 WHERE id = ?1", batch.id,
+                DatabaseBytes.blob(sent), notes.json, isAnswered)
         }
     }
 }
@@ -210,10 +207,10 @@ extension RecordRemoval {
             let chain = try chain(of: id)
             if chain.isEmpty, try isForgettable(id, isWhole: isWhole) {
                 try deletePostingChain(of: id)
-                try run("DELETE FROM totals WHERE series = ?1", id)
+                try connection.run("DELETE FROM totals WHERE series = ?1", id)
                 if reported.contains(id) {
                     // The series is counted again when the open range closes.
-                    try run("DELETE FROM counts WHERE series = ?1", id)
+                    try connection.run("DELETE FROM counts WHERE series = ?1", id)
                 } else {
                     try erase(series: id)
                 }
@@ -261,22 +258,9 @@ extension RecordRemoval {
         memory.caches = WriterMemory.Caches()
     }
 
-    private func run(
-        _ sql: StaticString, _ id: some DatabaseID, _ owner: (account: AccountID, sender: Int64?)? = nil
-    ) throws(SQLiteError) {
-        try connection.withStatement(sql) { statement throws(SQLiteError) in
-            statement.bind(id, at: 1)
-            if let owner {
-                statement.bind(owner.account, at: 2)
-                if let sender = owner.sender { statement.bind(sender, at: 3) }
-            }
-            try statement.run()
-        }
-    }
-
     /// Returns the account and the sender to which erased rows are assigned. Their user id is 4294967295, which no user
     /// has (credentials(7)).
-    private func placeholderOwner() throws(SQLiteError) -> (account: AccountID, sender: Int64?) {
+    private func placeholderOwner() throws(SQLiteError) -> (account: AccountID, sender: Int64) {
         try connection.execute(
             """
             INSERT OR IGNORE INTO accounts (uid, app, first_at) VALUES (4294967295, '', 0);
@@ -294,14 +278,8 @@ extension RecordRemoval {
     }
 
     /// Returns the series that have records from this row on.
-    private func reported(from row: RowID) throws(SQLiteError) -> Set<SeriesID> {
-        var series: Set<SeriesID> = []
-        try connection.withStatement("SELECT DISTINCT series FROM records WHERE id >= ?1") {
-            statement throws(SQLiteError) in
-            statement.bind(row, at: 1)
-            try statement.forEach { series.insert($0.id(0)) }
-        }
-        return series
+    func reported(from row: RowID) throws(SQLiteError) -> Set<SeriesID> {
+        try Set(connection.all("SELECT DISTINCT series FROM records WHERE id >= ?1", row) { $0.id(0) })
     }
 
     /// The first and last times of a series in closed ranges.
@@ -371,16 +349,18 @@ extension RecordRemoval {
             $0.id(0, as: GroupID.self)
         }
         guard let group else { return }
-        try run("DELETE FROM moves WHERE series = ?1", series)
-        try run("DELETE FROM series WHERE id = ?1 AND id < (SELECT max(id) FROM series)", series)
-        try run(
+        try connection.run("DELETE FROM moves WHERE series = ?1", series)
+        try connection.run("DELETE FROM series WHERE id = ?1 AND id < (SELECT max(id) FROM series)", series)
+        try connection.run(
             """
             UPDATE series SET hash = 0, key = x'', app = NULL, version = NULL, build = NULL, environment = NULL,
                 platform = NULL, network = NULL, development = NULL, domain = NULL, code = NULL, file = NULL,
                 line = NULL, "column" = NULL, function = NULL, module = NULL, fingerprint = NULL, template = ''
             WHERE id = ?1
             """, series)
-        try run("UPDATE series SET account = ?2, sender = ?3 WHERE id = ?1", series, try placeholderOwner())
+        let owner = try placeholderOwner()
+        try connection.run(
+            "UPDATE series SET account = ?2, sender = ?3 WHERE id = ?1", series, owner.account, owner.sender)
         let next = try connection.first(
             #"SELECT key FROM series WHERE "group" = ?1 AND key <> x'' ORDER BY id LIMIT 1"#, group
         ) { $0.bytes(0) }
@@ -415,31 +395,31 @@ extension RecordRemoval {
             $0.id(0, as: GroupID.self)
         }
         for redirect in redirects { try erase(group: redirect) }
-        try run("UPDATE groups SET merged_into = NULL, merged_by = NULL WHERE id = ?1", group)
-        try run("DELETE FROM corrections WHERE source = ?1 OR target = ?1", group)
-        try run("DELETE FROM correction_events WHERE source = ?1 OR target = ?1", group)
-        try run(#"DELETE FROM summary_windows WHERE "group" = ?1"#, group)
-        try run(
+        try connection.run("UPDATE groups SET merged_into = NULL, merged_by = NULL WHERE id = ?1", group)
+        try connection.run("DELETE FROM corrections WHERE source = ?1 OR target = ?1", group)
+        try connection.run("DELETE FROM correction_events WHERE source = ?1 OR target = ?1", group)
+        try connection.run(#"DELETE FROM summary_windows WHERE "group" = ?1"#, group)
+        try connection.run(
             """
             DELETE FROM dead_letters
             WHERE summary IN (SELECT id FROM summaries WHERE ("group" = ?1 OR other = ?1) AND state = 2)
             """, group)
         // The id of a summary that is in flight must not be used again.
-        try run(#"UPDATE summaries SET line = '' WHERE "group" = ?1 OR other = ?1"#, group)
-        try run(
+        try connection.run(#"UPDATE summaries SET line = '' WHERE "group" = ?1 OR other = ?1"#, group)
+        try connection.run(
             """
             DELETE FROM summaries WHERE ("group" = ?1 OR other = ?1) AND id NOT IN (
                 SELECT told.value FROM batches, json_each(batches.notes, '$.summaries') AS told WHERE batches.state = 0
             )
             """, group)
-        try run("DELETE FROM limits WHERE kind = 1 AND key = ?1", group)
-        try run(#"DELETE FROM mutes WHERE "group" = ?1"#, group)
-        try run(
+        try connection.run("DELETE FROM limits WHERE kind = 1 AND key = ?1", group)
+        try connection.run(#"DELETE FROM mutes WHERE "group" = ?1"#, group)
+        try connection.run(
             """
             DELETE FROM groups WHERE id = ?1 AND id < (SELECT max(id) FROM groups)
                 AND NOT EXISTS (SELECT 1 FROM series WHERE "group" = ?1)
             """, group)
-        try run(
+        try connection.run(
             """
             UPDATE groups SET title = '', fingerprint = 'erased ' || id, key = 0, domain = NULL, code = NULL, file = NULL,
                 line = NULL, function = NULL, module = NULL, first_version = NULL, last_version = NULL,
@@ -447,6 +427,6 @@ extension RecordRemoval {
                 muted_left = NULL, changed_by = NULL, changed_at = NULL, change_note = NULL
             WHERE id = ?1
             """, group)
-        try run("UPDATE groups SET account = ?2 WHERE id = ?1", group, (try placeholderOwner().account, nil))
+        try connection.run("UPDATE groups SET account = ?2 WHERE id = ?1", group, placeholderOwner().account)
     }
 }

@@ -25,8 +25,8 @@ extension StoreReader {
             usage.usedBytes = try connection.pragma("page_count") * pageSize - usage.spareBytes
             usage.freeBytes = freeBytes
             usage.records = try number(Self.recordCount)
-            usage.oldest = try connection.withStatement("SELECT received_at FROM records ORDER BY id LIMIT 1") {
-                try $0.first { IssueTimestamp(millisecondsSince1970: $0.int64(0)) }
+            usage.oldest = try connection.first("SELECT received_at FROM records ORDER BY id LIMIT 1") {
+                $0.time(0)
             }
             try addRate(to: &usage, now: now)
             try addPortions(to: &usage, retention)
@@ -36,20 +36,18 @@ extension StoreReader {
     }
 
     private func number(_ sql: StaticString) throws -> Int64 {
-        try connection.withStatement(sql) { try $0.first { $0.int64(0) } ?? 0 }
+        try connection.first(sql) { $0.int64(0) } ?? 0
     }
 
     /// Counts the records of the last day. Those of the open range are not in `counts`; they are no older than a day.
     private func addRate(to usage: inout RetentionUsage, now: IssueTimestamp) throws {
         let start = now.millisecondsSince1970 - Self.day
-        let closed = try connection.withStatement("SELECT coalesce(sum(records), 0) FROM counts WHERE minute >= ?1") {
-            $0.bind(start / 60_000, at: 1)
-            return try $0.first { $0.int64(0) } ?? 0
-        }
+        let closed =
+            try connection.first("SELECT coalesce(sum(records), 0) FROM counts WHERE minute >= ?1", start / 60_000) {
+                $0.int64(0)
+            } ?? 0
         usage.recentRecords = closed + usage.records - (try number("SELECT coalesce(sum(records), 0) FROM ranges"))
-        let first = try connection.withStatement("SELECT min(minute) FROM counts") {
-            try $0.first { $0.optionalInt64(0) } ?? nil
-        }
+        let first = try connection.first("SELECT min(minute) FROM counts") { $0.optionalInt64(0) } ?? nil
         let begin = first.map { $0 * 60_000 } ?? usage.oldest?.millisecondsSince1970 ?? start
         usage.period = .milliseconds(min(Self.day, max(0, now.millisecondsSince1970 - begin)))
     }
@@ -57,8 +55,8 @@ extension StoreReader {
     private func addPortions(to usage: inout RetentionUsage, _ retention: RetentionSettings) throws {
         var general: Set<AccountID> = []
         var own: [(account: AccountID, name: LimitView.Application, age: Duration)] = []
-        let accounts = try connection.withStatement("SELECT id, uid, app FROM accounts ORDER BY id") {
-            try $0.all { ($0.id(0, as: AccountID.self), UInt32(clamping: $0.int64(1)), $0.text(2)) }
+        let accounts = try connection.all("SELECT id, uid, app FROM accounts ORDER BY id") {
+            ($0.id(0, as: AccountID.self), UInt32(clamping: $0.int64(1)), $0.text(2))
         }
         for (id, uid, app) in accounts {
             let age = retention.maxAge(uid: uid, application: app)
@@ -82,29 +80,22 @@ extension StoreReader {
     ///
     /// - Parameter accounts: The accounts; nil for all.
     private func oldestPortion(of accounts: Set<AccountID>?) throws -> (newest: IssueTimestamp, records: Int64)? {
-        let list = accounts.map { "[\($0.map { "\($0.rawValue)" }.joined(separator: ","))]" }
-        let found = try connection.withStatement(
+        let list = accounts.map { StoreWriter.list($0) }
+        let found = try connection.first(
             """
             SELECT postings.range FROM postings JOIN series ON series.id = postings.series
             WHERE postings.records > 0 AND (?1 IS NULL OR series.account IN (SELECT value FROM json_each(?1)))
             ORDER BY postings.range LIMIT 1
-            """
-        ) {
-            $0.bind(list, at: 1)
-            return try $0.first { $0.int64(0) }
-        }
+            """, list
+        ) { $0.int64(0) }
         guard let found else { return nil }
-        return try connection.withStatement(
+        return try connection.first(
             """
             SELECT sum(postings.records), (SELECT last_at FROM ranges WHERE id = ?2)
             FROM postings JOIN series ON series.id = postings.series
             WHERE postings.range = ?2 AND (?1 IS NULL OR series.account IN (SELECT value FROM json_each(?1)))
-            """
-        ) {
-            $0.bind(list, at: 1)
-            $0.bind(found, at: 2)
-            return try $0.first { (IssueTimestamp(millisecondsSince1970: $0.int64(1)), $0.int64(0)) }
-        }
+            """, list, found
+        ) { ($0.time(1), $0.int64(0)) }
     }
 
     /// Finds the user who takes up the most space, and counts the records that would be removed from one of their ranges.
@@ -112,18 +103,13 @@ extension StoreReader {
         // A forecast: the fates of what is removed later will be final.
         let holdings = try StoreWriter.holdings(connection, settledThrough: .max)
         guard let candidate = EvictionPolicy.evictionCandidate(holdings) else { return }
-        let groups = try connection.withStatement(
+        let groups = try connection.all(
             """
             SELECT series."group", sum(max(1, postings.bytes - ?3)), sum(postings.records)
             FROM postings JOIN series ON series.id = postings.series JOIN accounts ON accounts.id = series.account
             WHERE postings.range = ?1 AND postings.records > 0 AND accounts.uid = ?2 GROUP BY 1
-            """
-        ) {
-            $0.bind(candidate.range.id, at: 1)
-            $0.bind(Int64(candidate.user), at: 2)
-            $0.bind(RangePostings.Posting.bytesOfSeries, at: 3)
-            return try $0.all { ($0.id(0, as: GroupID.self), GroupVolume(records: $0.int64(2), bytes: $0.int64(1))) }
-        }
+            """, candidate.range.id, candidate.user, RangePostings.Posting.bytesOfSeries
+        ) { ($0.id(0, as: GroupID.self), GroupVolume(records: $0.int64(2), bytes: $0.int64(1))) }
         let volumes = Dictionary(groups) { first, _ in first }
         let records = EvictionPolicy.groupsToRemove(volumes).reduce(0) { $0 + (volumes[$1]?.records ?? 0) }
         usage.eviction = (candidate.user, records)

@@ -30,11 +30,9 @@ extension StoreWriter {
     func applicationAges() throws(SQLiteError) -> [AccountID: Duration] {
         // Some of them may have been deleted since. The id of an application is never used again.
         if accountAges.known.count > AccountAges.maxKnown { accountAges = AccountAges() }
-        let accounts = try connection.withStatement("SELECT id, uid, app FROM accounts WHERE id > ?1 ORDER BY id") {
-            statement throws(SQLiteError) in
-            statement.bind(accountAges.last, at: 1)
-            return try statement.all { ($0.id(0, as: AccountID.self), UInt32(clamping: $0.int64(1)), $0.text(2)) }
-        }
+        let accounts = try connection.all(
+            "SELECT id, uid, app FROM accounts WHERE id > ?1 ORDER BY id", accountAges.last
+        ) { ($0.id(0, as: AccountID.self), UInt32(clamping: $0.int64(1)), $0.text(2)) }
         for (id, uid, app) in accounts {
             accountAges.known[id] = retention.maxAge(uid: uid, application: app)
             accountAges.last = id
@@ -46,14 +44,11 @@ extension StoreWriter {
     private func search(
         _ age: Duration, _ accounts: Set<AccountID>, _ facts: inout RetentionSnapshot
     ) throws(SQLiteError) {
-        let ranges = try connection.withStatement(
-            "SELECT id, first_id, last_id FROM ranges WHERE id > ?1 ORDER BY id LIMIT ?2"
-        ) { statement throws(SQLiteError) in
-            statement.bind(agedThrough[age] ?? 0, at: 1)
-            statement.bind(Self.maxSearchedRanges, at: 2)
-            return try statement.all {
-                (id: $0.int64(0), first: $0.id(1, as: RowID.self), last: $0.id(2, as: RowID.self))
-            }
+        let ranges = try connection.all(
+            "SELECT id, first_id, last_id FROM ranges WHERE id > ?1 ORDER BY id LIMIT ?2", agedThrough[age] ?? 0,
+            Self.maxSearchedRanges
+        ) {
+            (id: $0.int64(0), first: $0.id(1, as: RowID.self), last: $0.id(2, as: RowID.self))
         }
         for range in ranges {
             let newest = try newest(ofRange: range.id, range.first, range.last)
@@ -76,15 +71,12 @@ extension StoreWriter {
     /// Returns the accounts among the given ones that have records in a range.
     private func accounts(in range: Int64, among accounts: Set<AccountID>) throws(SQLiteError) -> Set<AccountID> {
         guard !accounts.isEmpty else { return [] }
-        let present = try connection.withStatement(
+        let present = try connection.all(
             """
             SELECT DISTINCT series.account FROM postings JOIN series ON series.id = postings.series
             WHERE postings.range = ?1 AND postings.records > 0
-            """
-        ) { statement throws(SQLiteError) in
-            statement.bind(range, at: 1)
-            return try statement.all { $0.id(0, as: AccountID.self) }
-        }
+            """, range
+        ) { $0.id(0, as: AccountID.self) }
         return accounts.intersection(present)
     }
 
@@ -106,21 +98,16 @@ extension StoreWriter {
                 }
             }
             let last = try newestRange(before: now.advanced(by: .zero - retention.highestAge))
-            try connection.withStatement("DELETE FROM ages WHERE range < ?1") { statement throws(SQLiteError) in
-                statement.bind(last, at: 1)
-                try statement.run()
-            }
+            try connection.run("DELETE FROM ages WHERE range < ?1", last)
             return expired
         }
     }
 
     /// Returns the newest closed range whose last record came before a time; 0 if there is none.
     func newestRange(before moment: RecordLogInstant) throws(SQLiteError) -> Int64 {
-        try connection.withStatement("SELECT coalesce(max(range), 0) FROM ages WHERE at < ?1") {
-            statement throws(SQLiteError) in
-            statement.bind(moment.milliseconds, at: 1)
-            return try statement.first { $0.int64(0) } ?? 0
-        }
+        try connection.first("SELECT coalesce(max(range), 0) FROM ages WHERE at < ?1", moment.milliseconds) {
+            $0.int64(0)
+        } ?? 0
     }
 }
 

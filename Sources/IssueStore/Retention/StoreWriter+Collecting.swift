@@ -20,11 +20,10 @@ extension StoreWriter {
     package func collect(processes: [ProcessRowID], seenThrough edge: RowID) throws(StoreFailure) {
         let cached = Set(memory.caches.processes.values.map(\.process))
         try transaction { () throws(SQLiteError) in
-            let used = try connection.withStatement("SELECT DISTINCT process FROM records WHERE id > ?1") {
-                statement throws(SQLiteError) in
-                statement.bind(edge, at: 1)
-                return Set(try statement.all { $0.id(0, as: ProcessRowID.self) })
-            }
+            let used = try Set(
+                connection.all("SELECT DISTINCT process FROM records WHERE id > ?1", edge) {
+                    $0.id(0, as: ProcessRowID.self)
+                })
             try removal.delete(
                 "DELETE FROM processes WHERE id IN (SELECT value FROM json_each(?1)) AND id < (SELECT max(id) FROM processes)",
                 processes.filter { !cached.contains($0) && !used.contains($0) })
@@ -38,11 +37,7 @@ extension StoreWriter {
     ///   - edge: The last row that was examined. Series with later records are kept.
     package func collect(series: [SeriesID], seenThrough edge: RowID) throws(StoreFailure) {
         try transaction { () throws(SQLiteError) in
-            let used = try connection.withStatement("SELECT DISTINCT series FROM records WHERE id > ?1") {
-                statement throws(SQLiteError) in
-                statement.bind(edge, at: 1)
-                return Set(try statement.all { $0.id(0, as: SeriesID.self) })
-            }
+            let used = try removal.reported(from: edge + 1)
             let newest = try newestSeries()
             let gone = series.filter { !used.contains($0) && $0 < newest }
             try removal.collect(series: gone)
@@ -92,9 +87,7 @@ extension StoreWriter {
     }
 
     private func newestSeries() throws(SQLiteError) -> SeriesID {
-        try connection.withStatement("SELECT max(id) FROM series") { statement throws(SQLiteError) in
-            try statement.first { $0.id(0, as: SeriesID.self) } ?? 0
-        }
+        try connection.first("SELECT max(id) FROM series") { $0.id(0, as: SeriesID.self) } ?? 0
     }
 
     private func dropSeriesCaches() {
@@ -148,7 +141,7 @@ extension StoreWriter {
                     SELECT series, last_id FROM moves WHERE last_id < (SELECT id FROM records ORDER BY id LIMIT 1) LIMIT 256)
                 """,
             ] {
-                try connection.withStatement(sql) { statement throws(SQLiteError) in try statement.run() }
+                try connection.run(sql)
                 count = max(count, connection.changes == 4 || connection.changes == 256 ? 1 : 0)
             }
             memory.caches.senders.removeAll()
@@ -164,24 +157,17 @@ extension StoreWriter {
     /// - Returns: The minute to continue from, or nil at the end.
     package func collectCounts(from minute: Int64) throws(StoreFailure) -> Int64? {
         try transaction { () throws(SQLiteError) in
-            let last = try connection.withStatement(
-                "SELECT max(minute) FROM (SELECT minute FROM counts WHERE minute >= ?1 ORDER BY minute LIMIT ?2)"
-            ) { statement throws(SQLiteError) in
-                statement.bind(minute, at: 1)
-                statement.bind(Self.maxCountsPerTransaction, at: 2)
-                return try statement.first { $0.optionalInt64(0) } ?? nil
-            }
+            let last =
+                try connection.first(
+                    "SELECT max(minute) FROM (SELECT minute FROM counts WHERE minute >= ?1 ORDER BY minute LIMIT ?2)",
+                    minute, Self.maxCountsPerTransaction
+                ) { $0.optionalInt64(0) } ?? nil
             guard let last else { return nil }
-            try connection.withStatement(
+            try connection.run(
                 """
                 DELETE FROM counts WHERE minute BETWEEN ?1 AND ?2
                     AND NOT EXISTS (SELECT 1 FROM totals WHERE totals.series = counts.series)
-                """
-            ) { statement throws(SQLiteError) in
-                statement.bind(minute, at: 1)
-                statement.bind(last, at: 2)
-                try statement.run()
-            }
+                """, minute, last)
             return last + 1
         }
     }
@@ -194,13 +180,10 @@ extension StoreWriter {
     /// - Returns: The id to continue from, or nil at the end.
     package func collectSummaries(above number: Int64, before time: IssueTimestamp) throws(StoreFailure) -> Int64? {
         try transaction { () throws(SQLiteError) in
-            let some = try connection.withStatement(
-                "SELECT id, state, at FROM summaries WHERE id > ?1 ORDER BY id LIMIT ?2"
-            ) { statement throws(SQLiteError) in
-                statement.bind(number, at: 1)
-                statement.bind(Self.maxSummariesPerTransaction, at: 2)
-                return try statement.all { (id: $0.int64(0), state: $0.int64(1), at: $0.int64(2)) }
-            }
+            let some = try connection.all(
+                "SELECT id, state, at FROM summaries WHERE id > ?1 ORDER BY id LIMIT ?2", number,
+                Self.maxSummariesPerTransaction
+            ) { (id: $0.int64(0), state: $0.int64(1), at: $0.int64(2)) }
             let old = some.filter { $0.at < time.millisecondsSince1970 }
             try removal.delete(
                 "DELETE FROM summaries WHERE id IN (SELECT value FROM json_each(?1)) AND id < (SELECT max(id) FROM summaries)",
@@ -267,15 +250,12 @@ extension RecordRemoval {
 
     /// Removes series, their totals, and groups that have no series left.
     func collect(series gone: [SeriesID]) throws(SQLiteError) {
-        let groups = try connection.withStatement(
+        let groups = try connection.all(
             """
             SELECT home FROM series WHERE id IN (SELECT value FROM json_each(?1)) AND home IS NOT NULL
             UNION SELECT "group" FROM series WHERE id IN (SELECT value FROM json_each(?1))
-            """
-        ) { statement throws(SQLiteError) in
-            statement.bind(StoreWriter.list(gone), at: 1)
-            return try statement.all { $0.id(0, as: GroupID.self) }
-        }
+            """, StoreWriter.list(gone)
+        ) { $0.id(0, as: GroupID.self) }
         for series in gone { try deletePostingChain(of: series) }
         try delete("DELETE FROM totals WHERE series IN (SELECT value FROM json_each(?1))", gone)
         try delete("DELETE FROM moves WHERE series IN (SELECT value FROM json_each(?1))", gone)
@@ -290,38 +270,33 @@ extension RecordRemoval {
     /// A group that a rule has merged is removed, because the rule merges it again when it is reported again. Otherwise
     /// a rule would keep a row for each fingerprint that ever matched.
     func collect(group: GroupID) throws(SQLiteError) {
-        let redirects = try connection.withStatement(
+        let redirects = try connection.all(
             """
             SELECT id FROM groups WHERE merged_into = ?1 AND NOT EXISTS (SELECT 1 FROM series WHERE "group" = ?1)
             LIMIT 64
-            """
-        ) { statement throws(SQLiteError) in
-            statement.bind(group, at: 1)
-            return try statement.all { $0.id(0, as: GroupID.self) }
-        }
+            """, group
+        ) { $0.id(0, as: GroupID.self) }
         for redirect in redirects { try collect(group: redirect) }
-        let isLeft = try connection.withStatement(
-            """
-            SELECT 1 FROM groups WHERE id = ?1 AND state = 0
-                AND (merged_by IS NULL OR merged_by IN (
-                    SELECT corrections.id FROM corrections
-                    WHERE corrections.account = groups.account AND kind = 3))
-                AND id < (SELECT max(id) FROM groups)
-                AND NOT EXISTS (
-                    SELECT 1 FROM corrections
-                    WHERE corrections.account = groups.account AND (source = ?1 OR target = ?1))
-                AND NOT EXISTS (SELECT 1 FROM series WHERE home = ?1)
-                AND NOT EXISTS (SELECT 1 FROM moves WHERE "group" = ?1)
-                AND NOT EXISTS (SELECT 1 FROM series WHERE "group" = ?1)
-                AND NOT EXISTS (SELECT 1 FROM groups AS other WHERE other.merged_into = ?1)
-                AND NOT EXISTS (SELECT 1 FROM limits WHERE kind = 2 AND key >> 3 = ?1)
-                AND NOT EXISTS (SELECT 1 FROM summaries WHERE ("group" = ?1 OR other = ?1) AND state = 0)
-                AND NOT EXISTS (SELECT 1 FROM correction_events WHERE source = ?1 OR target = ?1)
-            """
-        ) { statement throws(SQLiteError) in
-            statement.bind(group, at: 1)
-            return try statement.first { _ in true } ?? false
-        }
+        let isLeft =
+            try connection.first(
+                """
+                SELECT 1 FROM groups WHERE id = ?1 AND state = 0
+                    AND (merged_by IS NULL OR merged_by IN (
+                        SELECT corrections.id FROM corrections
+                        WHERE corrections.account = groups.account AND kind = 3))
+                    AND id < (SELECT max(id) FROM groups)
+                    AND NOT EXISTS (
+                        SELECT 1 FROM corrections
+                        WHERE corrections.account = groups.account AND (source = ?1 OR target = ?1))
+                    AND NOT EXISTS (SELECT 1 FROM series WHERE home = ?1)
+                    AND NOT EXISTS (SELECT 1 FROM moves WHERE "group" = ?1)
+                    AND NOT EXISTS (SELECT 1 FROM series WHERE "group" = ?1)
+                    AND NOT EXISTS (SELECT 1 FROM groups AS other WHERE other.merged_into = ?1)
+                    AND NOT EXISTS (SELECT 1 FROM limits WHERE kind = 2 AND key >> 3 = ?1)
+                    AND NOT EXISTS (SELECT 1 FROM summaries WHERE ("group" = ?1 OR other = ?1) AND state = 0)
+                    AND NOT EXISTS (SELECT 1 FROM correction_events WHERE source = ?1 OR target = ?1)
+                """, group
+            ) { _ in true } ?? false
         guard isLeft else { return }
         try delete("DELETE FROM limits WHERE kind = 1 AND key IN (SELECT value FROM json_each(?1))", [group])
         try delete(#"DELETE FROM mutes WHERE "group" IN (SELECT value FROM json_each(?1))"#, [group])
@@ -335,10 +310,7 @@ extension RecordRemoval {
     /// Runs a statement that deletes the rows with these ids.
     func delete(_ sql: StaticString, _ ids: [Int64]) throws(SQLiteError) {
         guard !ids.isEmpty else { return }
-        try connection.withStatement(sql) { statement throws(SQLiteError) in
-            statement.bind(StoreWriter.list(ids), at: 1)
-            try statement.run()
-        }
+        try connection.run(sql, StoreWriter.list(ids))
     }
 }
 
@@ -353,10 +325,8 @@ extension StoreWriter {
         -> IssueTimestamp
     {
         do throws(SQLiteError) {
-            let offset = try connection.withStatement("SELECT offset FROM clock ORDER BY first_id DESC LIMIT 1") {
-                statement throws(SQLiteError) in
-                try statement.first { $0.int64(0) } ?? 0
-            }
+            let offset =
+                try connection.first("SELECT offset FROM clock ORDER BY first_id DESC LIMIT 1") { $0.int64(0) } ?? 0
             let moment = logTime(wall: wall, monotonic: monotonic).advanced(by: .zero - retention.maxAge)
             return IssueTimestamp(millisecondsSince1970: moment.milliseconds - offset)
         } catch {
@@ -374,19 +344,15 @@ extension StoreWriter {
         // Only whole hours, so that no hour is stored partly per minute.
         let end = time.millisecondsSince1970 / 3_600_000 * 60
         return try transaction { () throws(SQLiteError) in
-            let last = try connection.withStatement(
-                """
-                SELECT max(minute) FROM (
-                    SELECT minute FROM counts WHERE minute >= ?1 AND minute < ?2 ORDER BY minute LIMIT ?3)
-                """
-            ) { statement throws(SQLiteError) in
-                statement.bind(minute, at: 1)
-                statement.bind(end, at: 2)
-                statement.bind(Self.maxAgedCountsPerTransaction, at: 3)
-                return try statement.first { $0.optionalInt64(0) } ?? nil
-            }
+            let last =
+                try connection.first(
+                    """
+                    SELECT max(minute) FROM (
+                        SELECT minute FROM counts WHERE minute >= ?1 AND minute < ?2 ORDER BY minute LIMIT ?3)
+                    """, minute, end, Self.maxAgedCountsPerTransaction
+                ) { $0.optionalInt64(0) } ?? nil
             guard let last else { return nil }
-            try connection.withStatement(
+            try connection.run(
                 """
                 WITH old AS (
                     SELECT minute - minute % 60 AS hour, series, sum(records) AS records, sum(occurrences) AS occurrences
@@ -395,18 +361,8 @@ extension StoreWriter {
                 SELECT hour, series, records, occurrences FROM old WHERE true
                 ON CONFLICT DO UPDATE SET records = records + excluded.records,
                                           occurrences = occurrences + excluded.occurrences
-                """
-            ) { statement throws(SQLiteError) in
-                statement.bind(minute, at: 1)
-                statement.bind(last, at: 2)
-                try statement.run()
-            }
-            try connection.withStatement("DELETE FROM counts WHERE minute BETWEEN ?1 AND ?2 AND minute % 60 <> 0") {
-                statement throws(SQLiteError) in
-                statement.bind(minute, at: 1)
-                statement.bind(last, at: 2)
-                try statement.run()
-            }
+                """, minute, last)
+            try connection.run("DELETE FROM counts WHERE minute BETWEEN ?1 AND ?2 AND minute % 60 <> 0", minute, last)
             return last + 1
         }
     }
@@ -466,18 +422,16 @@ extension StoreReader {
         _ references: References, quietSince ranges: ExpiredRanges
     ) throws -> (series: [SeriesID], processes: [ProcessRowID]) {
         try snapshot {
-            let series = try connection.withStatement(
+            let series = try connection.all(
                 """
                 SELECT series.id, series.account, coalesce(totals.last_range, 0) FROM series
                 LEFT JOIN totals ON totals.series = series.id ORDER BY series.id
                 """
-            ) { statement in
-                try statement.all {
-                    (id: $0.id(0, as: SeriesID.self), account: $0.id(1, as: AccountID.self), last: $0.int64(2))
-                }
+            ) {
+                (id: $0.id(0, as: SeriesID.self), account: $0.id(1, as: AccountID.self), last: $0.int64(2))
             }.filter { $0.last <= ranges.accounts[$0.account] ?? ranges.general }.map(\.id)
-            let processes = try connection.withStatement("SELECT id FROM processes ORDER BY id") {
-                try $0.all { $0.id(0, as: ProcessRowID.self) }
+            let processes = try connection.all("SELECT id FROM processes ORDER BY id") {
+                $0.id(0, as: ProcessRowID.self)
             }
             return (
                 series.filter { !references.series.contains($0) },

@@ -44,16 +44,11 @@ extension StoreWriter {
     /// - Returns: `true` if there may be more.
     package func deleteProducerMarks(before moment: RecordLogInstant, limit: Int64 = 512) throws(StoreFailure) -> Bool {
         try transaction { () throws(SQLiteError) in
-            try connection.withStatement(
+            try connection.run(
                 """
                 DELETE FROM producers WHERE (uid, producer) IN
                     (SELECT uid, producer FROM producers WHERE used_at < ?1 ORDER BY used_at LIMIT ?2)
-                """
-            ) { statement throws(SQLiteError) in
-                statement.bind(moment.milliseconds, at: 1)
-                statement.bind(limit, at: 2)
-                try statement.run()
-            }
+                """, moment.milliseconds, limit)
             return connection.changes >= limit
         }
     }
@@ -101,7 +96,7 @@ struct RecordRemoval {
     ///   - rows: The range. It begins with a block.
     ///   - blocks: The maximum number of blocks. There may be fewer, because of `sliceBytes`.
     func sliceEnd(of rows: ClosedRange<RowID>, blocks: Int64) throws(SQLiteError) -> RowID? {
-        try connection.withStatement(
+        try connection.first(
             """
             SELECT max(last_id) FROM (
                 SELECT last_id,
@@ -111,14 +106,8 @@ struct RecordRemoval {
                     WHERE first_id BETWEEN ?1 AND ?2 ORDER BY first_id LIMIT ?3
                 )
             ) WHERE coalesce(before, 0) < ?4
-            """
-        ) { statement throws(SQLiteError) in
-            statement.bind(rows.lowerBound, at: 1)
-            statement.bind(rows.upperBound, at: 2)
-            statement.bind(blocks, at: 3)
-            statement.bind(Self.sliceBytes, at: 4)
-            return try statement.first { $0.optionalID(0) } ?? nil
-        }
+            """, rows.lowerBound, rows.upperBound, blocks, Self.sliceBytes
+        ) { $0.optionalID(0) } ?? nil
     }
 
     private func deleteSlice(
@@ -128,10 +117,7 @@ struct RecordRemoval {
         progress.expired = try outbox.expire(range.firstID...last)
         memory.values.removals.removed()
         progress.records = try blocks.remove(range.firstID...last)
-        try connection.withStatement("DELETE FROM express WHERE record <= ?1") { statement throws(SQLiteError) in
-            statement.bind(last, at: 1)
-            try statement.run()
-        }
+        try connection.run("DELETE FROM express WHERE record <= ?1", last)
         try outbox.deleteSingles(through: last)
         try shrink(range: range.id, by: Int(progress.records))
         return progress
@@ -141,16 +127,11 @@ struct RecordRemoval {
 
     /// Deletes some of the posting lists of a range. Returns `true` if there may be more.
     private func deletePostings(of range: Int64) throws(SQLiteError) -> Bool {
-        try connection.withStatement(
+        try connection.run(
             """
             DELETE FROM postings WHERE range = ?1
                 AND series IN (SELECT series FROM postings WHERE range = ?1 ORDER BY series LIMIT ?2)
-            """
-        ) { statement throws(SQLiteError) in
-            statement.bind(range, at: 1)
-            statement.bind(Self.slicePostings, at: 2)
-            try statement.run()
-        }
+            """, range, Self.slicePostings)
         return connection.changes >= Self.slicePostings
     }
 
@@ -161,7 +142,7 @@ struct RecordRemoval {
     ///
     /// - Returns: `true` if there may be more.
     private func deleteBatches(through last: RowID) throws(SQLiteError) -> Bool {
-        try connection.withStatement(
+        try connection.run(
             """
             DELETE FROM batches WHERE id IN (
                 SELECT id FROM batches
@@ -171,34 +152,17 @@ struct RecordRemoval {
                     AND state <> 0 AND (kind < 2 OR last_id <= ?1)
                 ORDER BY id LIMIT ?2
             )
-            """
-        ) { statement throws(SQLiteError) in
-            statement.bind(last, at: 1)
-            statement.bind(Self.sliceBatches, at: 2)
-            try statement.run()
-        }
+            """, last, Self.sliceBatches)
         return connection.changes >= Self.sliceBatches
     }
 
     private func end(_ range: RetentionSnapshot.ClosedRange) throws(SQLiteError) {
         // No records are left up to there, so there is nothing to scan either.
         try outbox.moveCursors(to: range.lastID)
-        try connection.withStatement("UPDATE ranges SET records = 0, bytes = 0 WHERE id = ?1") {
-            statement throws(SQLiteError) in
-            statement.bind(range.id, at: 1)
-            try statement.run()
-        }
-        try connection.withStatement("DELETE FROM shares WHERE range <= ?1") { statement throws(SQLiteError) in
-            statement.bind(range.id, at: 1)
-            try statement.run()
-        }
+        try connection.run("UPDATE ranges SET records = 0, bytes = 0 WHERE id = ?1", range.id)
+        try connection.run("DELETE FROM shares WHERE range <= ?1", range.id)
         // The newest row shows which ids were assigned, so it is kept until there is a newer one.
-        try connection.withStatement(
-            "DELETE FROM ranges WHERE id <= ?1 AND id < (SELECT max(id) FROM ranges)"
-        ) { statement throws(SQLiteError) in
-            statement.bind(range.id, at: 1)
-            try statement.run()
-        }
+        try connection.run("DELETE FROM ranges WHERE id <= ?1 AND id < (SELECT max(id) FROM ranges)", range.id)
     }
 }
 
@@ -233,14 +197,12 @@ extension StoreWriter {
 
     private func oldestRange() throws(SQLiteError) -> RetentionSnapshot.ClosedRange? {
         // The row of the newest range is kept after its records are gone, so that no id is assigned again.
-        let row = try connection.withStatement(
+        let row = try connection.first(
             """
             SELECT id, first_id, last_id FROM ranges
             WHERE records > 0 OR EXISTS (SELECT 1 FROM postings WHERE range = ranges.id) ORDER BY id LIMIT 1
             """
-        ) { statement throws(SQLiteError) in
-            try statement.first { (id: $0.int64(0), first: $0.id(1, as: RowID.self), last: $0.id(2, as: RowID.self)) }
-        }
+        ) { (id: $0.int64(0), first: $0.id(1, as: RowID.self), last: $0.id(2, as: RowID.self)) }
         guard let row else { return nil }
         return RetentionSnapshot.ClosedRange(
             id: row.id, firstID: row.first, lastID: row.last, newest: try newest(ofRange: row.id, row.first, row.last),
@@ -250,20 +212,12 @@ extension StoreWriter {
     /// Returns the record log time of a range's last record, or of the last one it had if none are left.
     func newest(ofRange range: Int64, _ first: RowID, _ last: RowID) throws(SQLiteError) -> RecordLogInstant {
         // Record log time never runs backwards, unlike wall-clock time, so the last record has the highest.
-        let record = try connection.withStatement(
-            "SELECT id, received_at FROM records WHERE id BETWEEN ?1 AND ?2 ORDER BY id DESC LIMIT 1"
-        ) { statement throws(SQLiteError) in
-            statement.bind(first, at: 1)
-            statement.bind(last, at: 2)
-            return try statement.first { (id: $0.id(0, as: RowID.self), at: $0.int64(1)) }
-        }
+        let record = try connection.first(
+            "SELECT id, received_at FROM records WHERE id BETWEEN ?1 AND ?2 ORDER BY id DESC LIMIT 1", first, last
+        ) { (id: $0.id(0, as: RowID.self), at: $0.int64(1)) }
         if let record { return try logTime(ofRow: record.id, receivedAt: record.at) }
         // A range without a stored age counts as old.
-        let age = try connection.withStatement("SELECT at FROM ages WHERE range = ?1") {
-            statement throws(SQLiteError) in
-            statement.bind(range, at: 1)
-            return try statement.first { $0.int64(0) } ?? 0
-        }
+        let age = try connection.first("SELECT at FROM ages WHERE range = ?1", range) { $0.int64(0) } ?? 0
         return RecordLogInstant(milliseconds: age)
     }
 
@@ -277,35 +231,30 @@ extension StoreWriter {
     static func holdings(
         _ connection: DatabaseConnection, settledThrough settled: RowID
     ) throws(SQLiteError) -> [RetentionSnapshot.Holding] {
-        try connection.withStatement(
+        try connection.all(
             """
             SELECT ranges.id, ranges.first_id, ranges.last_id, ranges.last_at, shares.uid, shares.bytes
             FROM shares JOIN ranges ON ranges.id = shares.range ORDER BY ranges.id
             """
-        ) { statement throws(SQLiteError) in
-            try statement.all { row in
-                RetentionSnapshot.Holding(
-                    range: RetentionSnapshot.ClosedRange(
-                        id: row.int64(0), firstID: row.id(1), lastID: row.id(2),
-                        newest: RecordLogInstant(milliseconds: row.int64(3)), isUnderWay: false),
-                    user: UInt32(clamping: row.int64(4)), bytes: row.int64(5), isSettled: row.id(2) <= settled)
-            }
+        ) { row in
+            RetentionSnapshot.Holding(
+                range: RetentionSnapshot.ClosedRange(
+                    id: row.int64(0), firstID: row.id(1), lastID: row.id(2),
+                    newest: RecordLogInstant(milliseconds: row.int64(3)), isUnderWay: false),
+                user: UInt32(clamping: row.int64(4)), bytes: row.int64(5), isSettled: row.id(2) <= settled)
         }
     }
 
     /// Returns the row up to which the fate of every record is final at all destinations.
     private func settledThrough() throws(SQLiteError) -> RowID {
-        try connection.withStatement(
+        try connection.first(
             """
             SELECT min(
                 coalesce((SELECT min(cursor) FROM destinations WHERE active = 1 OR cursor < given_id), ?1),
                 coalesce((SELECT min(first_id) - 1 FROM batches WHERE state = 0 AND kind <> 1), ?1),
                 coalesce((SELECT min(record) - 1 FROM singles WHERE batch = 0), ?1))
-            """
-        ) { statement throws(SQLiteError) in
-            statement.bind(RowID.max, at: 1)
-            return try statement.first { $0.id(0) } ?? 0
-        }
+            """, RowID.max
+        ) { $0.id(0) } ?? 0
     }
 
     private func openSince() throws(SQLiteError) -> RecordLogInstant? {
@@ -314,23 +263,18 @@ extension StoreWriter {
     }
 
     private func logTime(ofRow row: RowID, receivedAt: Int64) throws(SQLiteError) -> RecordLogInstant {
-        let offset = try connection.withStatement(
-            "SELECT offset FROM clock WHERE first_id <= ?1 ORDER BY first_id DESC LIMIT 1"
-        ) { statement throws(SQLiteError) in
-            statement.bind(row, at: 1)
-            return try statement.first { $0.int64(0) } ?? 0
-        }
+        let offset =
+            try connection.first("SELECT offset FROM clock WHERE first_id <= ?1 ORDER BY first_id DESC LIMIT 1", row) {
+                $0.int64(0)
+            } ?? 0
         return RecordLogInstant(milliseconds: receivedAt).advanced(by: .milliseconds(offset))
     }
 
     func isUnderWay(_ first: RowID, _ last: RowID) throws(SQLiteError) -> Bool {
-        try connection.withStatement(
-            "SELECT 1 FROM batches WHERE state = 0 AND kind <> 1 AND first_id <= ?2 AND last_id >= ?1 LIMIT 1"
-        ) { statement throws(SQLiteError) in
-            statement.bind(first, at: 1)
-            statement.bind(last, at: 2)
-            return try statement.first { _ in true } ?? false
-        }
+        try connection.first(
+            "SELECT 1 FROM batches WHERE state = 0 AND kind <> 1 AND first_id <= ?2 AND last_id >= ?1 LIMIT 1", first,
+            last
+        ) { _ in true } ?? false
     }
 }
 

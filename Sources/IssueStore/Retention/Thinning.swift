@@ -119,7 +119,7 @@ extension RecordRemoval {
 
     /// Returns the series that have records in a range.
     private func members(of range: RetentionSnapshot.ClosedRange) throws(SQLiteError) -> [Member] {
-        try connection.withStatement(
+        try connection.all(
             """
             SELECT postings.series, series."group", series.account, accounts.uid, postings.records, postings.bytes,
                    totals.last_range, length(series.key), coalesce(newest.range = ?1 OR newest.records = 0, 1)
@@ -129,15 +129,12 @@ extension RecordRemoval {
             JOIN totals ON totals.series = postings.series
             LEFT JOIN postings AS newest ON newest.range = totals.last_range AND newest.series = postings.series
             WHERE postings.range = ?1 AND postings.records > 0
-            """
-        ) { statement throws(SQLiteError) in
-            statement.bind(range.id, at: 1)
-            return try statement.all {
-                Member(
-                    series: $0.id(0), group: $0.id(1), account: $0.id(2), user: UInt32(clamping: $0.int64(3)),
-                    records: $0.int64(4), bytes: max(1, $0.int64(5)), lastRange: $0.int64(6),
-                    keyBytes: $0.int64(7), isLast: $0.int64(8) != 0)
-            }
+            """, range.id
+        ) {
+            Member(
+                series: $0.id(0), group: $0.id(1), account: $0.id(2), user: UInt32(clamping: $0.int64(3)),
+                records: $0.int64(4), bytes: max(1, $0.int64(5)), lastRange: $0.int64(6),
+                keyBytes: $0.int64(7), isLast: $0.int64(8) != 0)
         }
     }
 
@@ -194,11 +191,8 @@ extension RecordRemoval {
     }
 
     private func isOldest(_ range: RetentionSnapshot.ClosedRange) throws(SQLiteError) -> Bool {
-        try connection.withStatement("SELECT 1 FROM ranges WHERE id < ?1 AND records > 0 LIMIT 1") {
-            statement throws(SQLiteError) in
-            statement.bind(range.id, at: 1)
-            return try statement.first { _ in false } ?? true
-        }
+        try connection.first("SELECT 1 FROM ranges WHERE id < ?1 AND records > 0 LIMIT 1", range.id) { _ in false }
+            ?? true
     }
 
     /// Returns the newest record of each group that has none in a later range, by series.
@@ -208,12 +202,11 @@ extension RecordRemoval {
         let younger = Set(members.filter { $0.lastRange > range.id }.map(\.group))
         let candidates = Dictionary(grouping: members.filter { !younger.contains($0.group) }, by: \.group)
         guard !candidates.isEmpty else { return [:] }
-        let reported = try connection.withStatement(
-            #"SELECT DISTINCT series."group" FROM records JOIN series ON series.id = series WHERE records.id >= ?1"#
-        ) { statement throws(SQLiteError) in
-            statement.bind(openID, at: 1)
-            return Set(try statement.all { $0.id(0, as: GroupID.self) })
-        }
+        let reported = try Set(
+            connection.all(
+                #"SELECT DISTINCT series."group" FROM records JOIN series ON series.id = series WHERE records.id >= ?1"#,
+                openID
+            ) { $0.id(0, as: GroupID.self) })
         var last: [SeriesID: RowID] = [:]
         for (group, members) in candidates where !reported.contains(group) {
             guard try !occurs(group, above: range.id) else { continue }
@@ -228,24 +221,18 @@ extension RecordRemoval {
     }
 
     private func occurs(_ group: GroupID, above range: Int64) throws(SQLiteError) -> Bool {
-        try connection.withStatement(
+        try connection.first(
             """
             SELECT 1 FROM totals WHERE last_range > ?2 AND series IN (SELECT id FROM series WHERE "group" = ?1) LIMIT 1
-            """
-        ) { statement throws(SQLiteError) in
-            statement.bind(group, at: 1)
-            statement.bind(range, at: 2)
-            return try statement.first { _ in true } ?? false
-        }
+            """, group, range
+        ) { _ in true } ?? false
     }
 
     private func rows(of series: SeriesID, in range: RetentionSnapshot.ClosedRange) throws(SQLiteError) -> [RowID] {
-        let list = try connection.withStatement("SELECT ids FROM postings WHERE range = ?1 AND series = ?2") {
-            statement throws(SQLiteError) in
-            statement.bind(range.id, at: 1)
-            statement.bind(series, at: 2)
-            return try statement.first { $0.bytes(0) } ?? []
-        }
+        let list =
+            try connection.first("SELECT ids FROM postings WHERE range = ?1 AND series = ?2", range.id, series) {
+                $0.bytes(0)
+            } ?? []
         return PostingList.decode(list, base: range.firstID) ?? []
     }
 
@@ -273,28 +260,20 @@ extension RecordRemoval {
         progress.records = try blocks.remove(rows, keeping: kept)
         memory.values.removals.removed()
         guard progress.records > 0 else { return progress }
-        try connection.withStatement(
+        try connection.run(
             """
             DELETE FROM express WHERE record BETWEEN ?1 AND ?2
                 AND NOT EXISTS (SELECT 1 FROM records WHERE records.id = record)
-            """
-        ) { statement throws(SQLiteError) in
-            statement.bind(rows.lowerBound, at: 1)
-            statement.bind(rows.upperBound, at: 2)
-            try statement.run()
-        }
+            """, rows.lowerBound, rows.upperBound)
         try outbox.deleteSingles(in: rows)
         try shrink(range: thinning.range.id, by: Int(progress.records))
         return progress
     }
 
     private func toErase(_ rows: ClosedRange<RowID>, _ thinning: Thinning) throws(SQLiteError) -> [RecordToErase] {
-        try connection.withStatement("SELECT id, series, count FROM records WHERE id BETWEEN ?1 AND ?2") {
-            statement throws(SQLiteError) in
-            statement.bind(rows.lowerBound, at: 1)
-            statement.bind(rows.upperBound, at: 2)
-            return try statement.all { ($0.id(0, as: RowID.self), $0.id(1, as: SeriesID.self), $0.int64(2)) }
-        }.compactMap { row, series, count in
+        try connection.all(
+            "SELECT id, series, count FROM records WHERE id BETWEEN ?1 AND ?2", rows.lowerBound, rows.upperBound
+        ) { ($0.id(0, as: RowID.self), $0.id(1, as: SeriesID.self), $0.int64(2)) }.compactMap { row, series, count in
             guard let account = thinning.accounts[series], thinning.spared[series] != row else { return nil }
             return RecordToErase(
                 row: row, series: series, account: account, receivedAt: 0, count: count, range: thinning.range.id,
@@ -304,26 +283,17 @@ extension RecordRemoval {
 
     /// Reduces a posting list to the spared row, and subtracts the rest from the user's share.
     private func emptyList(of series: SeriesID, _ thinning: Thinning) throws(SQLiteError) {
-        let size = try connection.withStatement("SELECT records, bytes FROM postings WHERE range = ?1 AND series = ?2")
-        { statement throws(SQLiteError) in
-            statement.bind(thinning.range.id, at: 1)
-            statement.bind(series, at: 2)
-            return try statement.first { (records: $0.int64(0), bytes: $0.int64(1)) }
-        }
+        let size = try connection.first(
+            "SELECT records, bytes FROM postings WHERE range = ?1 AND series = ?2", thinning.range.id, series
+        ) { (records: $0.int64(0), bytes: $0.int64(1)) }
         guard let size else { return }
         let left = thinning.spared[series].map { [$0] } ?? []
         let ofSeries = min(RangePostings.Posting.bytesOfSeries, size.bytes)
         let bytes = left.isEmpty ? 0 : ofSeries + (size.bytes - ofSeries) / max(size.records, 1)
-        try connection.withStatement(
-            "UPDATE postings SET records = ?3, bytes = ?4, ids = ?5, first_at = last_at WHERE range = ?1 AND series = ?2"
-        ) { statement throws(SQLiteError) in
-            statement.bind(thinning.range.id, at: 1)
-            statement.bind(series, at: 2)
-            statement.bind(left.count, at: 3)
-            statement.bind(bytes, at: 4)
-            statement.bind(blob: PostingList.encode(left, base: thinning.range.firstID), at: 5)
-            try statement.run()
-        }
+        try connection.run(
+            "UPDATE postings SET records = ?3, bytes = ?4, ids = ?5, first_at = last_at WHERE range = ?1 AND series = ?2",
+            thinning.range.id, series, left.count, bytes,
+            DatabaseBytes.blob(PostingList.encode(left, base: thinning.range.firstID)))
         guard let user = thinning.users[series] else { return }
         try give(size.bytes - bytes, of: Int64(user), in: thinning.range.id)
     }

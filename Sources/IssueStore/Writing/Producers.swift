@@ -143,12 +143,10 @@ struct ProducerTable {
     }
 
     private func stored(_ key: Key, on connection: DatabaseConnection) throws(SQLiteError) -> ProducerMark {
-        let stored = try connection.withStatement("SELECT mark FROM producers WHERE uid = ?1 AND producer = ?2") {
-            statement throws(SQLiteError) in
-            statement.bind(Int64(key.uid), at: 1)
-            statement.bind(blob: key.producer.bytes, at: 2)
-            return try statement.first { $0.bytes(0) }
-        }
+        let stored = try connection.first(
+            "SELECT mark FROM producers WHERE uid = ?1 AND producer = ?2", key.uid,
+            DatabaseBytes.blob(key.producer.bytes)
+        ) { $0.bytes(0) }
         return stored.flatMap { ProducerMark(bytes: $0) } ?? ProducerMark()
     }
 
@@ -178,30 +176,21 @@ struct ProducerTable {
         maxPerUser: Int64 = ProducerTable.maxPerUser, maxTotal: Int64 = ProducerTable.maxTotal,
         on connection: DatabaseConnection
     ) throws(SQLiteError) {
-        let total = try connection.withStatement("SELECT count(*) FROM producers INDEXED BY producers_by_use") {
-            statement throws(SQLiteError) in
-            try statement.first { $0.int64(0) } ?? 0
-        }
+        let total =
+            try connection.first("SELECT count(*) FROM producers INDEXED BY producers_by_use") { $0.int64(0) } ?? 0
         guard total > min(maxPerUser, maxTotal) else { return }
-        let largest = try connection.withStatement(
+        let largest = try connection.first(
             """
             SELECT uid, count(*) FROM producers INDEXED BY producers_by_use GROUP BY uid ORDER BY count(*) DESC LIMIT 1
             """
-        ) { statement throws(SQLiteError) in
-            try statement.first { (uid: $0.int64(0), count: $0.int64(1)) }
-        }
+        ) { (uid: $0.int64(0), count: $0.int64(1)) }
         guard let largest, largest.count > maxPerUser || total > maxTotal else { return }
         let excess = max(largest.count - maxPerUser, min(largest.count, total - maxTotal))
-        try connection.withStatement(
+        try connection.run(
             """
             DELETE FROM producers WHERE uid = ?1 AND producer IN
                 (SELECT producer FROM producers INDEXED BY producers_by_use WHERE uid = ?1 ORDER BY used_at LIMIT ?2)
-            """
-        ) { statement throws(SQLiteError) in
-            statement.bind(largest.uid, at: 1)
-            statement.bind(min(excess, maxPerRemoval), at: 2)
-            try statement.run()
-        }
+            """, largest.uid, min(excess, maxPerRemoval))
     }
 
     /// Stores a mark. Its time of use is at most an hour old, so that most commits do not have to write the index by
@@ -209,24 +198,16 @@ struct ProducerTable {
     private mutating func update(
         _ mark: ProducerMark, of key: Key, on connection: DatabaseConnection, at now: RecordLogInstant
     ) throws(SQLiteError) {
-        func run(_ sql: StaticString, _ time: Int64) throws(SQLiteError) -> Bool {
-            try connection.withStatement(sql) { statement throws(SQLiteError) in
-                statement.bind(Int64(key.uid), at: 1)
-                statement.bind(blob: key.producer.bytes, at: 2)
-                statement.bind(blob: mark.bytes, at: 3)
-                statement.bind(time, at: 4)
-                try statement.run()
-                return connection.changes > 0
-            }
+        func run(_ sql: StaticString, _ time: RecordLogInstant) throws(SQLiteError) {
+            try connection.run(
+                sql, key.uid, DatabaseBytes.blob(key.producer.bytes), DatabaseBytes.blob(mark.bytes), time.milliseconds)
         }
-        let isRecent = try run(
+        try run(
             "UPDATE producers SET mark = ?3 WHERE uid = ?1 AND producer = ?2 AND used_at > ?4",
-            now.advanced(by: .seconds(-3600)).milliseconds)
-        if isRecent { return }
+            now.advanced(by: .seconds(-3600)))
+        if connection.changes > 0 { return }
         newCount += 1
-        _ = try run(
-            "INSERT OR REPLACE INTO producers (uid, producer, mark, used_at) VALUES (?1, ?2, ?3, ?4)",
-            now.milliseconds)
+        try run("INSERT OR REPLACE INTO producers (uid, producer, mark, used_at) VALUES (?1, ?2, ?3, ?4)", now)
     }
 
     /// Discards all cached marks, including changes that are not in the database.

@@ -9,14 +9,9 @@ extension RecordCommit {
     ) throws(SQLiteError) -> WriterMemory.ProcessEntry {
         if let known = memory.caches.processes[process.connection] { return known }
         let sender = try senderEntry(of: process.sender, user: process.accountableUser, &memory)
-        try connection.withStatement("INSERT INTO processes (sender, pid, gid, started) VALUES (?1, ?2, ?3, ?4)") {
-            statement throws(SQLiteError) in
-            statement.bind(sender.id, at: 1)
-            statement.bind(Int64(process.sender.pid), at: 2)
-            statement.bind(Int64(process.sender.gid), at: 3)
-            statement.bind(process.startTime, at: 4)
-            try statement.run()
-        }
+        try connection.run(
+            "INSERT INTO processes (sender, pid, gid, started) VALUES (?1, ?2, ?3, ?4)", sender.id,
+            Int64(process.sender.pid), process.sender.gid, process.startTime)
         let entry = WriterMemory.ProcessEntry(
             process: ProcessRowID(rawValue: connection.lastInsertedRowID), sender: sender.id,
             original: sender.isOverflow ? process.sender : nil)
@@ -50,28 +45,17 @@ extension RecordCommit {
     }
 
     private func senderID(of kind: Sender) throws(SQLiteError) -> Int64? {
-        try connection.withStatement(
-            "SELECT id FROM senders WHERE uid = ?1 AND command = ?2 AND executable = ?3 AND unit = ?4"
-        ) { statement throws(SQLiteError) in
-            Self.bind(kind, to: statement)
-            return try statement.first { $0.int64(0) }
-        }
+        try connection.first(
+            "SELECT id FROM senders WHERE uid = ?1 AND command = ?2 AND executable = ?3 AND unit = ?4", kind.uid,
+            kind.command ?? "", kind.executable ?? "", kind.unit ?? ""
+        ) { $0.int64(0) }
     }
 
     private func insert(_ kind: Sender) throws(SQLiteError) -> Int64 {
-        try connection.withStatement("INSERT INTO senders (uid, command, executable, unit) VALUES (?1, ?2, ?3, ?4)") {
-            statement throws(SQLiteError) in
-            Self.bind(kind, to: statement)
-            try statement.run()
-        }
+        try connection.run(
+            "INSERT INTO senders (uid, command, executable, unit) VALUES (?1, ?2, ?3, ?4)", kind.uid,
+            kind.command ?? "", kind.executable ?? "", kind.unit ?? "")
         return connection.lastInsertedRowID
-    }
-
-    private static func bind(_ kind: Sender, to statement: borrowing Statement) {
-        statement.bind(Int64(kind.uid), at: 1)
-        statement.bind(kind.command ?? "", at: 2)
-        statement.bind(kind.executable ?? "", at: 3)
-        statement.bind(kind.unit ?? "", at: 4)
     }
 
     /// Returns the account of a user's application, named as the record claims or else after the command.
@@ -101,11 +85,8 @@ extension RecordCommit {
         -> AccountID?
     {
         if let known = memory.caches.accounts[name] { return known }
-        let id = try connection.withStatement("SELECT id FROM accounts WHERE uid = ?1 AND app = ?2") {
-            statement throws(SQLiteError) in
-            statement.bind(Int64(name.uid), at: 1)
-            statement.bind(name.app, at: 2)
-            return try statement.first { $0.id(0, as: AccountID.self) }
+        let id = try connection.first("SELECT id FROM accounts WHERE uid = ?1 AND app = ?2", name.uid, name.app) {
+            $0.id(0, as: AccountID.self)
         }
         if let id { memory.caches.accounts.insert(id, for: name) }
         return id
@@ -113,13 +94,9 @@ extension RecordCommit {
 
     private func insert(_ name: WriterMemory.AccountName, _ memory: inout WriterMemory) throws(SQLiteError) -> AccountID
     {
-        try connection.withStatement("INSERT INTO accounts (uid, app, first_at) VALUES (?1, ?2, ?3)") {
-            statement throws(SQLiteError) in
-            statement.bind(Int64(name.uid), at: 1)
-            statement.bind(name.app, at: 2)
-            statement.bind(time.wall.millisecondsSince1970, at: 3)
-            try statement.run()
-        }
+        try connection.run(
+            "INSERT INTO accounts (uid, app, first_at) VALUES (?1, ?2, ?3)", name.uid, name.app,
+            time.wall)
         let id = AccountID(rawValue: connection.lastInsertedRowID)
         memory.caches.accounts.insert(id, for: name)
         return id
@@ -152,14 +129,9 @@ extension RecordCommit {
 
     /// Raises the group's severity to that of the series if it is higher, and sets its last version.
     func widen(_ group: GroupID, by series: SeriesDescription) throws(SQLiteError) {
-        try connection.withStatement(
-            "UPDATE groups SET severity = max(severity, ?2), last_version = coalesce(?3, last_version) WHERE id = ?1"
-        ) { statement throws(SQLiteError) in
-            statement.bind(group, at: 1)
-            statement.bind(Int64(series.severity.rank), at: 2)
-            statement.bind(series.app.version, at: 3)
-            try statement.run()
-        }
+        try connection.run(
+            "UPDATE groups SET severity = max(severity, ?2), last_version = coalesce(?3, last_version) WHERE id = ?1",
+            group, Int64(series.severity.rank), series.app.version)
     }
 
     /// Returns the first line of the message, at most 200 characters, or the domain if the message is empty.
@@ -185,10 +157,10 @@ extension RecordCommit {
         guard !memory.values.isGuardRestored else { return }
         memory.values.isGuardRestored = true
         let starts = memory.values.guardian.windowStarts(at: time.log)
-        func wall(_ instant: RecordLogInstant) -> Int64 {
-            time.wall.advanced(by: time.log.duration(to: instant)).millisecondsSince1970
+        func wall(_ instant: RecordLogInstant) -> IssueTimestamp {
+            time.wall.advanced(by: time.log.duration(to: instant))
         }
-        let made = try connection.withStatement(
+        let made = try connection.all(
             """
             SELECT account, uid, sum(is_group), sum(1 - is_group) FROM (
                 SELECT account, 1 AS is_group FROM groups
@@ -198,45 +170,32 @@ extension RecordCommit {
                 SELECT account, 0 FROM series
                 WHERE id > (SELECT coalesce(max(id), 0) FROM series) - ?3 AND first_at >= ?2
             ) JOIN accounts ON accounts.id = account GROUP BY account
-            """
-        ) { statement throws(SQLiteError) in
-            statement.bind(wall(starts.groups), at: 1)
-            statement.bind(wall(starts.series), at: 2)
-            statement.bind(Self.newest, at: 3)
-            return try statement.all {
-                ($0.id(0, as: AccountID.self), UInt32(clamping: $0.int64(1)), $0.int64(2), $0.int64(3))
-            }
+            """, wall(starts.groups), wall(starts.series), Self.newest
+        ) {
+            ($0.id(0, as: AccountID.self), UInt32(clamping: $0.int64(1)), $0.int64(2), $0.int64(3))
         }
         for (account, user, groups, series) in made {
             memory.values.guardian.restore(
                 account: account, user: user, newGroups: groups, newSeries: series, at: time.log)
         }
-        let named = try connection.withStatement(
+        let named = try connection.all(
             """
             SELECT uid, count(*) FROM accounts
             WHERE id > (SELECT coalesce(max(id), 0) FROM accounts) - ?2 AND first_at >= ?1 AND app <> 'overflow'
             GROUP BY uid
-            """
-        ) { statement throws(SQLiteError) in
-            statement.bind(wall(starts.names), at: 1)
-            statement.bind(Self.newest, at: 2)
-            return try statement.all { (UInt32(clamping: $0.int64(0)), $0.int64(1)) }
-        }
+            """, wall(starts.names), Self.newest
+        ) { (UInt32(clamping: $0.int64(0)), $0.int64(1)) }
         // Senders have no creation time. A sender counts as recent if its id is above those of all senders with older
         // series.
-        let appeared = try connection.withStatement(
+        let appeared = try connection.all(
             """
             SELECT uid, count(*) FROM senders
             WHERE id > (SELECT coalesce(max(id), 0) FROM senders) - ?2 AND command <> 'overflow' AND id > (
                 SELECT coalesce(max(sender), 0) FROM series
                 WHERE id > (SELECT coalesce(max(id), 0) FROM series) - ?2 AND first_at < ?1)
             GROUP BY uid
-            """
-        ) { statement throws(SQLiteError) in
-            statement.bind(wall(starts.names), at: 1)
-            statement.bind(Self.newest, at: 2)
-            return try statement.all { (UInt32(clamping: $0.int64(0)), $0.int64(1)) }
-        }
+            """, wall(starts.names), Self.newest
+        ) { (UInt32(clamping: $0.int64(0)), $0.int64(1)) }
         for (uid, senders) in appeared { memory.values.guardian.restore(uid: uid, newSenders: senders, at: time.log) }
         for (uid, names) in named { memory.values.guardian.restore(uid: uid, newApplications: names, at: time.log) }
     }

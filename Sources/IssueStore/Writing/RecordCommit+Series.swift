@@ -152,29 +152,21 @@ extension RecordCommit {
     private func stored(_ key: [UInt8], sender: Int64) throws(SQLiteError) -> SeriesLocation? {
         let hash = Self.storedHash(key, sender: sender)
         // Most series that are looked up are new. For those, this query reads only the index.
-        let isKnown = try connection.withStatement("SELECT 1 FROM series WHERE hash = ?1") {
-            statement throws(SQLiteError) in
-            statement.bind(hash, at: 1)
-            return try statement.first { _ in true } ?? false
-        }
+        let isKnown = try connection.first("SELECT 1 FROM series WHERE hash = ?1", hash) { _ in true } ?? false
         guard isKnown else { return nil }
-        return try connection.withStatement(
+        return try connection.all(
             """
             SELECT series.id, series.account, series.key, groups.state <> 0
             FROM series JOIN groups ON groups.id = series."group" WHERE hash = ?1 AND sender = ?2
-            """
-        ) { statement throws(SQLiteError) in
-            statement.bind(hash, at: 1)
-            statement.bind(sender, at: 2)
-            return try statement.all {
-                (
-                    id: $0.id(0, as: SeriesID.self), account: $0.id(1, as: AccountID.self), key: $0.bytes(2),
-                    $0.int64(3) != 0
-                )
-            }
-            .first { $0.key == key }
-            .map { SeriesLocation(series: $0.id, account: $0.account, isWatched: $0.3, original: nil) }
+            """, hash, sender
+        ) {
+            (
+                id: $0.id(0, as: SeriesID.self), account: $0.id(1, as: AccountID.self), key: $0.bytes(2),
+                $0.int64(3) != 0
+            )
         }
+        .first { $0.key == key }
+        .map { SeriesLocation(series: $0.id, account: $0.account, isWatched: $0.3, original: nil) }
     }
 
     private static func storedHash(_ key: [UInt8], sender: Int64) -> Int64 {
@@ -209,42 +201,20 @@ extension RecordCommit {
             isGroupNew = true
             isGroupNewlyCritical = description.severity == .critical
         }
-        try connection.withStatement(
+        try connection.run(
             """
             INSERT INTO series ("group", account, sender, hash, key, severity, reportable, app, version, build,
                 environment, platform, network, development, domain, code, file, line, "column", function, module,
                 fingerprint, template, first_at, home)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21,
                 ?22, ?23, ?24, nullif(?25, ?1))
-            """
-        ) { statement throws(SQLiteError) in
-            statement.bind(groupID, at: 1)
-            statement.bind(account.id, at: 2)
-            statement.bind(process.sender, at: 3)
-            statement.bind(Self.storedHash(key, sender: process.sender), at: 4)
-            statement.bind(blob: key, at: 5)
-            statement.bind(Int64(description.severity.rank), at: 6)
-            statement.bind(description.isReportable ? Int64(1) : 0, at: 7)
-            statement.bind(description.app.name, at: 8)
-            statement.bind(description.app.version, at: 9)
-            statement.bind(description.app.build, at: 10)
-            statement.bind(description.app.environment, at: 11)
-            statement.bind(description.app.platform, at: 12)
-            statement.bind(description.app.network, at: 13)
-            statement.bind(description.app.development.map { Int64($0 ? 1 : 0) }, at: 14)
-            statement.bind(description.domain, at: 15)
-            statement.bind(description.code, at: 16)
-            statement.bind(description.source.fileID, at: 17)
-            statement.bind(description.source.line, at: 18)
-            statement.bind(description.source.column, at: 19)
-            statement.bind(description.source.function, at: 20)
-            statement.bind(description.source.module, at: 21)
-            statement.bind(description.fingerprint, at: 22)
-            statement.bind(text: description.template, at: 23)
-            statement.bind(time.wall.millisecondsSince1970, at: 24)
-            statement.bind(home, at: 25)
-            try statement.run()
-        }
+            """, groupID, account.id, process.sender, Self.storedHash(key, sender: process.sender),
+            DatabaseBytes.blob(key), Int64(description.severity.rank), description.isReportable,
+            description.app.name, description.app.version, description.app.build, description.app.environment,
+            description.app.platform, description.app.network, description.app.development,
+            description.domain, description.code, description.source.fileID, description.source.line,
+            description.source.column, description.source.function, description.source.module, description.fingerprint,
+            DatabaseBytes.text(description.template), time.wall, home)
         return SeriesLocation(
             series: SeriesID(rawValue: connection.lastInsertedRowID), account: account.id,
             isWatched: group?.isWatched ?? false,

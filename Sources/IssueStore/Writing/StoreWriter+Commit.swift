@@ -73,22 +73,13 @@ extension StoreWriter {
     private func insertPriority(_ priority: [PriorityRecord]) throws(SQLiteError) {
         guard !memory.values.destinations.isEmpty else { return }
         for record in priority {
-            try connection.withStatement("INSERT INTO express (record, reason) VALUES (?1, ?2)") {
-                statement throws(SQLiteError) in
-                statement.bind(record.row, at: 1)
-                statement.bind(record.reason.rawValue, at: 2)
-                try statement.run()
-            }
+            try connection.run(
+                "INSERT INTO express (record, reason) VALUES (?1, ?2)", record.row, record.reason.rawValue)
         }
     }
 
     private func write(clockOffset offset: Int64, from first: RowID) throws(SQLiteError) {
-        try connection.withStatement("INSERT OR REPLACE INTO clock (first_id, offset) VALUES (?1, ?2)") {
-            statement throws(SQLiteError) in
-            statement.bind(first, at: 1)
-            statement.bind(offset, at: 2)
-            try statement.run()
-        }
+        try connection.run("INSERT OR REPLACE INTO clock (first_id, offset) VALUES (?1, ?2)", first, offset)
     }
 }
 
@@ -357,19 +348,11 @@ struct LedgerChanges {
     /// Adds the changes to the `ledger` table, in the current transaction.
     func write(on connection: DatabaseConnection) throws(SQLiteError) {
         for (line, sum) in sums {
-            try connection.withStatement(
+            try connection.run(
                 """
                 INSERT INTO ledger (destination, account, fate, records, occurrences) VALUES (?1, ?2, ?3, ?4, ?5)
                 ON CONFLICT DO UPDATE SET records = records + ?4, occurrences = occurrences + ?5
-                """
-            ) { statement throws(SQLiteError) in
-                statement.bind(line.destination, at: 1)
-                statement.bind(line.account, at: 2)
-                statement.bind(line.fate, at: 3)
-                statement.bind(sum.records, at: 4)
-                statement.bind(sum.occurrences, at: 5)
-                try statement.run()
-            }
+                """, line.destination, line.account, line.fate, sum.records, sum.occurrences)
         }
     }
 }

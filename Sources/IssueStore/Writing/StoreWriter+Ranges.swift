@@ -13,25 +13,16 @@ extension StoreWriter {
         let postings = memory.open.postings()
         try write(postings)
         try writeShares(of: postings.postings)
-        try connection.withStatement(
+        try connection.run(
             """
             INSERT INTO ranges (id, first_id, last_id, first_at, last_at, records, bytes)
             SELECT ?1, ?2, ?3, coalesce(min(first_at), 0), coalesce(max(last_at), 0), coalesce(sum(records), 0), ?4
             FROM postings WHERE range = ?1
-            """
-        ) { statement throws(SQLiteError) in
-            statement.bind(memory.values.rangeID, at: 1)
-            statement.bind(memory.open.firstID, at: 2)
-            statement.bind(memory.open.lastID, at: 3)
-            statement.bind(memory.open.byteCount, at: 4)
-            try statement.run()
-        }
+            """, memory.values.rangeID, memory.open.firstID, memory.open.lastID, memory.open.byteCount)
         // The commit time of the range's last record. A range can also be closed early, after that commit.
-        try connection.withStatement("INSERT INTO ages (range, at) VALUES (?1, ?2)") { statement throws(SQLiteError) in
-            statement.bind(memory.values.rangeID, at: 1)
-            statement.bind(memory.values.clock.state?.log.milliseconds ?? 0, at: 2)
-            try statement.run()
-        }
+        try connection.run(
+            "INSERT INTO ages (range, at) VALUES (?1, ?2)", memory.values.rangeID,
+            memory.values.clock.state?.log.milliseconds ?? 0)
         if memory.values.hasNotifiers { try NotificationTable(connection: connection).limitAlerts() }
         memory.values.isRangeClosed = true
     }
@@ -40,25 +31,18 @@ extension StoreWriter {
         var shares: [Int64: Int64] = [:]
         for posting in postings { shares[try user(ofSeries: posting.series), default: 0] += posting.bytes }
         for (user, bytes) in shares {
-            try connection.withStatement("INSERT INTO shares (range, uid, bytes) VALUES (?1, ?2, ?3)") {
-                statement throws(SQLiteError) in
-                statement.bind(memory.values.rangeID, at: 1)
-                statement.bind(user, at: 2)
-                statement.bind(bytes, at: 3)
-                try statement.run()
-            }
+            try connection.run(
+                "INSERT INTO shares (range, uid, bytes) VALUES (?1, ?2, ?3)", memory.values.rangeID, user, bytes)
         }
     }
 
     /// Returns the user id of a series, which never changes.
     private func user(ofSeries series: SeriesID) throws(SQLiteError) -> Int64 {
         if let known = memory.caches.users[series] { return known }
-        let user = try connection.withStatement(
-            "SELECT uid FROM series JOIN accounts ON accounts.id = account WHERE series.id = ?1"
-        ) { statement throws(SQLiteError) in
-            statement.bind(series, at: 1)
-            return try statement.first { $0.int64(0) } ?? 0
-        }
+        let user =
+            try connection.first(
+                "SELECT uid FROM series JOIN accounts ON accounts.id = account WHERE series.id = ?1", series
+            ) { $0.int64(0) } ?? 0
         memory.caches.users.insert(user, for: series)
         return user
     }
@@ -68,18 +52,14 @@ extension StoreWriter {
     private func write(_ postings: RangePostings) throws(SQLiteError) {
         try tables.postings.withRows(PostingBuffer(postings.postings).cells, bytes: postings.ids) {
             () throws(SQLiteError) in
-            try connection.withStatement(
+            try connection.run(
                 """
                 INSERT INTO postings (range, series, records, first_at, last_at, previous, ids, bytes)
                 SELECT ?1, series, records, first_at, last_at,
                        (SELECT last_range FROM totals WHERE totals.series = closing.series), ids, bytes
                 FROM closing
-                """
-            ) { statement throws(SQLiteError) in
-                statement.bind(memory.values.rangeID, at: 1)
-                try statement.run()
-            }
-            try connection.withStatement(
+                """, memory.values.rangeID)
+            try connection.run(
                 """
                 INSERT INTO totals (series, last_range, records, occurrences, first_at, last_at)
                 SELECT series, ?1, records, occurrences, first_at, last_at FROM closing WHERE true
@@ -87,21 +67,16 @@ extension StoreWriter {
                                           occurrences = occurrences + excluded.occurrences,
                                           first_at = min(first_at, excluded.first_at),
                                           last_at = max(last_at, excluded.last_at)
-                """
-            ) { statement throws(SQLiteError) in
-                statement.bind(memory.values.rangeID, at: 1)
-                try statement.run()
-            }
+                """, memory.values.rangeID)
         }
         try tables.minutes.withRows(MinuteBuffer(postings.minutes).cells) { () throws(SQLiteError) in
-            try connection.withStatement(
+            try connection.run(
                 """
                 INSERT INTO counts (minute, series, records, occurrences)
                 SELECT minute, series, records, occurrences FROM closing_minutes WHERE true
                 ON CONFLICT DO UPDATE SET records = records + excluded.records,
                                           occurrences = occurrences + excluded.occurrences
-                """
-            ) { statement throws(SQLiteError) in try statement.run() }
+                """)
         }
     }
 }

@@ -296,38 +296,35 @@ extension StoreWriter {
     /// Returns the state of the record log's clock: at the last record, or at the end of the newest range if that
     /// record is gone. Returns nil if the store has never held a record.
     static func clockState(_ connection: DatabaseConnection) throws(SQLiteError) -> RecordLogClock.State? {
-        let offset = try connection.withStatement("SELECT offset FROM clock ORDER BY first_id DESC LIMIT 1") {
-            statement throws(SQLiteError) in
-            try statement.first { $0.int64(0) }
-        }
-        let log = try connection.withStatement(
-            """
-            SELECT max(log) FROM (
-                SELECT at AS log FROM (SELECT at FROM ages ORDER BY range DESC LIMIT 1)
-                UNION ALL
-                SELECT received_at + coalesce(
-                    (SELECT offset FROM clock WHERE first_id <= newest.id ORDER BY first_id DESC LIMIT 1), 0)
-                FROM (SELECT id, received_at FROM records ORDER BY id DESC LIMIT 1) AS newest
-            )
-            """
-        ) { statement throws(SQLiteError) in try statement.first { $0.optionalInt64(0) } ?? nil }
+        let offset = try connection.first("SELECT offset FROM clock ORDER BY first_id DESC LIMIT 1") { $0.int64(0) }
+        let log =
+            try connection.first(
+                """
+                SELECT max(log) FROM (
+                    SELECT at AS log FROM (SELECT at FROM ages ORDER BY range DESC LIMIT 1)
+                    UNION ALL
+                    SELECT received_at + coalesce(
+                        (SELECT offset FROM clock WHERE first_id <= newest.id ORDER BY first_id DESC LIMIT 1), 0)
+                    FROM (SELECT id, received_at FROM records ORDER BY id DESC LIMIT 1) AS newest
+                )
+                """
+            ) { $0.optionalInt64(0) } ?? nil
         guard let offset, let log else { return nil }
         return RecordLogClock.State(
             log: RecordLogInstant(milliseconds: log), wall: IssueTimestamp(millisecondsSince1970: log &- offset))
     }
 
     static func storeIDs(_ connection: DatabaseConnection) throws(SQLiteError) -> [WriterMemory.StoreID] {
-        try connection.withStatement("SELECT first_id, code FROM stores ORDER BY first_id") {
-            statement throws(SQLiteError) in
-            try statement.all { WriterMemory.StoreID(firstID: $0.id(0), code: UInt64(bitPattern: $0.int64(1))) }
+        try connection.all("SELECT first_id, code FROM stores ORDER BY first_id") {
+            WriterMemory.StoreID(firstID: $0.id(0), code: UInt64(bitPattern: $0.int64(1)))
         }
     }
 
     static func lastRange(_ connection: DatabaseConnection) throws(SQLiteError) -> (id: Int64, lastID: RowID) {
-        try connection.withStatement("SELECT id, last_id FROM ranges ORDER BY id DESC LIMIT 1") {
-            statement throws(SQLiteError) in
-            try statement.first { ($0.int64(0), $0.id(1)) }
-        } ?? (0, 0)
+        let last = try connection.first("SELECT id, last_id FROM ranges ORDER BY id DESC LIMIT 1") {
+            (id: $0.int64(0), lastID: $0.id(1, as: RowID.self))
+        }
+        return last ?? (0, 0)
     }
 
     /// Rebuilds the open range from its blocks.
@@ -339,13 +336,12 @@ extension StoreWriter {
     static func openRange(
         _ blocks: BlockReader, _ connection: DatabaseConnection, after lastID: RowID
     ) throws(SQLiteError) -> OpenRange {
-        let mark = try connection.withStatement(
-            "SELECT max(coalesce((SELECT max(first_id) FROM stores), 1), coalesce((SELECT max(first_id) FROM clock), 1))"
-        ) { statement throws(SQLiteError) in try statement.first { $0.id(0, as: RowID.self) } ?? 1 }
-        let newest = try connection.withStatement("SELECT coalesce(max(last_id), 0) FROM blocks") {
-            statement throws(SQLiteError) in
-            try statement.first { $0.id(0, as: RowID.self) } ?? 0
-        }
+        let mark =
+            try connection.first(
+                "SELECT max(coalesce((SELECT max(first_id) FROM stores), 1), coalesce((SELECT max(first_id) FROM clock), 1))"
+            ) { $0.id(0, as: RowID.self) } ?? 1
+        let newest =
+            try connection.first("SELECT coalesce(max(last_id), 0) FROM blocks") { $0.id(0, as: RowID.self) } ?? 0
         guard (0..<maxID).contains(lastID), max(mark, newest) - lastID < maxRangeWidth else {
             throw SQLiteError(code: .corrupt, message: "an id is out of range")
         }
@@ -377,13 +373,9 @@ extension StoreWriter {
     func assignStoreCode(at wall: IssueTimestamp) throws(SQLiteError) {
         guard memory.values.storeIDs.isEmpty else { return }
         let code = settings.randomBits() & RecordID.storeBits
-        try connection.withStatement("INSERT INTO stores (first_id, code, since) VALUES (?1, ?2, ?3)") {
-            statement throws(SQLiteError) in
-            statement.bind(memory.open.nextID, at: 1)
-            statement.bind(Int64(bitPattern: code), at: 2)
-            statement.bind(wall.millisecondsSince1970, at: 3)
-            try statement.run()
-        }
+        try connection.run(
+            "INSERT INTO stores (first_id, code, since) VALUES (?1, ?2, ?3)", memory.open.nextID,
+            Int64(bitPattern: code), wall)
         memory.values.storeIDs = [WriterMemory.StoreID(firstID: memory.open.nextID, code: code)]
     }
 
@@ -392,20 +384,14 @@ extension StoreWriter {
     static func assignCopyCode(_ connection: DatabaseConnection, _ settings: StoreWriterSettings, nextID: RowID)
         throws(SQLiteError)
     {
-        let isCopy = try connection.withStatement("SELECT 1 FROM copies LIMIT 1") { statement throws(SQLiteError) in
-            try statement.first { _ in true } ?? false
-        }
+        let isCopy = try connection.first("SELECT 1 FROM copies LIMIT 1") { _ in true } ?? false
         guard isCopy else { return }
         let code = settings.randomBits() & RecordID.storeBits
         try connection.transaction { () throws(SQLiteError) in
-            try connection.withStatement(
-                "INSERT OR REPLACE INTO stores (first_id, code, since) VALUES (?1, ?2, strftime('%s', 'now') * 1000)"
-            ) { statement throws(SQLiteError) in
-                statement.bind(nextID, at: 1)
-                statement.bind(Int64(bitPattern: code), at: 2)
-                try statement.run()
-            }
-            try connection.withStatement("DELETE FROM copies") { statement throws(SQLiteError) in try statement.run() }
+            try connection.run(
+                "INSERT OR REPLACE INTO stores (first_id, code, since) VALUES (?1, ?2, strftime('%s', 'now') * 1000)",
+                nextID, Int64(bitPattern: code))
+            try connection.run("DELETE FROM copies")
             try NotificationTable(connection: connection).dropPending()
         }
     }

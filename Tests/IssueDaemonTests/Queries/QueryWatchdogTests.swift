@@ -28,7 +28,7 @@ struct QueryWatchdogTests {
         #expect(throws: SQLiteError.self) { try Statement(Self.endless, on: connection).run() }
         let reason = watch.end(3)
         // The next query on this connection is not interrupted.
-        try connection.withStatement("SELECT 1") { try $0.run() }
+        try connection.run("SELECT 1")
         return reason
     }
 
@@ -48,7 +48,7 @@ struct QueryWatchdogTests {
         watch.stop()
         let connection = try DatabaseConnection(path: ":memory:")
         watch.begin(1, connection: 1, QueryInterruption(connection)) { _ in false }
-        #expect(throws: SQLiteError.self) { try connection.withStatement("SELECT 1") { try $0.run() } }
+        #expect(throws: SQLiteError.self) { try connection.run("SELECT 1") }
         #expect(watch.end(1) == .stopping)
     }
 
@@ -65,7 +65,7 @@ struct QueryWatchdogTests {
         #expect(watch.protect(1))
         watch.cancel(connection: 1)
         watch.stop()
-        try connection.withStatement("SELECT 1") { try $0.run() }
+        try connection.run("SELECT 1")
         #expect(watch.end(1) == nil)
     }
 }

@@ -37,9 +37,9 @@ struct SnapshotGateTests {
         let ticket = try control.begin(QueryInterruption(connection))
         #expect(!gate.close(interrupting: true))
         #expect(control.isInterrupted(ticket))
-        #expect(throws: SQLiteError.self) { try connection.withStatement("SELECT 1") { try $0.run() } }
+        #expect(throws: SQLiteError.self) { try connection.run("SELECT 1") }
         #expect(control.end(ticket))
-        try connection.withStatement("SELECT 1") { try $0.run() }
+        try connection.run("SELECT 1")
         #expect(gate.waitUntilEmpty(timeout: .zero))
     }
 
@@ -52,7 +52,7 @@ struct SnapshotGateTests {
         let backup = try gate.control(.backup).begin(QueryInterruption(connection))
         #expect(gate.isBackingUp && gate.hasLongSnapshots)
         _ = gate.close(interrupting: true)
-        try connection.withStatement("SELECT 1") { try $0.run() }
+        try connection.run("SELECT 1")
         #expect(!gate.control(.background).end(forwarding))
         #expect(gate.control(.backup).isInterrupted(backup))
         #expect(gate.control(.backup).end(backup))

@@ -143,9 +143,7 @@ struct CorrectionLimitTests {
             for number in 0...StoreWriter.maxDepth + 1 {
                 try store.store([record("x", fingerprint: "f\(number)")], to: writer)
             }
-            let groups = try writer.connection.withStatement("SELECT id FROM groups ORDER BY id") { statement in
-                try statement.all { $0.id(0, as: GroupID.self) }
-            }
+            let groups = try writer.connection.all("SELECT id FROM groups ORDER BY id") { $0.id(0, as: GroupID.self) }
             for number in 0..<StoreWriter.maxDepth {
                 #expect(try writer.merge([groups[number]], into: groups[number + 1], by: author(store))?.count == 1)
             }
@@ -177,9 +175,8 @@ struct CorrectionLimitTests {
                 try store.store([record(message)], to: writer)
             }
             #expect(try number("SELECT count(*) FROM groups WHERE merged_by IS NOT NULL", store) == 2)
-            let away = try writer.connection.withStatement("SELECT id FROM series WHERE home IS NOT NULL") {
-                statement in
-                try statement.all { $0.id(0, as: SeriesID.self) }
+            let away = try writer.connection.all("SELECT id FROM series WHERE home IS NOT NULL") {
+                $0.id(0, as: SeriesID.self)
             }
             try writer.connection.execute("DELETE FROM blocks")
             try writer.collect(series: away, seenThrough: 1_000_000)

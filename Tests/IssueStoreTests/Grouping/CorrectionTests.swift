@@ -258,10 +258,8 @@ struct CorrectionTests {
             #expect(try groups(store).map(\.records) == before.map(\.records))
             #expect(try groups(store).map(\.title) == before.map(\.title))
             try store.store([record("User bob is gone", version: "2.0")], to: writer)
-            let count = try writer.connection.withStatement(#"SELECT count(*) FROM series WHERE "group" = ?1"#) {
-                statement in
-                statement.bind(split, at: 1)
-                return try statement.first { $0.int64(0) }
+            let count = try writer.connection.first(#"SELECT count(*) FROM series WHERE "group" = ?1"#, split) {
+                $0.int64(0)
             }
             #expect(count == 2)
             try expectSound(store)
