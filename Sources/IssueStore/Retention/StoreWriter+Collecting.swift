@@ -96,8 +96,8 @@ extension StoreWriter {
         memory.caches.triage.removeAll()
     }
 
-    /// Removes senders and accounts that nothing refers to, observed deployments without an account, and rows of the
-    /// clock and of mutes that apply to no record.
+    /// Removes senders and accounts that nothing refers to, lines of the ledger that are zero, observed deployments
+    /// without an account, and rows of the clock, mutes and moves that apply to no record.
     ///
     /// The first record is found by `ORDER BY id LIMIT 1`: for `min(id)`, SQLite reads all rows of a virtual table.
     ///
