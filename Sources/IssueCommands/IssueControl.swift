@@ -432,7 +432,7 @@ extension CommandFailure {
             let hint = "is issued running? (systemctl status issued)"
             self.init(.unavailable, "cannot reach the daemon at \(path) (\(reason)): \(hint)")
         case .untrusted(let path, let reason):
-            let hint = "start issued, or set ISSUED_SOCKET_USER to that user to trust it"
+            let hint = "start issued, or set ISSUED_SOCKET_USER to the user whose socket you trust"
             self.init(.unavailable, "the socket \(path) is not trusted, \(reason): \(hint)")
         case .switchedOff:
             self.init(.unavailable, "ISSUED_SOCKET is empty, which disables reporting: unset it, or use --socket")
