@@ -150,7 +150,7 @@ package struct LogEvent: Hashable, Sendable {
         "If `expired=` is above 0, find out why a destination did not accept them. If `reason=free space`, find out "
             + "what fills the disk.")
     package static let storeRecordsThinned = LogEvent(
-        "store.records-thinned", "Removed old records of the most frequent issues",
+        "store.records-thinned", "Removed old records of frequent issues",
         "Retention removed records of the user in `uid=`, who used the most space in the store.",
         "If `expired=` is above 0, find out why a destination did not accept them, and why that user sends this many "
             + "reports.")

@@ -139,14 +139,10 @@ package final class BlockReader {
     private static func slot(_ lastID: RowID) -> Int { Int(lastID.rawValue / 128 % Int64(maxSummaries)) }
 
     private func isCurrent(_ block: BlockSummary) throws(SQLiteError) -> Bool {
-        try connection.withStatement(
-            "SELECT EXISTS (SELECT 1 FROM blocks WHERE first_id = ?1 AND last_id = ?2 AND checksum = ?3)"
-        ) { statement throws(SQLiteError) in
-            statement.bind(block.firstID, at: 1)
-            statement.bind(block.lastID, at: 2)
-            statement.bind(block.checksum, at: 3)
-            return try statement.first { $0.int64(0) } == 1
-        }
+        try connection.first(
+            "SELECT 1 FROM blocks WHERE first_id = ?1 AND last_id = ?2 AND checksum = ?3", block.firstID, block.lastID,
+            block.checksum
+        ) { _ in true } ?? false
     }
 
     /// Returns the block that contains a record, and the record's index in it; nil if the record does not exist.
