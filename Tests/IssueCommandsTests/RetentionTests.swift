@@ -11,7 +11,7 @@ struct RetentionTests {
          "free_bytes": 107374182400, "keep_free": 268435456, "growth": 2097152, "rules": [
             {"rule": "max_age", "app": "shop", "uid": 33, "age": 604800000, "at": "2026-11-21T11:00:00.000Z", "records": 12},
             {"rule": "max_age", "age": 2592000000, "at": "2026-12-18T13:00:00.000Z", "records": 65536},
-            {"rule": "max_size", "uid": 1000, "records": 3000},
+            {"rule": "max_size", "uid": 1000},
             {"rule": "keep_free"}, {"rule": "of the future"}
         ]}
         """
@@ -30,7 +30,7 @@ struct RetentionTests {
                 RULE                        NEXT          RECORDS  REMOVES
                 MaxAge=7d of shop, user 33  now                12  the oldest records
                 MaxAge=30d                  in 27 days     65,536  the oldest records
-                MaxSize=                    not expected    3,000  the frequent issues of user 1000
+                MaxSize=                    not expected        -  the frequent issues of user 1000
                 KeepFree=                   not expected        -  -
                 of the future               not expected        -  -
 

@@ -33,8 +33,8 @@ package struct RetentionUsage: Equatable, Sendable {
     /// The time in which they were received: the last 24 hours, or less if the store is younger.
     package var period: Duration = .seconds(86_400)
     package var portions: [Portion] = []
-    /// The user who takes up the most space, and the number of records that would be removed from one range.
-    package var eviction: (uid: UInt32, records: Int64)?
+    /// The user with the most data in closed ranges; nil if there is none.
+    package var largestUser: UInt32?
 
     /// The approximate size of a database without records, in bytes.
     package static let emptyBytes: Int64 = 512 << 10
@@ -42,14 +42,6 @@ package struct RetentionUsage: Equatable, Sendable {
     private static let minRecordBytes = 60.0
 
     package init() {}
-
-    package static func == (left: Self, right: Self) -> Bool {
-        left.records == right.records && left.oldest == right.oldest && left.usedBytes == right.usedBytes
-            && left.spareBytes == right.spareBytes && left.freeBytes == right.freeBytes
-            && left.recentRecords == right.recentRecords && left.period == right.period
-            && left.portions == right.portions && left.eviction?.uid == right.eviction?.uid
-            && left.eviction?.records == right.eviction?.records
-    }
 
     /// The bytes that new records add in a day; nil if there were none.
     package var growth: Int64? {
@@ -61,6 +53,9 @@ package struct RetentionUsage: Equatable, Sendable {
     }
 
     /// Returns what retention removes next, and when.
+    ///
+    /// A limit on space gets no number of records: which range it takes them from depends on the ranges that are closed
+    /// until then.
     ///
     /// New records are expected at the rate of the last day, with the average size of the stored ones. A limit on space
     /// is not reached if the age removes as much as is added before.
@@ -84,15 +79,12 @@ package struct RetentionUsage: Equatable, Sendable {
             let at = now.advanced(by: .seconds(Int64(days * 86_400)))
             return removal.map { at > $0 } ?? false ? nil : at
         }
-        var size = RetentionRule(.maxSize, at: moment(settings.maxSize.clampedDifference(usedBytes)))
-        var space = RetentionRule(
-            .keepFree,
-            at: freeBytes.flatMap { moment($0.clampedSum(spareBytes).clampedDifference(settings.keepFree)) })
-        if let eviction {
-            (size.uid, size.records) = (eviction.uid, eviction.records)
-            (space.uid, space.records) = (eviction.uid, eviction.records)
-        }
-        rules += [size, space]
+        rules.append(
+            RetentionRule(.maxSize, uid: largestUser, at: moment(settings.maxSize.clampedDifference(usedBytes))))
+        rules.append(
+            RetentionRule(
+                .keepFree, uid: largestUser,
+                at: freeBytes.flatMap { moment($0.clampedSum(spareBytes).clampedDifference(settings.keepFree)) }))
         let sorted = rules.enumerated().sorted { left, right in
             switch (left.element.at, right.element.at) {
             case (let one?, let other?) where one != other: one < other

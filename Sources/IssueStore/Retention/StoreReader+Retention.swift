@@ -30,7 +30,9 @@ extension StoreReader {
             }
             try addRate(to: &usage, now: now)
             try addPortions(to: &usage, retention)
-            try addEviction(to: &usage)
+            usage.largestUser = try connection.first(
+                "SELECT uid FROM shares WHERE bytes > 0 GROUP BY uid ORDER BY sum(bytes) DESC, uid LIMIT 1"
+            ) { UInt32(clamping: $0.int64(0)) }
             return usage
         }
     }
@@ -96,22 +98,5 @@ extension StoreReader {
             WHERE postings.range = ?2 AND (?1 IS NULL OR series.account IN (SELECT value FROM json_each(?1)))
             """, list, found
         ) { ($0.time(1), $0.int64(0)) }
-    }
-
-    /// Finds the user who takes up the most space, and counts the records that would be removed from one of their ranges.
-    private func addEviction(to usage: inout RetentionUsage) throws {
-        // A forecast: the fates of what is removed later will be final.
-        let holdings = try StoreWriter.holdings(connection, settledThrough: .max)
-        guard let candidate = EvictionPolicy.evictionCandidate(holdings) else { return }
-        let groups = try connection.all(
-            """
-            SELECT series."group", sum(max(1, postings.bytes - ?3)), sum(postings.records)
-            FROM postings JOIN series ON series.id = postings.series JOIN accounts ON accounts.id = series.account
-            WHERE postings.range = ?1 AND postings.records > 0 AND accounts.uid = ?2 GROUP BY 1
-            """, candidate.range.id, candidate.user, RangePostings.Posting.bytesOfSeries
-        ) { ($0.id(0, as: GroupID.self), GroupVolume(records: $0.int64(2), bytes: $0.int64(1))) }
-        let volumes = Dictionary(groups) { first, _ in first }
-        let records = EvictionPolicy.groupsToRemove(volumes).reduce(0) { $0 + (volumes[$1]?.records ?? 0) }
-        usage.eviction = (candidate.user, records)
     }
 }

@@ -221,17 +221,10 @@ extension StoreWriter {
         return RecordLogInstant(milliseconds: age)
     }
 
-    private func holdings() throws(SQLiteError) -> [RetentionSnapshot.Holding] {
-        try Self.holdings(connection, settledThrough: try settledThrough())
-    }
-
     /// Returns what each user has in each closed range, the oldest range first.
-    ///
-    /// - Parameter settled: The row up to which the fate of every record is final at all destinations.
-    static func holdings(
-        _ connection: DatabaseConnection, settledThrough settled: RowID
-    ) throws(SQLiteError) -> [RetentionSnapshot.Holding] {
-        try connection.all(
+    private func holdings() throws(SQLiteError) -> [RetentionSnapshot.Holding] {
+        let settled = try settledThrough()
+        return try connection.all(
             """
             SELECT ranges.id, ranges.first_id, ranges.last_id, ranges.last_at, shares.uid, shares.bytes
             FROM shares JOIN ranges ON ranges.id = shares.range ORDER BY ranges.id

@@ -21,7 +21,7 @@ struct RetentionForecastTests {
         usage.portions = [
             .init(maxAge: .seconds(30 * Self.day), newest: now.advanced(by: .seconds(-age * Self.day)), records: 77)
         ]
-        usage.eviction = (uid: 1000, records: 55)
+        usage.largestUser = 1000
         return usage
     }
 
@@ -34,7 +34,7 @@ struct RetentionForecastTests {
         #expect(reply.rules.first?.records == 77)
     }
 
-    @Test("The size limit comes first if the database reaches it before, with the records that it removes")
+    @Test("The size limit comes first if the database reaches it before, with the user whose records it removes")
     func size() throws {
         var usage = usage(age: 1, bytes: 1000 << 20)
         usage.recentRecords = 12
@@ -43,7 +43,6 @@ struct RetentionForecastTests {
         #expect(reply.rules.map(\.name) == ["max_size", "max_age", "keep_free"])
         #expect(reply.rules.first?.at == now.advanced(by: .seconds(2 * Self.day)))
         #expect(reply.rules.first?.uid == 1000)
-        #expect(reply.rules.first?.records == 55)
         usage.usedBytes = 2 << 30
         #expect(usage.reply(settings(), now: now).rules.first?.at == now)
     }
@@ -58,6 +57,16 @@ struct RetentionForecastTests {
         #expect(first?.at == now.advanced(by: .milliseconds(4_400 * Self.day)))
         usage.freeBytes = nil
         #expect(usage.reply(settings(), now: now).rules.last?.at == nil)
+    }
+
+    @Test("A limit on space forecasts no number of records, since the open range is closed until then")
+    func unknownNumber() {
+        var usage = usage(age: 1)
+        (usage.usedBytes, usage.freeBytes) = (2 << 30, 0)
+        let rules = usage.reply(settings(), now: now).rules.filter { $0.name != "max_age" }
+        #expect(rules.map(\.at) == [now, now])
+        #expect(rules.map(\.uid) == [1000, 1000])
+        #expect(rules.map(\.records) == [nil, nil])
     }
 
     @Test("Applications with an age of their own have a rule each, in the order of time")
