@@ -1,8 +1,9 @@
-import IssueCommands
 import IssueProtocol
 import Issues
 import Testing
 import UnixIO
+
+@testable import IssueCommands
 
 @Suite("issuectl backup, repair and purge")
 struct MaintenanceTests {
@@ -36,6 +37,14 @@ struct MaintenanceTests {
         let taken = issuectl(["backup", "/taken/copy.db"])
         #expect(taken.code == .refused)
         #expect(taken.calls.isEmpty)
+    }
+
+    @Test("A FILE that ends with a slash is a folder, which must exist")
+    func missingFolder() throws {
+        let failure = CommandFailure(.refused, "the folder /tmp/issued-absent/ does not exist: nothing was copied")
+        #expect(throws: failure) { try FileSaving.process.check("/tmp/issued-absent/") }
+        try FileSaving.process.check("/tmp/")
+        try FileSaving.process.check("/tmp/issued-absent")
     }
 
     @Test("A path instead of a file descriptor is shown to the user, but not used")

@@ -106,7 +106,7 @@ extension FileSaving {
         _ destination: String, name: String
     ) throws(CommandFailure) -> (folder: String, path: String) {
         let isFolder = (try? FileSystem.status(of: destination))?.kind == .directory
-        let folder = isFolder ? destination : FileSystem.parentFolder(of: destination)
+        let folder = isFolder || destination.hasSuffix("/") ? destination : FileSystem.parentFolder(of: destination)
         guard isFolder || (try? FileSystem.status(of: folder))?.kind == .directory else {
             throw CommandFailure(.refused, "the folder \(folder) does not exist: nothing was copied")
         }
