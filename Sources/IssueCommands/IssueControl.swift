@@ -143,10 +143,11 @@ package struct IssueControl {
 
     private func command(named name: String) throws(CommandFailure) -> any Command.Type {
         guard let command = Self.commands.first(where: { $0.specification.name == name }) else {
-            let nearest =
-                Self.otherNames[name].map { " (did you mean \($0)?)" }
-                ?? NearestName.suggestion(for: name, among: Self.commands.map { $0.specification.name })
-            throw CommandFailure(.usage, "unknown command '\(name)'\(nearest). See issuectl --help")
+            let meant =
+                Self.otherNames[name] ?? GroupCommand.Action(rawValue: name).map { "group \($0.rawValue)" }
+                ?? NearestName.find(name, among: Self.commands.map { $0.specification.name })
+            let hint = meant.map { " (did you mean \($0)?)" } ?? ""
+            throw CommandFailure(.usage, "unknown command '\(name)'\(hint). See issuectl --help")
         }
         return command
     }

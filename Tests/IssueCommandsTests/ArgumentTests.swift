@@ -88,6 +88,17 @@ struct ArgumentTests {
         #expect(EditDistance.between("kitten", "sitting") == 3)
     }
 
+    @Test("An action of group without group is an error that names the whole command")
+    func groupAction() {
+        for action in ["merge", "split", "rule", "undo", "suggest"] {
+            let outcome = issuectl([action, "g92c9da597585468b"])
+            #expect(outcome.code == .usage)
+            #expect(
+                outcome.errors
+                    == "issuectl: unknown command '\(action)' (did you mean group \(action)?). See issuectl --help\n")
+        }
+    }
+
     @Test(
         "An invalid command line exits with 64 and prints one line that points to the help",
         arguments: [

@@ -5,7 +5,7 @@ import UnixIO
 
 /// `issuectl group`: corrects the grouping of existing and future records.
 struct GroupCommand: Command {
-    private enum Action: String, CaseIterable {
+    enum Action: String, CaseIterable {
         case merge, split, rule, undo, suggest
     }
 
