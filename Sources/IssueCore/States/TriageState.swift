@@ -65,6 +65,15 @@ package struct TriageState: Equatable, Sendable {
                 user: user, time: now, note: parameters.note.flatMap { $0.isEmpty ? nil : $0 }))
     }
 
+    /// Returns the state with the note of the present one, if a user sets it again without a note. An open group has no
+    /// note to keep: after a regression, its note belongs to the state before.
+    package func keepingNote(of present: TriageState) -> TriageState {
+        guard state == present.state, state != .open, change?.note == nil else { return self }
+        var kept = self
+        kept.change?.note = present.change?.note
+        return kept
+    }
+
     /// `true` if the effect of a record depends on its version.
     package var dependsOnVersion: Bool { knownVersion != nil || fixedIn != nil }
 

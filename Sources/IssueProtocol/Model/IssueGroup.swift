@@ -176,7 +176,7 @@ public enum GroupState: String, CaseIterable, Hashable, Sendable {
 
 extension GroupState: JSONStringEnum {}
 
-/// The user who set the state of an issue, the time, and their note (`StateChange` on the wire).
+/// The user who set the state of an issue last, the time, and the note (`StateChange` on the wire).
 public struct IssueStateChange: Equatable, Sendable {
     /// The maximum size of a note, in bytes.
     package static let maxNoteBytes = 1024
@@ -185,7 +185,8 @@ public struct IssueStateChange: Equatable, Sendable {
     public var user: UInt32
     /// The time at which the user set the state.
     public var time: IssueTimestamp
-    /// The note of the user, of at most 1024 bytes. Nil if there is none.
+    /// The note, of at most 1024 bytes. Another user may have given it, when they set the same state before. Nil if
+    /// there is none.
     public var note: String?
 
     package init(user: UInt32, time: IssueTimestamp, note: String? = nil) {

@@ -123,11 +123,14 @@ extension StoreWriter {
     /// The maximum number of mutes that one transaction ends.
     private static let maxMutesPerTransaction = 256
 
-    /// Sets the triage state of a group.
+    /// Sets the triage state of a group. Without a note, a state that the group already has keeps its note.
     ///
     /// - Returns: `false` if the group does not exist.
     package func set(_ standing: TriageState, ofGroup id: GroupID) throws(StoreFailure) -> Bool {
-        try transaction { () throws(SQLiteError) in try change(id, to: standing) }
+        try transaction { () throws(SQLiteError) in
+            let present = try TriageTable(connection: connection).standing(ofGroup: id)
+            return try change(id, to: standing.keepingNote(of: present))
+        }
     }
 
     /// Reopens groups whose mute ended by `now`, at most 256 per call, and updates `nextMuteEnd`.

@@ -259,6 +259,33 @@ struct GroupStateTests {
         }
     }
 
+    @Test("Resolving or muting again without a note keeps the note, and another state or reopening drops it")
+    func keptNote() throws {
+        try TemporaryStore.with { store in
+            let writer = try store.writer()
+            try store.store([record()], to: writer)
+            func set(_ state: GroupState, by user: UInt32 = 7, _ note: String? = nil) throws -> IssueStateChange? {
+                try say(
+                    TriageState(state, change: IssueStateChange(user: user, time: store.wall, note: note)), store,
+                    writer)
+                return try only(store).stateChange
+            }
+            for state in [GroupState.resolved, .muted] {
+                #expect(try set(state, "Vendor")?.note == "Vendor")
+                let again = try set(state, by: 8)
+                #expect(again?.note == "Vendor" && again?.user == 8)
+                #expect(try set(state, "Fixed")?.note == "Fixed")
+            }
+            #expect(try set(.resolved)?.note == nil)
+            _ = try set(.resolved, "Vendor")
+            #expect(try set(.open)?.note == nil)
+            _ = try set(.resolved, "Vendor")
+            try store.store([record()], to: writer)
+            #expect(try only(store).hasRegressed && only(store).stateChange?.note == "Vendor")
+            #expect(try set(.open)?.note == nil)
+        }
+    }
+
     private func filter(text: String? = nil, states: [GroupState]? = nil) -> IssueFilter {
         var filter = IssueFilter()
         filter.text = text
