@@ -182,7 +182,9 @@ package final class StoreQueries: SQLDatabase {
     private static func failure(toOpen path: String, _ error: SQLiteError) -> CommandFailure {
         switch error.code {
         case .cannotOpen where error.systemErrno == Errno.noSuchFile.rawValue:
-            CommandFailure(.refused, "there is no database at \(path): name the file with --database")
+            CommandFailure(
+                .refused,
+                "there is no database at \(path): name the file with --database, or the daemon's socket with --socket")
         case .cannotOpen where [Errno.accessDenied, .notPermitted].contains { $0.rawValue == error.systemErrno }:
             CommandFailure(
                 .refused, "permission denied for \(path): run this as root or as the daemon's user, such as with sudo")

@@ -65,6 +65,7 @@ struct SQLTests {
                 #expect(try sql(["--database", daemon.database, question.sql], in: daemon).output == question.answer)
                 #expect(try sql(["--database", copy, question.sql], in: daemon).output == question.answer)
             }
+            #expect(try sql(["--socket", daemon.socket, questions[0].sql], in: daemon).output == questions[0].answer)
             // A copy is not changed, and the daemon stores and answers as before.
             _ = try client.report("One more", app: "shop")
             #expect(

@@ -42,7 +42,7 @@ struct SQLTests {
     /// Runs the command with a database that answers `one`, `none`, `cut` and `values`.
     private func sql(
         _ arguments: [String], width: Int? = nil, environment: [String: String] = [:], input: [String] = [],
-        isInputTerminal: Bool = false
+        isInputTerminal: Bool = false, status: ScriptedLink.Reply = .reply("")
     ) -> Run {
         let database = ScriptedDatabase()
         database.results = [
@@ -71,7 +71,7 @@ struct SQLTests {
                 paths.append(path)
                 if path == "/absent" { throw CommandFailure(.refused, "there is no database at /absent") }
                 return database
-            })
+            }, status)
         return Run(outcome: outcome, statements: database.statements, bounds: database.bounds, paths: paths)
     }
 
@@ -199,6 +199,25 @@ struct SQLTests {
         #expect(run.bounds == [SQLBounds(rows: 5, time: .seconds(60))])
         #expect(run.paths == ["/copy.db"])
         #expect(sql(["-a", "one"]).bounds.first?.rows == .max)
+    }
+
+    @Test("With --socket or ISSUED_SOCKET, the database is that of the daemon at this socket, unless a file is named")
+    func socket() {
+        let known = Fixtures.status().replacing(#""faults""#, with: #""path":"/own/issues.db","faults""#)
+        let run = sql(["--socket", "/own.sock", "one"], status: .reply(known))
+        #expect(run.outcome.calls == ["Status {}"])
+        #expect(run.paths == ["/own/issues.db"])
+        let environment = ["ISSUED_SOCKET": "/own.sock"]
+        #expect(sql(["one"], environment: environment, status: .reply(known)).paths == ["/own/issues.db"])
+        #expect(sql(["--database", "/copy.db", "one"], environment: environment).paths == ["/copy.db"])
+        #expect(sql(["one"], environment: ["ISSUED_SOCKET": ""]).paths == [nil])
+        // Rather none than another daemon's database.
+        let unknown = sql(["--socket", "/own.sock", "one"], status: .reply(Fixtures.status()))
+        #expect(unknown.outcome.code == .refused && unknown.paths == [])
+        #expect(unknown.outcome.errors.contains("use --database FILE"))
+        let unreachable = sql(["--socket", "/absent", "one"])
+        #expect(unreachable.outcome.code == .unavailable && unreachable.paths == [])
+        #expect(unreachable.outcome.errors.hasSuffix("; or name the database with --database FILE\n"))
     }
 
     @Test(

@@ -170,7 +170,10 @@ struct StoreQueriesTests {
         try withStore { path, writer in
             let missing = failure { try StoreQueries(path: "\(path).missing") }
             #expect(missing?.code == .refused)
-            #expect(missing?.message == "there is no database at \(path).missing: name the file with --database")
+            #expect(
+                missing?.message
+                    == "there is no database at \(path).missing: name the file with --database, or the daemon's socket "
+                    + "with --socket")
 
             let text = "\(path).text"
             try Data("no database".utf8).write(to: URL(filePath: text))

@@ -1,3 +1,4 @@
+import IssueBrowsing
 import IssueProtocol
 package import UnixIO
 
@@ -28,7 +29,7 @@ struct SQLCommand: Command {
                 + "those PRAGMA statements that return a value are allowed. The database is opened read-only, while the "
                 + "daemon runs or not; that requires the rights of root or of the daemon's user.",
             "The views issues, recent, ledgers and series_totals answer most questions. Storage.md describes them and "
-                + "the tables. --socket has no effect.",
+                + "the tables. With --socket or ISSUED_SOCKET, the database is that of the daemon at this socket.",
         ],
         examples: [
             "issuectl sql \"SELECT severity, records, app, title FROM issues LIMIT 10\"",
@@ -68,7 +69,7 @@ struct SQLCommand: Command {
         switch context.sql {
         case .program(let run): return try run("issued-sql")
         case .library(let open):
-            let database = try open(path)
+            let database = try open(databasePath(in: context))
             if let query {
                 var rest = ArraySlice(query.utf8)
                 try run(&rest, on: database, context)
@@ -77,6 +78,20 @@ struct SQLCommand: Command {
             }
             return .success
         }
+    }
+
+    /// Returns the path that the user names or, if they name a socket, that of the daemon at this socket. Nil if they
+    /// name neither: the daemon is not asked then, because it need not run.
+    private func databasePath(in context: CommandContext) throws(CommandFailure) -> String? {
+        let isSocketNamed = context.socket != nil || context.environment("ISSUED_SOCKET") ?? "" != ""
+        guard path == nil, isSocketNamed else { return path }
+        do throws(CommandFailure) {
+            if let path = try context.collector().status().value.store.path { return path }
+        } catch {
+            throw CommandFailure(error.code, error.message.map { "\($0); or name the database with --database FILE" })
+        }
+        throw CommandFailure(
+            .refused, "the daemon at this socket does not tell you the path of its database: use --database FILE")
     }
 
     /// Runs the queries of standard input, each as soon as it is complete.

@@ -214,6 +214,7 @@ final class StatusRegistry: Sendable {
         store.faultIDs = store.faults.map { _ in StoreFaultKind.ledger.rawValue }
         if isAll {
             store.sqliteVersion = StoreReader.sqliteVersion
+            store.path = path
             store.freeBytes = (try? FileSystem.freeBytes(at: FileSystem.parentFolder(of: path))).map {
                 Int(clamping: $0)
             }

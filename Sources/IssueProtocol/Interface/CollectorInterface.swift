@@ -175,7 +175,7 @@ package enum CollectorInterface {
 
         type StoreStatus (
           id: string, records: int, groups: int, bytes: ?int, oldest: ?string, free_bytes: ?int, faults: []string,
-          fault_ids: ?[]string, sqlite_version: ?string
+          fault_ids: ?[]string, sqlite_version: ?string, path: ?string
         )
 
         # The number of values that a rule of redaction has removed from records since the daemon started.

@@ -153,6 +153,8 @@ public struct StoreStatus: Equatable, Sendable {
     public var faultIDs: [String] = []
     /// The version of SQLite that the daemon uses. Nil if the caller may not see all records.
     public var sqliteVersion: String?
+    /// The path of the database. Nil if the caller may not see all records, or if the daemon is older.
+    package var path: String?
 
     package init(
         id: String, records: Int, groups: Int, bytes: Int?, oldest: IssueTimestamp?, freeBytes: Int?,
@@ -183,5 +185,6 @@ extension StoreStatus: JSONObjectCodable {
         try members.defaulted("faults", &faults, [])
         try members.nonempty("fault_ids", &faultIDs)
         try members.optional("sqlite_version", &sqliteVersion)
+        try members.optional("path", &path)
     }
 }

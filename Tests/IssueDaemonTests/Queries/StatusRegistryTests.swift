@@ -30,6 +30,13 @@ struct StatusRegistryTests {
         #expect(!board.summary.contains("refusing"))
     }
 
+    @Test("Users who see all records learn the path of the database, others do not")
+    func path() {
+        let board = StatusRegistry(path: "/nowhere/issues.db")
+        #expect(board.statusWithoutStore(viewer: .everything).store.path == "/nowhere/issues.db")
+        #expect(board.statusWithoutStore(viewer: .user(1001)).store.path == nil)
+    }
+
     @Test("Notifiers are in the order of their names, whichever of them starts first")
     func notifierOrder() {
         let board = StatusRegistry(path: "/nowhere/issues.db")

@@ -68,6 +68,7 @@ enum Samples {
             id: "s", records: 1, groups: 2, bytes: 3, oldest: moment, freeBytes: 4, faults: ["set aside"],
             sqliteVersion: "3.40.1")
         store.faultIDs = ["store.set-aside"]
+        store.path = "/state/issues.db"
         return store
     }()
 
