@@ -208,7 +208,7 @@ extension IssueMetadata {
         /// Creates a list.
         ///
         /// - Parameter values: The elements.
-        public init(_ values: [Value]) {
+        public init(_ values: [IssueMetadata.Value]) {
             json = .array(values.map(\.json))
         }
 
