@@ -53,14 +53,17 @@ package struct Payload: Sendable {
     }
 
     /// Returns random text, which blocks cannot store in less space.
+    ///
+    /// It is a single word: in a long text with punctuation, there is now and then a word like "sk-…", which is
+    /// redacted as a token.
     private static func incompressible(_ count: Int, _ generator: inout SeededGenerator) -> String {
-        let letters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+-".utf8)
+        let letters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789".utf8)
         var text: [UInt8] = []
         while text.count < count {
             var bits = generator.next()
             for _ in 0..<10 {
-                text.append(letters[Int(bits % 64)])
-                bits /= 64
+                text.append(letters[Int(bits % 62)])
+                bits /= 62
             }
         }
         return String(decoding: text.prefix(count), as: UTF8.self)
