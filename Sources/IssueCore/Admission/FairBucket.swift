@@ -1,0 +1,183 @@
+import IssueProtocol
+
+/// A token bucket that many users share and that no user can empty for the others.
+///
+/// It records for each user the tokens they have taken that have not been refilled since. A refill is credited to all
+/// of these users in equal parts, so no user counts as having taken more than an equal share for long. A user may take
+/// a token in one of two cases:
+///
+/// - They have nothing outstanding. The last fifth of the bucket is reserved for such users.
+/// - Their outstanding tokens are at most twice the tokens left above that fifth. A single user therefore gets two
+///   thirds of the tokens above it at once and the whole refill afterwards, and many users get equal parts.
+///
+/// Another fifth of the bucket is reserved for system users. The tokens that any of them has outstanding count against
+/// that reserve, so it cannot starve ordinary users.
+///
+/// As in `TokenBucket`, the state changes only when a token is taken. A query never changes a later result.
+package struct FairBucket: Equatable, Sendable {
+    private struct Share: Equatable, Sendable {
+        var user: UInt32
+        var parts: Int64
+    }
+
+    /// The maximum number of users remembered. Above it, the user with the smallest use is forgotten.
+    package static let maxUsers = 256
+    private static let maxMultipleOfAvailable: Int64 = 2
+
+    package private(set) var tokens: TokenBucket
+    /// In ascending order of `parts`, as of `tokens.at`.
+    private var shares: [Share] = []
+    /// The sum of `parts` of the system users.
+    private var systemParts: Int64 = 0
+
+    /// - Parameters:
+    ///   - level: The level in tokens; nil for a full bucket.
+    ///   - uses: The stored use of each user.
+    package init(_ limit: BucketLimit, level: Double? = nil, uses: [BucketRow.Use] = [], at: RecordLogInstant) {
+        tokens = TokenBucket(limit, level: level, at: at)
+        guard let scale = tokens.scale, !uses.isEmpty else { return }
+        for use in uses where use.tokens.isFinite && use.tokens > 0 {
+            let parts = min(use.tokens * Double(scale.partsPerToken), Double(scale.capacity))
+            set(Share(user: use.user, parts: Int64(parts + 0.5)))
+        }
+        order()
+    }
+
+    /// The use of each user, to be stored.
+    package var uses: [BucketRow.Use] {
+        guard let scale = tokens.scale else { return [] }
+        return shares.map {
+            BucketRow.Use(user: $0.user, tokens: Double($0.parts) / Double(scale.partsPerToken))
+        }
+    }
+
+    /// Returns the tokens that each user has outstanding, rounded up.
+    package func outstanding(at now: RecordLogInstant) -> [UInt32: Int64] {
+        guard let scale = tokens.scale else { return [:] }
+        let credit = credit(at: now)
+        return Dictionary(
+            uniqueKeysWithValues: shares.filter { $0.parts > credit }.map {
+                ($0.user, ($0.parts - credit + scale.partsPerToken - 1) / scale.partsPerToken)
+            })
+    }
+
+    /// The number of users with outstanding tokens.
+    package var userCount: Int { shares.count }
+
+    /// Returns `true` if the user may take a token.
+    ///
+    /// - Parameter user: The user; nil if the bucket is not shared or the token is for no particular user.
+    package func has(for user: UInt32?, at now: RecordLogInstant) -> Bool {
+        guard let user, let scale = tokens.scale else { return tokens.has(at: now) }
+        let reserved = SystemUsers.contains(user) ? 0 : max(0, systemReserve(scale) - systemParts)
+        let available = tokens.filled(at: now) - reserved - scale.partsPerToken
+        guard available >= 0 else { return false }
+        if SystemUsers.contains(user), systemParts + scale.partsPerToken <= systemReserve(scale) { return true }
+        let own = outstanding(of: user, at: now)
+        return own == 0 || own <= (available - newcomerReserve(scale)).clampedProduct(Self.maxMultipleOfAvailable)
+    }
+
+    /// Takes a token. `has` must have returned `true` for the same user and time.
+    package mutating func take(for user: UInt32?, at now: RecordLogInstant) {
+        settle(at: now)
+        tokens.take(at: now)
+        guard let user, let scale = tokens.scale else { return }
+        let known = shares.first { $0.user == user }?.parts ?? 0
+        set(Share(user: user, parts: known + scale.partsPerToken))
+        order()
+    }
+
+    /// Takes as many tokens as are available, up to `count`, for no particular user.
+    package mutating func takeAvailable(upTo count: Int64, at now: RecordLogInstant) {
+        settle(at: now)
+        tokens.takeAvailable(upTo: count, at: now)
+    }
+
+    /// Returns the earliest time at which the user may take a token if no other user takes one before.
+    package func whenNext(for user: UInt32?, after now: RecordLogInstant) -> RecordLogInstant {
+        guard let user, let scale = tokens.scale else { return tokens.whenNext(after: now) }
+        guard !has(for: user, at: now) else { return now }
+        let start = max(now, tokens.at)
+        let missing = scale.capacity - tokens.filled(at: start)
+        // A full bucket has a token for every user, and until it is full the result only changes from no to yes.
+        var (no, yes) = (Int64(0), missing / scale.partsPerMillisecond + 1)
+        while yes - no > 1 {
+            let middle = no + (yes - no) / 2
+            if has(for: user, at: start.advanced(by: .milliseconds(middle))) { yes = middle } else { no = middle }
+        }
+        return start.advanced(by: .milliseconds(yes))
+    }
+
+    // MARK: Reserves
+
+    private func systemReserve(_ scale: TokenBucket.Scale) -> Int64 {
+        min(scale.capacity / 5, scale.capacity - scale.partsPerToken)
+    }
+
+    private func newcomerReserve(_ scale: TokenBucket.Scale) -> Int64 {
+        min(scale.capacity / 5, scale.capacity - scale.partsPerToken - systemReserve(scale))
+    }
+
+    // MARK: Outstanding tokens
+
+    private func outstanding(of user: UInt32, at now: RecordLogInstant) -> Int64 {
+        guard let parts = shares.first(where: { $0.user == user })?.parts else { return 0 }
+        return max(0, parts - credit(at: now))
+    }
+
+    /// Returns the parts that the refill since the last take credits to each user with outstanding tokens.
+    ///
+    /// The refill is divided among all of them. A user whose use reaches zero gets no further part, so the others get
+    /// more.
+    private func credit(at now: RecordLogInstant) -> Int64 {
+        guard let scale = tokens.scale, let maxParts = shares.last?.parts else { return 0 }
+        let filled = tokens.filled(at: now)
+        guard filled < scale.capacity else { return maxParts }
+        var refill = filled - tokens.parts
+        var credit: Int64 = 0
+        for (index, share) in shares.enumerated() {
+            let users = Int64(shares.count - index)
+            let cost = (share.parts - credit).clampedProduct(users)
+            guard refill >= cost else { return credit + refill / users }
+            refill -= cost
+            credit = share.parts
+        }
+        return credit
+    }
+
+    /// Credits the refill up to the time at which tokens are taken.
+    private mutating func settle(at now: RecordLogInstant) {
+        guard !shares.isEmpty else { return }
+        let credit = credit(at: now)
+        // They are in ascending order and remain so.
+        shares.removeFirst(shares.prefix { $0.parts <= credit }.count)
+        for index in shares.indices { shares[index].parts -= credit }
+        systemParts = sumOfSystemUsers
+    }
+
+    private mutating func set(_ share: Share) {
+        if let index = shares.firstIndex(where: { $0.user == share.user }) {
+            shares[index] = share
+            return
+        }
+        if shares.count == Self.maxUsers { shares.removeFirst() }
+        shares.append(share)
+    }
+
+    private mutating func order() {
+        shares.sort { ($0.parts, $0.user) < ($1.parts, $1.user) }
+        systemParts = sumOfSystemUsers
+    }
+
+    private var sumOfSystemUsers: Int64 {
+        shares.reduce(0) { $0 + (SystemUsers.contains($1.user) ? $1.parts : 0) }
+    }
+}
+
+/// The users that share the reserve: root and system services.
+enum SystemUsers {
+    /// Source: <https://systemd.io/UIDS-GIDS>.
+    private static let range: Range<UInt32> = 0..<1000
+
+    static func contains(_ user: UInt32) -> Bool { range.contains(user) }
+}

@@ -1,0 +1,250 @@
+import IssueProtocol
+internal import IssueSecrets
+
+/// Host names, network addresses, mailbox addresses and URLs.
+extension TemplateReader {
+    /// Returns the dotted name around a full stop if it is that of a host or of an application. Names of classes,
+    /// functions and files are kept.
+    mutating func name() -> Token? {
+        let dot = position
+        position += 1
+        guard dot >= nameEnd, dot > lowest, ByteClass.inWord(bytes[dot - 1]) || bytes[dot - 1] == UInt8(ascii: "-"),
+            position < end, isWordByte(position)
+        else { return nil }
+        let first = wordStart(before: dot)
+        guard first < dot, isWordByte(first) else { return nil }
+        var dots = 1
+        var lastDot = dot
+        var index = dot + 1
+        while index < end {
+            let byte = bytes[index]
+            if byte == UInt8(ascii: "."), index + 1 < end, isWordByte(index + 1) {
+                dots += 1
+                lastDot = index
+            } else if !ByteClass.inWord(byte), byte != UInt8(ascii: "-") {
+                break
+            }
+            index += 1
+        }
+        nameEnd = index
+        let next = index < end ? bytes[index] : 0
+        let isPath = next == UInt8(ascii: "/") && index + 1 < end && ByteClass.inPath(bytes[index + 1])
+        guard isPath || isHost(from: first, to: index, dots: dots, lastDot: lastDot) else { return nil }
+        return host(from: first, to: index)
+    }
+
+    /// Returns `true` for a dotted name in lower case that is not called as a function.
+    func isHost(from first: Int, to last: Int, dots: Int, lastDot: Int) -> Bool {
+        let label = lastDot + 1
+        guard last - label >= 2, bytes[first] | 0x20 == bytes[first] else { return false }
+        for index in label..<last where bytes[index] &- UInt8(ascii: "a") >= 26 { return false }
+        if last + 1 < end {
+            let (byte, next) = (bytes[last], bytes[last + 1])
+            if byte == UInt8(ascii: "(") || byte == UInt8(ascii: ":") && next == byte { return false }
+        }
+        return dots > 1 || shortWordEnd(from: label, in: ShortWords.domains) == last
+    }
+
+    /// Returns a host name with its port and path.
+    mutating func host(from first: Int, to last: Int) -> Token {
+        let port = portEnd(from: last)
+        if port + 1 < end, bytes[port] == UInt8(ascii: "/"), ByteClass.inPath(bytes[port + 1]) {
+            return address(from: first, continuing: port + 1)
+        }
+        return addressList(from: first, to: port)
+    }
+
+    /// Returns an address together with the IPv4 addresses that follow it.
+    mutating func addressList(from first: Int, to last: Int) -> Token {
+        var last = last
+        while let next = nextItem(after: last), ByteClass.isDigit(bytes[next]),
+            let end = ipv4AddressEnd(from: next)
+        {
+            last = end
+        }
+        position = last
+        return .part(.address, from: first, to: last)
+    }
+
+    mutating func colon() -> Token? {
+        let first = lettersStart()
+        if first < position {
+            if let token = url(from: first, colon: position) { return token }
+            if first == position - 1, position + 1 < end, bytes[position + 1] == UInt8(ascii: "\\"),
+                first == start || !isWordByte(first - 1)
+            {
+                return pathToken(from: first)
+            }
+        }
+        if isGroup(behind: position), let token = hardwareOrIPv6(from: first) { return token }
+        position += 1
+        return truthValue(behind: position)
+    }
+
+    /// Returns an IPv6 or hardware address around a digit.
+    mutating func colonGroups(_ digit: Int) -> Token? {
+        var index = digit + 1
+        while index < end, index <= digit + 4, ByteClass.isHexadecimal(bytes[index]) { index &+= 1 }
+        guard index < end, bytes[index] == UInt8(ascii: ":"), isGroup(behind: index) else { return nil }
+        return hardwareOrIPv6(from: lettersStart())
+    }
+
+    /// Returns the end of the UUID that starts at an index.
+    func uuidEnd(from first: Int) -> Int? {
+        let last = first + 36
+        guard last <= end, bytes[first + 8] == UInt8(ascii: "-"), last == end || !isWordByte(last) else { return nil }
+        for offset in 0..<36 {
+            let byte = bytes[first + offset]
+            switch offset {
+            case 8, 13, 18, 23: guard byte == UInt8(ascii: "-") else { return nil }
+            default: guard ByteClass.isHexadecimal(byte) else { return nil }
+            }
+        }
+        return last
+    }
+
+    /// Returns the end of an IPv4 address with its port or prefix length, or nil if there is none or the word
+    /// continues.
+    func ipv4AddressEnd(from first: Int) -> Int? {
+        guard let last = ipv4End(from: first) else { return nil }
+        if last < end {
+            if ByteClass.inWord(bytes[last]) { return nil }
+            if bytes[last] == UInt8(ascii: "-") || bytes[last] == UInt8(ascii: "."), last + 1 < end,
+                isWordByte(last + 1)
+            {
+                return nil
+            }
+            if bytes[last] == UInt8(ascii: "/"), last + 1 < end, ByteClass.isDigit(bytes[last + 1]) {
+                return digitsEnd(from: last + 1)
+            }
+        }
+        return portEnd(from: last)
+    }
+
+    /// Returns the end of four numbers separated by full stops, or nil if there are none.
+    func ipv4End(from first: Int) -> Int? {
+        var index = first
+        for part in 0..<4 {
+            var next = index
+            while next < end, next <= index + 3, ByteClass.isDigit(bytes[next]) { next &+= 1 }
+            guard next > index, next - index <= 3 else { return nil }
+            index = next
+            if part < 3 {
+                guard index < end, bytes[index] == UInt8(ascii: ".") else { return nil }
+                index += 1
+            }
+        }
+        return index
+    }
+
+    /// Returns the end of a port that starts at an index with a colon, or the index if there is none.
+    func portEnd(from index: Int) -> Int {
+        guard index + 1 < end, bytes[index] == UInt8(ascii: ":"), ByteClass.isDigit(bytes[index + 1]) else {
+            return index
+        }
+        return digitsEnd(from: index + 1)
+    }
+
+    /// Returns `true` if an IPv6 or hardware address may continue after a colon.
+    func isGroup(behind colon: Int) -> Bool {
+        colon &+ 1 < end && (ByteClass.isHexadecimal(bytes[colon &+ 1]) || bytes[colon &+ 1] == UInt8(ascii: ":"))
+    }
+
+    /// Returns an IPv6 address, possibly with a zone, or a hardware address: groups of hexadecimal digits separated by
+    /// colons. Times of day and names with two colons but without digits are excluded.
+    mutating func hardwareOrIPv6(from first: Int) -> Token? {
+        guard first == start || !isWordByte(first - 1) && bytes[first - 1] != UInt8(ascii: ":"),
+            var last = colonGroupsEnd(from: first)
+        else { return nil }
+        if last + 1 < end, bytes[last] == UInt8(ascii: "%"), isWordByte(last + 1) {
+            last += 1
+            while last < end, isWordByte(last) { last += 1 }
+        }
+        guard last == end || !isWordByte(last) else { return nil }
+        if first > lowest, bytes[first - 1] == UInt8(ascii: "["), last < end, bytes[last] == UInt8(ascii: "]"),
+            portEnd(from: last + 1) > last + 1
+        {
+            position = portEnd(from: last + 1)
+            return .part(.address, from: first - 1, to: position)
+        }
+        position = last
+        return .part(.address, from: first, to: last)
+    }
+
+    /// IPv6 according to RFC 4291, section 2.2; a hardware address has six pairs.
+    private func colonGroupsEnd(from first: Int) -> Int? {
+        var index = first
+        var groups = 0
+        var hasGap = false
+        var isPairs = true
+        var hasFigure = false
+        if isColon(index), isColon(index + 1) {
+            hasGap = true
+            index += 2
+        }
+        while index < end, ByteClass.isHexadecimal(bytes[index]) {
+            var next = index
+            while next < end, next <= index + 4, ByteClass.isHexadecimal(bytes[next]) {
+                hasFigure = hasFigure || ByteClass.isDigit(bytes[next])
+                next += 1
+            }
+            guard next <= index + 4 else { return nil }
+            if next < end, bytes[next] == UInt8(ascii: "."), groups > 0 || hasGap, let last = ipv4End(from: index) {
+                groups += 2
+                index = last
+                break
+            }
+            groups += 1
+            isPairs = isPairs && next == index + 2
+            index = next
+            guard isColon(index), index + 1 < end else { break }
+            if isColon(index + 1) {
+                guard !hasGap else { return nil }
+                hasGap = true
+                index += 2
+            } else if ByteClass.isHexadecimal(bytes[index + 1]) {
+                index += 1
+            } else {
+                break
+            }
+        }
+        let isHardware = !hasGap && groups == 6 && isPairs
+        let isIPv6 = hasFigure && (hasGap ? (1...7).contains(groups) : groups == 8)
+        return isHardware || isIPv6 ? index : nil
+    }
+
+    private func isColon(_ index: Int) -> Bool { index < end && bytes[index] == UInt8(ascii: ":") }
+
+    /// Returns the next mailbox address that starts at or after an index.
+    func mailbox(from lowest: Int) -> (start: Int, sign: Int) {
+        var index = lowest
+        while index < end {
+            // The last vector may extend beyond the end.
+            index = bytes.scan(from: index, to: min(bytes.count, end &+ 15)) { $0 .== ByteMask.of("@") }
+            while index < end, bytes[index] != UInt8(ascii: "@") { index += 1 }
+            guard index < end else { break }
+            var first = index
+            while first > lowest, ByteClass.inMailbox(bytes[first - 1]) { first -= 1 }
+            // A dot before the address belongs to the preceding text.
+            while first < index, !isWordByte(first) { first += 1 }
+            if first < index, index + 1 < end, isWordByte(index + 1) { return (first, index) }
+            index += 1
+        }
+        return (end, end)
+    }
+
+    mutating func url(from first: Int, colon: Int) -> Token? {
+        guard colon + 3 < end, bytes[colon + 1] == UInt8(ascii: "/"), bytes[colon + 2] == UInt8(ascii: "/") else {
+            return nil
+        }
+        return address(from: first, continuing: colon + 3)
+    }
+
+    mutating func address(from first: Int, continuing: Int) -> Token {
+        var index = continuing
+        while index < end, ByteClass.inAddress(bytes[index]) { index += 1 }
+        while index > continuing, ByteClass.isSentencePunctuation(bytes[index - 1]) { index -= 1 }
+        position = index
+        return .part(.address, from: first, to: index)
+    }
+}

@@ -1,0 +1,215 @@
+import IssueCore
+import IssueProtocol
+import IssueStore
+import UnixIO
+
+/// Queries that wait for a query thread.
+struct QueryInbox: Sendable {
+    /// The queries that a thread answers.
+    enum Lane: Sendable {
+        /// Queries of users who are not operators. Operators can't keep this thread busy.
+        case shared
+        /// Queries of other users first, and those of operators if there are no others.
+        case mixed
+        /// Only queries of root, the daemon's user and operators.
+        case privileged
+    }
+
+    /// The user who is charged for a query.
+    struct Payer: Sendable {
+        fileprivate var isPrivileged: Bool
+        fileprivate(set) var user: UInt32
+    }
+
+    /// After this time, a query ends if a user waits who has used less time.
+    static let slice: Duration = .seconds(1)
+
+    /// One user's queries use at most one of the shared threads.
+    private var shared = TimeShareQueue<QueryJob>(slice: Self.slice, maxRunningPerUser: 1)
+    private var privileged = TimeShareQueue<QueryJob>(slice: Self.slice, maxRunningPerUser: .max)
+    private var replies: ReplyBudget
+    /// Whether a query waits because other users' replies take all memory.
+    private var lacksRoom = false
+    private var hasRequestedMemory = false
+    var isStopping = false
+
+    init(replies: ReplyBudget) {
+        self.replies = replies
+    }
+
+    mutating func enqueue(_ job: QueryJob) {
+        self[keyPath: Self.queue(isPrivileged: job.isPrivileged)].append(job, user: job.process.accountableUser)
+    }
+
+    /// Removes the queries of a closed connection. Otherwise they would accumulate.
+    mutating func closed(_ connection: UInt64, user: UInt32) {
+        shared.removeAll(of: user) { $0.connection == connection }
+        privileged.removeAll(of: user) { $0.connection == connection }
+    }
+
+    var waitingCount: Int { shared.waitingCount + privileged.waitingCount }
+
+    /// The next action of a query thread.
+    enum ThreadAction: Sendable {
+        case answer(QueryJob, Payer)
+        /// Ask for connections with unread replies to be closed, because their replies take all memory.
+        case requestMemory
+        case stop
+    }
+
+    /// Returns the next action of a thread, or nil if it waits.
+    mutating func nextAction(for lane: Lane) -> ThreadAction? {
+        if isStopping { return .stop }
+        if let next = take(for: lane) { return .answer(next.job, next.payer) }
+        guard lacksRoom, !hasRequestedMemory else { return nil }
+        hasRequestedMemory = true
+        return .requestMemory
+    }
+
+    /// Takes the next query whose client is still connected.
+    mutating func take(for lane: Lane) -> (job: QueryJob, payer: Payer)? {
+        if lane != .privileged, let next = take(isPrivileged: false) { return next }
+        return lane == .shared ? nil : take(isPrivileged: true)
+    }
+
+    private static func queue(isPrivileged: Bool) -> WritableKeyPath<Self, TimeShareQueue<QueryJob>> {
+        isPrivileged ? \.privileged : \.shared
+    }
+
+    private mutating func take(isPrivileged: Bool) -> (job: QueryJob, payer: Payer)? {
+        let replies = replies
+        var lacksRoom = false
+        let next = self[keyPath: Self.queue(isPrivileged: isPrivileged)].take { user in
+            let decision = replies.decision(user: user, isPrivileged: isPrivileged)
+            if decision == .waitForOthers { lacksRoom = true }
+            return decision == .begin
+        }
+        guard let next else {
+            if lacksRoom { self.lacksRoom = true }
+            return nil
+        }
+        self.replies.changed(user: next.user, by: ReplyBudget.maxReply)
+        return (next.item, Payer(isPrivileged: isPrivileged, user: next.user))
+    }
+
+    /// Adds a difference, which may be negative, to the memory of the replies to a user.
+    ///
+    /// - Returns: `true` if threads wait for memory and may continue now.
+    mutating func repliesChanged(of user: UInt32, by difference: Int) -> Bool {
+        replies.changed(user: user, by: difference)
+        defer { (lacksRoom, hasRequestedMemory) = (false, false) }
+        return lacksRoom
+    }
+
+    /// Charges a user for the time of a query. The user's next query may then start.
+    ///
+    /// - Parameter bytes: The size of the reply, which counts until `repliesChanged` subtracts it.
+    /// - Returns: `true` if other threads wait for memory and may continue now.
+    mutating func answered(_ payer: Payer, after time: Duration, bytes: Int) -> Bool {
+        self[keyPath: Self.queue(isPrivileged: payer.isPrivileged)].finished(user: payer.user, after: time)
+        return repliesChanged(of: payer.user, by: bytes - ReplyBudget.maxReply)
+    }
+
+    /// Returns whether a query that has run for `time` must end so that others have their turn.
+    func mustYield(_ payer: Payer, after time: Duration) -> Bool {
+        self[keyPath: Self.queue(isPrivileged: payer.isPrivileged)].mustYield(user: payer.user, after: time)
+    }
+}
+
+/// A query for the store, and the user who asks.
+struct QueryJob: Sendable {
+    enum Work: Sendable {
+        case list(ListParameters)
+        /// - Parameter more: Whether the reply announces further pages if there are more records.
+        case records(RecordsParameters, more: Bool)
+        /// Returns the newest row, after which a follower starts.
+        case newest
+        case news(IssueFilter, row: RowID)
+        case show(String)
+        case histogram(HistogramParameters)
+        case fates(AwaitParameters)
+        case deadLetters(DeadLettersParameters)
+        case status
+        /// Returns the values of `io.systemd.Metrics`.
+        case metrics
+        /// Returns the state of the limits.
+        case limits
+        /// Sets the state of a group.
+        case setState(SetStateParameters, isOperator: Bool)
+        /// Stores a deployment.
+        case deploy(DeployParameters, isOperator: Bool)
+        case removeDeployment(RemoveDeploymentParameters, isOperator: Bool)
+        case deployments(DeploymentsParameters)
+        /// Returns what retention removes next.
+        case retention
+        /// Changes or queries the grouping.
+        case grouping(GroupingQueries.Work, isOperator: Bool)
+        /// Returns what would become of a record.
+        case explainRecord(ExplainRecordParameters)
+        case silences
+        case addSilence(IssueSilence)
+        case endSilence(String)
+        /// Returns the state of the destinations after a flush.
+        case destinations(String?)
+
+        var isLimits: Bool {
+            if case .limits = self { true } else { false }
+        }
+    }
+
+    var connection: UInt64
+    /// The index of the query among the calls of its connection.
+    var queryToken: UInt64
+    var viewer: Viewer
+    var process: ReportingProcess
+    /// `true` for root, the daemon's user and operators, who have a query thread of their own.
+    var isPrivileged = false
+    var work: Work
+
+    func answer(_ content: QueryAnswer.Content, memory: QueryAnswer.Memory? = nil) -> QueryAnswer {
+        QueryAnswer(connection: connection, queryToken: queryToken, content: content, memory: memory)
+    }
+}
+
+/// The answer to a query or job.
+struct QueryAnswer: Sendable {
+    enum Content: Sendable {
+        /// A complete reply, including its terminating NUL.
+        case reply([UInt8])
+        /// A complete reply, including its terminating NUL, and the file that is passed with it.
+        case fileReply([UInt8], PassedFile)
+        case refusal(CollectorError)
+        /// One of several replies, including its terminating NUL.
+        case progress([UInt8])
+        /// A page of records. More pages follow if `next` is set.
+        case page([UInt8], next: String?)
+        /// New records for a follower, or nil if there are none, and the last row that the follower has then seen.
+        case news([UInt8]?, row: RowID)
+        /// The fates of the awaited record.
+        case fates([IssueFate])
+    }
+
+    /// The memory that a reply takes until the thread of the socket has it.
+    struct Memory: Sendable {
+        var user: UInt32
+        var bytes: Int
+    }
+
+    var connection: UInt64
+    /// The index of the query among the calls of its connection. The query may have been withdrawn meanwhile.
+    var queryToken: UInt64
+    var content: Content
+    /// The memory that counts in the `ReplyBudget`; nil for short replies of other threads.
+    var memory: Memory?
+}
+
+extension QueryAnswer.Content {
+    /// The encoded reply; nil for the other answers.
+    var encoded: [UInt8]? {
+        switch self {
+        case .reply(let bytes), .fileReply(let bytes, _), .progress(let bytes), .page(let bytes, _): bytes
+        case .news(let bytes, _): bytes
+        case .refusal, .fates: nil
+        }
+    }
+}
