@@ -65,10 +65,14 @@ package struct TriageState: Equatable, Sendable {
                 user: user, time: now, note: parameters.note.flatMap { $0.isEmpty ? nil : $0 }))
     }
 
-    /// Returns the state with the note of the present one, if a user sets it again without a note. An open group has no
-    /// note to keep: after a regression, its note belongs to the state before.
+    /// Returns this state, set by a user without a note, with the note of the present state if both are the same. An
+    /// open group has no note to keep: after a regression, its note belongs to the state before.
     package func keepingNote(of present: TriageState) -> TriageState {
-        guard state == present.state, state != .open, change?.note == nil else { return self }
+        guard let change else { return self }
+        var present = present
+        // The group of a mute that has ended is reopened a little later.
+        _ = present.timePassed(to: change.time)
+        guard state == present.state, state != .open else { return self }
         var kept = self
         kept.change?.note = present.change?.note
         return kept

@@ -272,7 +272,8 @@ final class QueryService: Sendable {
             stored, by: job.process.sender.uid,
             knownVersion: parameters.untilNewerVersion == true ? try reader.newestVersion(of: subject) : nil, at: now)
         try beginChange(.state, job, isOperator: isOperator, thread)
-        guard try writer.perform({ try $0.set(standing, ofGroup: subject.group) }) else {
+        let keepsNote = parameters.note == nil
+        guard try writer.perform({ try $0.set(standing, ofGroup: subject.group, keepsNote: keepsNote) }) else {
             throw QueryFailure.notFound(id: parameters.group)
         }
         let change = GroupChange(

@@ -257,7 +257,7 @@ package enum CollectorInterface {
         # newer than all seen so far. resolved_in: only this version and later ones reopen the group. resolved_in_next: only the
         # next declared deployment and later ones do. Without any of these, the next record reopens a resolved group.
         # note: a reason of at most 1024 bytes. The group has it in changed until its state changes again, and also while the
-        # group is regressed. Without it, setting resolved or muted again keeps the note.
+        # group is regressed. If absent and the group already has this state, its note is kept; if empty, it is removed.
         method SetState(
           group: string, state: State, until: ?string, until_newer_version: ?bool, resolved_in: ?string,
           resolved_in_next: ?bool, until_count: ?int, note: ?string

@@ -123,11 +123,15 @@ extension StoreWriter {
     /// The maximum number of mutes that one transaction ends.
     private static let maxMutesPerTransaction = 256
 
-    /// Sets the triage state of a group. Without a note, a state that the group already has keeps its note.
+    /// Sets the triage state of a group.
     ///
+    /// - Parameter keepsNote: Whether the note is kept if the group already has this state.
     /// - Returns: `false` if the group does not exist.
-    package func set(_ standing: TriageState, ofGroup id: GroupID) throws(StoreFailure) -> Bool {
+    package func set(
+        _ standing: TriageState, ofGroup id: GroupID, keepsNote: Bool = false
+    ) throws(StoreFailure) -> Bool {
         try transaction { () throws(SQLiteError) in
+            guard keepsNote else { return try change(id, to: standing) }
             let present = try TriageTable(connection: connection).standing(ofGroup: id)
             return try change(id, to: standing.keepingNote(of: present))
         }

@@ -148,6 +148,17 @@ struct GroupStandingTests {
         #expect(state == TriageState())
     }
 
+    @Test("The note of a mute is not kept once the mute has ended, even if the group is not yet open")
+    func endedMute() {
+        let present = TriageState(
+            .muted, mutedUntil: noon, change: IssueStateChange(user: 7, time: noon, note: "Vendor"))
+        func note(at time: IssueTimestamp) -> String? {
+            TriageState(.muted, change: IssueStateChange(user: 8, time: time)).keepingNote(of: present).change?.note
+        }
+        #expect(note(at: noon.advanced(by: .milliseconds(-1))) == "Vendor")
+        #expect(note(at: noon) == nil)
+    }
+
     @Test("A muted group is silent until its mute period ends, and is then open as before")
     func muted() {
         var state = TriageState(.muted, mutedUntil: noon)

@@ -20,9 +20,11 @@ struct GroupStateTests {
         return try #require(page.groups.first)
     }
 
-    private func say(_ standing: TriageState, _ store: TemporaryStore, _ writer: StoreWriter) throws {
+    private func say(
+        _ standing: TriageState, keepsNote: Bool = false, _ store: TemporaryStore, _ writer: StoreWriter
+    ) throws {
         let subject = try store.reader().subject(try only(store, filter(text: "Broken")).id, viewer: .everything)
-        #expect(try writer.set(standing, ofGroup: subject.group))
+        #expect(try writer.set(standing, ofGroup: subject.group, keepsNote: keepsNote))
     }
 
     /// Returns the priority records and their reasons.
@@ -266,8 +268,8 @@ struct GroupStateTests {
             try store.store([record()], to: writer)
             func set(_ state: GroupState, by user: UInt32 = 7, _ note: String? = nil) throws -> IssueStateChange? {
                 try say(
-                    TriageState(state, change: IssueStateChange(user: user, time: store.wall, note: note)), store,
-                    writer)
+                    TriageState(state, change: IssueStateChange(user: user, time: store.wall, note: note)),
+                    keepsNote: note == nil, store, writer)
                 return try only(store).stateChange
             }
             for state in [GroupState.resolved, .muted] {
