@@ -25,8 +25,7 @@ package struct IssueControl {
     private static let otherNames = [
         "unmute": "reopen", "unresolve": "reopen", "export": "dead-letters export", "check": "doctor",
         "monitor": "health", "prometheus": "metrics", "tail": "follow", "search": "records", "delete": "purge",
-        "bugreport": "bundle",
-        "support": "bundle",
+        "bugreport": "bundle", "support": "bundle", "unmerge": "group undo", "unsplit": "group undo",
     ]
 
     // Without the common options, which `run` adds.
@@ -143,10 +142,10 @@ package struct IssueControl {
 
     private func command(named name: String) throws(CommandFailure) -> any Command.Type {
         guard let command = Self.commands.first(where: { $0.specification.name == name }) else {
-            let meant =
-                Self.otherNames[name] ?? GroupCommand.Action(rawValue: name).map { "group \($0.rawValue)" }
-                ?? NearestName.find(name, among: Self.commands.map { $0.specification.name })
-            let hint = meant.map { " (did you mean \($0)?)" } ?? ""
+            let meant = Self.otherNames[name] ?? GroupCommand.Action(rawValue: name).map { "group \($0.rawValue)" }
+            let hint =
+                meant.map { " (did you mean \($0)?)" }
+                ?? NearestName.suggestion(for: name, among: Self.commands.map { $0.specification.name })
             throw CommandFailure(.usage, "unknown command '\(name)'\(hint). See issuectl --help")
         }
         return command

@@ -106,6 +106,7 @@ struct ArgumentTests {
             (["--json"], "issuectl: missing command. See issuectl --help\n"),
             (["lst"], "issuectl: unknown command 'lst' (did you mean list?). See issuectl --help\n"),
             (["unmute"], "issuectl: unknown command 'unmute' (did you mean reopen?). See issuectl --help\n"),
+            (["unmerge"], "issuectl: unknown command 'unmerge' (did you mean group undo?). See issuectl --help\n"),
             (
                 ["export"],
                 "issuectl: unknown command 'export' (did you mean dead-letters export?). See issuectl --help\n"

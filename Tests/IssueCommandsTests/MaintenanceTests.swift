@@ -1,3 +1,4 @@
+import Foundation
 import IssueProtocol
 import Issues
 import Testing
@@ -41,10 +42,17 @@ struct MaintenanceTests {
 
     @Test("A FILE that ends with a slash is a folder, which must exist")
     func missingFolder() throws {
-        let failure = CommandFailure(.refused, "the folder /tmp/issued-absent/ does not exist: nothing was copied")
-        #expect(throws: failure) { try FileSaving.process.check("/tmp/issued-absent/") }
-        try FileSaving.process.check("/tmp/")
-        try FileSaving.process.check("/tmp/issued-absent")
+        let folder = FileManager.default.temporaryDirectory.appending(path: "issued-backup-\(UUID())")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let (absent, file) = (folder.appending(path: "absent").path, folder.appending(path: "file").path)
+        try "text".write(toFile: file, atomically: false, encoding: .utf8)
+        for path in [absent + "/", file + "/"] {
+            let failure = CommandFailure(.refused, "\(path) is not an existing folder: nothing was copied")
+            #expect(throws: failure) { try FileSaving.process.check(path) }
+        }
+        try FileSaving.process.check(folder.path + "/")
+        try FileSaving.process.check(absent)
     }
 
     @Test("A path instead of a file descriptor is shown to the user, but not used")

@@ -217,7 +217,7 @@ struct SQLTests {
         #expect(unknown.outcome.errors.contains("use --database FILE"))
         let unreachable = sql(["--socket", "/absent", "one"])
         #expect(unreachable.outcome.code == .unavailable && unreachable.paths == [])
-        #expect(unreachable.outcome.errors.hasSuffix("; or name the database with --database FILE\n"))
+        #expect(unreachable.outcome.errors.hasSuffix(" (--database FILE needs no daemon)\n"))
     }
 
     @Test(

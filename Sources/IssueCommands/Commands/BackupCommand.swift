@@ -11,8 +11,8 @@ struct BackupCommand: Command {
         notes: [
             "Without FILE, the copy is stored next to the database, in the daemon's own folder. With FILE, it is "
                 + "written there, readable by you alone, and the daemon keeps none. An existing FILE is not "
-                + "overwritten; if FILE is a folder, a new file is created in it. The operator's guide explains how "
-                + "to restore a copy."
+                + "overwritten. If FILE is a folder, a new file is created in it; with a slash at its end, FILE must "
+                + "be an existing folder. The operator's guide explains how to restore a copy."
         ],
         examples: ["issuectl backup", "issuectl backup /srv/copies/"])
 
@@ -106,7 +106,10 @@ extension FileSaving {
         _ destination: String, name: String
     ) throws(CommandFailure) -> (folder: String, path: String) {
         let isFolder = (try? FileSystem.status(of: destination))?.kind == .directory
-        let folder = isFolder || destination.hasSuffix("/") ? destination : FileSystem.parentFolder(of: destination)
+        guard isFolder || !destination.hasSuffix("/") else {
+            throw CommandFailure(.refused, "\(destination) is not an existing folder: nothing was copied")
+        }
+        let folder = isFolder ? destination : FileSystem.parentFolder(of: destination)
         guard isFolder || (try? FileSystem.status(of: folder))?.kind == .directory else {
             throw CommandFailure(.refused, "the folder \(folder) does not exist: nothing was copied")
         }

@@ -26,10 +26,11 @@ struct SQLCommand: Command {
         ],
         notes: [
             "Without QUERY, queries are read from standard input; each ends with a semicolon. Only SELECT, EXPLAIN and "
-                + "those PRAGMA statements that return a value are allowed. The database is opened read-only, while the "
+                + "those PRAGMA statements that return a value are allowed. The database is opened read-only, whether the "
                 + "daemon runs or not; that requires the rights of root or of the daemon's user.",
             "The views issues, recent, ledgers and series_totals answer most questions. Storage.md describes them and "
-                + "the tables. With --socket or ISSUED_SOCKET, the database is that of the daemon at this socket.",
+                + "the tables. With --socket or ISSUED_SOCKET, query that daemon's database. The daemon must be running, "
+                + "and you need the right to see all records.",
         ],
         examples: [
             "issuectl sql \"SELECT severity, records, app, title FROM issues LIMIT 10\"",
@@ -88,10 +89,12 @@ struct SQLCommand: Command {
         do throws(CommandFailure) {
             if let path = try context.collector().status().value.store.path { return path }
         } catch {
-            throw CommandFailure(error.code, error.message.map { "\($0); or name the database with --database FILE" })
+            throw CommandFailure(error.code, error.message.map { "\($0) (--database FILE needs no daemon)" })
         }
         throw CommandFailure(
-            .refused, "the daemon at this socket does not tell you the path of its database: use --database FILE")
+            .refused,
+            "the daemon at this socket does not report the path of its database, because you may not see all records or "
+                + "it is older than issuectl: use --database FILE")
     }
 
     /// Runs the queries of standard input, each as soon as it is complete.
