@@ -17,6 +17,8 @@ import time
 folder = sys.argv[1]
 lock = threading.Lock()
 OK = b"HTTP/1.1 200 OK\r\n"
+# Compressed in advance, because a request has a timeout of two seconds.
+BOMB = gzip.compress(bytes(200 << 20), 1)
 
 
 def forever(send, part, pause=0):
@@ -43,8 +45,7 @@ def answer(name, send, port):
         send(OK + b"Transfer-Encoding: chunked\r\n\r\n")
         forever(send, b"10000\r\n" + b"x" * 65536 + b"\r\n")
     elif name == "gzip":
-        body = gzip.compress(bytes(200 << 20), 1)
-        send(OK + b"Content-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+        send(OK + b"Content-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(BOMB) + BOMB)
     elif name == "file":
         send(b"HTTP/1.1 302 Found\r\nLocation: file:///etc/passwd\r\nContent-Length: 0\r\n\r\n")
     elif name == "redirect":

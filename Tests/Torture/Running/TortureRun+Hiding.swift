@@ -28,8 +28,19 @@ extension TortureRun {
                 AND EXISTS (SELECT 1 FROM blocks WHERE records.id BETWEEN first_id AND last_id AND blocks.records > 1)
             LIMIT 1
             """
+        let hidden = try rowAfterExit(query, of: row, by: MonotonicClock.now.advanced(by: .seconds(180)))
+        try DatabaseFile(daemon.database, writable: true).hideRecord(hidden)
+        do {
+            try inspection.inspect()
+        } catch let contradiction as Oracle.Contradiction {
+            return contradiction.description
+        }
+        return "nothing"
+    }
+
+    /// Reports until such a row exists, ends the daemon, and returns the row's id.
+    private func rowAfterExit(_ query: String, of row: DeletedRow, by deadline: KernelInstant) throws -> Int64 {
         pool.report(fillingRanges: row == .ofThinnedRange)
-        let deadline = MonotonicClock.now.advanced(by: .seconds(180))
         while try daemon.file.rows(query, columns: 1).isEmpty {
             guard MonotonicClock.now < deadline else { throw GuaranteeViolation(description: "No such row was found.") }
             pool.pause(.milliseconds(10))
@@ -37,16 +48,9 @@ extension TortureRun {
         try pool.settle()
         try daemon.terminate()
         if row == .ofOpenRange { try inspection.inspect() }
-        let file = try DatabaseFile(daemon.database, writable: true)
-        guard let hidden = try file.rows(query, columns: 1).first.flatMap({ Int64($0[0]) }) else {
-            throw GuaranteeViolation(description: "The row has gone.")
-        }
-        try file.hideRecord(hidden)
-        do {
-            try inspection.inspect()
-        } catch let contradiction as Oracle.Contradiction {
-            return contradiction.description
-        }
-        return "nothing"
+        if let id = try daemon.file.rows(query, columns: 1).first.flatMap({ Int64($0[0]) }) { return id }
+        // The daemon closed or thinned out the range before it exited.
+        try daemon.start()
+        return try rowAfterExit(query, of: row, by: deadline)
     }
 }
