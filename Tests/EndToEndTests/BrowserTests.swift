@@ -53,7 +53,7 @@ struct BrowserTests {
         try await DaemonFixture.with(.forwarding(to: listener)) { daemon in
             let id = try #require(try await Self.report([IssueReport("Promise me")], to: daemon).first)
             let browser = IssueBrowser(socket: daemon.socket)
-            let fates = try await browser.fates(of: id, timeout: .seconds(20))
+            let fates = try await browser.fates(of: id, timeout: .seconds(60))
             #expect(fates.map(\.outcome) == [.delivered])
             let details = try await browser.show(id)
             #expect(details.record?.message == "Promise me")
@@ -70,7 +70,7 @@ struct BrowserTests {
             let destination = try #require(status.destinations.first)
             #expect(destination.count(of: .delivered) == 1)
             #expect(destination.count(of: .delivered) == destination.received)
-            #expect(try await browser.flush(timeout: .seconds(20)).map(\.name) == [destination.name])
+            #expect(try await browser.flush(timeout: .seconds(60)).map(\.name) == [destination.name])
         }
     }
 
@@ -82,14 +82,14 @@ struct BrowserTests {
             try listener.plan(FaultStep(.poison("POISON"), times: .forever))
             let id = try #require(try await Self.report([IssueReport("POISON")], to: daemon).first)
             let browser = IssueBrowser(socket: daemon.socket)
-            #expect(try await browser.fates(of: id, timeout: .seconds(30)).map(\.outcome) == [.deadLettered])
+            #expect(try await browser.fates(of: id, timeout: .seconds(60)).map(\.outcome) == [.deadLettered])
             let letters = try await browser.deadLetters(withLines: true).elements
             #expect(letters.map(\.record) == [id])
             #expect(letters.first?.reason == "refused")
             #expect(letters.first?.line?.contains("POISON") == true)
             try listener.plan()
             #expect(try await browser.requeue(records: [id]).requeued == 1)
-            #expect(try await browser.fates(of: id, timeout: .seconds(30)).map(\.outcome) == [.delivered])
+            #expect(try await browser.fates(of: id, timeout: .seconds(60)).map(\.outcome) == [.delivered])
         }
     }
 

@@ -41,7 +41,7 @@ struct BundleTests {
             try TestBinaries.path(of: "issuectl"),
             ["bundle", "--socket", daemon.socket, "--config", daemon.configurationFile] + words, in: daemon.folder,
             name: "bundle")
-        return (try process.end(within: .seconds(60)), process.errors)
+        return (try process.end(), process.errors)
     }
 
     private func text(_ path: String) throws -> String {
@@ -127,7 +127,7 @@ struct BundleTests {
                     program, "bundle", "--socket", daemon.socket, "--config", daemon.configurationFile, "--database",
                     daemon.database, "-o", "-",
                 ], in: daemon.folder, name: "bundle")
-            #expect(try process.end(within: .seconds(60)) == .exit(0))
+            #expect(try process.end() == .exit(0))
             let content = process.output
             for word in Self.planted { #expect(!content.contains(word), "\(word)") }
             #expect(part("status", content).contains("0 records in 0 groups"))

@@ -56,7 +56,7 @@ final class ClickHouseServer {
 
     /// Waits until the server answers, and creates the shipped tables.
     func prepare() async throws {
-        try await eventually("ClickHouse answers: \(errors)", within: .seconds(60)) {
+        try await eventually("ClickHouse answers: \(errors)") {
             (try? query("SELECT 1")) == "1\n"
         }
         let file = "\(TestBinaries.repository)config/clickhouse/schema.sql"

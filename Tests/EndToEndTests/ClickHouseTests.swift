@@ -74,7 +74,7 @@ struct ClickHouseTests {
                 }
                 if round == 12 { try server.start() }
             }
-            try await eventually("nothing is pending", within: .seconds(90)) {
+            try await eventually("nothing is pending") {
                 _ = try client.call(.flush, FlushParameters(timeout: .seconds(1)), returning: FlushReply.self)
                 return try client.destination().ledger.pending == 0
             }
@@ -132,7 +132,7 @@ struct ClickHouseTests {
             _ = try client.call(.undoCorrection, UndoCorrectionParameters(id: 1), returning: SplitGroupReply.self)
             let rule = AddGroupRuleParameters(group: groups[3], template: "User bob*")
             _ = try client.call(.addGroupRule, rule, returning: MergeGroupsReply.self)
-            try await eventually("all lines have arrived", within: .seconds(60)) {
+            try await eventually("all lines have arrived") {
                 try server.query("SELECT count() FROM issued.corrections") == "5\n"
             }
             let expected = ["\(groups[2])\t\(groups[0])", "\(groups[1])\t\(groups[3])"]
@@ -169,7 +169,7 @@ struct ClickHouseTests {
             try server.query("DROP TABLE issued.records")
             try daemon.writeToken(ClickHouseServer.password)
             try daemon.reload()
-            try await eventually("the missing table is detected", within: .seconds(60)) {
+            try await eventually("the missing table is detected") {
                 let again = try RawClient(path: daemon.socket)
                 _ = try again.call(.flush, FlushParameters(timeout: .milliseconds(10)), returning: FlushReply.self)
                 return try again.destination().reason == "not_found"
@@ -179,7 +179,7 @@ struct ClickHouseTests {
                 try RawClient(path: daemon.socket).destination().advice?.contains("run config/clickhouse/schema.sql")
                     == true)
             try await server.prepare()
-            try await eventually("the record has arrived", within: .seconds(60)) {
+            try await eventually("the record has arrived") {
                 let again = try RawClient(path: daemon.socket)
                 _ = try again.call(.flush, FlushParameters(timeout: .milliseconds(10)), returning: FlushReply.self)
                 return try again.destination().ledger.delivered == 1

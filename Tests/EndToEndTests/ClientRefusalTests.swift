@@ -68,7 +68,7 @@ struct ClientRefusalTests {
             }
             var reports = Reports(daemon)
             reports.report(200)
-            #expect(reports.delivery.flush(timeout: .seconds(30)))
+            #expect(reports.delivery.flush(timeout: .seconds(60)))
             for _ in 1...3 {
                 let before = refused()
                 try control.failCalls(from: 1, count: 1_000_000, with: error)
@@ -109,7 +109,7 @@ struct ClientRefusalTests {
             try reports.report(until: "a connection is refused") {
                 daemon.log.contains("Too many connections; refusing new ones")
             }
-            #expect(reports.delivery.waitForFailure(timeout: .seconds(30)))
+            #expect(reports.delivery.waitForFailure(timeout: .seconds(60)))
             others = []
             reports.report(100)
             try reports.checkAllStored(by: daemon)

@@ -25,7 +25,7 @@ struct CompletionTests {
             environment: [
                 "ISSUED_SOCKET": daemon.socket, "PATH": "\(programs):/usr/bin:/bin",
             ])
-        #expect(try process.end(within: .seconds(90)) == .exit(0), "\(process.errors)")
+        #expect(try process.end() == .exit(0), "\(process.errors)")
         return process.output.components(separatedBy: "\n\n").dropLast().map { $0.components(separatedBy: "\n") }
     }
 

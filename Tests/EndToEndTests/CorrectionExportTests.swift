@@ -49,7 +49,7 @@ struct CorrectionExportTests {
             try listener.up()
             try daemon.start()
             client = try RawClient(path: daemon.socket)
-            try await eventually("all lines have arrived", within: .seconds(60)) {
+            try await eventually("all lines have arrived") {
                 Set(corrections(listener).map(\.eventID)).count == 3
             }
             // Only a line that may have arrived is repeated.
@@ -110,7 +110,7 @@ struct CorrectionExportTests {
             #expect(
                 try client.call(.addGroupRule, rule, returning: MergeGroupsReply.self).count == Int64(words.count))
             try listener.plan()
-            try await eventually("all lines have arrived", within: .seconds(60)) {
+            try await eventually("all lines have arrived") {
                 Set(corrections(listener).map(\.eventID)).count == words.count + 1
             }
             let lines = corrections(listener)

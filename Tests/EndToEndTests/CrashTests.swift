@@ -31,7 +31,7 @@ struct CrashTests {
                 Issue.record("\(message) had the receipt \(id), and is stored as \(ids[message] ?? "nothing")")
             }
 
-            try await eventually("all records are delivered", within: .seconds(60)) {
+            try await eventually("all records are delivered") {
                 try client.destination().ledger.pending == 0
             }
             let ledger = try client.destination().ledger

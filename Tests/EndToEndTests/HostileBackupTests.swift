@@ -54,7 +54,7 @@ struct HostileBackupTests {
         let name = "issuectl-\(UUID().uuidString)"
         let process = try ChildProcess(
             try TestBinaries.path(of: "issuectl"), ["backup", "--socket", socket, target], in: folder, name: name)
-        let end = try process.end(within: .seconds(60))
+        let end = try process.end()
         let names = try FileManager.default.contentsOfDirectory(atPath: target)
         return (end, names, folder.text(of: "\(name).out"), folder.text(of: "\(name).err"))
     }

@@ -120,7 +120,7 @@ struct HostileChangesTests {
                 IssueRecord(message: "INTRUSION DETECTED", severity: .critical, app: Application(name: "shop"))
             ])
             let id = try #require(alarm.first).storedID
-            try await eventually("the alarm has arrived", within: .seconds(40)) {
+            try await eventually("the alarm has arrived") {
                 listener.accepted.contains { $0.eventID == id }
             }
             let refused = try attackers.results(within: .seconds(120))

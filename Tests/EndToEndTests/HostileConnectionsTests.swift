@@ -154,10 +154,10 @@ struct HostileConnectionsTests {
             var filter = IssueFilter()
             filter.since = IssueTimestamp(millisecondsSince1970: 0)
             try follower.begin(.records, RecordsParameters(filter: filter, follow: true), more: true)
-            #expect(try follower.reply(within: .seconds(20)).error == nil)
+            #expect(try follower.reply().error == nil)
             #expect(try client.allRecords().map(\.id) == [secret])
             _ = try root.report("Seen")
-            #expect(try follower.reply(within: .seconds(20)).error == nil)
+            #expect(try follower.reply().error == nil)
 
             try daemon.configure("")
             try daemon.reload()
@@ -168,7 +168,7 @@ struct HostileConnectionsTests {
             // Running calls now return only the user's own records.
             _ = try root.report("Unseen")
             let own = try client.report("Own")
-            let reply = try RecordsReply(json: try follower.reply(within: .seconds(20)).parameters)
+            let reply = try RecordsReply(json: try follower.reply().parameters)
             #expect(reply.records.map(\.id) == own)
 
             try daemon.configure(operators)
@@ -202,7 +202,7 @@ struct HostileConnectionsTests {
             try daemon.reload()
             try logz.plan()
             #expect(try root.awaitFates(of: secret, timeout: .seconds(60)).map(\.outcome) == [.delivered])
-            #expect(CollectorError(try waiting.reply(within: .seconds(60))) == .notFound(id: secret))
+            #expect(CollectorError(try waiting.reply()) == .notFound(id: secret))
             var pages = 1
             while true {
                 let reply = try paging.reply()
@@ -261,7 +261,7 @@ struct HostileConnectionsTests {
             let process = try ChildProcess(
                 python, [script, daemon.socket, "\(daemon.pid)", accepted, "\(uid)", folder.path], in: folder,
                 name: "reuse")
-            #expect(try process.end(within: .seconds(60)) == .exit(0), "\(folder.text(of: "reuse.err"))")
+            #expect(try process.end() == .exit(0), "\(folder.text(of: "reuse.err"))")
             let output = process.output.split(separator: " ", maxSplits: 1)
             if output.first == "impossible" {
                 // Without the right to choose a pid, as in a container without CAP_SYS_ADMIN.
@@ -309,7 +309,7 @@ final class HostileSenders {
             python, [script, daemon.socket, kind.rawValue, "\(first)", "\(users)", "\(connections)", "\(bytes)"],
             in: folder, name: "senders")
         let process = process
-        try await eventually("all are connected", within: .seconds(90)) {
+        try await eventually("all are connected") {
             try #require(process.isRunning, "\(folder.text(of: "senders.err"))")
             return process.output.contains("ready")
         }

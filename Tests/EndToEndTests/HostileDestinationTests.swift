@@ -72,7 +72,7 @@ struct HostileDestinationTests {
             let client = try RawClient(path: daemon.socket)
             let id = try client.report("To be refused")[0]
             var seen: [[UInt8]] = []
-            try await eventually("each form was returned", within: .seconds(120)) {
+            try await eventually("each form was returned") {
                 _ = try client.call(.flush, FlushParameters(timeout: .milliseconds(1)), returning: FlushReply.self)
                 seen.append(try client.call("org.issued.Collector.Status").parameters)
                 return destination.hasSentAll

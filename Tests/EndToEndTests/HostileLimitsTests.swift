@@ -71,13 +71,13 @@ struct HostileLimitsTests {
             let victim = try OtherUser.client(Self.victim, of: daemon)
             let alarm = try victim.report([IssueRecord(message: "INTRUSION DETECTED", severity: .critical)])
             let id = try #require(alarm.first).storedID
-            try await eventually("the alarm has arrived", within: .seconds(40)) {
+            try await eventually("the alarm has arrived") {
                 listener.accepted.contains { $0.eventID == id }
             }
             let root = try RawClient(path: daemon.socket)
             let rootAlarm = try root.report([IssueRecord(message: "RAID has failed", severity: .critical)])
             let rootID = try #require(rootAlarm.first).storedID
-            try await eventually("root's alarm has arrived", within: .seconds(40)) {
+            try await eventually("root's alarm has arrived") {
                 listener.accepted.contains { $0.eventID == rootID }
             }
             #expect(try root.destination().ledger.balances)
@@ -95,7 +95,7 @@ struct HostileLimitsTests {
             let text = String(repeating: "x", count: 4000)
             for _ in 0..<20 { _ = try flood.report(records(50, of: "noise", .critical, text: text)) }
             let root = try RawClient(path: daemon.socket)
-            try await eventually("the flood is suppressed", within: .seconds(40)) {
+            try await eventually("the flood is suppressed") {
                 let ledger = try root.destination().ledger
                 return ledger.pending == 0 && ledger.summarised > 0
             }
@@ -103,7 +103,7 @@ struct HostileLimitsTests {
             #expect(before < 1 << 20)
             let victim = try OtherUser.client(Self.victim, of: daemon)
             let ids = try victim.report("The usual", "Something else")
-            try await eventually("the other user's records have arrived", within: .seconds(40)) {
+            try await eventually("the other user's records have arrived") {
                 Set(listener.accepted.compactMap(\.eventID)).isSuperset(of: ids)
             }
             // The shares are kept after a restart.
@@ -111,7 +111,7 @@ struct HostileLimitsTests {
             try daemon.start()
             let again = try OtherUser.client(1101, of: daemon).report(records(1, of: "noise", .error, text: text))
             let later = try OtherUser.client(Self.victim, of: daemon).report("Once more")
-            try await eventually("the other user's record has arrived", within: .seconds(40)) {
+            try await eventually("the other user's record has arrived") {
                 Set(listener.accepted.compactMap(\.eventID)).isSuperset(of: later)
             }
             let id = try #require(again.first).storedID

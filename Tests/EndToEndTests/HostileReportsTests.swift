@@ -27,7 +27,7 @@ struct HostileReportsTests {
                 try attacker.begin(.report, ReportParameters(records: [record, record, record]))
                 // The attacker's call is being read, or waits for its turn.
                 slowest = max(slowest, try ContinuousClock().measure { _ = try quiet.report("Meanwhile") })
-                #expect(try attacker.reply(within: .seconds(60)).error == nil)
+                #expect(try attacker.reply().error == nil)
             }
             // With work in the square of the length, each call would take a multiple of this.
             #expect(slowest < .seconds(5))

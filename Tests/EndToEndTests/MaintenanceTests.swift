@@ -16,7 +16,7 @@ struct MaintenanceTests {
         let process = try ChildProcess(
             try TestBinaries.path(of: "issuectl"), [arguments[0], "--socket", daemon.socket] + arguments.dropFirst(),
             in: daemon.folder, name: name)
-        #expect(try process.end(within: .seconds(60)) == end, sourceLocation: sourceLocation)
+        #expect(try process.end() == end, sourceLocation: sourceLocation)
         return process.output
     }
 

@@ -104,7 +104,7 @@ struct ManyClientsTests {
             #expect(try kilobytes(daemon) < 64 << 10)
             let other = try RawClient(path: daemon.socket)
             try other.begin(.status, JSONValue.object([]))
-            #expect(try other.reply(within: .seconds(10)).error == nil)
+            #expect(try other.reply().error == nil)
             for _ in 0..<calls { #expect(try client.reply().error == nil) }
             #expect(try senders.results() == [calls])
         }

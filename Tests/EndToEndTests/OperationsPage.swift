@@ -104,7 +104,7 @@ enum OperationsPage {
                 "PATH": "\(programs):/usr/bin:/bin:\(ProcessInfo.processInfo.environment["PATH"] ?? "")",
                 "ISSUED_SOCKET": daemon.socket,
             ])
-        try process.end(within: .seconds(60))
+        try process.end()
         return process.output
     }
 

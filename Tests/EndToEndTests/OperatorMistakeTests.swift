@@ -225,7 +225,7 @@ struct OperatorMistakeTests {
             let report = ReportParameters(records: [IssueRecord(message: "At a bad time")])
             try client.begin(.report, report)
             // Starting the program may take a while on a busy machine.
-            #expect(CollectorError(try client.reply(within: .seconds(10))) == .busy(retryAfter: .seconds(1)))
+            #expect(CollectorError(try client.reply()) == .busy(retryAfter: .seconds(1)))
             // From now on it is running.
             try client.begin(.report, report)
             #expect(CollectorError(try client.reply(within: .seconds(2))) == .busy(retryAfter: .seconds(1)))

@@ -27,22 +27,22 @@ struct OutageTests {
             try await eventually("the issue is known") { try client.destination().ledger.delivered == 1 }
             try listener.plan(FaultStep(fault, times: .forever))
             ids += try report(200, as: "The usual", to: client)
-            try await eventually("sending was retried for a while", within: .seconds(120)) {
+            try await eventually("sending was retried for a while") {
                 try attempts(ids[1], client) >= 8
             }
             #expect(try client.destination().state == .waiting)
             let critical = try report(1, as: "The usual", to: client, .critical)
             ids += critical
             // Attempts just before the end of the outage may still fail.
-            try await eventually("sending was retried once more", within: .seconds(30)) {
+            try await eventually("sending was retried once more") {
                 try attempts(critical[0], client) >= 1
             }
             try listener.plan()
             try listener.up()
             // Twice the expected time, because the machine may be busy.
-            #expect(listener.waitForAccepted(2, within: .seconds(10)))
+            #expect(listener.waitForAccepted(2))
             #expect(listener.accepted.dropFirst().first?.eventID == critical[0])
-            try await eventually("all records have arrived", within: .seconds(60)) {
+            try await eventually("all records have arrived") {
                 try client.destination().ledger.pending == 0
             }
             #expect(listener.compare(with: ids).missing.isEmpty)
@@ -73,7 +73,7 @@ struct OutageTests {
             for _ in 0..<3 {
                 let client = try RawClient(path: daemon.socket)
                 let before = try attempts(ids[0], client)
-                try await eventually("an attempt has failed", within: .seconds(30)) {
+                try await eventually("an attempt has failed") {
                     try client.destination().reason == "refused" && attempts(ids[0], client) > before
                 }
                 try daemon.kill()
@@ -82,7 +82,7 @@ struct OutageTests {
             try listener.plan()
             try listener.up()
             let last = try RawClient(path: daemon.socket)
-            try await eventually("all records have arrived", within: .seconds(60)) {
+            try await eventually("all records have arrived") {
                 try last.destination().ledger.delivered == 20
             }
             #expect(listener.compare(with: ids).isMet)
@@ -96,7 +96,7 @@ struct OutageTests {
         try await withListener("RetryFor=1s") { daemon, listener, client in
             try listener.plan(FaultStep(.status(500), times: .forever))
             _ = try report(20, as: "In vain", to: client)
-            try await eventually("they are dead letters", within: .seconds(60)) {
+            try await eventually("they are dead letters") {
                 try client.destination().ledger.deadLettered == 20
             }
             #expect(try client.destination().reason == "server_error")
@@ -119,7 +119,7 @@ struct OutageTests {
             try daemon.writeToken("another-token")
             listener.addToken("another-token")
             if reloads { try daemon.reload() } else { try daemon.restart() }
-            try await eventually("it is logged", within: .seconds(30)) {
+            try await eventually("it is logged") {
                 daemon.log.contains("Destination accepts records again")
             }
             #expect(daemon.log.split(separator: "Destination paused").count == 2)
@@ -136,7 +136,7 @@ struct OutageTests {
             #expect(!daemon.log.contains("left_out="))
             try listener.plan(FaultStep(.poison("POISON"), times: .forever))
             try listener.up()
-            try await eventually("they are dead letters", within: .seconds(60)) {
+            try await eventually("they are dead letters") {
                 try client.destination().ledger.deadLettered == 3
             }
             try await eventually("it is logged") { daemon.log.contains("Destination reached again, but") }
@@ -156,7 +156,7 @@ struct OutageTests {
             _ = try report(3, as: "Locked out", to: client)
             try await eventually("it is logged") { daemon.log.contains("Destination paused") }
             try daemon.restart()
-            try await eventually("it is logged again", within: .seconds(30)) {
+            try await eventually("it is logged again") {
                 daemon.log.split(separator: "Destination paused").count == 3
             }
         }
@@ -171,13 +171,13 @@ struct OutageTests {
             let ids = try client.report(records).map { try $0.storedID }
             try listener.plan(FaultStep(.poison("POISON"), times: .forever))
             try listener.up()
-            try await eventually("some lines have a fate", within: .seconds(60)) {
+            try await eventually("some lines have a fate") {
                 try client.destination().ledger.delivered > 0
             }
             try daemon.kill()
             try daemon.start()
             let client = try RawClient(path: daemon.socket)
-            try await eventually("all records have a fate", within: .seconds(120)) {
+            try await eventually("all records have a fate") {
                 try client.destination().ledger.pending == 0
             }
             let ledger = try client.destination().ledger

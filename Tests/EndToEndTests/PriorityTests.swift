@@ -26,7 +26,7 @@ struct PriorityTests {
             let urgent = try report(1, "The usual", .critical) + report(1, "Never seen before")
             ids += urgent
             try listener.up()
-            try await eventually("all records have arrived", within: .seconds(60)) {
+            try await eventually("all records have arrived") {
                 try client.destination().ledger.pending == 0
             }
             // One batch was stored during the outage, and is sent first.

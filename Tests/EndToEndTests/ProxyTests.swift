@@ -148,7 +148,7 @@ struct ProxyTests {
             #expect(listener.requests.isEmpty)
             #expect(try client.destination().ledger.pending == 1)
             try proxy.folder.remove("refuse")
-            try await eventually("it has arrived", within: .seconds(30)) {
+            try await eventually("it has arrived") {
                 try client.destination().ledger.delivered == 1
             }
             #expect(listener.compare(with: ids).isMet)

@@ -24,7 +24,7 @@ struct ReceiptTests {
                 TestBinaries.path(of: "client-under-test"), ["await", "10000", "No."], in: daemon.folder, name: "await",
                 environment: ["ISSUED_SOCKET": daemon.socket])
             var client = try RawClient(path: daemon.socket)
-            try await eventually("all reports are stored", within: .seconds(60)) {
+            try await eventually("all reports are stored") {
                 try client.status().received == 10_000
             }
             for _ in 1...2 {
@@ -39,7 +39,7 @@ struct ReceiptTests {
             #expect(try Self.queryThreads(of: program) == 1)
             #expect(program.isRunning)
             try listener.up()
-            try await eventually("all receipts are complete", within: .seconds(120)) { !program.isRunning }
+            try await eventually("all receipts are complete") { !program.isRunning }
             #expect(try program.end() == .exit(0), "\(program.errors)")
             #expect(listener.compare(with: try RawClient(path: daemon.socket).allRecords().map(\.id)).isMet)
         }

@@ -13,7 +13,7 @@ struct SQLTests {
         let name = "sql-\(UUID().uuidString)"
         let process = try ChildProcess(
             try program ?? TestBinaries.path(of: "issuectl"), ["sql"] + arguments, in: daemon.folder, name: name)
-        #expect(try process.end(within: .seconds(60)) == end, sourceLocation: sourceLocation)
+        #expect(try process.end() == end, sourceLocation: sourceLocation)
         return (process.output, daemon.folder.text(of: "\(name).err"))
     }
 
@@ -60,7 +60,7 @@ struct SQLTests {
             let backup = try ChildProcess(
                 try TestBinaries.path(of: "issuectl"), ["backup", "--socket", daemon.socket, copy], in: daemon.folder,
                 name: "backup")
-            #expect(try backup.end(within: .seconds(60)) == .exit(0))
+            #expect(try backup.end() == .exit(0))
             for question in questions {
                 #expect(try sql(["--database", daemon.database, question.sql], in: daemon).output == question.answer)
                 #expect(try sql(["--database", copy, question.sql], in: daemon).output == question.answer)
@@ -169,7 +169,7 @@ struct SQLTests {
             let example = "\(TestBinaries.repository)Examples/python/read_blocks.py"
             let process = try ChildProcess(
                 python, [example, daemon.database, "600"], in: daemon.folder, name: "python")
-            #expect(try process.end(within: .seconds(60)) == .exit(0), "\(daemon.folder.text(of: "python.err"))")
+            #expect(try process.end() == .exit(0), "\(daemon.folder.text(of: "python.err"))")
             let names = ["id", "count", "message", "metadata", "details"]
             let recent = try daemon.file.rows(
                 "SELECT \(names.joined(separator: ", ")) FROM recent LIMIT 600", columns: 5)

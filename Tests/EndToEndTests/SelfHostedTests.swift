@@ -35,7 +35,7 @@ struct SelfHostedTests {
     }
 
     private func settled(_ client: RawClient, _ daemon: DaemonFixture) async throws {
-        try await eventually("nothing is pending", within: .seconds(60)) {
+        try await eventually("nothing is pending") {
             try client.destination().ledger.pending == 0
         }
         #expect(try client.destination().ledger.balances)

@@ -1,3 +1,4 @@
+import IssueTestSupport
 import Synchronization
 import UnixIO
 
@@ -21,7 +22,7 @@ final class Senders: Sendable {
     struct Unfinished: Error {}
 
     /// The replies of all senders, in the order in which they ended.
-    func results(within time: Duration = .seconds(60)) throws -> [Int] {
+    func results(within time: Duration = testTimeout) throws -> [Int] {
         let results = ended.wait(deadline: MonotonicClock.now.advanced(by: time)) { [count] in
             $0.count == count ? $0 : nil
         }

@@ -47,14 +47,14 @@ struct TLSFaultTests {
         try await with { listener, front, daemon, client in
             try front.set(fault)
             let ids = try client.report("A secret", "Another")
-            try await eventually("the reason is shown", within: .seconds(20)) {
+            try await eventually("the reason is shown") {
                 try client.destination().lastAnswer?.contains(message) == true
             }
             #expect(try client.destination().reason == reason)
             #expect(listener.requests.isEmpty)
             #expect(try client.destination().ledger.pending == 2)
             try front.set("")
-            try await eventually("all records have arrived", within: .seconds(30)) {
+            try await eventually("all records have arrived") {
                 try client.destination().ledger.delivered == 2
             }
             #expect(listener.compare(with: ids).isMet)
@@ -84,13 +84,13 @@ struct TLSFaultTests {
                 return print("OpenSSL on this host does not support TLS 1.1, so its refusal can't be tested")
             }
             let ids = try client.report("A secret")
-            try await eventually("the status has the reason", within: .seconds(20)) {
+            try await eventually("the status has the reason") {
                 try client.destination().lastAnswer?.contains("no TLS, or no secure version of it") == true
             }
             #expect(listener.requests.isEmpty)
             #expect(try client.destination().ledger.pending == 1)
             try front.set("")
-            try await eventually("it has arrived", within: .seconds(30)) {
+            try await eventually("it has arrived") {
                 try client.destination().ledger.delivered == 1
             }
             #expect(listener.compare(with: ids).isMet)
@@ -102,13 +102,13 @@ struct TLSFaultTests {
         try await with(forward: "RequestTimeout=1s") { listener, front, daemon, client in
             try front.set("tls_tickets")
             let ids = try client.report("To be kept")
-            try await eventually("the reason is shown", within: .seconds(20)) {
+            try await eventually("the reason is shown") {
                 try client.destination().lastAnswer?.contains("did not respond in time") == true
             }
             #expect(front.isFlooding)
             #expect(try client.destination().reason == "no_answer")
             try front.set("")
-            try await eventually("it has arrived", within: .seconds(30)) {
+            try await eventually("it has arrived") {
                 try client.destination().ledger.delivered == 1
             }
             #expect(listener.compare(with: ids).isMet)
@@ -120,7 +120,7 @@ struct TLSFaultTests {
         try await with(forward: "RequestTimeout=10min") { _, front, daemon, client in
             try front.set("tls_tickets")
             _ = try client.report("To be kept")
-            try await eventually("the server sends", within: .seconds(20)) { front.isFlooding }
+            try await eventually("the server sends") { front.isFlooding }
             #expect(try daemon.terminate(within: .seconds(20)) == .exit(0))
             #expect(try daemon.file.ledgerFaults == [])
         }

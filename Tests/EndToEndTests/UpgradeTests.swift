@@ -135,7 +135,7 @@ struct UpgradeTests {
             let repair = try ChildProcess(
                 try TestBinaries.path(of: "issuectl"), ["repair", "--socket", daemon.socket], in: daemon.folder,
                 name: "repair")
-            #expect(try repair.end(within: .seconds(60)) == .exit(0))
+            #expect(try repair.end() == .exit(0))
             #expect(repair.output.hasPrefix("30 records recovered"))
             try expectAll(client, of: version)
             try expectStates(client, of: version)

@@ -100,12 +100,12 @@ package final class FakeLogz: Sendable {
         control.wait(accepted: count, requests: 0, deadline: deadline)
     }
 
-    package func waitForAccepted(_ count: Int, within time: Duration = .seconds(10)) -> Bool {
+    package func waitForAccepted(_ count: Int, within time: Duration = .seconds(120)) -> Bool {
         waitForAccepted(count, deadline: MonotonicClock.now.advanced(by: time))
     }
 
     /// Waits until `count` requests have been processed. Returns `false` at the deadline.
-    package func waitForRequests(_ count: Int, within time: Duration = .seconds(10)) -> Bool {
+    package func waitForRequests(_ count: Int, within time: Duration = .seconds(120)) -> Bool {
         control.wait(accepted: 0, requests: count, deadline: MonotonicClock.now.advanced(by: time))
     }
 }

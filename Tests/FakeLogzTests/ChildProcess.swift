@@ -37,7 +37,7 @@ final class ChildProcess {
     }
 
     /// Waits for its end, and returns its exit code and the rest of its output.
-    func end(within time: DispatchTimeInterval = .seconds(30)) throws -> (code: Int32, output: String) {
+    func end(within time: DispatchTimeInterval = .seconds(120)) throws -> (code: Int32, output: String) {
         guard ended.wait(timeout: .now() + time) == .success else { throw TimeLimitExceeded() }
         let rest = try output.fileHandleForReading.readToEnd() ?? Data()
         return (process.terminationStatus, String(decoding: rest, as: UTF8.self))

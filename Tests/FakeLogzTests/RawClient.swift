@@ -12,7 +12,7 @@ final class RawClient {
     private let socket: FileDescriptor
     private var buffer: [UInt8] = []
 
-    init(port: UInt16, timeout: Duration = .seconds(10)) throws {
+    init(port: UInt16, timeout: Duration = .seconds(120)) throws {
         socket = try Socket.connect(to: .ipv4Loopback(port: port), timeout: timeout)
     }
 
@@ -40,7 +40,7 @@ final class RawClient {
     }
 
     /// Reads a response up to its declared length.
-    func answer(within time: Duration = .seconds(10)) throws -> RawAnswer {
+    func answer(within time: Duration = .seconds(120)) throws -> RawAnswer {
         let deadline = MonotonicClock.now.advanced(by: time)
         while true {
             if let (answer, length) = RawAnswer.parse(buffer) {
@@ -52,7 +52,7 @@ final class RawClient {
     }
 
     /// Reads until the connection ends or the time is over.
-    func remainder(within time: Duration = .seconds(10)) throws -> (bytes: [UInt8], end: End) {
+    func remainder(within time: Duration = .seconds(120)) throws -> (bytes: [UInt8], end: End) {
         let deadline = MonotonicClock.now.advanced(by: time)
         while true {
             if let end = try receive(until: deadline) {
@@ -63,7 +63,7 @@ final class RawClient {
     }
 
     /// Waits for any bytes.
-    func some(within time: Duration = .seconds(10)) throws -> [UInt8] {
+    func some(within time: Duration = .seconds(120)) throws -> [UInt8] {
         if let end = try receive(until: MonotonicClock.now.advanced(by: time)) {
             throw NoAnswer(end: end, received: buffer)
         }

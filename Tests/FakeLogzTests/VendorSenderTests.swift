@@ -46,7 +46,7 @@ struct VendorSenderTests {
             let child = try ChildProcess(
                 try #require(python), ["-c", script(port: fake.port, token: token, sizes: sizes)], in: folder,
                 environment: ["HOME": folder.path, "PYTHONDONTWRITEBYTECODE": "1", "NO_PROXY": "*"])
-            let (code, output) = try child.end(within: .seconds(60))
+            let (code, output) = try child.end()
             #expect(code == 0)
             #expect(output.hasSuffix("flushed\n"))
 

@@ -72,7 +72,7 @@ package final class ChildProcess {
 
     /// Waits until the program ends.
     @discardableResult
-    package func end(within time: Duration = .seconds(30)) throws -> End {
+    package func end(within time: Duration = testTimeout) throws -> End {
         if let end = end.wait(deadline: MonotonicClock.now.advanced(by: time), until: { $0 }) { return end }
         throw TimeLimitExceeded(description: "\(name) was still running after \(time). Output: \(output) \(errors)")
     }

@@ -80,12 +80,12 @@ package final class DaemonFixture {
         process = try ChildProcess(program, command, in: folder, name: "issued", environment: environment)
     }
 
-    package func waitUntilReady(within time: Duration = .seconds(30)) throws {
+    package func waitUntilReady(within time: Duration = testTimeout) throws {
         try waits(for: "READY=1", within: time)
     }
 
     /// Waits until the daemon has sent this line to the service manager.
-    package func waits(for line: String, within time: Duration = .seconds(30)) throws {
+    package func waits(for line: String, within time: Duration = testTimeout) throws {
         let process = process
         guard try notifications.waits(for: line, within: time, while: { process?.isRunning == true }) else {
             throw NotReady(description: "The daemon did not send \(line).")
@@ -123,14 +123,14 @@ package final class DaemonFixture {
 
     /// Stops the daemon with SIGTERM and returns how it ended.
     @discardableResult
-    package func terminate(within time: Duration = .seconds(30)) throws -> ChildProcess.End? {
+    package func terminate(within time: Duration = testTimeout) throws -> ChildProcess.End? {
         process?.signal(SIGTERM)
         defer { process = nil }
         return try process?.end(within: time)
     }
 
     /// Waits until the daemon has ended on its own.
-    package func end(within time: Duration = .seconds(30)) throws -> ChildProcess.End? {
+    package func end(within time: Duration = testTimeout) throws -> ChildProcess.End? {
         defer { process = nil }
         return try process?.end(within: time)
     }

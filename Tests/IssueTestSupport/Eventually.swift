@@ -9,11 +9,14 @@ package struct ConditionTimeout: Error, CustomStringConvertible {
     }
 }
 
+/// How long tests wait for what has to happen. A passing test never waits so long, even on a slow machine.
+package let testTimeout: Duration = .seconds(120)
+
 /// Waits until a condition is true, and throws at the timeout.
 ///
 /// - Parameter what: Describes the condition in the failure.
 package func eventually(
-    _ what: String, within time: Duration = .seconds(30), _ holds: () throws -> Bool
+    _ what: String, within time: Duration = testTimeout, _ holds: () throws -> Bool
 ) async throws {
     let deadline = MonotonicClock.now.advanced(by: time)
     while try !holds() {

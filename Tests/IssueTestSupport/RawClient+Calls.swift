@@ -65,7 +65,7 @@ extension RawClient {
         try call(.show, ShowParameters(id: id))
     }
 
-    package func awaitFates(of id: String, timeout: Duration = .seconds(30)) throws -> [IssueFate] {
+    package func awaitFates(of id: String, timeout: Duration = testTimeout) throws -> [IssueFate] {
         try call(.await, AwaitParameters(id: id, timeout: timeout), returning: AwaitReply.self).fates
     }
 }

@@ -15,7 +15,7 @@ package final class RawClient {
     private let process: ChildProcess?
 
     package init(path: String) throws {
-        socket = try Socket.connect(to: try .unix(path), timeout: .seconds(10))
+        socket = try Socket.connect(to: try .unix(path), timeout: testTimeout)
         process = nil
     }
 
@@ -29,7 +29,7 @@ package final class RawClient {
     // MARK: Sending
 
     package func send(_ bytes: [UInt8]) throws {
-        try socket.sendAll(bytes, timeout: .seconds(20))
+        try socket.sendAll(bytes, timeout: testTimeout)
     }
 
     package func send(_ text: String) throws {
@@ -62,7 +62,7 @@ package final class RawClient {
     // MARK: Receiving
 
     /// Returns the next reply, even if it is an error.
-    package func reply(within time: Duration = .seconds(30)) throws -> VarlinkReply {
+    package func reply(within time: Duration = testTimeout) throws -> VarlinkReply {
         let deadline = MonotonicClock.now.advanced(by: time)
         while true {
             if let frame = try frames.next() {
@@ -88,7 +88,7 @@ package final class RawClient {
 
     /// Returns the parameters of the next reply. Throws if the reply is an error.
     package func answer<Reply: JSONCodable>(
-        of: Reply.Type = Reply.self, within time: Duration = .seconds(30)
+        of: Reply.Type = Reply.self, within time: Duration = testTimeout
     ) throws -> Reply {
         let reply = try reply(within: time)
         if let error = CollectorError(reply) { throw error }
@@ -96,7 +96,7 @@ package final class RawClient {
     }
 
     /// Returns `true` if the daemon closes the connection without sending anything else.
-    package func isClosed(within time: Duration = .seconds(30)) throws -> Bool {
+    package func isClosed(within time: Duration = testTimeout) throws -> Bool {
         do {
             _ = try reply(within: time)
             return false

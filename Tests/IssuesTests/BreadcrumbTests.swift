@@ -64,7 +64,7 @@ struct BreadcrumbTests {
                 leaveBreadcrumb("asked", metadata: ["key": "a"])
                 fixture.reporter.receive(IssueReport("failed", metadata: ["till": 2]))
             }
-            #expect(try await fixture.delivery.flushed(within: .seconds(20)))
+            #expect(try await fixture.delivery.flushed(within: .seconds(60)))
             let metadata = try #require(fixture.collector?.stored.first?.record.metadata)
             let crumb = try #require(metadata["breadcrumbs"]?.asArray?.last)
             #expect(crumb["message"]?.asString == "asked")

@@ -14,7 +14,7 @@ struct CoalescingTests {
             }
             let collector = try FakeCollector(path: fixture.path)
             defer { collector.stop() }
-            #expect(try await fixture.delivery.flushed(within: .seconds(30)))
+            #expect(try await fixture.delivery.flushed(within: .seconds(60)))
             let counts = Dictionary(grouping: collector.stored.map(\.record), by: \.message)
                 .mapValues { $0.reduce(0) { $0 + ($1.count ?? 1) } }
             #expect(counts == ["again": 300, "mild": 3])

@@ -52,7 +52,7 @@ struct ContextTests {
                     reportIssue("outside")
                 }
             }
-            let isFlushed = try await fixture.delivery.flushed(within: .seconds(10))
+            let isFlushed = try await fixture.delivery.flushed(within: .seconds(60))
             #expect(isFlushed)
             let contexts = fixture.collector?.stored.map(\.record.context) ?? []
             #expect(contexts.count == 11)
@@ -161,7 +161,7 @@ struct ContextTests {
             }
             for user in ["a", "a", "b", "b", "a"] { send(user) }
             let collector = try FakeCollector(path: fixture.path, faults: [])
-            #expect(try await fixture.delivery.flushed(within: .seconds(20)))
+            #expect(try await fixture.delivery.flushed(within: .seconds(60)))
             let records = collector.stored.map(\.record)
             try await onThread { collector.stop() }
             let counts = Dictionary(grouping: records, by: \.context.user).mapValues {
@@ -188,7 +188,7 @@ struct ContextTests {
                 reportIssue(
                     IssueReport("no module", site: IssueSite(fileID: "main.swift".lowercased(), line: 1, column: 2)))
             }
-            #expect(try await fixture.delivery.flushed(within: .seconds(10)))
+            #expect(try await fixture.delivery.flushed(within: .seconds(60)))
             let records = fixture.collector?.stored.map(\.record) ?? []
             try #require(records.count == 3)
             #expect(

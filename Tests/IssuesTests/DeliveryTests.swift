@@ -27,7 +27,7 @@ struct DeliveryTests {
             #expect(Set(ids).count == 100)
             #expect(Set(stored.map(\.producer)) == [fixture.delivery.producer])
             #expect(stored.map(\.sequence) == Array(1...100))
-            #expect(try await fixture.delivery.flushed(within: .seconds(5)))
+            #expect(try await fixture.delivery.flushed(within: .seconds(60)))
         }
     }
 
@@ -113,7 +113,7 @@ struct DeliveryTests {
             #expect(waited >= .milliseconds(50))
 
             fixture.collector?.release()
-            #expect(try await fixture.delivery.flushed(within: .seconds(10)))
+            #expect(try await fixture.delivery.flushed(within: .seconds(60)))
         }
     }
 
@@ -227,7 +227,7 @@ struct DeliveryTests {
     @Test("Fates are queried on a second connection")
     func fates() async throws {
         try await CollectorFixture.with { fixture in
-            let fates = try await fixture.reporter.submit(IssueReport("m")).delivered(timeout: .seconds(10))
+            let fates = try await fixture.reporter.submit(IssueReport("m")).delivered(timeout: .seconds(60))
 
             #expect(fates.map(\.destination) == ["LogzIO"])
             #expect(fates.map(\.outcome) == [.delivered])
@@ -239,11 +239,11 @@ struct DeliveryTests {
     func fatesElsewhere() async throws {
         try await CollectorFixture.with { fixture in
             let receipt = fixture.reporter.submit(IssueReport("m"))
-            let fates = try await receipt.delivered(to: "LogzIO", timeout: .seconds(10))
+            let fates = try await receipt.delivered(to: "LogzIO", timeout: .seconds(60))
             #expect(fates.map(\.outcome) == [.delivered])
 
             let error = await #expect(throws: IssueDeliveryError.self) {
-                try await receipt.delivered(to: "nowhere", timeout: .seconds(10))
+                try await receipt.delivered(to: "nowhere", timeout: .seconds(60))
             }
 
             #expect(error == IssueDeliveryError(.notFound, "There is no destination named nowhere."))
@@ -283,7 +283,7 @@ struct DeliveryTests {
                 reportIssue("m")
             }
 
-            let isFlushed = try await fixture.delivery.flushed(within: .seconds(10))
+            let isFlushed = try await fixture.delivery.flushed(within: .seconds(60))
             #expect(isFlushed)
             #expect(fixture.collector?.stored.map(\.record.message) == ["m"])
         }

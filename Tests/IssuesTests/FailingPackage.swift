@@ -59,7 +59,7 @@ enum FailingPackage {
             defer { releaseSlot() }
             let scratch = try ScratchFolder()
             let child = try ChildProcess(program, arguments, in: scratch, name: "child", environment: environment)
-            let end = try child.end(within: .seconds(60))
+            let end = try child.end()
             return Result(end: end, text: child.errors + child.output)
         }
     }

@@ -138,7 +138,7 @@ final class FakeSession: Sendable {
     }
 
     private func send(_ bytes: [UInt8]) -> Bool {
-        (try? socket.sendAll(bytes, timeout: .seconds(10))) != nil
+        (try? socket.sendAll(bytes, timeout: .seconds(60))) != nil
     }
 }
 

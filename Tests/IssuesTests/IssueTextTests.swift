@@ -21,7 +21,7 @@ struct IssueTextTests {
         var received: [IssueRecord] = []
         try await CollectorFixture.with { fixture in
             withIssueReporters([fixture.reporter]) { body() }
-            let isFlushed = try await fixture.delivery.flushed(within: .seconds(10))
+            let isFlushed = try await fixture.delivery.flushed(within: .seconds(60))
             #expect(isFlushed)
             received = fixture.collector?.stored.map(\.record) ?? []
         }

@@ -17,7 +17,7 @@ struct RecordTests {
                 }
                 reportIssue(CancellationError())
             }
-            #expect(try await fixture.delivery.flushed(within: .seconds(10)))
+            #expect(try await fixture.delivery.flushed(within: .seconds(60)))
 
             let records = fixture.collector?.stored.map(\.record) ?? []
             let record = try #require(records.first)
@@ -58,7 +58,7 @@ struct RecordTests {
                     Reported.assert(false, "a", fileID: "M/a.swift", line: 6)
                 }
             }
-            let isFlushed = try await fixture.delivery.flushed(within: .seconds(10))
+            let isFlushed = try await fixture.delivery.flushed(within: .seconds(60))
             #expect(isFlushed)
             let fingerprints = fixture.collector?.stored.map(\.record.fingerprint)
             #expect(

@@ -143,9 +143,9 @@ struct RedactionTests {
                 withIssueReporters([reporter]) { reportIssue("first xq1", metadata: ["badgeXQ": 1]) }
                 reporter.submit(IssueReport("second xq2"))
                 withIssueReporters([fixture.reporter]) { reportIssue("third xq3") }
-                let isFlushed = try await delivery.flushed(within: .seconds(20))
+                let isFlushed = try await delivery.flushed(within: .seconds(60))
                 #expect(isFlushed)
-                let isEmpty = try await fixture.delivery.flushed(within: .seconds(20))
+                let isEmpty = try await fixture.delivery.flushed(within: .seconds(60))
                 #expect(isEmpty)
                 let line = StandardErrorLine.text(IssueReport("said xq1", metadata: ["a": "xq2"]))
                 #expect(line.hasSuffix("said [@secret] {\"a\":\"[@secret]\"}"))

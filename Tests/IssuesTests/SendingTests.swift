@@ -31,7 +31,7 @@ struct SendingTests {
             for message in ["first", "secret", "secret", "second", "third"] {
                 reporter.receive(IssueReport(message, metadata: ["card": 17, "till": 2]))
             }
-            let isFlushed = try await delivery.flushed(within: .seconds(20))
+            let isFlushed = try await delivery.flushed(within: .seconds(60))
             #expect(isFlushed)
             let records = fixture.collector?.stored.map(\.record) ?? []
             #expect(records.map(\.message) == ["first", "second", "third"])
@@ -66,7 +66,7 @@ struct SendingTests {
                 reportIssue("first")
                 reporter.receive(IssueReport("second"))
             }
-            let isFlushed = try await delivery.flushed(within: .seconds(20))
+            let isFlushed = try await delivery.flushed(within: .seconds(60))
             #expect(isFlushed)
         }
         #expect(calls.load(ordering: .relaxed) == 2)
@@ -85,7 +85,7 @@ struct SendingTests {
             let reporter = DaemonReporter(delivery: delivery)
             for _ in 0..<5 { reporter.receive(IssueReport("detail", level: .debug)) }
             reporter.receive(IssueReport("failure"))
-            let isFlushed = try await delivery.flushed(within: .seconds(20))
+            let isFlushed = try await delivery.flushed(within: .seconds(60))
             #expect(isFlushed)
             let records = fixture.collector?.stored.map(\.record) ?? []
             #expect(records.map(\.message) == ["failure"])
@@ -106,7 +106,7 @@ struct SendingTests {
             for message in ["secret", "tells", "second", "third", "fourth"] { reporter.receive(IssueReport(message)) }
             let collector = try FakeCollector(path: fixture.path, faults: [])
             defer { collector.stop() }
-            #expect(try await delivery.flushed(within: .seconds(20)))
+            #expect(try await delivery.flushed(within: .seconds(60)))
             let records = collector.stored.map(\.record)
             let counts = records.compactMap { $0.metadata?["withheld_before"]?.asInteger }
             #expect(records.contains { $0.message == "fourth" })

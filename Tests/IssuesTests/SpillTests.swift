@@ -56,7 +56,7 @@ struct SpillTests {
                 #expect(old.map(\.record.message) == (1...20).map { "old \($0)" })
                 #expect(old.map(\.sequence) == Array(1...20))
                 #expect(collector.stored.first { $0.record.message == "new" }?.producer == next.producer)
-                let deadline = MonotonicClock.now.advanced(by: .seconds(30))
+                let deadline = MonotonicClock.now.advanced(by: .seconds(60))
                 while !Self.calls(in: folder).isEmpty, MonotonicClock.now < deadline { await Task.yield() }
                 #expect(Self.calls(in: folder) == [])
             }
@@ -78,7 +78,7 @@ struct SpillTests {
                 let next = Delivery(paths: [fixture.path], limits: CollectorFixture.quickLimits, spillFolder: folder)
                 defer { next.stop() }
                 _ = try await DaemonReporter(delivery: next).submit(IssueReport("new")).stored()
-                let deadline = MonotonicClock.now.advanced(by: .seconds(30))
+                let deadline = MonotonicClock.now.advanced(by: .seconds(60))
                 while !Self.calls(in: folder).isEmpty, MonotonicClock.now < deadline { await Task.yield() }
                 #expect(Set(collector.stored.map(\.record.message)) == ["stored already", "new"])
                 #expect(collector.stored.count == 2)
@@ -143,7 +143,7 @@ struct SpillTests {
     private static func pickUp(_ folder: SpillFolder, to path: String) -> Int {
         let lost = Monitor(0)
         SpillSender(
-            folder: folder, sockets: [path], trust: .socket(path), timeout: .seconds(30), isStopped: { false },
+            folder: folder, sockets: [path], trust: .socket(path), timeout: .seconds(60), isStopped: { false },
             pause: { _ in false }, onLost: { count in lost.withLock { $0 += count } }
         ).run()
         return lost.withLock { $0 }

@@ -5,7 +5,7 @@ struct NoConnection: Error {}
 
 /// Waits for a connection that the test expects.
 func accept(_ listener: borrowing FileDescriptor) throws -> FileDescriptor {
-    guard try Readiness.wait(listener, for: .read, timeout: .seconds(10)), let connection = try listener.accept()
+    guard try Readiness.wait(listener, for: .read, timeout: .seconds(60)), let connection = try listener.accept()
     else { throw NoConnection() }
     return connection
 }

@@ -18,7 +18,7 @@ struct CommandRunTests {
     /// Whether a process of a group still runs after ten seconds. One that was killed may not have ended yet.
     private func isLeft(group text: String) throws -> Bool {
         let group = try #require(text.split(separator: "\n").first)
-        let deadline = MonotonicClock.now.advanced(by: .seconds(10))
+        let deadline = MonotonicClock.now.advanced(by: .seconds(60))
         while try isAlive(group) {
             guard MonotonicClock.now < deadline else { return true }
             _ = usleep(1000)
@@ -114,7 +114,7 @@ struct CommandRunTests {
         let code = unsafe posix_spawn(&pid, "/bin/true", nil, nil, &words, nil)
         try #require(code == 0)
         UnreapedCommands.add(pid)
-        let deadline = MonotonicClock.now.advanced(by: .seconds(10))
+        let deadline = MonotonicClock.now.advanced(by: .seconds(60))
         while UnreapedCommands.count > 0, MonotonicClock.now < deadline {
             UnreapedCommands.reap()
             _ = usleep(1000)

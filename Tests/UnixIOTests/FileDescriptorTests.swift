@@ -113,7 +113,7 @@ struct FileDescriptorTests {
         }
         var received: [UInt8] = []
         while received.count < content.count {
-            guard try Readiness.wait(pair.first, for: .read, timeout: .seconds(10)) else { break }
+            guard try Readiness.wait(pair.first, for: .read, timeout: .seconds(60)) else { break }
             guard case .bytes = pair.first.attemptRead(appendingTo: &received, atMost: 65_536) else { break }
         }
         thread.join()

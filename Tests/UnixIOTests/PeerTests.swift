@@ -17,7 +17,7 @@ struct PeerTests {
         let folder = try ScratchFolder()
         let address = try SocketAddress.unix(folder.file("s"))
         let listener = try Socket.listenUnix(at: address, mode: 0o600)
-        let client = try Socket.connect(to: address, timeout: .seconds(5))
+        let client = try Socket.connect(to: address, timeout: .seconds(60))
         let server = try accept(listener)
 
         var groups = [gid_t](repeating: 0, count: 65_536)

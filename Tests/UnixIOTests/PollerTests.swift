@@ -16,7 +16,7 @@ struct PollerTests {
 
         try pair.second.sendAll([1])
         for _ in 0..<2 {
-            try poller.wait(into: &events, timeout: .seconds(5))
+            try poller.wait(into: &events, timeout: .seconds(60))
             #expect(events.map(\.token) == [0xFFFF_FFFF_0000_0001])
             #expect(events.first?.isReadable == true)
             #expect(events.first?.isWritable == false)
@@ -32,12 +32,12 @@ struct PollerTests {
         var events: [PollEvent] = []
 
         try pair.second.sendAll([1])
-        try poller.wait(into: &events, timeout: .seconds(5))
+        try poller.wait(into: &events, timeout: .seconds(60))
         #expect(events.count == 1)
         try poller.wait(into: &events, timeout: .zero)
         #expect(events.isEmpty)
         try pair.second.sendAll([1])
-        try poller.wait(into: &events, timeout: .seconds(5))
+        try poller.wait(into: &events, timeout: .seconds(60))
         #expect(events.count == 1)
     }
 
@@ -49,7 +49,7 @@ struct PollerTests {
         var events: [PollEvent] = []
 
         try poller.modify(pair.first, token: 2, for: [.read, .write])
-        try poller.wait(into: &events, timeout: .seconds(5))
+        try poller.wait(into: &events, timeout: .seconds(60))
         #expect(events.map(\.token) == [2])
         #expect(events.first?.isWritable == true)
 
@@ -67,12 +67,12 @@ struct PollerTests {
         var events: [PollEvent] = []
 
         try pair.second.shutdownWriting()
-        try poller.wait(into: &events, timeout: .seconds(5))
+        try poller.wait(into: &events, timeout: .seconds(60))
         #expect(events.first?.isPeerClosed == true)
         #expect(events.first?.isHungUp == false)
 
         try pair.second.shutdownBoth()
-        try poller.wait(into: &events, timeout: .seconds(5))
+        try poller.wait(into: &events, timeout: .seconds(60))
         #expect(events.first?.isHungUp == true)
     }
 
@@ -89,11 +89,11 @@ struct PollerTests {
         }
         // The duplicates keep the descriptors in the poller after they were closed.
         var events: [PollEvent] = []
-        try poller.wait(into: &events, timeout: .seconds(5))
+        try poller.wait(into: &events, timeout: .seconds(60))
         #expect(events.count == 4)
         let capacity = events.capacity
         for _ in 0..<20 {
-            try poller.wait(into: &events, timeout: .seconds(5))
+            try poller.wait(into: &events, timeout: .seconds(60))
             tokens.formUnion(events.map(\.token))
             #expect(events.count <= 4)
         }
@@ -112,7 +112,7 @@ struct PollerTests {
             counter.counter.signal()
         }
         var events: [PollEvent] = []
-        try poller.wait(into: &events, timeout: .seconds(10))
+        try poller.wait(into: &events, timeout: .seconds(60))
         thread.join()
         #expect(events.map(\.token) == [9])
         #expect(counter.counter.take() == 2)
@@ -127,9 +127,9 @@ struct PollerTests {
         let start = MonotonicClock.now
         #expect(try !Readiness.wait(pair.first, for: .read, timeout: .microseconds(2_500)))
         #expect(start.duration(to: MonotonicClock.now) >= .microseconds(2_500))
-        #expect(try Readiness.wait(pair.first, for: .write, timeout: .seconds(5)))
+        #expect(try Readiness.wait(pair.first, for: .write, timeout: .seconds(60)))
         try pair.second.sendAll([1])
-        #expect(try Readiness.wait(pair.first, for: [.read], timeout: .seconds(5)))
+        #expect(try Readiness.wait(pair.first, for: [.read], timeout: .seconds(60)))
         #expect(try Readiness.wait(pair.first, for: .read))
     }
 }

@@ -141,7 +141,7 @@ struct ProcessMetadataTests {
         let folder = try ScratchFolder()
         let address = try SocketAddress.unix(folder.file("s"))
         let listener = try Socket.listenUnix(at: address, mode: 0o600)
-        let client = try Socket.connect(to: address, timeout: .seconds(5))
+        let client = try Socket.connect(to: address, timeout: .seconds(60))
         let server = try accept(listener)
         let peer = try server.peerCredentials()
         #expect(try ProcessMetadata.read(of: peer, on: server) == ProcessMetadata.read(pid: getpid()))

@@ -13,7 +13,7 @@ struct SignalTests {
             var received: [Signal?] = [(try? receiver.next()) ?? nil]
             // Sent to this thread only, since others do not block it.
             _ = pthread_kill(pthread_self(), SIGUSR2)
-            if (try? Readiness.wait(receiver.descriptor, for: .read, timeout: .seconds(5))) == true {
+            if (try? Readiness.wait(receiver.descriptor, for: .read, timeout: .seconds(60))) == true {
                 received.append((try? receiver.next()) ?? nil)
             }
             received.append((try? receiver.next()) ?? nil)
@@ -47,7 +47,7 @@ struct SignalTests {
             result.withLock { [buffer] in $0 = buffer }
         }
         let target = try #require(identity.wait { $0 })
-        let deadline = MonotonicClock.now.advanced(by: .seconds(5))
+        let deadline = MonotonicClock.now.advanced(by: .seconds(60))
         for _ in 0..<20 {
             // Only a thread that sleeps in the call can be interrupted.
             while !isAsleep(target.id), MonotonicClock.now < deadline { sched_yield() }

@@ -13,7 +13,7 @@ struct SocketTests {
         #expect(try listener.isListening())
         #expect(try !hasConnection(listener))
 
-        let client = try Socket.connect(to: address, timeout: .seconds(5))
+        let client = try Socket.connect(to: address, timeout: .seconds(60))
         let server = try accept(listener)
         try client.sendAll(Array("ping".utf8))
         try server.sendAll(Array("pong".utf8))
@@ -108,7 +108,7 @@ struct SocketTests {
                 finished.broadcast()
             }
         }
-        let deadline = MonotonicClock.now.advanced(by: .seconds(10))
+        let deadline = MonotonicClock.now.advanced(by: .seconds(60))
         let done: Bool? = finished.wait(deadline: deadline) { $0 == count ? true : nil }
         #expect(done == true)
     }
@@ -139,7 +139,7 @@ struct SocketTests {
         let thread = try Thread.start(name: "acceptor") { [rawValue = listener.rawValue] in
             _ = Glibc.close(Glibc.accept(rawValue, nil, nil))
         }
-        try connectAndForget(address, timeout: .seconds(10))
+        try connectAndForget(address, timeout: .seconds(60))
         thread.join()
         _ = consume first
         _ = consume listener
@@ -174,19 +174,19 @@ struct SocketTests {
         #expect(port != 0)
         let address: SocketAddress = six ? .ipv6Loopback(port: port) : .ipv4Loopback(port: port)
 
-        let client = try Socket.connect(to: address, timeout: .seconds(5))
-        #expect(try Readiness.wait(listener, for: .read, timeout: .seconds(5)))
+        let client = try Socket.connect(to: address, timeout: .seconds(60))
+        #expect(try Readiness.wait(listener, for: .read, timeout: .seconds(60)))
         let server = try accept(listener)
         try client.setNoDelay()
         try client.sendAll([1, 2, 3])
-        #expect(try Readiness.wait(server, for: .read, timeout: .seconds(5)))
+        #expect(try Readiness.wait(server, for: .read, timeout: .seconds(60)))
         var buffer: [UInt8] = []
         #expect(try server.read(appendingTo: &buffer, atMost: 10) == 3)
 
         // A reset instead of an orderly shutdown.
         try server.setResetOnClose()
         try server.close()
-        #expect(try Readiness.wait(client, for: .read, timeout: .seconds(5)))
+        #expect(try Readiness.wait(client, for: .read, timeout: .seconds(60)))
         #expect(client.attemptRead(appendingTo: &buffer, atMost: 10) == .failed(.connectionReset))
     }
 
@@ -212,7 +212,7 @@ struct SocketTests {
         #expect(buffer == Array("READY=1".utf8))
     }
 
-    private func connectAndForget(_ address: SocketAddress, timeout: Duration = .seconds(5)) throws {
+    private func connectAndForget(_ address: SocketAddress, timeout: Duration = .seconds(60)) throws {
         try Socket.connect(to: address, timeout: timeout).close()
     }
 }

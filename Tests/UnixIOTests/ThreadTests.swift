@@ -42,7 +42,7 @@ struct ThreadTests {
         #expect(count.withLock { $0 } == 1)
 
         do { _ = try UnixIO.Thread.start(name: "detached") { [token = Token(count)] in _ = token } }
-        let deadline = MonotonicClock.now.advanced(by: .seconds(10))
+        let deadline = MonotonicClock.now.advanced(by: .seconds(60))
         #expect(count.wait(deadline: deadline) { $0 == 2 ? true : nil } == true)
     }
 
@@ -64,7 +64,7 @@ struct ThreadTests {
         }
         var taken: [Int] = []
         while taken.count < 100 {
-            let next: [Int]? = monitor.wait(deadline: MonotonicClock.now.advanced(by: .seconds(10))) { waiting in
+            let next: [Int]? = monitor.wait(deadline: MonotonicClock.now.advanced(by: .seconds(60))) { waiting in
                 guard !waiting.isEmpty else { return nil }
                 defer { waiting = [] }
                 return waiting

@@ -15,8 +15,8 @@ struct RefusedConnectionsTests {
         with refused: inout RefusedConnections, at time: MonotonicInstant = start
     ) throws -> FileDescriptor {
         let listener = try Socket.listenLoopback()
-        let client = try Socket.connect(to: .ipv4Loopback(port: try listener.localPort()), timeout: .seconds(10))
-        _ = try Readiness.wait(listener, for: .read, timeout: .seconds(10))
+        let client = try Socket.connect(to: .ipv4Loopback(port: try listener.localPort()), timeout: .seconds(60))
+        _ = try Readiness.wait(listener, for: .read, timeout: .seconds(60))
         guard let served = try listener.accept() else { throw Errno.timedOut }
         refused.add(served, at: time)
         return client
@@ -27,7 +27,7 @@ struct RefusedConnectionsTests {
         guard try Readiness.wait(client, for: .read, timeout: .zero) else { return nil }
         var bytes: [UInt8] = []
         while case .bytes = client.attemptRead(appendingTo: &bytes, atMost: 4096) {
-            guard try Readiness.wait(client, for: .read, timeout: .seconds(10)) else { break }
+            guard try Readiness.wait(client, for: .read, timeout: .seconds(60)) else { break }
         }
         return String(decoding: bytes, as: UTF8.self)
     }

@@ -53,7 +53,7 @@ struct SocketLoopTests {
             service.end()
             thread.join()
         }
-        try body(service, calls) { try Socket.connect(to: address, timeout: .seconds(10)) }
+        try body(service, calls) { try Socket.connect(to: address, timeout: .seconds(60)) }
     }
 
     /// Two queries. The second one waits for the reply to the first one.
@@ -61,7 +61,7 @@ struct SocketLoopTests {
         [String](repeating: #"{"method":"org.issued.Collector.List","parameters":{}}"# + "\0", count: 2).joined().utf8)
 
     private func wait(_ calls: Monitor<Calls>, until holds: @Sendable @escaping (Calls) -> Bool) throws {
-        let deadline = MonotonicClock.now.advanced(by: .seconds(60))
+        let deadline = MonotonicClock.now.advanced(by: .seconds(240))
         try #require(calls.wait(deadline: deadline) { holds($0) ? true : nil } == true)
     }
 
@@ -70,12 +70,12 @@ struct SocketLoopTests {
         try withSocket { service, calls, connect in
             for _ in 0..<3000 {
                 let client = try connect()
-                try client.sendAll(Self.twoQueries, timeout: .seconds(20))
+                try client.sendAll(Self.twoQueries, timeout: .seconds(60))
             }
             // Connections are accepted in order, so this one is the last.
             let last = try connect()
-            try last.sendAll(Self.twoQueries, timeout: .seconds(20))
-            let deadline = MonotonicClock.now.advanced(by: .seconds(60))
+            try last.sendAll(Self.twoQueries, timeout: .seconds(60))
+            let deadline = MonotonicClock.now.advanced(by: .seconds(240))
             while MonotonicClock.now < deadline,
                 calls.withLock({ $0.queries.count <= 3000 }) || !service.board.summary.hasPrefix("1 connections")
             {
@@ -91,7 +91,7 @@ struct SocketLoopTests {
         try withSocket(holdsFirst: true) { service, calls, connect in
             do {
                 let client = try connect()
-                try client.sendAll(Self.twoQueries, timeout: .seconds(20))
+                try client.sendAll(Self.twoQueries, timeout: .seconds(60))
                 try wait(calls) { $0.queries.count == 1 }
             }
             // The client has disconnected, and the reply to its first query is on its way.
@@ -117,7 +117,7 @@ struct SocketLoopTests {
             let all = [UInt8]([[UInt8]](repeating: query, count: count).joined())
             var (sent, replies) = (0, 0)
             var buffer = [UInt8](repeating: 0, count: 64 << 10)
-            let deadline = MonotonicClock.now.advanced(by: .seconds(60))
+            let deadline = MonotonicClock.now.advanced(by: .seconds(240))
             while replies < count {
                 try #require(MonotonicClock.now < deadline, "\(replies) of \(count) queries were answered")
                 if sent < all.count, case .bytes(let count) = client.attemptSend(all, from: sent) { sent += count }

@@ -16,7 +16,7 @@ struct JournalEventTests {
         }
         log.notice(.issueNew, ["group": "g1", "issue": issue])
         var bytes: [UInt8] = []
-        #expect(try Readiness.wait(journal, for: .read, timeout: .seconds(10)))
+        #expect(try Readiness.wait(journal, for: .read, timeout: .seconds(60)))
         _ = try journal.read(appendingTo: &bytes, atMost: 1 << 16)
         return bytes
     }

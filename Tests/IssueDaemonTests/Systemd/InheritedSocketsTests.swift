@@ -28,7 +28,7 @@ struct InheritedSocketsTests {
 
         #expect(fcntl(number, F_GETFD) == FD_CLOEXEC)
         #expect(fcntl(number, F_GETFL) & O_NONBLOCK != 0)
-        let client = try Socket.connect(to: .unix("\(folder.path)/s"), timeout: .seconds(5))
+        let client = try Socket.connect(to: .unix("\(folder.path)/s"), timeout: .seconds(60))
         let isAccepted = try listener.accept() != nil
         #expect(isAccepted)
         let isFound = try sockets.takeListener(named: "issued") != nil
@@ -69,7 +69,7 @@ struct InheritedSocketsTests {
             return
         }
 
-        let client = try Socket.connect(to: .unix("\(folder.path)/\(which)"), timeout: .seconds(5))
+        let client = try Socket.connect(to: .unix("\(folder.path)/\(which)"), timeout: .seconds(60))
         let isAccepted = try listener.accept() != nil
         #expect(isAccepted)
         _ = consume client

@@ -36,7 +36,7 @@ package enum FaultLibrary {
                 "-fPIC", "-o", folder[library],
             ] + options + files.map { "\(sources)/\($0)" } + libraries,
             in: folder, name: "cc")
-        guard try process.end(within: .seconds(120)) == .exit(0) else {
+        guard try process.end() == .exit(0) else {
             throw NotBuilt(description: "Tests/\(name) failed to compile: \(process.errors)")
         }
         return folder[library]

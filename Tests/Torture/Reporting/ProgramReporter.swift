@@ -74,7 +74,7 @@ struct ProgramReporter {
                 environment: [
                     "ISSUED_SOCKET": socket, "ISSUED_APP": app, "ISSUED_VERSION": "1.0", "XDG_STATE_HOME": state,
                 ])
-            let end = try process.end(within: .seconds(90))
+            let end = try process.end()
             if end != .exit(0) { pool.oracle.complain("\(name) ended with \(end): \(process.errors)") }
             pool.oracle.entrusted(number, call, ids: Self.ids(process.output))
         } catch {

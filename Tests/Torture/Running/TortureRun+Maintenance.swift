@@ -81,7 +81,7 @@ extension TortureRun {
             }
             let client = try RawClient(path: daemon.socket)
             try client.begin(.repair, RepairParameters())
-            let reply: RepairReply = try client.answer(within: .seconds(120))
+            let reply: RepairReply = try client.answer()
             guard reply.unreadable == 0 else {
                 throw GuaranteeViolation(description: "The old store could not be read: \(reply)")
             }
