@@ -7,13 +7,15 @@ extension TortureRun {
         case ofOpenRange
         case ofThinnedRange
 
-        fileprivate var isChosen: String {
+        /// Whether a block holds such rows. Only small tables are read: a long query would keep the WAL from being
+        /// reset.
+        fileprivate var isInBlock: String {
             switch self {
-            case .ofOpenRange: "id > (SELECT coalesce(max(last_id), 0) FROM ranges)"
+            case .ofOpenRange: "first_id > (SELECT coalesce(max(last_id), 0) FROM ranges)"
             case .ofThinnedRange:
                 """
-                EXISTS (SELECT 1 FROM ranges WHERE records.id BETWEEN first_id AND last_id
-                    AND ranges.records BETWEEN 1 AND last_id - first_id)
+                EXISTS (SELECT 1 FROM ranges WHERE blocks.first_id BETWEEN ranges.first_id AND ranges.last_id
+                    AND ranges.records BETWEEN 1 AND ranges.last_id - ranges.first_id)
                 """
             }
         }
@@ -22,13 +24,7 @@ extension TortureRun {
     /// Deletes a row before the oracle has read it, if retention has already changed its range. Returns the
     /// contradiction that the oracle finds. The run cannot be continued afterwards.
     package func hideRow(_ row: DeletedRow) throws -> String {
-        // A block keeps at least one record.
-        let query = """
-            SELECT id FROM records WHERE \(row.isChosen)
-                AND EXISTS (SELECT 1 FROM blocks WHERE records.id BETWEEN first_id AND last_id AND blocks.records > 1)
-            LIMIT 1
-            """
-        let hidden = try rowAfterExit(query, of: row, by: MonotonicClock.now.advanced(by: .seconds(180)))
+        let hidden = try rowAfterExit(row, by: MonotonicClock.now.advanced(by: .seconds(300)))
         try DatabaseFile(daemon.database, writable: true).hideRecord(hidden)
         do {
             try inspection.inspect()
@@ -39,18 +35,21 @@ extension TortureRun {
     }
 
     /// Reports until such a row exists, ends the daemon, and returns the row's id.
-    private func rowAfterExit(_ query: String, of row: DeletedRow, by deadline: KernelInstant) throws -> Int64 {
+    private func rowAfterExit(_ row: DeletedRow, by deadline: KernelInstant) throws -> Int64 {
+        // A block keeps at least one record.
+        let block = "SELECT first_id FROM blocks WHERE records > 1 AND \(row.isInBlock) LIMIT 1"
         pool.report(fillingRanges: row == .ofThinnedRange)
-        while try daemon.file.rows(query, columns: 1).isEmpty {
+        while try daemon.file.rows(block, columns: 1).isEmpty {
             guard MonotonicClock.now < deadline else { throw GuaranteeViolation(description: "No such row was found.") }
-            pool.pause(.milliseconds(10))
+            pool.pause(.milliseconds(50))
         }
         try pool.settle()
         try daemon.terminate()
         if row == .ofOpenRange { try inspection.inspect() }
-        if let id = try daemon.file.rows(query, columns: 1).first.flatMap({ Int64($0[0]) }) { return id }
-        // The daemon closed or thinned out the range before it exited.
+        let id = try daemon.file.rows("SELECT id FROM records WHERE id >= (\(block)) LIMIT 1", columns: 1).first?[0]
+        if let id = id.flatMap(Int64.init) { return id }
+        // The daemon closed, thinned out or removed the range before it exited.
         try daemon.start()
-        return try rowAfterExit(query, of: row, by: deadline)
+        return try rowAfterExit(row, by: deadline)
     }
 }
