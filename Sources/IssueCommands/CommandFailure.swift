@@ -1,5 +1,5 @@
 import IssueProtocol
-internal import Issues
+import Issues
 package import UnixIO
 
 /// The reason why a command failed: a line for the user and an exit code for scripts.

@@ -1,5 +1,4 @@
 import IssueProtocol
-internal import IssueSecrets
 
 /// Host names, network addresses, mailbox addresses and URLs.
 extension TemplateReader {

@@ -1,5 +1,4 @@
 import Destinations
-import HTTPTransfer
 import IssueCore
 import IssueProtocol
 import IssueStore
