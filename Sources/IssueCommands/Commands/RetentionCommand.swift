@@ -8,10 +8,10 @@ struct RetentionCommand: Command {
     static let specification = CommandSpecification(
         name: "retention", summary: "Show which records will be removed, when and why",
         notes: [
-            "NEXT is when a rule removes records next, if records continue to arrive as in the last 24 hours. RECORDS is "
-                + "the number that an age then removes at once: its records in the oldest part of the database. A limit on "
-                + "space removes records of frequent issues of the user with the most data until enough is free; their "
-                + "number depends on the records that arrive until then.",
+            "NEXT is when a rule removes records next, if they keep arriving as in the last 24 hours. RECORDS is how many "
+                + "MaxAge= removes at that time. It is not known for MaxSize= and KeepFree=, because it depends on the "
+                + "records that arrive until then: they remove records of frequent issues of the user with the most data "
+                + "until enough is free.",
             "Records are removed in portions of up to 65,536 or 16 MiB, once the newest record of a portion is old "
                 + "enough. Those of the portion that is still written, the open range, are too young for any rule. Counts "
                 + "of issues stay exact.",

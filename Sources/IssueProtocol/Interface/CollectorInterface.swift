@@ -163,7 +163,7 @@ package enum CollectorInterface {
         # A rule by which retention removes records. rule: max_age, max_size or keep_free. app: the application to which the
         # rule applies; absent if it applies to all that have no rule of their own. uid: the user of that application, or the
         # user whose records are removed first. at: when the rule removes records next, which may be in the past; absent if it
-        # removes none at the present rate. records: how many an age then removes at once.
+        # removes none at the present rate. records: how many max_age removes then.
         type RetentionRule (rule: string, app: ?string, uid: ?int, age: ?int, at: ?string, records: ?int)
 
         # A period in which notifiers report no events of the issues that match all given lists. A name may end with *.
