@@ -113,7 +113,7 @@ struct ReportRetryTests {
             let absent = try ChildProcess(
                 try TestBinaries.path(of: "issuectl"), ["--socket", daemon.folder["absent"], "report", "m"],
                 in: daemon.folder, name: "absent")
-            #expect(try absent.end(within: .seconds(30)) == .exit(69))
+            #expect(try absent.end(within: .seconds(8)) == .exit(69))
             daemon.process?.signal(SIGSTOP)
             let start = ContinuousClock.now
             #expect(try Self.control(["report", "m"], daemon, name: "usual").end() == .exit(75))

@@ -219,6 +219,14 @@ struct BundleTests {
         #expect(same.saved.files.first?.text.contains("Note:") == false)
     }
 
+    @Test("A path that ends with a slash must be an existing folder")
+    func missingFolder() {
+        let (outcome, saved) = run(["-o", "/nowhere/bundles/"])
+        #expect(outcome.code == .refused && saved.files.isEmpty)
+        #expect(
+            outcome.errors == "issuectl: /nowhere/bundles/ is not an existing folder: no bundle was written\n")
+    }
+
     @Test("An existing file is not overwritten without --force")
     func existing() throws {
         let refused = run(["-o", "/nowhere/b.txt"], exists: true)
