@@ -196,6 +196,23 @@ struct GroupStateTests {
         }
     }
 
+    @Test("A call without a note keeps the note of the same state, and an empty note removes it")
+    func notes() async throws {
+        try await DaemonFixture.with { daemon in
+            let client = try RawClient(path: daemon.socket)
+            _ = try client.report("Broken")
+            let id = try #require(try client.groups().first).id
+            func resolved(note: String?) throws -> String? {
+                let parameters = SetStateParameters(group: id, state: .resolved, note: note)
+                return try client.call(.setState, parameters, returning: SetStateReply.self).group.stateChange?.note
+            }
+            #expect(try resolved(note: "Vendor") == "Vendor")
+            #expect(try resolved(note: nil) == "Vendor")
+            #expect(try resolved(note: "") == nil)
+            #expect(try resolved(note: nil) == nil)
+        }
+    }
+
     @Test("Contradicting parameters are rejected with their name")
     func refused() async throws {
         try await DaemonFixture.with { daemon in
