@@ -67,14 +67,14 @@ package final class StoreQueries: SQLDatabase {
             // Loads the schema. Without it, SQLite reports an unknown column as a change of the schema.
             _ = try connection.first("SELECT count(*) FROM sqlite_schema") { $0.int64(0) }
         } catch {
-            throw Self.failure(toOpen: name, error)
+            throw Self.failure(toOpen: name, isStandard: path == nil, error)
         }
         do throws(SQLiteError) {
             // Adds the table `records`. In a file of an earlier version, the real table of that name hides it.
             let blocks = try BlockReader(on: connection)
             blocks.onDamagedBlock = { [unreadable] in unreadable.value += $0.records }
         } catch {
-            throw Self.failure(toOpen: name, error)
+            throw Self.failure(toOpen: name, isStandard: path == nil, error)
         }
         connection.setLongestValue(bytes: limits.resultBytes)
         connection.restrictToReading()
@@ -97,6 +97,18 @@ package final class StoreQueries: SQLDatabase {
         guard let stateFolder else { return ofTheHost }
         let own = "\(stateFolder)/issued/issues.db"
         return (try? FileSystem.status(of: own)) == nil ? ofTheHost : own
+    }
+
+    package func contains(store: String) throws(CommandFailure) -> Bool {
+        do throws(SQLiteError) {
+            let stores = try connection.all("SELECT code FROM stores") { UInt64(bitPattern: $0.int64(0)) }
+            // Until the first record, the daemon reports 0.
+            return (stores.isEmpty ? [0] : stores).contains {
+                RecordID(store: $0, row: RowID(rawValue: 0)).storeText == store
+            }
+        } catch {
+            throw CommandFailure(.refused, "the database cannot be read: \(error.text)")
+        }
     }
 
     package func isComplete(_ text: String) -> Bool { SQLText.isComplete(text) }
@@ -179,12 +191,15 @@ package final class StoreQueries: SQLDatabase {
         }
     }
 
-    private static func failure(toOpen path: String, _ error: SQLiteError) -> CommandFailure {
+    private static func failure(
+        toOpen path: String, isStandard: Bool, _ error: SQLiteError
+    ) -> CommandFailure {
         switch error.code {
         case .cannotOpen where error.systemErrno == Errno.noSuchFile.rawValue:
             CommandFailure(
                 .refused,
-                "there is no database at \(path): name the file with --database, or the daemon's socket with --socket")
+                "there is no database at \(path)"
+                    + (isStandard ? ": name the file with --database, or the daemon's socket with --socket" : ""))
         case .cannotOpen where [Errno.accessDenied, .notPermitted].contains { $0.rawValue == error.systemErrno }:
             CommandFailure(
                 .refused, "permission denied for \(path): run this as root or as the daemon's user, such as with sudo")

@@ -12,6 +12,7 @@ struct BundleTests {
     private struct ScriptedDatabase: SQLDatabase {
         var records: [[SQLValue]] = []
 
+        func contains(store: String) -> Bool { true }
         func isComplete(_ text: String) -> Bool { true }
 
         func runFirst(

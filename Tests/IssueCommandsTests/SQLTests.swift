@@ -12,6 +12,7 @@ private final class ScriptedDatabase: SQLDatabase {
     func makeAnonymizer() -> RecordAnonymizer { { message, metadata, _ in (message, metadata) } }
     var bounds: [SQLBounds] = []
 
+    func contains(store: String) -> Bool { store == "s1" }
     func isComplete(_ text: String) -> Bool { text.last { $0 > " " } == ";" }
 
     func runFirst(of text: inout ArraySlice<UInt8>, within bounds: SQLBounds) throws(CommandFailure) -> SQLResult? {
@@ -211,10 +212,14 @@ struct SQLTests {
         #expect(sql(["one"], environment: environment, status: .reply(known)).paths == ["/own/issues.db"])
         #expect(sql(["--database", "/copy.db", "one"], environment: environment).paths == ["/copy.db"])
         #expect(sql(["one"], environment: ["ISSUED_SOCKET": ""]).paths == [nil])
-        // Rather none than another daemon's database.
+        // Opening nothing is better than opening another daemon's database.
         let unknown = sql(["--socket", "/own.sock", "one"], status: .reply(Fixtures.status()))
         #expect(unknown.outcome.code == .refused && unknown.paths == [])
         #expect(unknown.outcome.errors.contains("use --database FILE"))
+        let other = sql(
+            ["--socket", "/own.sock", "one"], status: .reply(known.replacing(#""id":"s1""#, with: #""id":"s2""#)))
+        #expect(other.outcome.code == .refused && other.statements == [])
+        #expect(other.outcome.errors.contains("/own/issues.db is not the database of the daemon at this socket"))
         let unreachable = sql(["--socket", "/absent", "one"])
         #expect(unreachable.outcome.code == .unavailable && unreachable.paths == [])
         #expect(unreachable.outcome.errors.hasSuffix(" (--database FILE needs no daemon)\n"))

@@ -170,10 +170,7 @@ struct StoreQueriesTests {
         try withStore { path, writer in
             let missing = failure { try StoreQueries(path: "\(path).missing") }
             #expect(missing?.code == .refused)
-            #expect(
-                missing?.message
-                    == "there is no database at \(path).missing: name the file with --database, or the daemon's socket "
-                    + "with --socket")
+            #expect(missing?.message == "there is no database at \(path).missing")
 
             let text = "\(path).text"
             try Data("no database".utf8).write(to: URL(filePath: text))
@@ -189,6 +186,17 @@ struct StoreQueriesTests {
             #expect(
                 failure { try StoreQueries(path: path) }?.message
                     == "cannot use \(path): a newer version of issued created it")
+        }
+    }
+
+    @Test("A database contains the store whose records it has, and without records that with no id")
+    func stores() throws {
+        try withStore { path, writer in
+            #expect(try StoreQueries(path: path).contains(store: "000000000000"))
+            try writer.execute("INSERT INTO stores VALUES (1, 35, 0), (100, 1, 0)")
+            let database = try StoreQueries(path: path)
+            #expect(try database.contains(store: "000000000013") && database.contains(store: "000000000001"))
+            #expect(try !database.contains(store: "000000000000") && !database.contains(store: ""))
         }
     }
 

@@ -29,8 +29,8 @@ struct SQLCommand: Command {
                 + "those PRAGMA statements that return a value are allowed. The database is opened read-only, whether the "
                 + "daemon runs or not; that requires the rights of root or of the daemon's user.",
             "The views issues, recent, ledgers and series_totals answer most questions. Storage.md describes them and "
-                + "the tables. With --socket or ISSUED_SOCKET, query that daemon's database. The daemon must be running, "
-                + "and you need the right to see all records.",
+                + "the tables. With --socket or ISSUED_SOCKET, the database of the daemon at that socket is queried. "
+                + "The daemon must then be running, and you need the right to see all records.",
         ],
         examples: [
             "issuectl sql \"SELECT severity, records, app, title FROM issues LIMIT 10\"",
@@ -70,7 +70,7 @@ struct SQLCommand: Command {
         switch context.sql {
         case .program(let run): return try run("issued-sql")
         case .library(let open):
-            let database = try open(databasePath(in: context))
+            let database = try openDatabase(open, in: context)
             if let query {
                 var rest = ArraySlice(query.utf8)
                 try run(&rest, on: database, context)
@@ -81,20 +81,34 @@ struct SQLCommand: Command {
         }
     }
 
-    /// Returns the path that the user names or, if they name a socket, that of the daemon at this socket. Nil if they
-    /// name neither: the daemon is not asked then, because it need not run.
-    private func databasePath(in context: CommandContext) throws(CommandFailure) -> String? {
+    /// Opens the file that the user named or, if they named a socket, the database of the daemon at that socket. If they
+    /// named neither, the daemon is not asked, because it need not run.
+    private func openDatabase(
+        _ open: (String?) throws(CommandFailure) -> any SQLDatabase, in context: CommandContext
+    ) throws(CommandFailure) -> any SQLDatabase {
         let isSocketNamed = context.socket != nil || context.environment("ISSUED_SOCKET") ?? "" != ""
-        guard path == nil, isSocketNamed else { return path }
+        guard path == nil, isSocketNamed else { return try open(path) }
+        let store: StoreStatus
         do throws(CommandFailure) {
-            if let path = try context.collector().status().value.store.path { return path }
+            store = try context.collector().status().value.store
         } catch {
             throw CommandFailure(error.code, error.message.map { "\($0) (--database FILE needs no daemon)" })
         }
-        throw CommandFailure(
-            .refused,
-            "the daemon at this socket does not report the path of its database, because you may not see all records or "
-                + "it is older than issuectl: use --database FILE")
+        guard let path = store.path else {
+            throw CommandFailure(
+                .refused,
+                "the daemon at this socket does not report the path of its database, because you may not see all "
+                    + "records or it is older than issuectl: use --database FILE")
+        }
+        let database = try open(path)
+        // In a container, the path names a different file.
+        guard try database.contains(store: store.id) else {
+            throw CommandFailure(
+                .refused,
+                "\(path) is not the database of the daemon at this socket, which may run in a container: use "
+                    + "--database FILE")
+        }
+        return database
     }
 
     /// Runs the queries of standard input, each as soon as it is complete.
@@ -170,6 +184,12 @@ package enum SQLAccess {
 
 /// A database that is open for reading.
 package protocol SQLDatabase {
+    /// Returns `true` if the database is that of a daemon, or a copy of it.
+    ///
+    /// - Parameter store: The id of the store, as the daemon reports it in its status.
+    /// - Throws: `CommandFailure` if the database cannot be read.
+    func contains(store: String) throws(CommandFailure) -> Bool
+
     /// Returns `true` if a text ends with a complete statement.
     func isComplete(_ text: String) -> Bool
 

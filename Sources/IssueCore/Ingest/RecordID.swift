@@ -23,6 +23,9 @@ package struct RecordID: Hashable, Sendable {
         return String(decoding: bytes, as: UTF8.self)
     }
 
+    /// The id of the store as text: the part of `text` before the hyphen.
+    package var storeText: String { String(text.prefix(12)) }
+
     package func append(to output: inout [UInt8]) {
         appendStore(to: &output)
         var row = ByteBuffer()

@@ -56,7 +56,7 @@ extension StoreReader {
 
     private func readFigures(version: Int64) throws -> StoreFigures {
         var figures = StoreFigures()
-        figures.code = String(try recordID(row: try newestRow()).text.prefix(12))
+        figures.code = try recordID(row: try newestRow()).storeText
         figures.bytes = try connection.pragma("page_count") * connection.pragma("page_size")
         figures.oldest = try connection.first("SELECT received_at FROM records ORDER BY id LIMIT 1") {
             $0.time(0)
