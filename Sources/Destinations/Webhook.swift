@@ -11,7 +11,7 @@ package struct WebhookURL: Hashable, Sendable, CustomStringConvertible, CustomRe
     /// The host and port.
     package let origin: String
 
-    /// Returns nil unless the text is an `http` or `https` URL without a user and a fragment.
+    /// Returns nil unless the text is an `http` or `https` URL without a user or a fragment.
     package init?(_ text: String) {
         guard text.utf8.count <= Self.maxBytes, text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }), !text.contains("#"),
             let address = HTTPAddress(url: String(text.prefix { $0 != "?" }))
@@ -163,7 +163,8 @@ package enum WebhookFormat: String, CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// Discord rejects messages of more than 2,000 characters; counted in UTF-16, none has more.
+    /// In UTF-16 code units, with a margin. Discord rejects messages of more than 2,000 characters. No text has more
+    /// characters than UTF-16 code units.
     private static let maxDiscordLength = 1900
 
     /// Returns as much of a text as fits into a message for Discord, without half of an escape.
@@ -184,7 +185,7 @@ package enum WebhookFormat: String, CaseIterable, Hashable, Sendable {
         return WebhookContent(json: writer.bytes)
     }
 
-    /// Escapes the characters with which an application could mention a channel or give a link another text in Slack.
+    /// Escapes the characters with which an application could mention a channel in Slack, or give a link another text.
     /// Slack still turns a plain URL into a link.
     ///
     /// Receivers read code points, so each code point is examined. A Swift character that consists of several code
@@ -205,7 +206,7 @@ package enum WebhookFormat: String, CaseIterable, Hashable, Sendable {
         return String(escaped)
     }
 
-    /// Returns the message as Markdown. The text of applications can't format, link or mention anyone.
+    /// Returns the message as Markdown. Text from applications can't add formatting or links, or mention anyone.
     private static func markdown(_ message: NotificationMessage) -> String {
         (["**\(markdownEscaped(message.title))**"] + message.lines.map(markdownEscaped)).joined(separator: "\n")
     }
@@ -378,7 +379,7 @@ package struct WebhookTemplate: Hashable, Sendable {
         else { return nil }
     }
 
-    /// Returns `true` if a word in braces is no placeholder. In JSON, it can only be in a string.
+    /// Returns `true` if a word in braces is not a placeholder. In JSON, it can only be in a string.
     private static func hasUnknownPlaceholder(_ text: String) -> Bool {
         text.split(separator: "{", omittingEmptySubsequences: false).dropFirst().contains { rest in
             let name = rest.prefix { $0.isLetter || $0 == "_" }

@@ -9,7 +9,8 @@ extension IssueBrowser {
     ///   - group: The id of the group.
     ///   - isUntilNewerVersion: Whether only a record from a version of the application newer than all versions so far
     ///     reopens it.
-    ///   - note: A note for those who look at the issue, of at most 1024 bytes. Nil if there is none.
+    ///   - note: A note for those who look at the issue, of at most 1024 bytes. Nil for none, or to keep the note of
+    ///     an issue that is already resolved; an empty note removes it.
     /// - Returns: The group after the change.
     /// - Throws: `IssueDeliveryError` with the code `.notFound` if no such group exists or the caller may not see it,
     ///   `.denied` if the caller may not change it, or another code if the daemon cannot be reached.
@@ -30,9 +31,10 @@ extension IssueBrowser {
     ///
     /// - Parameters:
     ///   - group: The id of the group.
-    ///   - version: The version with the fix, as the application reports it. Nil for the next one that is declared to
-    ///     be deployed; until then, no record reopens the issue.
-    ///   - note: A note for those who look at the issue, of at most 1024 bytes. Nil if there is none.
+    ///   - version: The version with the fix, as the application reports it. Nil for the next one that is declared as
+    ///     deployed; until then, no record reopens the issue.
+    ///   - note: A note for those who look at the issue, of at most 1024 bytes. Nil for none, or to keep the note of
+    ///     an issue that is already resolved; an empty note removes it.
     /// - Returns: The group after the change.
     /// - Throws: `IssueDeliveryError` with the code `.notFound` if no such group exists or the caller may not see it,
     ///   `.denied` if the caller may not change it, or another code if the daemon cannot be reached.
@@ -53,8 +55,9 @@ extension IssueBrowser {
     ///   - end: The time at which muting ends. Nil mutes it until it is reopened.
     ///   - isUntilNewerVersion: Whether muting ends with a record from a version of the application newer than all
     ///     versions so far.
-    ///   - count: The number of further occurrences with which muting ends. Nil if it does not end by their number.
-    ///   - note: A note for those who look at the issue, of at most 1024 bytes. Nil if there is none.
+    ///   - count: The number of further occurrences after which muting ends. Nil if their number does not end it.
+    ///   - note: A note for those who look at the issue, of at most 1024 bytes. Nil for none, or to keep the note of
+    ///     an issue that is already muted; an empty note removes it.
     /// - Returns: The group after the change.
     /// - Throws: `IssueDeliveryError` with the code `.notFound` if no such group exists or the caller may not see it,
     ///   `.denied` if the caller may not change it, or another code if the daemon cannot be reached.
@@ -194,7 +197,7 @@ extension IssueBrowser {
     /// - Parameters:
     ///   - app: The name of the application.
     ///   - version: The version as the application reports it, with the build in parentheses if it has one.
-    ///   - time: The time of the deployment, which is not in the future. Nil means now.
+    ///   - time: The time of the deployment, which must not be in the future. Nil means now.
     ///   - commit: The revision of the source code. Nil if unknown.
     ///   - note: A note. Nil for none.
     ///   - user: The id of the user whose application it is. Nil for the caller or, if that is an operator, for the

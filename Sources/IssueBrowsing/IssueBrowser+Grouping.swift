@@ -25,7 +25,7 @@ extension IssueBrowser {
         return (reply.group, Int(clamping: reply.count))
     }
 
-    /// Gives the records whose titles match a pattern an issue of their own.
+    /// Moves the records whose titles match a pattern to an issue of their own.
     ///
     /// - Parameters:
     ///   - group: The id of the group.
@@ -40,14 +40,15 @@ extension IssueBrowser {
         try await change(.splitGroup, SplitGroupParameters(group: group, template: template, reason: reason).json)
     }
 
-    /// Gives the records of each value of a field an issue of their own. Those with the oldest value stay in the group.
+    /// Moves the records with each value of a field to an issue of their own. Those with the oldest value stay in the
+    /// group.
     ///
     /// - Parameters:
     ///   - group: The id of the group.
     ///   - field: The field.
     ///   - reason: The reason, which is stored with the corrections. At most 1,024 bytes.
     ///   - isDryRun: Whether to return the values without splitting the group.
-    /// - Returns: `values` are the values of the field, oldest first; an empty text is that of records without a value.
+    /// - Returns: `values` are the values of the field, oldest first; an empty text stands for records without a value.
     ///   `groups` are the groups in the same order, and empty after a dry run.
     /// - Throws: `IssueDeliveryError` with the code `.notFound` if the group does not exist or the caller may not see
     ///   it, `.denied` if the caller may not change it, `.refused` if there is one value only or if there are too many

@@ -219,8 +219,8 @@ extension IssueBrowser {
 extension IssueBrowser {
     /// A page of a result.
     public struct Page<Element: Sendable>: Sendable {
-        /// The elements on this page. It may be empty although there is a next page, if the daemon had to search many
-        /// records.
+        /// The elements on this page. The page may be empty although there is a next one, if the daemon had to search
+        /// many records.
         public var elements: [Element]
         /// The position of the next page, to pass to the same function. Nil on the last page.
         public var next: String?

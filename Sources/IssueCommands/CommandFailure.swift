@@ -13,7 +13,7 @@ package struct CommandFailure: Error, Equatable, Sendable {
         self.message = message
     }
 
-    /// The reader of the output has gone, as `head` does when it has enough. This is not a failure.
+    /// The reader has closed the output, as `head` does when it has enough lines. This is not a failure.
     static let nobodyReads = CommandFailure(.success, nil)
 }
 
@@ -41,7 +41,7 @@ extension CommandFailure {
         }
     }
 
-    /// Returns the message for a user who may not see something that needs the right to see all records.
+    /// Returns the message for a user who lacks the right to see all records, which `subject` requires.
     static func deniedToSee(_ subject: String) -> String {
         "permission denied: only root, the daemon's user and the groups in Operators= and Readers= (issued.conf) see "
             + subject
@@ -74,7 +74,7 @@ extension CommandFailure {
         case .methodNotImplemented, .methodNotFound, .interfaceNotFound:
             self.init(.refused, "the daemon does not support this: is it older than issuectl? (issuectl status)")
         case .invalidParameter(let name):
-            self.init(.refused, "the daemon rejected '\(name)': it is empty, too long or of a wrong form")
+            self.init(.refused, "the daemon rejected '\(name)': it is empty, too long or malformed")
         case .expectedMore, .unknown: self.init(.refused, "the daemon returned an error: \(error)")
         }
     }

@@ -135,7 +135,7 @@ struct GroupTests {
         let many = (0..<51).map { "v\($0)" }
         let refused = issuectl(["group", "split", "g7", "--by", "version"], plan(many))
         #expect(refused.code == .refused)
-        #expect(refused.errors == lines("issuectl: 51 issues would come out: use --yes to split into more than 50"))
+        #expect(refused.errors == lines("issuectl: the split would result in 51 issues: use --yes for more than 50"))
         #expect(refused.output.contains("v49, ..."))
         #expect(issuectl(["group", "split", "g7", "--by", "version", "--yes"], plan(many), reply).code == .success)
     }

@@ -9,7 +9,7 @@ package struct ConditionTimeout: Error, CustomStringConvertible {
     }
 }
 
-/// How long tests wait for what has to happen. A passing test never waits so long, even on a slow machine.
+/// How long tests wait for an expected event. A passing test never waits that long, even on a slow machine.
 package let testTimeout: Duration = .seconds(120)
 
 /// Waits until a condition is true, and throws at the timeout.

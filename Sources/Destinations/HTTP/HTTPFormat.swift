@@ -105,7 +105,7 @@ extension HTTPFormat {
 package enum AddressError: Error, Equatable, Sendable {
     /// None of the keys sets an address. `expected` explains them.
     case missing(keys: Set<String>, expected: String)
-    /// Two keys set an address; the second one is to blame.
+    /// Two keys set an address; the error is reported for the second one.
     case both(String, String)
     /// The value of `key` contradicts another key, as the text explains.
     case contradiction(key: String, String)

@@ -64,7 +64,7 @@ final class StreamingCompressor: PreparedBody {
         if level > 0, piece.count >= Self.pieceBytes { pass() }
     }
 
-    /// Completes the body. Returns `false` if zlib failed, which breaks the body.
+    /// Completes the body. Returns `false` if zlib failed; the body is then unusable.
     func finish() -> Bool {
         if isFinished { return !isBroken }
         isFinished = true

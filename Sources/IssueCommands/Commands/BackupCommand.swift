@@ -11,7 +11,7 @@ struct BackupCommand: Command {
         notes: [
             "Without FILE, the copy is stored next to the database, in the daemon's own folder. With FILE, it is "
                 + "written there, readable by you alone, and the daemon keeps none. An existing FILE is not "
-                + "overwritten. If FILE is a folder, a new file is created in it; with a slash at its end, FILE must "
+                + "overwritten. If FILE is a folder, a new file is created in it; if FILE ends with a slash, it must "
                 + "be an existing folder. The operator's guide explains how to restore a copy."
         ],
         examples: ["issuectl backup", "issuectl backup /srv/copies/"])
@@ -61,7 +61,7 @@ struct BackupCommand: Command {
     }
 }
 
-/// Writes a file that the daemon has passed to a new file, or into a folder.
+/// Copies the file that the daemon has passed, to a new file or into a folder.
 package struct FileSaving {
     /// Throws if the destination cannot be written, as far as that can be determined in advance.
     package var check: (_ destination: String) throws(CommandFailure) -> Void

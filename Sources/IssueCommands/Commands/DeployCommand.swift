@@ -12,7 +12,7 @@ struct DeployCommand: Command {
         "user", value: "UID", "Only the application of this user (default for operators: of all users)")
 
     static let remove = OptionSpecification(
-        "remove", "Remove the deployment that was declared last for VERSION, by mistake")
+        "remove", "Remove the last deployment declared for VERSION, to undo a mistake")
 
     static let specification = CommandSpecification(
         name: "deploy", summary: "Declare that a version of an application was deployed",

@@ -13,7 +13,7 @@ struct FlushCommand: Command {
         operandSources: [.destinations],
         sections: [("Options", [timeout])],
         notes: [
-            "Exits with 75 if some of the records or corrections are still pending when the time is over, or if a "
+            "Exits with 75 if some of the records or corrections are still pending after the timeout, or if a "
                 + "destination is paused even after another attempt."
         ],
         examples: ["issuectl flush", "issuectl flush logzio --timeout 2min"])

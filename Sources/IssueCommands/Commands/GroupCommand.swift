@@ -35,11 +35,12 @@ struct GroupCommand: Command {
         notes: [
             "merge GROUP GROUP... merges issues of one application into the first one; merge GROUP with a filter merges "
                 + "those that match, prints their number, and needs --yes for more than 50. split GROUP --template "
-                + "PATTERN gives the records whose title matches an issue of their own; split GROUP --by FIELD does so "
-                + "for each value of the field, prints their number first, and needs --yes for more than 50; split GROUP "
-                + "undoes the merges into it. rule lists corrections; rule add GROUP --template PATTERN merges all issues whose title matches, "
-                + "also future ones; rule remove NUMBER... and undo NUMBER... undo corrections. suggest lists pairs of issues "
-                + "whose titles differ in one word.",
+                + "PATTERN moves the records whose title matches PATTERN to an issue of their own; split GROUP --by "
+                + "FIELD does so for each value of the field, prints the number of issues first, and needs --yes for "
+                + "more than 50; split GROUP undoes the merges into it. rule lists corrections; rule add GROUP "
+                + "--template PATTERN merges all issues whose title matches PATTERN, including future ones; rule "
+                + "remove NUMBER... and undo NUMBER... undo corrections. suggest lists pairs of issues whose titles "
+                + "differ in one word.",
             "Corrections also apply to future records and can be undone. The ids of merged issues remain valid.",
             "Of the states of merged issues, the one that alerts sooner applies, with its note: open before resolved before "
                 + "muted. The other states and notes are lost. After undo, each issue has the state of the common one.",
@@ -52,9 +53,9 @@ struct GroupCommand: Command {
             "issuectl group rule add g92c9da597585468b --template 'Invalid user *'", "issuectl group undo 7",
         ])
 
-    /// The number of groups that a filter merges, or that come out of a split by a field, without `--yes`.
+    /// The maximum number of groups that a filter merges, or that a split by a field creates, without `--yes`.
     private static let maxUnconfirmed = 50
-    /// The number of groups in one call, as the daemon limits it.
+    /// The daemon's limit on the groups in one call.
     private static let groupsPerCall = 256
 
     private let action: Action
@@ -160,7 +161,7 @@ struct GroupCommand: Command {
         }
     }
 
-    /// Returns the failure of the command, which names the issue of an operand that is the id of a record.
+    /// Returns the failure of the command. If an operand is the id of a record, the message names its issue.
     private func failure(
         _ failure: CommandFailure, in context: CommandContext
     ) throws(CommandFailure) -> CommandFailure {
@@ -210,7 +211,7 @@ struct GroupCommand: Command {
                     continue
                 }
                 for (group, json) in zip(answer.value.groups, answer.elements(of: "groups")) {
-                    // The last undoing has its latest counts.
+                    // The reply to the last undo has the latest counts.
                     changed.removeAll { $0.id == group.id }
                     changed.append((group.id, json))
                 }
@@ -302,7 +303,7 @@ struct GroupCommand: Command {
             throw CommandFailure(
                 .refused,
                 isSplit
-                    ? "\(count) issues would come out: use --yes to split into more than \(Self.maxUnconfirmed)"
+                    ? "the split would result in \(count) issues: use --yes for more than \(Self.maxUnconfirmed)"
                     : "\(count) issues match: use --yes to merge more than \(Self.maxUnconfirmed)")
         }
         return try context.confirm(isSplit ? "Split into \(count) issues?" : "Merge \(count) issues?")
@@ -412,7 +413,7 @@ private struct TitleTemplate {
         else { return false }
         var rest = title[start.count..<title.count - end.count]
         for part in parts.dropFirst().dropLast() where !part.isEmpty {
-            // The first place leaves most for the parts after it.
+            // The first match leaves the most text for the parts after it.
             while !rest.starts(with: part) {
                 if rest.popFirst() == nil { return false }
             }
@@ -427,7 +428,8 @@ enum CorrectionText {
     /// The maximum number of corrections whose numbers are listed.
     private static let maxListed = 10
 
-    /// Returns the line that says how to undo corrections of a group; none if none was made, or by an older daemon.
+    /// Returns the line that says how to undo corrections of a group; none if there are no corrections, or if an older
+    /// daemon does not report them.
     static func undoing(_ corrections: [Int64]?, of group: String) -> [String] {
         guard let corrections, !corrections.isEmpty else { return [] }
         guard corrections.count <= maxListed else {

@@ -8,13 +8,13 @@ struct RetentionCommand: Command {
     static let specification = CommandSpecification(
         name: "retention", summary: "Show which records will be removed, when and why",
         notes: [
-            "NEXT is when a rule removes records next, if they keep arriving as in the last 24 hours. RECORDS is how many "
-                + "MaxAge= removes at that time. It is not known for MaxSize= and KeepFree=, because it depends on the "
-                + "records that arrive until then: they remove records of frequent issues of the user with the most data "
-                + "until enough is free.",
-            "Records are removed in portions of up to 65,536 or 16 MiB, once the newest record of a portion is old "
-                + "enough. Those of the portion that is still written, the open range, are too young for any rule. Counts "
-                + "of issues stay exact.",
+            "NEXT is when a rule removes records next if reports keep arriving as in the last 24 hours. RECORDS is "
+                + "the number of records that MaxAge= then removes. For MaxSize= and KeepFree= it is not known, "
+                + "because it depends on the records that arrive until then. These two remove records of frequent "
+                + "issues of the user with the most data until enough space is free.",
+            "MaxAge= removes records in portions of up to 65,536 or 16 MiB, once the newest record of a portion is "
+                + "old enough. No rule removes records from the open range, the portion that is still being written. "
+                + "Counts of issues stay exact.",
             "Needs the right to see all records.",
         ],
         examples: ["issuectl retention", "issuectl retention --json"])

@@ -54,11 +54,11 @@ package struct RetentionUsage: Equatable, Sendable {
 
     /// Returns what retention removes next, and when.
     ///
-    /// A limit on space gets no number of records: which range it takes them from depends on the ranges that are closed
-    /// until then.
+    /// The number of records is nil for a limit on space, because it depends on the ranges that are closed before the
+    /// limit is reached.
     ///
     /// New records are expected at the rate of the last day, with the average size of the stored ones. A limit on space
-    /// is not reached if the age removes as much as is added before.
+    /// is not reached if the age-based removal begins earlier, because from then on it removes as much as is added.
     package func reply(_ settings: RetentionSettings, now: IssueTimestamp) -> RetentionReply {
         var rules = portions.map { portion in
             RetentionRule(

@@ -24,11 +24,11 @@ package struct TriageState: Equatable, Sendable {
     /// The time at which the issue was resolved in the next deployment; nil unless that deployment is awaited. Until
     /// then, no record reopens the group.
     package private(set) var fixAwaitedSince: IssueTimestamp?
-    /// The number of further occurrences with which a mute ends; nil if it does not end by their number.
+    /// The number of further occurrences after which a mute ends; nil if their number does not end it.
     package private(set) var occurrencesLeft: Int64?
     package private(set) var hasRegressed: Bool
-    /// The user who set the state or, after a regression, the state before it, with the time and their note; nil if no
-    /// user did, or if it has changed automatically in another way since.
+    /// The user who last set the state or, after a regression, the previous state, with the time and the note; nil if
+    /// no user did, or if it has changed automatically in another way since.
     package private(set) var change: IssueStateChange?
 
     package init(
@@ -65,12 +65,13 @@ package struct TriageState: Equatable, Sendable {
                 user: user, time: now, note: parameters.note.flatMap { $0.isEmpty ? nil : $0 }))
     }
 
-    /// Returns this state, set by a user without a note, with the note of the present state if both are the same. An
-    /// open group has no note to keep: after a regression, its note belongs to the state before.
+    /// Returns this state with the note of `present` if both are resolved or both are muted. This state must have been
+    /// set by a user without a note. An open group has no note to keep: after a regression, its note belongs to the
+    /// previous state.
     package func keepingNote(of present: TriageState) -> TriageState {
         guard let change else { return self }
         var present = present
-        // The group of a mute that has ended is reopened a little later.
+        // A group whose mute has ended is only reopened a little later.
         _ = present.timePassed(to: change.time)
         guard state == present.state, state != .open else { return self }
         var kept = self

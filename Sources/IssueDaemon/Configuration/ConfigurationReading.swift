@@ -41,7 +41,7 @@ package struct EffectiveConfiguration: Sendable {
     ///
     /// - Parameters:
     ///   - lastValid: The last configuration without errors, apart from missing credentials.
-    ///   - running: The configuration in use; nil at the start.
+    ///   - running: The configuration in use; nil at startup.
     package init(
         _ reading: ConfigurationReading, lastValid: Configuration?, running: EffectiveConfiguration? = nil
     ) {
@@ -49,7 +49,7 @@ package struct EffectiveConfiguration: Sendable {
         configuration = reading.configuration
         basis = .files
         let isGeneral = problems.contains { $0.scope.isGeneral }
-        // A running destination continues if its section becomes invalid. At a start none is running, so the error
+        // A running destination continues if its section becomes invalid. At startup none is running, so the error
         // shows at once.
         let keepsRunning = running?.isValid == true && !reading.isValid
         guard isGeneral || keepsRunning else { return }
@@ -99,8 +99,8 @@ extension EffectiveConfiguration {
             configuration.store.path = path
             separateStore = path
         }
-        // The database may grow by the default of `MaxSize=`, so that an error that is never fixed does not fill the
-        // disk.
+        // The database may grow by as much as the default of `MaxSize=`, so that an error that is never fixed does not
+        // fill the disk.
         let store = configuration.store
         let size = (try? FileSystem.status(of: store.path).size) ?? 0
         configuration.store.retention.maxSize = max(store.retention.maxSize, size + StoreSettings().retention.maxSize)
@@ -139,8 +139,8 @@ extension EffectiveConfiguration {
     /// The maximum number of errors that are shown individually.
     package static let maxShownProblems = 10
 
-    /// The errors for `status`, without those of credentials: these are shown with their destination, and disappear
-    /// once the credential is there.
+    /// The errors for `status`, without those about credentials: these are shown with their destination, and disappear
+    /// once the credential is available.
     package var faults: [String] {
         let lasting = problems.filter { !$0.scope.isCredential }
         var faults = lasting.prefix(Self.maxShownProblems).map { "configuration error (\(explanation)): \($0)" }
@@ -164,10 +164,10 @@ extension EffectiveConfiguration {
     }
 }
 
-/// A copy of the last configuration without errors, kept for starts at which the files have some.
+/// A copy of the last configuration without errors, used if the files have errors when the daemon starts.
 ///
-/// It is the text that `--print-config` prints, so it holds no secrets. It is stored next to the database. If that is
-/// not the state directory, it is stored there too: if `[Store] Path=` can't be read, only that copy can be found.
+/// It is the text that `--print-config` prints, so it holds no secrets. It is stored next to the database and, if that
+/// is another folder, in the state directory: if `[Store] Path=` can't be read, only the copy there can be found.
 package struct LastValidConfiguration: Sendable {
     package static let fileName = "issued.conf.last-valid"
 

@@ -34,7 +34,7 @@ final class NotifierLoop {
     private var lastVerdict: DeliveryVerdict?
     private var isFailureLogged = false
 
-    /// While the WAL must be reset, which takes a moment.
+    /// How long to wait before another try while the WAL must be reset.
     private static let busyTime: Duration = .milliseconds(200)
     private static let maxAlerts = 256
     /// The minimum time between two scans of the record log.
@@ -64,7 +64,7 @@ final class NotifierLoop {
                     recovery = nil
                 }
             } catch is WriterClosed {
-                // The daemon is stopping or changes to another file. The next start continues from the stored state.
+                // The daemon is stopping or switching to another file. The next start continues from the stored state.
                 return
             } catch StoreFailure.walTooLarge {
                 scanAgain()
@@ -187,14 +187,14 @@ final class NotifierLoop {
         do {
             try scanRecords()
         } catch {
-            // It may have counted records whose escalations are not stored. The next scan starts from the stored
+            // The scan may have counted records whose escalations are not stored. The next one starts from the stored
             // counts.
             escalations = nil
             throw error
         }
     }
 
-    /// Plans a scan after an error, which may have ended one, without waiting for the next record.
+    /// Plans a scan without waiting for the next record, because an error may have interrupted one.
     private func scanAgain() {
         if service.countsRecords { nextScan = Clock.monotonic }
     }
@@ -228,7 +228,7 @@ final class NotifierLoop {
 
     // MARK: Sending
 
-    /// `true` if a message can be sent now, or if it is not known when.
+    /// `true` if a message can be sent now, or if it is not known when one can be sent.
     private var isMessageDue: Bool {
         guard let row = opened?.row, row.message != nil || !row.waiting.isEmpty else { return false }
         guard let next = row.message == nil ? nextMessage : nextAttempt else { return true }
@@ -371,14 +371,15 @@ final class NotifierLoop {
         case .partial, .paused, .tooLarge, .again:
             unstored.failed(nextAttempt: Clock.monotonic.advanced(by: service.recoveryTime))
         }
-        // Not each attempt, of which there are many while the store and the receiver fail.
+        // Only the first attempt and the end are logged: there are many attempts while both the store and the receiver
+        // fail.
         guard isFirst || unstored.events.isEmpty else { return }
         service.log.notice(.notifierUnstored, ["notifier": service.name, "answer": result.summary.text])
     }
 
     // MARK: Status
 
-    /// Logs the first failure of a message, its end, and the end of an outage.
+    /// Logs the first failure of a message, a message that is given up, and the end of an outage.
     private func note(_ outcome: NotificationOutcome, _ result: DeliveryResult, _ message: NotificationMessage) {
         let fields: KeyValuePairs = [
             "notifier": service.name, "message": message.id, "events": "\(message.total)",

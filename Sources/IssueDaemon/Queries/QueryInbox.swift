@@ -21,7 +21,7 @@ struct QueryInbox: Sendable {
         fileprivate(set) var user: UInt32
     }
 
-    /// After this time, a query ends if a user waits who has used less time.
+    /// After this time, a query ends if a user who has used less time is waiting.
     static let slice: Duration = .seconds(1)
 
     /// One user's queries use at most one of the shared threads.
@@ -189,7 +189,7 @@ struct QueryAnswer: Sendable {
         case fates([IssueFate])
     }
 
-    /// The memory that a reply takes until the thread of the socket has it.
+    /// The memory that a reply takes until the socket thread has taken it over.
     struct Memory: Sendable {
         var user: UInt32
         var bytes: Int

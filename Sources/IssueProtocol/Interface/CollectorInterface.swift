@@ -77,7 +77,8 @@ package enum CollectorInterface {
           trace_id: ?string, span_id: ?string, request_id: ?string, user: ?string
         )
 
-        # The user who set the state of a group last, the time, and the note. Left out once the state has changed automatically.
+        # The user who last set the state of a group, the time, and the note. After a regression, those of the previous
+        # state. Left out once the state has changed automatically in another way.
         type StateChange (uid: int, at: string, note: ?string)
 
         type Group (
@@ -163,7 +164,7 @@ package enum CollectorInterface {
         # A rule by which retention removes records. rule: max_age, max_size or keep_free. app: the application to which the
         # rule applies; absent if it applies to all that have no rule of their own. uid: the user of that application, or the
         # user whose records are removed first. at: when the rule removes records next, which may be in the past; absent if it
-        # removes none at the present rate. records: how many max_age removes then.
+        # removes none at the present rate. records: the number of records that max_age then removes.
         type RetentionRule (rule: string, app: ?string, uid: ?int, age: ?int, at: ?string, records: ?int)
 
         # A period in which notifiers report no events of the issues that match all given lists. A name may end with *.
@@ -257,7 +258,8 @@ package enum CollectorInterface {
         # newer than all seen so far. resolved_in: only this version and later ones reopen the group. resolved_in_next: only the
         # next declared deployment and later ones do. Without any of these, the next record reopens a resolved group.
         # note: a reason of at most 1024 bytes. The group has it in changed until its state changes again, and also while the
-        # group is regressed. If absent and the group already has this state, its note is kept; if empty, it is removed.
+        # group is regressed. If note is absent, a group that is already in this state, resolved or muted, keeps its
+        # note; an empty note removes it.
         method SetState(
           group: string, state: State, until: ?string, until_newer_version: ?bool, resolved_in: ?string,
           resolved_in_next: ?bool, until_count: ?int, note: ?string

@@ -37,7 +37,8 @@ package struct SetStateParameters: Equatable, JSONObjectCodable, Sendable {
     package var isResolvedInNext: Bool?
     /// The number of occurrences after which a mute ends; nil if it does not end by their number.
     package var untilCount: Int64?
-    /// A note for those who look at the group, of at most 1024 bytes; nil if there is none.
+    /// A note for those who look at the group, of at most 1024 bytes. Nil for none, or to keep the note of a group that
+    /// is already in this state, resolved or muted; empty to remove it.
     package var note: String?
 
     package init(

@@ -153,7 +153,7 @@ public struct StoreStatus: Equatable, Sendable {
     public var faultIDs: [String] = []
     /// The version of SQLite that the daemon uses. Nil if the caller may not see all records.
     public var sqliteVersion: String?
-    /// The path of the database. Nil if the caller may not see all records, or if the daemon is older.
+    /// The path of the database. Nil if the caller may not see all records, or if the daemon is too old to send it.
     package var path: String?
 
     package init(

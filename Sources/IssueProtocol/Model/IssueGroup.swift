@@ -21,7 +21,7 @@ public struct IssueGroup: Equatable, Sendable {
     public var resolvedIn: String?
     /// Whether the next deployment of the application will have the fix of a resolved issue.
     public var isResolvedInNext = false
-    /// The user who set the state or, if the group has regressed, the state before that, with the time and their note.
+    /// The user who last set the state or, if the group has regressed, the previous state, with the time and the note.
     /// Nil if no user did, or if the state has changed automatically in another way, such as at the end of a mute.
     public var stateChange: IssueStateChange?
     /// The name of the application. Nil if it sent none.
@@ -176,7 +176,7 @@ public enum GroupState: String, CaseIterable, Hashable, Sendable {
 
 extension GroupState: JSONStringEnum {}
 
-/// The user who set the state of an issue last, the time, and the note (`StateChange` on the wire).
+/// The user who last set the state of an issue, the time, and the note (`StateChange` on the wire).
 public struct IssueStateChange: Equatable, Sendable {
     /// The maximum size of a note, in bytes.
     package static let maxNoteBytes = 1024
@@ -185,8 +185,8 @@ public struct IssueStateChange: Equatable, Sendable {
     public var user: UInt32
     /// The time at which the user set the state.
     public var time: IssueTimestamp
-    /// The note, of at most 1024 bytes. Another user may have given it, when they set the same state before. Nil if
-    /// there is none.
+    /// The note, of at most 1024 bytes. It may be that of another user who set the same state earlier. Nil if there is
+    /// none.
     public var note: String?
 
     package init(user: UInt32, time: IssueTimestamp, note: String? = nil) {

@@ -63,7 +63,7 @@ package struct RetentionRule: Equatable, Sendable {
     package var age: Duration?
     /// When it removes records next, which may be in the past; nil if it removes none at the present rate.
     package var at: IssueTimestamp?
-    /// The number of records that it then removes at once; nil if unknown, as for a limit on space.
+    /// The number of records that it then removes at once; nil if unknown, and always for a limit on space.
     package var records: Int64?
 
     package init(

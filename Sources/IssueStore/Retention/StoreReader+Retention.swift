@@ -2,7 +2,7 @@ package import IssueCore
 package import IssueProtocol
 import SQLiteKit
 
-/// The figures of `Retention`.
+/// The numbers that `Retention` returns.
 extension StoreReader {
     /// The maximum number of applications with an age of their own.
     private static let maxApplications = 100

@@ -34,7 +34,7 @@ struct RetentionForecastTests {
         #expect(reply.rules.first?.records == 77)
     }
 
-    @Test("The size limit comes first if the database reaches it before, with the user whose records it removes")
+    @Test("The size limit comes first if it is reached first, and names the user whose records it removes")
     func size() throws {
         var usage = usage(age: 1, bytes: 1000 << 20)
         usage.recentRecords = 12
@@ -59,7 +59,7 @@ struct RetentionForecastTests {
         #expect(usage.reply(settings(), now: now).rules.last?.at == nil)
     }
 
-    @Test("A limit on space forecasts no number of records, since the open range is closed until then")
+    @Test("For a limit on space, no number of records is forecast, since more ranges are closed before then")
     func unknownNumber() {
         var usage = usage(age: 1)
         (usage.usedBytes, usage.freeBytes) = (2 << 30, 0)

@@ -54,8 +54,8 @@ package struct Payload: Sendable {
 
     /// Returns random text, which blocks cannot store in less space.
     ///
-    /// It is a single word: in a long text with punctuation, there is now and then a word like "sk-…", which is
-    /// redacted as a token.
+    /// It is a single word: a long text with punctuation sometimes contains a word like "sk-…", which is redacted as a
+    /// token.
     private static func incompressible(_ count: Int, _ generator: inout SeededGenerator) -> String {
         let letters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789".utf8)
         var text: [UInt8] = []

@@ -7,8 +7,8 @@ extension TortureRun {
         case ofOpenRange
         case ofThinnedRange
 
-        /// Whether a block holds such rows. Only small tables are read: a long query would keep the WAL from being
-        /// reset.
+        /// The SQL condition for a block that holds such rows. It reads only small tables, because a long query would
+        /// keep the WAL from being reset.
         fileprivate var isInBlock: String {
             switch self {
             case .ofOpenRange: "first_id > (SELECT coalesce(max(last_id), 0) FROM ranges)"
@@ -34,7 +34,7 @@ extension TortureRun {
         return "nothing"
     }
 
-    /// Reports until such a row exists, ends the daemon, and returns the row's id.
+    /// Sends reports until such a row exists, stops the daemon, and returns the row's id.
     private func rowAfterExit(_ row: DeletedRow, by deadline: KernelInstant) throws -> Int64 {
         // A block keeps at least one record.
         let block = "SELECT first_id FROM blocks WHERE records > 1 AND \(row.isInBlock) LIMIT 1"
