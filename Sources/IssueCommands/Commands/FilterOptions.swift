@@ -35,7 +35,7 @@ enum FilterOptions {
         "fate", value: "FATE", from: .words(IssueFate.Outcome.allCases.map(\.name)),
         "Only this fate: \(IssueFate.Outcome.allCases.map(\.name).joined(separator: ", ")) (repeatable)")
     static let destination = OptionSpecification(
-        "destination", value: "NAME", from: .destinations, "The destination that --fate refers to")
+        "destination", value: "NAME", from: .destinations, "With --fate, only the fate at this destination")
 
     static let all = [
         app, version, environment, severity, domain, code, file, text, metadata, group, user, unit, trace, request,
@@ -86,6 +86,7 @@ enum FilterOptions {
             IssueFate.Outcome(name: $0.replacing("-", with: "_"))
         }
         filter.destination = arguments[destination]
+        if filter.destination != nil, filter.outcomes == nil { throw UsageError("--destination needs --fate") }
         func moment(_ option: OptionSpecification) throws(UsageError) -> IssueTimestamp? {
             try arguments.value(of: option, expected: TimeExpression.forms) { TimeExpression.moment($0, now: now) }
         }

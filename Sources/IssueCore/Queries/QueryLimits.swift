@@ -17,17 +17,17 @@ package enum QueryLimits {
     /// The maximum number of buckets of all sparklines in one reply.
     package static let maxSparklineNumbers = 100_000
 
-    /// The error for a part of a query that exceeds its limit.
+    /// The error for a part of a query that exceeds its limit, or is invalid.
     package struct Excess: Error, Equatable, Sendable {
         /// The name of the filter's member or of the parameter.
         package var field: String
-        /// A message that states the limit and the requested value.
+        /// A message that states the limit and the requested value, or what is invalid.
         package var reason: String
     }
 
     /// Checks a filter.
     ///
-    /// - Throws: `Excess` if a part of it exceeds its limit.
+    /// - Throws: `Excess` if a part of it exceeds its limit, or is invalid.
     package static func check(_ filter: IssueFilter) throws(Excess) {
         try check("apps", count: filter.apps?.count)
         try check("versions", count: filter.versions?.count)
@@ -51,12 +51,17 @@ package enum QueryLimits {
             }
             throw Excess(field: name, reason: "\"\(other)\" does not consist of 32 hexadecimal digits")
         }
+        // Such a filter would select more than its user expects, and a purge would erase it.
+        guard filter.destination == nil || filter.outcomes != nil else {
+            throw Excess(field: "destination", reason: "it restricts fates, so it needs at least one of them")
+        }
         guard let text = filter.text else { return }
         let bytes = text.utf8.count
         guard bytes <= maxTextBytes else {
             throw Excess(field: "text", reason: "at most \(maxTextBytes) bytes are allowed, not \(bytes)")
         }
         let words = TextMatcher.parts(of: text).count
+        guard words > 0 else { throw Excess(field: "text", reason: "it contains no word") }
         guard words <= maxWords else {
             throw Excess(field: "text", reason: "at most \(maxWords) words are allowed, not \(words)")
         }

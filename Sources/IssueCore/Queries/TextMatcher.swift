@@ -14,7 +14,7 @@ package struct TextMatcher: Equatable, Sendable {
     /// Parses a search text.
     ///
     /// - Parameter text: The text, within `QueryLimits`.
-    /// - Returns: Nil if the text contains no term. Such a text matches everything.
+    /// - Returns: Nil if the text contains no term. `QueryLimits` rejects such a text.
     package init?(_ text: String) {
         var terms: [TextTerm] = []
         for part in Self.parts(of: text) {

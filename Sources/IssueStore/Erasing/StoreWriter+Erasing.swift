@@ -216,6 +216,7 @@ extension StoreReader {
     ) throws -> MatchingRows {
         let selection = try SeriesSelection(filter, viewer: .everything)
         return try snapshot {
+            try expectDestination(filter.destination)
             let content = RecordMatcher(filter)
             let query = RecordQuery(filter: filter, isAscending: true, limit: limit, after: nil)
             var search = try RecordSearch(selection, query, from: row, on: self)
