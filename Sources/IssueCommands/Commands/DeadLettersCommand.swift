@@ -45,6 +45,10 @@ struct DeadLettersCommand: Command {
         case .show where ids.isEmpty: throw UsageError("missing argument ID")
         case .requeue where ids.isEmpty && !isAll: throw UsageError("give IDs or --all")
         case .requeue where !ids.isEmpty && isAll: throw UsageError("--all and IDs cannot be used together")
+        case .show where isAll, .export where isAll: throw UsageError("\(action.rawValue) takes no --all")
+        case .show where limit != nil, .requeue where limit != nil:
+            throw UsageError("\(action.rawValue) takes no --limit")
+        case .list where isAll && limit != nil: throw UsageError("--all and --limit cannot be used together")
         case .list, .show, .requeue, .export: break
         }
     }
@@ -88,14 +92,26 @@ struct DeadLettersCommand: Command {
     }
 
     private func show(in context: CommandContext) throws(CommandFailure) -> ExitCode {
-        let answer = try context.collector().deadLetters(
-            DeadLettersParameters(destination: destination, records: ids, lines: true))
-        guard !answer.value.deadLetters.isEmpty else {
-            throw CommandFailure(.refused, noneOfThese)
-        }
-        try context.print(answer, elements: "dead_letters") { reply in
+        let collector = try context.collector()
+        var letters: [DeadLetter] = []
+        var elements: [[UInt8]] = []
+        var after: String?
+        repeat {
+            let answer = try collector.deadLetters(
+                DeadLettersParameters(
+                    destination: destination, records: ids, lines: true, limit: Int(PagingOptions.pageSize),
+                    after: after))
+            letters += answer.value.deadLetters
+            elements += answer.elements(of: "dead_letters")
+            after = answer.value.next
+        } while after != nil
+        guard !letters.isEmpty else { throw CommandFailure(.refused, none(of: ids)) }
+        switch context.format {
+        case .json: try context.print(json: PrettyJSON.document("dead_letters", elements))
+        case .lines: for element in elements { try context.print(json: element) }
+        case .human:
             var page = TextPage(painter: context.painter)
-            for letter in reply.deadLetters {
+            for letter in letters {
                 page.heading("\(letter.record) for \(letter.destination)")
                 page.fields([
                     ("Kind", letter.isCorrection == true ? "correction of the grouping" : nil),
@@ -104,18 +120,22 @@ struct DeadLettersCommand: Command {
                     ("Line", letter.line),
                 ])
             }
-            return page.lines
+            try context.print(page.lines)
         }
-        return .success
+        let found = Set(letters.map(\.record))
+        let missing = ids.filter { !found.contains($0.lowercased()) }
+        guard !missing.isEmpty else { return .success }
+        context.warn(none(of: missing))
+        return .refused
     }
 
-    private var noneOfThese: String {
+    private func none(of ids: [String]) -> String {
         "no dead letter for \(ids.joined(separator: ", ")): see issuectl dead-letters"
     }
 
     private func requeue(in context: CommandContext) throws(CommandFailure) -> ExitCode {
         let parameters = RequeueParameters(destination: destination, records: isAll ? nil : ids)
-        let collector = try context.collector(notFound: noneOfThese)
+        let collector = try context.collector(notFound: none(of: ids))
         let answer: BrowserReply<RequeueReply> = try context.order(.requeue, parameters, on: collector) { reply in
             Quantity.text(reply.count, "dead letter")
         }
@@ -146,6 +166,6 @@ struct DeadLettersCommand: Command {
             left = left.map { $0 - Int64(lines.count) }
             after = lines.isEmpty ? nil : answer.value.next
         } while after != nil && left != 0
-        if !isAny, !ids.isEmpty { throw CommandFailure(.refused, noneOfThese) }
+        if !isAny, !ids.isEmpty { throw CommandFailure(.refused, none(of: ids)) }
     }
 }
