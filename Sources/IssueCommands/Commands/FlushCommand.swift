@@ -30,7 +30,7 @@ struct FlushCommand: Command {
         let collector = try context.collector()
         let asksBefore = context.format == .human || destination != nil
         let before = asksBefore ? try collector.status().value.destinations : []
-        if let destination, !before.contains(where: { $0.name == destination }) {
+        if let destination, !before.contains(where: { $0.name == destination && !$0.isRemoved }) {
             throw CommandFailure(.refused, "no destination '\(destination)' is configured: see issuectl status")
         }
         let answer = try collector.flush(FlushParameters(destination: destination, timeout: timeout))
@@ -63,16 +63,16 @@ struct FlushCommand: Command {
         destination.ledger.pending > 0 || (destination.pendingCorrections ?? 0) > 0
     }
 
-    /// Records that arrived during the wait do not count.
+    /// Records that arrived during the wait do not count, nor do those of a destination that is no longer configured.
     private func isUnfinished(_ destination: DestinationStatus, startedAt: IssueTimestamp) -> Bool {
-        isPending(destination) && destination.oldestPending.map { $0 <= startedAt } ?? true
+        !destination.isRemoved && isPending(destination) && destination.oldestPending.map { $0 <= startedAt } ?? true
     }
 
     /// `logzio: 12 delivered, 1 summarised, 3 still pending (waiting: no answer)`.
     private func line(_ destination: DestinationStatus, since before: DestinationStatus?) -> String {
         let earlier = before?.ledger ?? Ledger()
         let corrections = destination.pendingCorrections ?? 0
-        let sent = (before?.pendingCorrections ?? 0) - corrections
+        let sent = (before?.pendingCorrections ?? 0) &- corrections
         var parts: [String] = []
         for fate in IssueFate.Outcome.allCases where fate != .pending {
             let count = destination.ledger[fate] &- earlier[fate]

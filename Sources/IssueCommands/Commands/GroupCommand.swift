@@ -258,7 +258,7 @@ struct GroupCommand: Command {
             others.removeFirst(some.count)
             let answer = try collector.mergeGroups(
                 MergeGroupsParameters(into: ids[0], groups: some, reason: reasonText))
-            merged += answer.value.count
+            merged &+= answer.value.count
             if let made = answer.value.corrections { corrections = (corrections ?? []) + made }
             guard others.isEmpty else { continue }
             if isOneCall || context.format == .human {

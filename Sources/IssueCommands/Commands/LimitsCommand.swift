@@ -45,7 +45,7 @@ struct LimitsCommand: Command {
             ], width: context.width, painter: context.painter)
         let shown = isAll ? reply.limits : Array(reply.limits.prefix(Self.maxShown))
         var lines = table.lines(shown.map { LimitRow($0).cells })
-        let more = reply.limits.count - shown.count + reply.others
+        let more = reply.limits.count - shown.count &+ reply.others
         if more > 0 {
             let all = reply.limits.count > shown.count ? " (see --all)" : ""
             lines.append("and \(Quantity.text(more)) more\(all)")
