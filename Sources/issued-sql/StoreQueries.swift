@@ -169,7 +169,7 @@ package final class StoreQueries: SQLDatabase {
         case .interrupted:
             CommandFailure(
                 .tryAgain,
-                "the query took longer than \(bounds.time.components.seconds) s: ask for less, or allow more with "
+                "the query took longer than \(bounds.time): ask for less, or allow more with "
                     + "--timeout")
         case .unauthorized:
             CommandFailure(

@@ -55,7 +55,9 @@ struct SQLCommand: Command {
             throw UsageError("\(formats[0].spelling) and \(formats[1].spelling) cannot be used together")
         }
         format = arguments.has(Self.table) ? .table : arguments.has(Self.csv) ? .csv : nil
-        let limit = try arguments.integer(Self.limit, in: 1...Int64(Int32.max)) ?? Int64(Self.defaultLimit)
+        let limit = try arguments.integer(Self.limit, in: 1...Int64(Int32.max))
+        let isAll = arguments.has(Self.all)
+        if isAll, limit != nil { throw UsageError("--all and --limit cannot be used together") }
         var timeout = Duration.seconds(10)
         if let text = arguments[Self.timeout] {
             guard let time = DurationExpression.duration(text), time > .zero else {
@@ -63,7 +65,7 @@ struct SQLCommand: Command {
             }
             timeout = time
         }
-        bounds = SQLBounds(rows: arguments.has(Self.all) ? .max : Int(limit), time: timeout)
+        bounds = SQLBounds(rows: isAll ? .max : limit.map { Int($0) } ?? Self.defaultLimit, time: timeout)
     }
 
     func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
@@ -116,16 +118,23 @@ struct SQLCommand: Command {
         let isInteractive = context.terminal.isInteractive
         if isInteractive { context.warn("end each query with a semicolon, and the input with Ctrl-D") }
         var text: [UInt8] = []
+        var hasSemicolon = false
         prompt(isInteractive, isContinued: false, context)
-        while let more = context.input.read() {
+        while var more = context.input.read()?[...] {
+            // Only checked at the end of a line: within a line, the text could end inside a query.
+            while let end = more.firstIndex(of: UInt8(ascii: "\n")) {
+                let line = more[...end]
+                more = more[(end + 1)...]
+                text += line
+                hasSemicolon = hasSemicolon || line.contains(UInt8(ascii: ";"))
+                guard hasSemicolon, database.isComplete(String(decoding: text, as: UTF8.self)) else { continue }
+                try runInput(text, isInteractive, on: database, context)
+                (text, hasSemicolon) = ([], false)
+            }
             text += more
+            hasSemicolon = hasSemicolon || more.contains(UInt8(ascii: ";"))
             guard text.count <= Self.maxQueryBytes else {
                 throw CommandFailure(.refused, "the query is longer than \(Quantity.bytes(Int64(Self.maxQueryBytes)))")
-            }
-            // Only checked at the end of a line: after any other read, the text could end inside a query.
-            if text.last == UInt8(ascii: "\n"), database.isComplete(String(decoding: text, as: UTF8.self)) {
-                try runInput(text, isInteractive, on: database, context)
-                text = []
             }
             prompt(isInteractive, isContinued: text.contains { $0 > 0x20 }, context)
         }
