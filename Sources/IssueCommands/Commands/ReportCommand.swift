@@ -63,6 +63,17 @@ struct ReportCommand: Command {
                 spools: arguments.has(Self.spool),
                 producer: key.map { ReportID.producer(for: $0) } ?? context.reporting.makeProducer(), key: key))
         try session.begin()
+        do throws(CommandFailure) {
+            try report(in: &session, context)
+        } catch {
+            // Receipts of earlier calls are printed nevertheless.
+            session.printReceipts()
+            throw error
+        }
+        return session.finish()
+    }
+
+    private func report(in session: inout ReportSession, _ context: CommandContext) throws(CommandFailure) {
         if arguments.operands.isEmpty {
             if context.terminal.isInputTerminal {
                 context.warn("each line is reported as a message; Control-D ends the input")
@@ -74,7 +85,6 @@ struct ReportCommand: Command {
             if message.allSatisfy(\.isWhitespace) { context.warn("the message is empty") }
             try session.report(message: message)
         }
-        return session.finish()
     }
 }
 

@@ -86,10 +86,15 @@ struct ReportSession {
     /// Prints the remaining output and returns the exit code.
     mutating func finish() -> ExitCode {
         if !hasInput, !how.isQuiet { context.warn("standard input has no lines: nothing was reported") }
-        if context.format == .json, !how.isQuiet {
+        if context.format == .json, !how.isQuiet { output(PrettyJSON.document("receipts", receipts)) }
+        return hasFailed ? .refused : .success
+    }
+
+    /// Prints the receipts of a JSON document that is not complete, since a later call failed.
+    mutating func printReceipts() {
+        if context.format == .json, !how.isQuiet, !receipts.isEmpty {
             output(PrettyJSON.document("receipts", receipts))
         }
-        return hasFailed ? .refused : .success
     }
 
     private mutating func process(_ line: LineReader.Line, isJSON: Bool) throws(CommandFailure) {

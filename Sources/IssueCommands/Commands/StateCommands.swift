@@ -163,7 +163,10 @@ extension StateCommand {
                 }
             } catch {
                 // Others are changed nevertheless, unless the daemon can't be asked.
-                guard groups.count > 1, error.code == .refused, let message = error.message else { throw error }
+                guard groups.count > 1, error.code == .refused, let message = error.message else {
+                    if !changed.isEmpty { try context.print(json: PrettyJSON.document("groups", changed)) }
+                    throw error
+                }
                 context.warn(message)
                 code = .refused
             }
