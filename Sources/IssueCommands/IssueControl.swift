@@ -114,10 +114,9 @@ package struct IssueControl {
         } catch {
             throw CommandFailure(.usage, "\(error.message). See issuectl \(specification.name) --help")
         }
-        let code = try command.run(in: context)
-        // A daemon is reachable, so reports that earlier runs could not send are sent now.
-        if context.hasConnected.value { context.reporting.sendSpooled(context.socket) }
-        return code
+        // If a daemon is reachable, reports that earlier runs could not send are sent now, even if the command fails.
+        defer { if context.hasConnected.value { context.reporting.sendSpooled(context.socket) } }
+        return try command.run(in: context)
     }
 
     private func makeContext(_ arguments: ParsedArguments) throws(UsageError) -> CommandContext {
@@ -308,10 +307,12 @@ struct CommandContext {
     var width: Int? { terminal.tableWidth(environment) }
 
     /// Connects to the daemon.
-    func connect() throws(CollectorConnectionError) -> any BrowserLink {
+    ///
+    /// - Parameter noticesDelay: `true` if the user should know when a reply takes long.
+    func connect(noticesDelay: Bool = true) throws(CollectorConnectionError) -> any BrowserLink {
         let link = try makeLink(socket)
         hasConnected.value = true
-        link.onDelay(of: Self.noticeableDelay) { warn("waiting for the reply of the daemon (see --timeout)") }
+        if noticesDelay { link.onDelay(of: Self.noticeableDelay) { warn("waiting for the reply of the daemon") } }
         return link
     }
 

@@ -30,14 +30,17 @@ struct FollowCommand: Command {
             do throws(FollowEnd) {
                 let session: BrowserSession<FollowEnd>
                 do throws(CollectorConnectionError) {
-                    session = BrowserSession(link: try context.connect()) { .connection($0) }
+                    // There may be no record for a long time.
+                    session = BrowserSession(link: try context.connect(noticesDelay: false)) { .connection($0) }
                 } catch {
                     throw .connection(error)
                 }
-                if isWaiting { context.warn("connected again") }
-                (hasConnected, isWaiting) = (true, false)
+                hasConnected = true
                 let parameters = RecordsParameters(filter: progress.filter, order: .oldest, follow: true)
                 try session.follow(parameters) { answer throws(FollowEnd) in
+                    // Not before: without its store, the daemon accepts connections and ends each call at once.
+                    if isWaiting { context.warn("connected again") }
+                    isWaiting = false
                     do throws(CommandFailure) {
                         try show(answer, &progress, in: context)
                     } catch {

@@ -328,7 +328,7 @@ extension DoctorCheck {
                 "check the network, the firewall and Proxy=: issued --check --online"
             case "too_many_requests", "overloaded": "lower SendRate= if it persists"
             case "misconfigured": "issued --check; then: systemctl reload issued"
-            default: "issuectl status \(destination.name) and Operations.md, States of a destination"
+            default: "see issuectl status, and States of a destination in Operations.md"
             }
         }
     }

@@ -67,7 +67,9 @@ package struct CollectorConnection: ~Copyable {
         _ method: String, json parameters: [UInt8], timeout: Duration? = .seconds(45), onReply: ([UInt8]) -> Bool
     ) throws(CollectorConnectionError) {
         let call = VarlinkCall(method: method, parameters: parameters, more: true)
-        try send(call.message, deadline: timeout.map { MonotonicClock.now.advanced(by: $0) })
+        let deadline = timeout.map { MonotonicClock.now.advanced(by: $0) }
+        try send(call.message, deadline: deadline)
+        try noticeDelay(deadline: deadline)
         while true {
             let part = try accepted(deadline: timeout.map { MonotonicClock.now.advanced(by: $0) })
             guard onReply(part.parameters), part.continues else { return }
