@@ -15,7 +15,7 @@ public struct IssueBreadcrumb: Hashable, Sendable {
 
     init(_ message: String, metadata: IssueMetadata) {
         timestamp = .now
-        self.message = message.utf8.count <= Self.messageLimit ? message : "\(message.prefix(Self.messageLimit / 4))…"
+        self.message = message.prefix(ofBytes: Self.messageLimit)
         let bytes = metadata.estimatedBytes
         self.metadata = bytes <= Self.metadataLimit ? metadata : [.omittedBytes: .init(bytes)]
     }
@@ -60,7 +60,7 @@ final class BreadcrumbTrail: Sendable {
 /// ```
 ///
 /// - Parameters:
-///   - message: A description of the event. It is truncated if it has more than 512 bytes.
+///   - message: A description of the event. It is cut to 512 bytes.
 ///   - metadata: Metadata of the event, added to that of the scopes around the call. If the result has more than about
 ///     1 KiB, only its size is kept.
 public func leaveBreadcrumb(_ message: IssueText, metadata: IssueMetadata = [:]) {

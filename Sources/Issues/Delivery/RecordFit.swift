@@ -134,8 +134,8 @@ extension IssueSite {
         // A file that was compiled without a module has a file ID without a slash.
         let module = fileID.firstIndex(of: "/").map { String(fileID[..<$0]) }
         return SourceLocation(
-            fileID: fileID, line: Int64(line), column: column > 0 ? Int64(column) : nil, function: functionName,
-            module: module)
+            fileID: fileID, line: Int64(clamping: line), column: column > 0 ? Int64(clamping: column) : nil,
+            function: functionName, module: module)
     }
 }
 
@@ -173,8 +173,9 @@ extension IssueRecord {
 }
 
 extension String {
-    /// Returns a prefix of at most `limit` bytes that does not split a character.
-    fileprivate func prefix(ofBytes limit: Int) -> String {
+    /// Returns the string or, if it is longer than `limit` bytes, a prefix of at most so many and an ellipsis. No
+    /// character is split.
+    func prefix(ofBytes limit: Int) -> String {
         guard utf8.count > limit else { return self }
         var end = utf8.index(startIndex, offsetBy: limit)
         while end > startIndex, end.samePosition(in: unicodeScalars) == nil { utf8.formIndex(before: &end) }

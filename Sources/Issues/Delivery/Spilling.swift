@@ -161,10 +161,14 @@ package struct SpillFolder: Sendable {
         try? PrivateFolder(path)
     }
 
-    /// Whether there are no saved calls.
+    /// Whether there are neither saved calls nor a number of lost issues.
     package var isEmpty: Bool {
         guard let folder = open() else { return true }
-        return Self.files(in: folder).isEmpty
+        return Self.isEmpty(folder)
+    }
+
+    static func isEmpty(_ folder: borrowing PrivateFolder) -> Bool {
+        files(in: folder).isEmpty && (try? folder.status(of: lostFile)) == nil
     }
 
     /// Returns the saved calls. Those of each producer are in the order of their sequence numbers.
@@ -307,9 +311,7 @@ package struct SpillSender: Sendable {
     /// Sends all saved calls one by one. A file is removed after the daemon has answered it; the others stay for the
     /// next run.
     package func run() {
-        guard let open = folder.open(), !SpillFolder.files(in: open).isEmpty, let lock = SpillFolder.lock(open) else {
-            return
-        }
+        guard let open = folder.open(), !SpillFolder.isEmpty(open), let lock = SpillFolder.lock(open) else { return }
         if let onLost {
             let lost = SpillFolder.takeLost(in: open)
             if lost > 0 { onLost(lost) }

@@ -336,11 +336,14 @@ struct ErrorTypeInfo: Sendable {
 struct CauseWalk {
     private static let deepest = 8
     private static let maxCauses = 16
+    /// The maximum number of errors to read. Errors that read the same are no new causes, so there may be far more.
+    private static let maxErrors = 256
 
     private(set) var causes: [IssueCause] = []
     // Class instances are recognized by identity, all other errors by their domain, code and message.
     private var objects: Set<ObjectIdentifier> = []
     private var path: [IssueCause] = []
+    private var errors = 0
 
     init(_ error: any Error, _ reading: ErrorReading) {
         // Nearly all errors have no underlying errors.
@@ -362,9 +365,11 @@ struct CauseWalk {
         }
     }
 
-    /// Records an error as visited. Returns false if the same object was visited before.
+    /// Records an error as visited. Returns false if the same object was visited before, or too many errors were.
     @discardableResult
     private mutating func note(_ error: any Error) -> Bool {
+        errors += 1
+        guard errors <= Self.maxErrors else { return false }
         guard type(of: error) is AnyClass else { return true }
         return objects.insert(ObjectIdentifier(error as AnyObject)).inserted
     }

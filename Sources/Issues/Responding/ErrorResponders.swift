@@ -19,6 +19,16 @@ public struct ErrorResponders: Sendable {
         ErrorResponders(scope: ReportingScope.changed { $0.reportingBox = nil })
     }
 
+    /// Runs an operation in the scope from which these responders were taken.
+    private func inScope(_ operation: () -> Void) {
+        let here = ReportingScope.here
+        guard here.isReporting else { return ReportingScope.$box.withValue(scope, operation: operation) }
+        // A reporter of this thread must not be called for an issue that it reports itself.
+        var inside = scope.scope
+        inside.reportingBox = here
+        ReportingScope.$box.withValue(ReportingScope.Box(inside), operation: operation)
+    }
+
     /// Reports an error in the scope from which these responders were taken.
     ///
     /// - Parameters:
@@ -38,7 +48,7 @@ public struct ErrorResponders: Sendable {
         function: StaticString = #function
     ) {
         let site = IssueSite(fileID: fileID, filePath: filePath, line: line, column: column, function: function)
-        ReportingScope.$box.withValue(scope) {
+        inScope {
             _ = Reporting.report(error, message, level: level, metadata: metadata, at: site)
         }
     }
@@ -53,7 +63,7 @@ public struct ErrorResponders: Sendable {
         function: StaticString = #function
     ) {
         let site = IssueSite(fileID: fileID, filePath: filePath, line: line, column: column, function: function)
-        ReportingScope.$box.withValue(scope) {
+        inScope {
             _ = Reporting.report(error, { IssueText.plain(message()) }, level: level, metadata: metadata, at: site)
         }
     }
@@ -66,7 +76,7 @@ public struct ErrorResponders: Sendable {
         function: StaticString = #function
     ) {
         let site = IssueSite(fileID: fileID, filePath: filePath, line: line, column: column, function: function)
-        ReportingScope.$box.withValue(scope) {
+        inScope {
             _ = Reporting.report(nil, message, level: level, metadata: metadata, at: site)
         }
     }
@@ -81,7 +91,7 @@ public struct ErrorResponders: Sendable {
         function: StaticString = #function
     ) {
         let site = IssueSite(fileID: fileID, filePath: filePath, line: line, column: column, function: function)
-        ReportingScope.$box.withValue(scope) {
+        inScope {
             _ = Reporting.report(nil, { IssueText.plain(message()) }, level: level, metadata: metadata, at: site)
         }
     }
