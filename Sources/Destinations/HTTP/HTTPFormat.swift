@@ -181,7 +181,6 @@ package struct HTTPSettings: Equatable, Sendable {
 
 /// Sends lines to a destination over HTTP, in the format of the destination.
 package struct HTTPShipper<Format: HTTPFormat>: Shipper, ~Copyable, Sendable {
-    package static var kind: String { Format.kind }
     package static func advice(on reason: PauseReason) -> String { Format.advice(on: reason) }
 
     private let format: Format

@@ -197,7 +197,6 @@ struct RejectionCounters: Equatable {
 /// Logz.io no longer documents this listener. The token is a member of each line; it is added when the line is sent and
 /// stored nowhere.
 package struct LogzStreamShipper: Shipper, ~Copyable, Sendable {
-    package static var kind: String { LogzFormat.kind }
     package static func advice(on reason: PauseReason) -> String { LogzFormat.advice(on: reason) }
 
     private let format: LogzFormat

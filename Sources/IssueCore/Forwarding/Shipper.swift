@@ -4,9 +4,6 @@ package import IssueProtocol
 ///
 /// It belongs to the destination's thread, which waits for each response.
 package protocol Shipper: ~Copyable {
-    /// The name of its kind in `status`.
-    static var kind: String { get }
-
     /// Returns what the administrator can do about a pause.
     static func advice(on reason: PauseReason) -> String
 

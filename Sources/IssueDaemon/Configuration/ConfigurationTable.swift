@@ -77,7 +77,7 @@ enum ConfigurationTable {
     private static func rule(
         _ name: String, _ rule: RedactionRule, _ help: String
     ) -> ConfigurationKey<Configuration> {
-        let form = ValueForm<RedactionAction>.choice()
+        let form = ValueForm<RedactionAction>.choice
         return ConfigurationKey(
             name, \Configuration.redaction[rule], form, default: form.text(RedactionSettings()[rule]), help)
     }
@@ -109,8 +109,8 @@ enum ConfigurationTable {
     ]
 
     static let log: [ConfigurationKey<Configuration>] = [
-        .init("Level", \.log.level, .choice(), "The lowest level that is logged."),
-        .init("Target", \.log.target, .choice(), "Where log messages go."),
+        .init("Level", \.log.level, .choice, "The lowest level that is logged."),
+        .init("Target", \.log.target, .choice, "Where log messages go."),
     ]
 }
 
@@ -178,7 +178,7 @@ extension ConfigurationTable {
                 optional: "CAFile", \.caFile, .path, default: "", "The certificates to trust instead of the system's."),
             .init(optional: "Proxy", \.proxy, .proxy, default: "", "The proxy to use."),
             .init(
-                "Backlog", \.backlog, .choice(), default: "new", "Whether to forward records from before it was added."),
+                "Backlog", \.backlog, .choice, default: "new", "Whether to forward records from before it was added."),
         ]
         return shared
             + kind.format.options.map {

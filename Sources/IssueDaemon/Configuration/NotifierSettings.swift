@@ -83,7 +83,7 @@ extension ConfigurationTable {
         .init(optional: "URLCredential", \.urlCredential, .credential, "The credential or file that holds the URL."),
         .init(optional: "Command", \.command, .command, "The program that gets the messages, and its arguments."),
         .init(optional: "Credential", \.credential, .credential, "The credential or file that holds a bearer token."),
-        .init("Format", \.format, .choice(), "The format of the messages."),
+        .init("Format", \.format, .choice, "The format of the messages."),
         .init(optional: "Template", \.template, .template, "JSON with placeholders, instead of Format=."),
         .init("On", \.filter.kinds, .notificationKinds, "The events that are reported."),
         .init(

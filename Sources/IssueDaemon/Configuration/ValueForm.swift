@@ -172,8 +172,8 @@ extension ValueForm where Value == String {
     }
 
     /// A name that needs no quoting in a URL or a JSON key.
-    static func name(_ expected: String = "a name of at most 64 letters, digits, “_”, “-” and “.”") -> Self {
-        .init(expected) { text in
+    static func name() -> Self {
+        .init("a name of at most 64 letters, digits, “_”, “-” and “.”") { text in
             (1...64).contains(text.utf8.count)
                 && text.allSatisfy { $0.isASCIILetter || $0.isASCIIDigit || "_-.".contains($0) }
         }
@@ -211,10 +211,10 @@ extension ValueForm where Value == HTTPAddress {
 }
 
 extension ValueForm where Value: CaseIterable & RawRepresentable & Sendable, Value.RawValue == String {
-    static func choice(_ remark: String = "") -> Self {
+    static var choice: Self {
         let choices = Value.allCases.map(\.rawValue)
         let list = choices.dropLast().joined(separator: ", ") + " or " + (choices.last ?? "")
-        return ValueForm(expected: list + remark, parse: { Value(rawValue: $0) }, text: { $0.rawValue })
+        return ValueForm(expected: list, parse: { Value(rawValue: $0) }, text: { $0.rawValue })
     }
 }
 

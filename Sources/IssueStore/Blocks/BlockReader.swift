@@ -17,7 +17,7 @@ package final class BlockReader {
     // Unowned because the connection keeps the reader alive: its virtual table refers to it.
     private unowned let connection: DatabaseConnection
     private let policy: DamagePolicy
-    private var cache: [RecordBlock?]
+    private var cache = [RecordBlock?](repeating: nil, count: 16)
     /// The next entry of the cache to replace.
     private var next = 0
     /// The blocks of the open range that were read, each at the slot of its last id. Allocated on first use.
@@ -36,13 +36,9 @@ package final class BlockReader {
     /// - Parameters:
     ///   - connection: The connection. It must stay open as long as the reader is used.
     ///   - policy: The reaction to damaged blocks.
-    ///   - cacheSize: The number of decoded blocks to keep.
-    package init(
-        on connection: DatabaseConnection, policy: DamagePolicy = .skip, cacheSize: Int = 16
-    ) throws(SQLiteError) {
+    package init(on connection: DatabaseConnection, policy: DamagePolicy = .skip) throws(SQLiteError) {
         self.connection = connection
         self.policy = policy
-        cache = [RecordBlock?](repeating: nil, count: max(1, cacheSize))
         try RowTable.add("records", columns: RecordTable.columns, of: RecordTable(self), to: connection)
     }
 

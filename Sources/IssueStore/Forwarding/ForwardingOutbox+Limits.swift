@@ -174,7 +174,7 @@ enum LimitRows {
 /// The reasons why records of a batch were suppressed, as stored with the batch.
 ///
 /// Almost always one reason applies to all of them, so only the exceptions are listed.
-struct SuppressionReasons: Equatable {
+struct SuppressionReasons {
     private(set) var usual: SuppressionReason?
     private(set) var others: [SuppressionReason: [RowID]] = [:]
 

@@ -355,15 +355,11 @@ package struct BatchSettlement: Sendable {
 }
 
 /// The parts of a batch's lines that are not in its records, so that the lines can be rebuilt byte for byte.
-struct BatchManifest: Equatable {
+struct BatchManifest {
     var summaries: [Int64]
     /// For each sent record, in order: how many records were suppressed before it, and the occurrences of its group.
     var sent: [(suppressedBefore: Int64, occurrences: Int64)]
     var held: SuppressionReasons
-
-    static func == (left: BatchManifest, right: BatchManifest) -> Bool {
-        left.summaries == right.summaries && left.held == right.held && left.sent.elementsEqual(right.sent, by: ==)
-    }
 
     init(_ batch: NewBatch) {
         summaries = batch.summaries

@@ -209,13 +209,4 @@ struct ProducerTable {
         newCount += 1
         try run("INSERT OR REPLACE INTO producers (uid, producer, mark, used_at) VALUES (?1, ?2, ?3, ?4)", now)
     }
-
-    /// Discards all cached marks, including changes that are not in the database.
-    mutating func removeAll() {
-        marks.removeAll()
-        changed.removeAll()
-        current = nil
-        mark = ProducerMark()
-        isChanged = false
-    }
 }

@@ -304,8 +304,6 @@ struct LedgerChanges {
 
     private var sums: [Line: Sum] = [:]
 
-    var isEmpty: Bool { sums.isEmpty }
-
     /// Adds records of an account to what the store and the given destinations have received.
     mutating func received(_ sum: Sum, account: AccountID, destinations: [Int64]) {
         add(sum, destination: 0, account: account, fate: Self.received)

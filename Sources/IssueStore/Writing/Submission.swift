@@ -129,14 +129,6 @@ package enum ReceiptList: Equatable, Sendable {
     case run(first: RecordID, count: Int)
     /// One receipt per record of the call, in order.
     case mixed([RecordReceipt])
-
-    /// The number of records.
-    package var count: Int {
-        switch self {
-        case .run(_, let count): count
-        case .mixed(let receipts): receipts.count
-        }
-    }
 }
 
 /// The process at the other end of a connection, as the kernel describes it.

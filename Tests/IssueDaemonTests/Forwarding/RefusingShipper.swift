@@ -4,8 +4,6 @@ import UnixIO
 
 /// A destination that rejects lines with a certain word, and only returns how many it accepted.
 struct RefusingShipper: Shipper, ~Copyable {
-    static var kind: String { "refusing" }
-
     final class Body: PreparedBody {
         private(set) var lines: [String] = []
         var isBroken = false

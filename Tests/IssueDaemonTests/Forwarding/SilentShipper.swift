@@ -3,8 +3,6 @@ import IssueProtocol
 
 /// A destination that nothing is sent to. A line is the id of its record.
 struct SilentShipper: Shipper, ~Copyable {
-    static var kind: String { "silent" }
-
     private final class Body: PreparedBody {
         private(set) var count = 0
         func add(_ line: [UInt8]) { count += 1 }
