@@ -186,9 +186,7 @@ extension DatabaseConnection {
     /// transaction.
     package var pages: Int64 {
         get throws(SQLiteError) {
-            try withStatement("PRAGMA page_count") { statement throws(SQLiteError) in
-                try statement.first { $0.int64(0) } ?? 0
-            }
+            try integer("PRAGMA page_count")
         }
     }
 
@@ -335,6 +333,44 @@ extension DatabaseConnection {
         defer { entry.giveBack() }
         entry.statement.bind(repeat each values)
         return try entry.statement.all(read)
+    }
+
+    /// Runs a cached statement, and passes each of its rows to a closure, in order.
+    ///
+    /// - Parameters:
+    ///   - sql: The statement.
+    ///   - values: The values of its parameters `?1`, `?2` and so on, in this order.
+    ///   - read: Reads a row.
+    package func forEach<each Bound: DatabaseValue>(
+        _ sql: StaticString, _ values: repeat each Bound, read: (borrowing Row) -> Void
+    ) throws(SQLiteError) {
+        let entry = try borrowed(sql)
+        defer { entry.giveBack() }
+        entry.statement.bind(repeat each values)
+        try entry.statement.forEach(read)
+    }
+
+    /// Returns `true` if a cached statement returns a row.
+    ///
+    /// - Parameters:
+    ///   - sql: The statement.
+    ///   - values: The values of its parameters `?1`, `?2` and so on, in this order.
+    package func exists<each Bound: DatabaseValue>(
+        _ sql: StaticString, _ values: repeat each Bound
+    ) throws(SQLiteError) -> Bool {
+        try first(sql, repeat each values) { _ in true } ?? false
+    }
+
+    /// Returns the integer in the first column of the first row of a cached statement; 0 if it is NULL or if there is
+    /// no row.
+    ///
+    /// - Parameters:
+    ///   - sql: The statement.
+    ///   - values: The values of its parameters `?1`, `?2` and so on, in this order.
+    package func integer<each Bound: DatabaseValue>(
+        _ sql: StaticString, _ values: repeat each Bound
+    ) throws(SQLiteError) -> Int64 {
+        try first(sql, repeat each values) { $0.int64(0) } ?? 0
     }
 
     /// Throws if the connection was cancelled.

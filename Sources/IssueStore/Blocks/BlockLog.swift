@@ -66,11 +66,9 @@ package final class BlockLog {
     ///
     /// - Returns: The number of removed records.
     func remove(_ ids: ClosedRange<RowID>) throws(SQLiteError) -> Int64 {
-        let count =
-            try connection.first(
-                "SELECT coalesce(sum(records), 0) FROM blocks WHERE first_id BETWEEN ?1 AND ?2 AND last_id <= ?2",
-                ids.lowerBound, ids.upperBound
-            ) { $0.int64(0) } ?? 0
+        let count = try connection.integer(
+            "SELECT coalesce(sum(records), 0) FROM blocks WHERE first_id BETWEEN ?1 AND ?2 AND last_id <= ?2",
+            ids.lowerBound, ids.upperBound)
         try connection.run(
             "DELETE FROM blocks WHERE first_id BETWEEN ?1 AND ?2 AND last_id <= ?2", ids.lowerBound, ids.upperBound)
         return count

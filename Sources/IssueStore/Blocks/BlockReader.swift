@@ -59,16 +59,13 @@ package final class BlockReader {
         if let current, current.firstID <= row, let last = current.rows.last, row <= last.id { return current }
         var start = row
         while true {
-            let found = try connection.withStatement(
+            let found = try connection.first(
                 """
                 SELECT first_id, last_id, records, checksum, body FROM blocks
                 WHERE first_id >= coalesce((SELECT max(first_id) FROM blocks WHERE first_id <= ?1), ?1) AND last_id >= ?1
                 ORDER BY first_id LIMIT 1
-                """
-            ) { statement throws(SQLiteError) in
-                statement.bind(start, at: 1)
-                return try statement.first { decoded($0) }
-            }
+                """, start
+            ) { decoded($0) }
             guard let found else { return nil }
             if let block = try usable(found), let last = block.rows.last?.id, last >= start { return block }
             guard found.header.lastID < RowID.max, found.header.lastID >= start else { return nil }
@@ -81,15 +78,12 @@ package final class BlockReader {
         if let current, row <= current.lastID, let first = current.rows.first, first.id <= row { return current }
         var end = row
         while true {
-            let found = try connection.withStatement(
+            let found = try connection.first(
                 """
                 SELECT first_id, last_id, records, checksum, body FROM blocks
                 WHERE first_id <= ?1 ORDER BY first_id DESC LIMIT 1
-                """
-            ) { statement throws(SQLiteError) in
-                statement.bind(end, at: 1)
-                return try statement.first { decoded($0) }
-            }
+                """, end
+            ) { decoded($0) }
             guard let found else { return nil }
             if let block = try usable(found), let first = block.rows.first?.id, first <= end { return block }
             guard found.header.firstID > RowID.min, found.header.firstID <= end else { return nil }
@@ -135,10 +129,9 @@ package final class BlockReader {
     private static func slot(_ lastID: RowID) -> Int { Int(lastID.rawValue / 128 % Int64(maxSummaries)) }
 
     private func isCurrent(_ block: BlockSummary) throws(SQLiteError) -> Bool {
-        try connection.first(
+        try connection.exists(
             "SELECT 1 FROM blocks WHERE first_id = ?1 AND last_id = ?2 AND checksum = ?3", block.firstID, block.lastID,
-            block.checksum
-        ) { _ in true } ?? false
+            block.checksum)
     }
 
     /// Returns the block that contains a record, and the record's index in it; nil if the record does not exist.

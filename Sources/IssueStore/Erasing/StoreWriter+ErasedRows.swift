@@ -314,7 +314,7 @@ extension RecordRemoval {
 
     private func isForgettable(_ series: SeriesID, isWhole: Bool) throws(SQLiteError) -> Bool {
         if isWhole { return true }
-        let counted = try connection.first("SELECT records FROM totals WHERE series = ?1", series) { $0.int64(0) } ?? 0
+        let counted = try connection.integer("SELECT records FROM totals WHERE series = ?1", series)
         return counted <= 0
     }
 

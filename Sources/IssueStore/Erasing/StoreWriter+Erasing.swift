@@ -250,12 +250,11 @@ extension StoreReader {
     /// Returns the number of dead letters whose records are gone, so that no filter can be applied to them.
     package func orphanedDeadLetters() throws -> Int64 {
         try snapshot {
-            try connection.first(
+            try connection.integer(
                 """
                 SELECT count(*) FROM dead_letters
                 WHERE summary IS NULL AND NOT EXISTS (SELECT 1 FROM records WHERE records.id = record)
-                """
-            ) { $0.int64(0) } ?? 0
+                """)
         }
     }
 }

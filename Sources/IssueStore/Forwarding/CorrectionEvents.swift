@@ -165,7 +165,7 @@ extension ForwardingOutbox {
 
     /// Returns the id of the newest event. A new destination begins after it.
     func newestCorrectionEvent() throws(SQLiteError) -> Int64 {
-        try connection.first("SELECT seq FROM sqlite_sequence WHERE name = 'correction_events'") { $0.int64(0) } ?? 0
+        try connection.integer("SELECT seq FROM sqlite_sequence WHERE name = 'correction_events'")
     }
 }
 
@@ -186,7 +186,7 @@ extension StoreReader {
         try snapshot {
             var found = CorrectionEvents()
             var groups: [[GroupID]] = []
-            try connection.withStatement(
+            try connection.forEach(
                 """
                 SELECT correction, kind, target.key, source.key, coalesce(accounts.app, ''), coalesce(accounts.uid, 0),
                        pattern, author, at, reason, 0,
@@ -197,24 +197,20 @@ extension StoreReader {
                 LEFT JOIN accounts ON accounts.id = correction_events.account
                 WHERE correction_events.id > (SELECT corrections_id FROM destinations WHERE id = ?1)
                 ORDER BY correction_events.id LIMIT ?2
-                """
-            ) { statement in
-                statement.bind(destination, at: 1)
-                statement.bind(limit, at: 2)
-                try statement.forEach { row in
-                    found.last = row.int64(11)
-                    guard let target = row.optionalID(15, as: GroupID.self) else { return }
-                    let source = row.optionalID(16, as: GroupID.self)
-                    guard source != nil || row.optionalInt64(17) == nil else { return }
-                    var correction = Self.correction(row)
-                    correction.other = source == nil ? nil : GroupKey.text(key: row.int64(3))
-                    found.events.append(
-                        CorrectionEvent(
-                            id: row.int64(11), correction: correction, isUndone: row.int64(12) != 0,
-                            fingerprint: row.text(13), otherFingerprint: source == nil ? nil : row.optionalText(14),
-                            isReportable: true))
-                    groups.append([target, source].compactMap(\.self))
-                }
+                """, destination, limit
+            ) { row in
+                found.last = row.int64(11)
+                guard let target = row.optionalID(15, as: GroupID.self) else { return }
+                let source = row.optionalID(16, as: GroupID.self)
+                guard source != nil || row.optionalInt64(17) == nil else { return }
+                var correction = Self.correction(row)
+                correction.other = source == nil ? nil : GroupKey.text(key: row.int64(3))
+                found.events.append(
+                    CorrectionEvent(
+                        id: row.int64(11), correction: correction, isUndone: row.int64(12) != 0,
+                        fingerprint: row.text(13), otherFingerprint: source == nil ? nil : row.optionalText(14),
+                        isReportable: true))
+                groups.append([target, source].compactMap(\.self))
             }
             var known: [GroupID: Reportability] = [:]
             for (index, both) in groups.enumerated() {

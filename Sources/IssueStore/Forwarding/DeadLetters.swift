@@ -177,12 +177,9 @@ extension StoreReader {
                     AND \(Viewer.condition(parameter: 5))
                 ORDER BY dead_letters.id DESC LIMIT ?6
                 """, on: connection)
-        statement.bind(number, at: 1)
-        statement.bind(destination, at: 2)
-        statement.bind(records.map { StoreWriter.list($0.compactMap(Self.summary)) }, at: 3)
-        statement.bind(StoreWriter.list(rows), at: 4)
-        viewer.bind(to: statement, at: 5)
-        statement.bind(limit, at: 6)
+        statement.bind(
+            number, destination, records.map { StoreWriter.list($0.compactMap(Self.summary)) }, StoreWriter.list(rows),
+            viewer, limit)
         return try statement.all { row in
             let summary = row.optionalInt64(2)
             return Letter(

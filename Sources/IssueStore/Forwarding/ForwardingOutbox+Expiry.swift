@@ -81,20 +81,16 @@ extension ForwardingOutbox {
     private func accounts(ofUnreadable ranges: [ClosedRange<RowID>]) throws(SQLiteError) -> [(RowID, AccountID)] {
         var found: [(RowID, AccountID)] = []
         for rows in ranges {
-            try connection.withStatement(
+            try connection.forEach(
                 """
                 SELECT series.account, ranges.first_id, postings.ids
                 FROM ranges JOIN postings ON postings.range = ranges.id JOIN series ON series.id = postings.series
                 WHERE ranges.first_id <= ?2 AND ranges.last_id >= ?1
-                """
-            ) { statement throws(SQLiteError) in
-                statement.bind(rows.lowerBound, at: 1)
-                statement.bind(rows.upperBound, at: 2)
-                try statement.forEach { row in
-                    let account: AccountID = row.id(0)
-                    let ids = PostingList.decode(row.bytes(2), base: row.id(1)) ?? []
-                    found += ids.filter { rows.contains($0) }.map { ($0, account) }
-                }
+                """, rows.lowerBound, rows.upperBound
+            ) { row in
+                let account: AccountID = row.id(0)
+                let ids = PostingList.decode(row.bytes(2), base: row.id(1)) ?? []
+                found += ids.filter { rows.contains($0) }.map { ($0, account) }
             }
         }
         return found
@@ -113,15 +109,12 @@ extension ForwardingOutbox {
 
     /// Returns the rows that each destination still has to scan: those above `above`, up to `through`.
     private func given() throws(SQLiteError) -> [(id: Int64, above: RowID, through: RowID)] {
-        try connection.withStatement("SELECT id, first_id, cursor, active, given_id FROM destinations") {
-            statement throws(SQLiteError) in
-            try statement.all { row in
-                // Records that arrived while a destination was not configured are not queued for it.
-                (
-                    id: row.int64(0), above: max(row.id(1) - 1, row.id(2)),
-                    through: row.int64(3) != 0 ? .max : row.id(4)
-                )
-            }
+        try connection.all("SELECT id, first_id, cursor, active, given_id FROM destinations") { row in
+            // Records that arrived while a destination was not configured are not queued for it.
+            (
+                id: row.int64(0), above: max(row.id(1) - 1, row.id(2)),
+                through: row.int64(3) != 0 ? .max : row.id(4)
+            )
         }
     }
 

@@ -161,10 +161,8 @@ struct ForwardingOutbox {
         _ batch: NewBatch, in span: ClosedRange<RowID>, removedAhead: ClosedRange<RowID>?
     ) throws(SQLiteError) -> Bool {
         guard let removed = removedAhead, removed.overlaps(span) else { return true }
-        let count =
-            try connection.first(
-                "SELECT count(*) FROM records WHERE id BETWEEN ?1 AND ?2", span.lowerBound, span.upperBound
-            ) { $0.int64(0) } ?? 0
+        let count = try connection.integer(
+            "SELECT count(*) FROM records WHERE id BETWEEN ?1 AND ?2", span.lowerBound, span.upperBound)
         let decided = (batch.withheldTally + batch.summarised).reduce(Int64(batch.sent.count) + batch.gone) {
             $0 + $1.records
         }
@@ -174,12 +172,10 @@ struct ForwardingOutbox {
     /// Returns those rows that no longer exist.
     func missing(_ rows: [RowID]) throws(SQLiteError) -> Set<RowID> {
         var gone: Set<RowID> = []
-        try connection.withStatement(
-            "SELECT value FROM json_each(?1) WHERE NOT EXISTS (SELECT 1 FROM records WHERE id = value)"
-        ) { statement throws(SQLiteError) in
-            statement.bind(StoreWriter.list(rows), at: 1)
-            try statement.forEach { gone.insert($0.id(0)) }
-        }
+        try connection.forEach(
+            "SELECT value FROM json_each(?1) WHERE NOT EXISTS (SELECT 1 FROM records WHERE id = value)",
+            StoreWriter.list(rows)
+        ) { gone.insert($0.id(0)) }
         return gone
     }
 
@@ -192,23 +188,15 @@ struct ForwardingOutbox {
 
     private func answer(_ settlement: BatchSettlement, dead: [RowID]) throws(SQLiteError) {
         // The lines of the batch are not rebuilt again, so the notes about them are removed.
-        try connection.withStatement(
+        let first = try firstID(ofBatch: settlement.batch.id)
+        try connection.run(
             """
             UPDATE batches SET state = ?7, at = ?2, attempts = ?3, answer = ?4, maybe_duplicate = ?5, dead = ?6,
                 notes = json_remove(notes, '$.sent')
             WHERE id = ?1
-            """
-        ) { statement throws(SQLiteError) in
-            let first = try firstID(ofBatch: settlement.batch.id)
-            statement.bind(settlement.batch.id, at: 1)
-            statement.bind(settlement.at.millisecondsSince1970, at: 2)
-            statement.bind(settlement.attempts, at: 3)
-            statement.bind(settlement.answer, at: 4)
-            statement.bind(settlement.outcome.maybeDuplicate ? 1 : 0, at: 5)
-            statement.bind(blob: PostingList.encode(dead, base: first), at: 6)
-            statement.bind(settlement.outcome.isConfirmed ? 1 : 2, at: 7)
-            try statement.run()
-        }
+            """, settlement.batch.id, settlement.at.millisecondsSince1970, settlement.attempts, settlement.answer,
+            settlement.outcome.maybeDuplicate ? 1 : 0, DatabaseBytes.blob(PostingList.encode(dead, base: first)),
+            settlement.outcome.isConfirmed ? 1 : 2)
     }
 
     private func firstID(ofBatch id: BatchID) throws(SQLiteError) -> RowID {

@@ -79,19 +79,14 @@ extension StoreReader {
     package func sentAhead(of destination: Int64, in rows: ClosedRange<RowID>, priority: RowID) throws -> SentAhead {
         try snapshot {
             var ahead = SentAhead()
-            try connection.withStatement(
-                "SELECT record FROM singles WHERE destination = ?1 AND record BETWEEN ?2 AND ?3"
-            ) { statement in
-                statement.bind(destination, at: 1)
-                statement.bind(rows.lowerBound, at: 2)
-                statement.bind(rows.upperBound, at: 3)
-                try statement.forEach { ahead.gone.insert($0.id(0)) }
-            }
-            try connection.withStatement("SELECT record FROM express WHERE record BETWEEN ?1 AND ?2") { statement in
-                statement.bind(rows.lowerBound, at: 1)
-                statement.bind(min(rows.upperBound, priority), at: 2)
-                try statement.forEach { if !ahead.gone.contains($0.id(0)) { ahead.refused.insert($0.id(0)) } }
-            }
+            try connection.forEach(
+                "SELECT record FROM singles WHERE destination = ?1 AND record BETWEEN ?2 AND ?3", destination,
+                rows.lowerBound, rows.upperBound
+            ) { ahead.gone.insert($0.id(0)) }
+            try connection.forEach(
+                "SELECT record FROM express WHERE record BETWEEN ?1 AND ?2", rows.lowerBound,
+                min(rows.upperBound, priority)
+            ) { if !ahead.gone.contains($0.id(0)) { ahead.refused.insert($0.id(0)) } }
             return ahead
         }
     }

@@ -47,23 +47,19 @@ extension StoreReader {
                     SELECT received_at FROM records
                     WHERE id = (SELECT min(record) FROM express WHERE record > ?1)
                     """, after: max(cursor, priority))
-            backlog.priorityRecords = try count(
-                "SELECT count(*) FROM express WHERE record > ?1", max(cursor, priority).rawValue)
-            backlog.requeued = try count(
+            backlog.priorityRecords = try connection.integer(
+                "SELECT count(*) FROM express WHERE record > ?1", max(cursor, priority))
+            backlog.requeued = try connection.integer(
                 "SELECT count(*) FROM singles WHERE destination = ?1 AND batch = 0", destination)
-            backlog.unsentSummaries = try count(
+            backlog.unsentSummaries = try connection.integer(
                 "SELECT count(*) FROM summaries WHERE destination = ?1 AND state = 0", destination)
-            backlog.corrections = try count(
+            backlog.corrections = try connection.integer(
                 """
                 SELECT count(*) FROM correction_events
                 WHERE id > (SELECT corrections_id FROM destinations WHERE id = ?1)
                 """, destination)
             return backlog
         }
-    }
-
-    private func count(_ sql: StaticString, _ number: Int64) throws -> Int64 {
-        try connection.first(sql, number) { $0.int64(0) } ?? 0
     }
 
     private func time(of sql: StaticString, after cursor: RowID) throws -> IssueTimestamp? {
@@ -159,10 +155,8 @@ extension StoreReader {
 
     /// Returns record log time minus wall time after the cursor, in milliseconds, and the last row it applies to.
     func offset(after cursor: RowID) throws -> (offset: Int64, end: RowID) {
-        let offset =
-            try connection.first(
-                "SELECT offset FROM clock WHERE first_id <= ?1 ORDER BY first_id DESC LIMIT 1", cursor + 1
-            ) { $0.int64(0) } ?? 0
+        let offset = try connection.integer(
+            "SELECT offset FROM clock WHERE first_id <= ?1 ORDER BY first_id DESC LIMIT 1", cursor + 1)
         let next =
             try connection.first("SELECT min(first_id) FROM clock WHERE first_id > ?1", cursor + 1) {
                 $0.optionalID(0, as: RowID.self)
@@ -172,9 +166,8 @@ extension StoreReader {
 
     /// Returns the last row before series moved to other groups. `RowID.max` if none did after the cursor.
     func nextMove(after cursor: RowID) throws -> RowID {
-        try connection.withStatement("SELECT min(last_id) FROM moves WHERE last_id > ?1") { statement in
-            statement.bind(cursor, at: 1)
-            return try statement.first { $0.optionalID(0, as: RowID.self) } ?? nil
+        try connection.first("SELECT min(last_id) FROM moves WHERE last_id > ?1", cursor) {
+            $0.optionalID(0, as: RowID.self) ?? .max
         } ?? .max
     }
 
@@ -247,19 +240,16 @@ extension StoreReader {
     package func admissionState(of destination: Int64) throws -> AdmissionState {
         try snapshot {
             var state = AdmissionState()
-            try connection.withStatement("SELECT kind, key, value FROM limits WHERE destination = ?1") { statement in
-                statement.bind(destination, at: 1)
-                try statement.forEach { row in
-                    let key = row.int64(1)
-                    guard let kind = LimitRows.Kind(rawValue: row.int64(0)),
-                        let value = try? JSONValue(json: row.text(2))
-                    else { return }
-                    switch kind {
-                    case .bucket: if let bucket = LimitRows.bucket(key, value) { state.buckets.append(bucket) }
-                    case .group: if let group = LimitRows.group(key, value) { state.groups.append(group) }
-                    case .window: if let window = LimitRows.window(key, value) { state.windows.append(window) }
-                    case .sequence: state.accountSequences[AccountID(rawValue: key)] = value.asInteger
-                    }
+            try connection.forEach("SELECT kind, key, value FROM limits WHERE destination = ?1", destination) { row in
+                let key = row.int64(1)
+                guard let kind = LimitRows.Kind(rawValue: row.int64(0)),
+                    let value = try? JSONValue(json: row.text(2))
+                else { return }
+                switch kind {
+                case .bucket: if let bucket = LimitRows.bucket(key, value) { state.buckets.append(bucket) }
+                case .group: if let group = LimitRows.group(key, value) { state.groups.append(group) }
+                case .window: if let window = LimitRows.window(key, value) { state.windows.append(window) }
+                case .sequence: state.accountSequences[AccountID(rawValue: key)] = value.asInteger
                 }
             }
             state.groups.sort { ($0.lastRecord, $0.group) < ($1.lastRecord, $1.group) }
@@ -272,9 +262,8 @@ extension StoreReader {
     package func fieldTypes(of destination: Int64) throws -> FieldTypes {
         try snapshot {
             var kinds: [String: FieldTypes.Kind] = [:]
-            try connection.withStatement("SELECT path, type FROM field_types WHERE destination = ?1") { statement in
-                statement.bind(destination, at: 1)
-                try statement.forEach { kinds[$0.text(0)] = FieldTypes.Kind(rawValue: $0.int64(1)) }
+            try connection.forEach("SELECT path, type FROM field_types WHERE destination = ?1", destination) {
+                kinds[$0.text(0)] = FieldTypes.Kind(rawValue: $0.int64(1))
             }
             return FieldTypes(kinds)
         }

@@ -99,23 +99,16 @@ extension ForwardingOutbox {
         var start = row
         if row == 0, try areTotalsComplete() {
             start = open.firstID - 1
-            try connection.withStatement("SELECT series, records, occurrences FROM totals") {
-                statement throws(SQLiteError) in
-                try statement.forEach { row in
-                    _ = numbers.number(of: row.id(0))
-                    sums.append(LedgerChanges.Sum(records: row.int64(1), occurrences: row.int64(2)))
-                }
+            try connection.forEach("SELECT series, records, occurrences FROM totals") { row in
+                _ = numbers.number(of: row.id(0))
+                sums.append(LedgerChanges.Sum(records: row.int64(1), occurrences: row.int64(2)))
             }
         }
-        try connection.withStatement("SELECT series, count FROM records WHERE id > ?1") {
-            statement throws(SQLiteError) in
-            statement.bind(start, at: 1)
-            try statement.forEach { row in
-                let number = numbers.number(of: row.id(0))
-                if number == sums.count { sums.append(LedgerChanges.Sum(records: 0, occurrences: 0)) }
-                sums[number].records += 1
-                sums[number].occurrences = sums[number].occurrences.clampedSum(row.int64(1))
-            }
+        try connection.forEach("SELECT series, count FROM records WHERE id > ?1", start) { row in
+            let number = numbers.number(of: row.id(0))
+            if number == sums.count { sums.append(LedgerChanges.Sum(records: 0, occurrences: 0)) }
+            sums[number].records += 1
+            sums[number].occurrences = sums[number].occurrences.clampedSum(row.int64(1))
         }
         for (series, sum) in zip(numbers.ids, sums) {
             for fate in [LedgerChanges.received, Int64(IssueFate.Outcome.pending.databaseValue)] {

@@ -110,21 +110,18 @@ extension StoreReader {
                 fingerprint: nil, title: "issues of \(app)", application: Application(name: app), app: app,
                 sampleIDs: try draft.samples.map { try recordID(row: $0).text })
             guard let group = try draft.group.map({ try root(of: $0) }) else { return subject }
-            try connection.withStatement(
+            try connection.forEach(
                 """
                 SELECT groups.fingerprint, groups.title, groups.domain, groups.code, series.key
                 FROM groups JOIN series ON series."group" = groups.id
                 WHERE groups.id = ?1 ORDER BY series.id DESC LIMIT 1
-                """
-            ) { statement in
-                statement.bind(group, at: 1)
-                try statement.forEach { row in
-                    subject.fingerprint = row.text(0)
-                    subject.title = row.text(1)
-                    subject.domain = row.optionalText(2)
-                    subject.code = row.optionalInt64(3)
-                    if let series = SeriesKey.decode(row.bytes(4)) { subject.application = series.app }
-                }
+                """, group
+            ) { row in
+                subject.fingerprint = row.text(0)
+                subject.title = row.text(1)
+                subject.domain = row.optionalText(2)
+                subject.code = row.optionalInt64(3)
+                if let series = SeriesKey.decode(row.bytes(4)) { subject.application = series.app }
             }
             return subject
         }
@@ -133,7 +130,7 @@ extension StoreReader {
     /// Returns record log time minus wall time at the newest clock entry, in milliseconds. 0 if there is none.
     package func recordLogOffset() throws -> Int64 {
         try snapshot {
-            try connection.first("SELECT offset FROM clock ORDER BY first_id DESC LIMIT 1") { $0.int64(0) } ?? 0
+            try connection.integer("SELECT offset FROM clock ORDER BY first_id DESC LIMIT 1")
         }
     }
 }

@@ -194,14 +194,13 @@ extension GroupTable {
 
     /// Returns `true` for a group that a split has made, if the split was undone and no records are left.
     func isSurplus(_ group: GroupID) throws(SQLiteError) -> Bool {
-        try connection.first(
+        try connection.exists(
             """
             SELECT 1 FROM groups WHERE id = ?1 AND first_record = 0 AND merged_into IS NULL
                 AND NOT EXISTS (SELECT 1 FROM series WHERE "group" = ?1)
                 AND NOT EXISTS (
                     SELECT 1 FROM corrections WHERE corrections.account = groups.account AND target = ?1 AND kind = 2)
-            """, group
-        ) { _ in true } ?? false
+            """, group)
     }
 
     /// Makes a surplus group a redirect, so that its id remains valid.
@@ -296,7 +295,8 @@ extension GroupTable {
     /// Series that arrived after the attributes were read count, too.
     func describe(_ group: GroupID, _ attributes: GroupAttributes?) throws(SQLiteError) {
         guard let attributes else { return }
-        try connection.withStatement(
+        let first = attributes.first
+        try connection.run(
             """
             UPDATE groups SET title = ?2, domain = ?3, code = ?4, file = ?5, line = ?6, function = ?7, module = ?8,
                 severity = max(?9, coalesce((SELECT max(severity) FROM series WHERE "group" = ?1 AND id > ?13), 0)),
@@ -305,24 +305,9 @@ extension GroupTable {
                     SELECT version FROM series WHERE "group" = ?1 AND id > ?13 AND version IS NOT NULL
                     ORDER BY id DESC LIMIT 1), ?12)
             WHERE id = ?1 AND merged_into IS NULL
-            """
-        ) { statement throws(SQLiteError) in
-            let first = attributes.first
-            statement.bind(group, at: 1)
-            statement.bind(RecordCommit.title(of: first), at: 2)
-            statement.bind(first.domain, at: 3)
-            statement.bind(first.code, at: 4)
-            statement.bind(first.source.fileID, at: 5)
-            statement.bind(first.source.line, at: 6)
-            statement.bind(first.source.function, at: 7)
-            statement.bind(first.source.module, at: 8)
-            statement.bind(attributes.severity, at: 9)
-            statement.bind(attributes.firstAt, at: 10)
-            statement.bind(attributes.firstVersion, at: 11)
-            statement.bind(attributes.lastVersion, at: 12)
-            statement.bind(attributes.last, at: 13)
-            try statement.run()
-        }
+            """, group, RecordCommit.title(of: first), first.domain, first.code, first.source.fileID, first.source.line,
+            first.source.function, first.source.module, attributes.severity, attributes.firstAt,
+            attributes.firstVersion, attributes.lastVersion, attributes.last)
     }
 
     // MARK: New series

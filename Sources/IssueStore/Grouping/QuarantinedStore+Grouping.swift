@@ -203,10 +203,9 @@ extension GroupTable {
     func hasCorrection(
         _ kind: GroupCorrection.Kind, from source: GroupID, to target: GroupID, _ pattern: String?
     ) throws(SQLiteError) -> Bool {
-        try connection.first(
+        try connection.exists(
             "SELECT 1 FROM corrections WHERE kind = ?1 AND source = ?2 AND target = ?3 AND pattern IS ?4",
-            kind.databaseValue, source, target, pattern
-        ) { _ in true } ?? false
+            kind.databaseValue, source, target, pattern)
     }
 
     fileprivate func set(hits: Int64, of correction: Int64) throws(SQLiteError) {

@@ -56,9 +56,7 @@ extension StoreReader {
                         OR corrections.source IN (SELECT id FROM below))
                     ORDER BY corrections.id DESC LIMIT ?3
                     """, on: connection)
-            viewer.bind(to: statement, at: 1)
-            statement.bind(group, at: 2)
-            statement.bind(Self.maxCorrections, at: 3)
+            statement.bind(viewer, group, Self.maxCorrections)
             return try statement.all { Self.correction($0) }
         }
     }
@@ -71,8 +69,7 @@ extension StoreReader {
                     SELECT uid FROM corrections JOIN accounts ON accounts.id = corrections.account
                     WHERE corrections.id = ?1 AND \(Viewer.condition(parameter: 2))
                     """, on: connection)
-            statement.bind(id, at: 1)
-            viewer.bind(to: statement, at: 2)
+            statement.bind(id, viewer)
             return try statement.first { UInt32(clamping: $0.int64(0)) }
         }
     }
@@ -83,17 +80,13 @@ extension StoreReader {
     package func groups(of subject: Subject, matching pattern: TitlePattern, limit: Int) throws -> [GroupID] {
         try snapshot {
             var found: [GroupID] = []
-            try connection.withStatement(
+            try connection.forEach(
                 """
                 SELECT id, title FROM groups WHERE account = ?1 AND merged_into IS NULL AND id <> ?2
                     AND fingerprint <> 'overflow'
-                """
-            ) { statement in
-                statement.bind(subject.account, at: 1)
-                statement.bind(subject.group, at: 2)
-                try statement.forEach { row in
-                    if found.count < limit, pattern.matches(row.text(1)) { found.append(row.id(0)) }
-                }
+                """, subject.account, subject.group
+            ) { row in
+                if found.count < limit, pattern.matches(row.text(1)) { found.append(row.id(0)) }
             }
             return found
         }
@@ -130,21 +123,18 @@ extension StoreReader {
             var home = group
             var series: SeriesDescription?
             if let row {
-                try connection.withStatement(
+                try connection.forEach(
                     """
                     SELECT home.id, home.fingerprint, home.rule, series.fingerprint, series.key
                     FROM records JOIN series ON series.id = records.series
                     JOIN groups AS home ON home.id = coalesce(series.home, series."group") WHERE records.id = ?1
-                    """
-                ) { statement in
-                    statement.bind(row, at: 1)
-                    try statement.forEach { row in
-                        home = row.id(0)
-                        explanation.fingerprint = row.text(1)
-                        explanation.isChosen = !(row.optionalText(3) ?? "").isEmpty
-                        explanation.rule = explanation.isChosen ? nil : Int(clamping: row.int64(2))
-                        series = SeriesKey.decode(row.bytes(4))
-                    }
+                    """, row
+                ) { row in
+                    home = row.id(0)
+                    explanation.fingerprint = row.text(1)
+                    explanation.isChosen = !(row.optionalText(3) ?? "").isEmpty
+                    explanation.rule = explanation.isChosen ? nil : Int(clamping: row.int64(2))
+                    series = SeriesKey.decode(row.bytes(4))
                 }
             }
             if let series {
@@ -170,8 +160,7 @@ extension StoreReader {
                     WHERE corrections.id IN (SELECT correction FROM up) OR corrections.kind = 2 AND corrections.target = ?2
                     ORDER BY corrections.id
                     """, on: connection)
-            statement.bind(home, at: 1)
-            statement.bind(group, at: 2)
+            statement.bind(home, group)
             explanation.corrections = try statement.all { Self.correction($0) }
             return explanation
         }
@@ -211,9 +200,7 @@ extension StoreReader {
                         AND EXISTS (SELECT 1 FROM series WHERE series."group" = groups.id)
                     ORDER BY groups.id DESC LIMIT ?3
                     """, on: connection)
-            viewer.bind(to: statement, at: 1)
-            statement.bind(app, at: 2)
-            statement.bind(Self.maxCompared, at: 3)
+            statement.bind(viewer, app, Self.maxCompared)
             let candidates = try statement.all { row in
                 let id = row.id(0, as: GroupID.self)
                 facts[id] = Facts(id: GroupKey.text(key: row.int64(1)), title: row.text(2), app: row.text(3))

@@ -68,10 +68,7 @@ extension StoreReader {
                 SELECT id, uid FROM accounts WHERE app = ?2 AND \(Viewer.condition(parameter: 1))
                 ORDER BY uid = ?3 DESC, id LIMIT ?4
                 """, on: connection)
-        viewer.bind(to: statement, at: 1)
-        statement.bind(app, at: 2)
-        statement.bind(Int64(user), at: 3)
-        statement.bind(Self.maxOtherUsers + 1, at: 4)
+        statement.bind(viewer, app, user, Self.maxOtherUsers + 1)
         return try statement.all { ($0.id(0), UInt32(clamping: $0.int64(1))) }
     }
 
@@ -117,7 +114,7 @@ extension StoreReader {
     func correction(_ id: Int64) throws -> GroupCorrection? {
         let statement = try Statement(
             composedSQL: "\(Self.correctionSQL) WHERE corrections.id = ?1", on: connection)
-        statement.bind(id, at: 1)
+        statement.bind(id)
         return try statement.first { Self.correction($0) }
     }
 

@@ -228,15 +228,12 @@ extension StoreReader {
     /// Each of them leaves a group, because its id remains valid.
     package func hasTooManyFormerSplits(_ uid: UInt32) throws -> Bool {
         try snapshot {
-            try connection.withStatement(
+            let count = try connection.integer(
                 """
                 SELECT count(*) FROM accounts JOIN groups ON groups.account = accounts.id
                 WHERE uid = ?1 AND first_record = 0 AND merged_into IS NOT NULL
-                """
-            ) { statement in
-                statement.bind(Int64(uid), at: 1)
-                return try statement.first { $0.int(0) } ?? 0
-            } >= StoreWriter.maxCorrectionsByUser
+                """, uid)
+            return count >= StoreWriter.maxCorrectionsByUser
         }
     }
 }

@@ -139,7 +139,7 @@ extension StoreWriter {
     }
 
     static func hasActiveNotifiers(_ connection: DatabaseConnection) throws(SQLiteError) -> Bool {
-        try connection.first("SELECT 1 FROM notifiers WHERE active = 1 LIMIT 1") { _ in true } ?? false
+        try connection.exists("SELECT 1 FROM notifiers WHERE active = 1 LIMIT 1")
     }
 
     /// Stores the changes of groups in a commit for the notifiers.
@@ -290,11 +290,9 @@ struct NotificationTable {
 
     private func dropPending(of id: Int64) throws(SQLiteError) {
         try EscalationTable(connection: connection).end(notifier: id)
-        let isPending =
-            try connection.first(
-                "SELECT 1 FROM notices WHERE notifier = ?1 UNION ALL SELECT 1 FROM messages WHERE notifier = ?1 AND state = 0",
-                id
-            ) { _ in true } ?? false
+        let isPending = try connection.exists(
+            "SELECT 1 FROM notices WHERE notifier = ?1 UNION ALL SELECT 1 FROM messages WHERE notifier = ?1 AND state = 0",
+            id)
         guard isPending else { return }
         try connection.run(
             """
@@ -359,26 +357,16 @@ struct NotificationTable {
         try connection.run(
             "UPDATE messages SET state = ?2, settled_at = ?3 WHERE id = ?1 AND state = 0", message, state, now)
         guard connection.changes > 0 else { return }
-        let events =
-            try connection.first(
-                "SELECT coalesce(sum(count), 0) FROM notices WHERE notifier = ?1 AND message = ?2", id, message
-            ) { $0.int64(0) } ?? 0
-        try connection.withStatement(
+        let events = try connection.integer(
+            "SELECT coalesce(sum(count), 0) FROM notices WHERE notifier = ?1 AND message = ?2", id, message)
+        let isDelivered = fate == .delivered
+        try connection.run(
             """
             UPDATE notifiers SET delivered = delivered + ?2, given_up = given_up + ?3, messages = messages + ?4,
                 repeated = repeated + ?5, last_success = coalesce(?6, last_success)
             WHERE id = ?1
-            """
-        ) { statement throws(SQLiteError) in
-            let isDelivered = fate == .delivered
-            statement.bind(id, at: 1)
-            statement.bind(isDelivered ? events : 0, at: 2)
-            statement.bind(isDelivered ? 0 : events, at: 3)
-            statement.bind(isDelivered ? Int64(1) : 0, at: 4)
-            statement.bind(isDelivered && isRepeated ? Int64(1) : 0, at: 5)
-            statement.bind(isDelivered ? now.millisecondsSince1970 : nil, at: 6)
-            try statement.run()
-        }
+            """, id, isDelivered ? events : 0, isDelivered ? 0 : events, isDelivered ? Int64(1) : 0,
+            isDelivered && isRepeated ? Int64(1) : 0, isDelivered ? now.millisecondsSince1970 : nil)
         try note(answer, notifier: id)
         try connection.run("DELETE FROM notices WHERE notifier = ?1 AND message = ?2", id, message)
         try connection.run(

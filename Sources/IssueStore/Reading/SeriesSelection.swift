@@ -88,8 +88,8 @@ struct SeriesSelection {
         viewer == .everything && severity == nil && groups == nil && lists.allSatisfy { $0 == nil }
     }
 
-    /// Binds the parameters `?1` to `?13`.
-    func bind(to statement: borrowing Statement) {
+    /// Binds the parameters `?1` to `?13` to the selection, and those from `?14` on to other values.
+    func bind<each Value: DatabaseValue>(to statement: borrowing Statement, _ values: repeat each Value) {
         viewer.bind(to: statement, at: 1)
         for (index, list) in lists.enumerated() {
             if index == 3 {
@@ -99,6 +99,11 @@ struct SeriesSelection {
             }
         }
         statement.bind(groups.map { StoreWriter.list($0) }, at: 13)
+        var position = 14
+        for value in repeat each values {
+            value.bind(to: statement, at: position)
+            position += 1
+        }
     }
 
     private static func list(_ values: [String]?) -> String? {

@@ -79,13 +79,12 @@ extension StoreReader {
     package func isReporter(_ process: ReportingProcess, of id: String) throws -> Bool {
         try snapshot {
             guard let id = RecordID(id), try recordID(row: id.row) == id else { return false }
-            return try connection.first(
+            return try connection.exists(
                 """
                 SELECT 1 FROM records
                 JOIN processes ON processes.id = records.process JOIN senders ON senders.id = processes.sender
                 WHERE records.id = ?1 AND senders.uid = ?2 AND processes.pid = ?3 AND processes.started = ?4
-                """, id.row, process.sender.uid, Int64(process.sender.pid), process.startTime
-            ) { _ in true } ?? false
+                """, id.row, process.sender.uid, Int64(process.sender.pid), process.startTime)
         }
     }
 
@@ -97,8 +96,7 @@ extension StoreReader {
                 JOIN series ON series.id = records.series JOIN accounts ON accounts.id = series.account
                 WHERE records.id = ?1 AND \(Viewer.condition(parameter: 2))
                 """, on: connection)
-        statement.bind(id.row, at: 1)
-        viewer.bind(to: statement, at: 2)
+        statement.bind(id.row, viewer)
         let found = try statement.first { (row: $0.id(0, as: RowID.self), group: $0.id(1, as: GroupID.self)) }
         guard let found else { throw QueryFailure.notFound(id: text) }
         return found
@@ -129,8 +127,7 @@ extension StoreReader {
                 SELECT groups.id FROM groups JOIN accounts ON accounts.id = groups.account
                 WHERE groups.key = ?1 AND \(Viewer.condition(parameter: 2))
                 """, on: connection)
-        statement.bind(key, at: 1)
-        viewer.bind(to: statement, at: 2)
+        statement.bind(key, viewer)
         return try statement.first { $0.id(0, as: GroupID.self) }
     }
 
@@ -156,7 +153,7 @@ extension StoreReader {
     /// Throws if the named destination never existed. An empty result would hide a misspelt name.
     func expectDestination(_ name: String?) throws {
         guard let name else { return }
-        let isKnown = try connection.first("SELECT 1 FROM destinations WHERE name = ?1", name) { _ in true } ?? false
+        let isKnown = try connection.exists("SELECT 1 FROM destinations WHERE name = ?1", name)
         guard !isKnown else { return }
         throw QueryFailure.invalidFilter(field: "destination", reason: "there is no destination '\(name)'")
     }

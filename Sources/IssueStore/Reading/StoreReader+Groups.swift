@@ -129,13 +129,10 @@ extension StoreReader {
         let isBounded = query.filter.since != nil || query.filter.until != nil
         let sql = Self.groupSumsSQL(query.order, isBounded: isBounded)
         let statement = try Statement(composedSQL: sql, on: connection)
-        selection.bind(to: statement)
-        statement.bind(query.filter.since?.millisecondsSince1970 ?? 0, at: 14)
-        statement.bind(query.filter.until?.millisecondsSince1970 ?? Int64.max, at: 15)
-        statement.bind(try lastClosedID(), at: 16)
-        statement.bind(after?.value, at: 17)
-        statement.bind(after?.row, at: 18)
-        statement.bind(query.limit + 1, at: 19)
+        selection.bind(
+            to: statement, query.filter.since?.millisecondsSince1970 ?? 0,
+            query.filter.until?.millisecondsSince1970 ?? Int64.max, try lastClosedID(), after?.value, after?.row,
+            query.limit + 1)
         return try statement.all { row in
             GroupSum(
                 group: row.id(0), records: row.int64(1), occurrences: row.int64(2), firstAt: row.int64(3),
@@ -227,7 +224,7 @@ extension StoreReader {
     }
 
     private func isStored(_ row: RowID) throws -> Bool {
-        try connection.first("SELECT 1 FROM records WHERE id = ?1", row) { _ in true } ?? false
+        try connection.exists("SELECT 1 FROM records WHERE id = ?1", row)
     }
 
     /// Adds the number of records per bucket. The buckets cover the time of the filter, or the last 24 hours.
@@ -255,12 +252,7 @@ extension StoreReader {
             WHERE records.id > ?18 AND received_at BETWEEN ?15 AND ?17 GROUP BY 1, 2
             """
         let statement = try Statement(composedSQL: sql, on: connection)
-        selection.bind(to: statement)
-        statement.bind(StoreWriter.list(rows), at: 14)
-        statement.bind(start.millisecondsSince1970, at: 15)
-        statement.bind(width, at: 16)
-        statement.bind(end.millisecondsSince1970, at: 17)
-        statement.bind(try lastClosedID(), at: 18)
+        selection.bind(to: statement, StoreWriter.list(rows), start, width, end, try lastClosedID())
         try statement.forEach { row in
             guard let index = places[row.id(0)] else { return }
             let bucket = Int(min(max(row.int64(1), 0), Int64(buckets) - 1))
@@ -352,21 +344,16 @@ extension StoreReader {
     }
 
     private func complete(_ fate: inout IssueFate, letterOfSummary summary: Int64) throws {
-        try connection.withStatement("SELECT attempts, at, answer FROM dead_letters WHERE summary = ?1") { statement in
-            statement.bind(summary, at: 1)
-            _ = try statement.first { fate.takes(letter: $0) }
+        _ = try connection.first("SELECT attempts, at, answer FROM dead_letters WHERE summary = ?1", summary) {
+            fate.takes(letter: $0)
         }
     }
 
     /// Takes the response to a dead-lettered record from its dead letter.
     private func complete(_ fate: inout IssueFate, letterOf row: RowID, _ destination: Int64) throws {
-        try connection.withStatement(
-            "SELECT attempts, at, answer FROM dead_letters WHERE record = ?1 AND destination = ?2"
-        ) { statement in
-            statement.bind(row, at: 1)
-            statement.bind(destination, at: 2)
-            _ = try statement.first { fate.takes(letter: $0) }
-        }
+        _ = try connection.first(
+            "SELECT attempts, at, answer FROM dead_letters WHERE record = ?1 AND destination = ?2", row, destination
+        ) { fate.takes(letter: $0) }
     }
 
     /// Takes the attempts of the current batch from the destination's state. A preempted batch shows the same numbers.

@@ -51,14 +51,9 @@ extension StoreReader {
             selection.groups = try groups(with: filter, in: selection)
             if let change = filter.sinceDeployment { selection.groups = try groups(change, in: selection) }
             let statement = try Statement(composedSQL: sql, on: connection)
-            selection.bind(to: statement)
-            statement.bind(frame.minutesPerBucket, at: 14)
-            statement.bind(frame.minutes.lowerBound, at: 15)
-            statement.bind(frame.minutes.upperBound, at: 16)
-            statement.bind(try lastClosedID(), at: 17)
-            statement.bind(frame.times.lowerBound, at: 18)
-            statement.bind(frame.times.upperBound, at: 19)
-            statement.bind(Self.maxKeys, at: 20)
+            selection.bind(
+                to: statement, frame.minutesPerBucket, frame.minutes.lowerBound, frame.minutes.upperBound,
+                try lastClosedID(), frame.times.lowerBound, frame.times.upperBound, Self.maxKeys)
             var counts: [String?: [Int]] = [:]
             if dimension == .total { counts["total"] = [Int](repeating: 0, count: frame.bucketCount) }
             let none = [Int](repeating: 0, count: frame.bucketCount)

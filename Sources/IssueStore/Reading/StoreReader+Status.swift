@@ -88,7 +88,7 @@ extension StoreReader {
     /// Returns the number of records, once per commit.
     private func recordCount(version: Int64) throws -> Int64 {
         if let counted, counted.version == version { return counted.records }
-        let records = try connection.first(Self.recordCount) { $0.int64(0) } ?? 0
+        let records = try connection.integer(Self.recordCount)
         counted = (version, records)
         return records
     }
@@ -124,33 +124,30 @@ extension StoreReader {
 
     /// Returns the number of groups of each user.
     private func groupCounts() throws -> [Int64: Int64] {
-        try connection.withStatement(
+        let counts = try connection.all(
             """
             SELECT accounts.uid, count(*) FROM groups JOIN accounts ON accounts.id = groups.account
             WHERE groups.merged_into IS NULL GROUP BY accounts.uid
             """
-        ) { statement in
-            // A corrupt index can return a user twice.
-            Dictionary(try statement.all { ($0.int64(0), $0.int64(1)) }, uniquingKeysWith: { $0.clampedSum($1) })
-        }
+        ) { ($0.int64(0), $0.int64(1)) }
+        // A corrupt index can return a user twice.
+        return Dictionary(counts, uniquingKeysWith: { $0.clampedSum($1) })
     }
 
     /// Reads the ledger of each destination and user, and the number of received records of each user.
     private func readLedgers(_ ledgers: inout [Int64: [Int64: Ledger]], received: inout [Int64: Int64]) throws {
-        try connection.withStatement(
+        try connection.forEach(
             """
             SELECT ledger.destination, accounts.uid, ledger.fate, sum(ledger.records)
             FROM ledger JOIN accounts ON accounts.id = ledger.account GROUP BY 1, 2, 3
             """
-        ) { statement in
-            try statement.forEach { row in
-                let (destination, user, sum) = (row.int64(0), row.int64(1), row.int64(3))
-                if row.int64(2) == LedgerChanges.received {
-                    if destination == 0 { received[user] = sum }
-                    ledgers[destination, default: [:]][user, default: Ledger()].received = sum
-                } else if let fate = IssueFate.Outcome(databaseValue: UInt8(clamping: row.int64(2))) {
-                    ledgers[destination, default: [:]][user, default: Ledger()][fate] = sum
-                }
+        ) { row in
+            let (destination, user, sum) = (row.int64(0), row.int64(1), row.int64(3))
+            if row.int64(2) == LedgerChanges.received {
+                if destination == 0 { received[user] = sum }
+                ledgers[destination, default: [:]][user, default: Ledger()].received = sum
+            } else if let fate = IssueFate.Outcome(databaseValue: UInt8(clamping: row.int64(2))) {
+                ledgers[destination, default: [:]][user, default: Ledger()][fate] = sum
             }
         }
     }
@@ -159,7 +156,7 @@ extension StoreReader {
     /// user. The user of an application that is gone is -1.
     private func pendingCorrections() throws -> [Int64: [Int64: (count: Int64, oldest: IssueTimestamp)]] {
         var found: [Int64: [Int64: (count: Int64, oldest: IssueTimestamp)]] = [:]
-        try connection.withStatement(
+        try connection.forEach(
             """
             SELECT waiting.destination, coalesce(accounts.uid, -1), count(*), min(waiting.at) FROM (
                 SELECT summaries.destination, summaries.account, coalesce(correction_events.at, summaries.at) AS at
@@ -173,12 +170,10 @@ extension StoreReader {
             LEFT JOIN accounts ON accounts.id = waiting.account
             GROUP BY 1, 2
             """
-        ) { statement in
-            try statement.forEach { row in
-                found[row.int64(0), default: [:]][row.int64(1)] = (
-                    row.int64(2), row.time(3)
-                )
-            }
+        ) { row in
+            found[row.int64(0), default: [:]][row.int64(1)] = (
+                row.int64(2), row.time(3)
+            )
         }
         return found
     }
@@ -211,7 +206,7 @@ extension StoreReader {
         }
         let offset = try recordLogOffset()
         var sums: [Key: Suppression] = [:]
-        try connection.withStatement(
+        try connection.forEach(
             """
             SELECT destinations.name, accounts.id, accounts.app, groups.key, limits.key, limits.value,
                    accounts.uid
@@ -221,26 +216,24 @@ extension StoreReader {
             JOIN accounts ON accounts.id = groups.account
             WHERE limits.kind = 2 AND destinations.active = 1
             """
-        ) { statement in
-            try statement.forEach { row in
-                guard let value = try? JSONValue(json: row.text(5)),
-                    let window = LimitRows.window(row.int64(4), value), window.suppressedCount > 0
-                else { return }
-                let since = IssueTimestamp(millisecondsSince1970: window.start.milliseconds - offset)
-                let key = Key(
-                    destination: row.text(0), user: row.int64(6), account: row.id(1), reason: window.key.reason)
-                guard var sum = sums[key] else {
-                    sums[key] = Suppression(
-                        destination: key.destination, app: row.text(2), group: GroupKey.text(key: row.int64(3)),
-                        reason: key.reason, count: Int(clamping: window.suppressedCount), since: since, groups: 1)
-                    return
-                }
-                sum.group = nil
-                sum.groups = (sum.groups ?? 0) + 1
-                sum.count = Int(clamping: Int64(sum.count).clampedSum(window.suppressedCount))
-                sum.since = min(sum.since, since)
-                sums[key] = sum
+        ) { row in
+            guard let value = try? JSONValue(json: row.text(5)),
+                let window = LimitRows.window(row.int64(4), value), window.suppressedCount > 0
+            else { return }
+            let since = IssueTimestamp(millisecondsSince1970: window.start.milliseconds - offset)
+            let key = Key(
+                destination: row.text(0), user: row.int64(6), account: row.id(1), reason: window.key.reason)
+            guard var sum = sums[key] else {
+                sums[key] = Suppression(
+                    destination: key.destination, app: row.text(2), group: GroupKey.text(key: row.int64(3)),
+                    reason: key.reason, count: Int(clamping: window.suppressedCount), since: since, groups: 1)
+                return
             }
+            sum.group = nil
+            sum.groups = (sum.groups ?? 0) + 1
+            sum.count = Int(clamping: Int64(sum.count).clampedSum(window.suppressedCount))
+            sum.since = min(sum.since, since)
+            sums[key] = sum
         }
         return sums.sorted { left, right in
             if left.value.count != right.value.count { return left.value.count > right.value.count }

@@ -1,5 +1,5 @@
 import IssueCore
-import SQLiteKit
+package import SQLiteKit
 
 /// The records that a client may see. Every query has a viewer.
 package enum Viewer: Equatable, Sendable {
@@ -24,13 +24,8 @@ package enum Viewer: Equatable, Sendable {
     /// Every query that a client can start contains this condition or calls `sees`, so that there is one place to
     /// check.
     ///
-    /// - Parameter number: The number of the statement's parameter for the viewer, see `bind`.
+    /// - Parameter number: The number of the statement's parameter for the viewer.
     static func condition(parameter number: Int) -> String { "(?\(number) IS NULL OR accounts.uid = ?\(number))" }
-
-    /// Binds the viewer to the parameter of `condition`.
-    func bind(to statement: borrowing Statement, at position: Int) {
-        statement.bind(uid, at: position)
-    }
 
     /// Returns `true` if the viewer may see what belongs to a user. Equivalent to `condition`, for figures in memory.
     package func sees(_ user: Int64) -> Bool { uid == nil || user == uid }
@@ -42,4 +37,9 @@ package enum Viewer: Equatable, Sendable {
     func shown(answer: String?) -> String? {
         self == .everything ? answer : answer.flatMap(ResponseSummary.statusCode(of:))
     }
+}
+
+/// The parameter of `condition`.
+extension Viewer: DatabaseValue {
+    package func bind(to statement: borrowing Statement, at position: Int) { statement.bind(uid, at: position) }
 }

@@ -24,7 +24,7 @@ extension StoreReader {
             usage.spareBytes = try connection.pragma("freelist_count") * pageSize
             usage.usedBytes = try connection.pragma("page_count") * pageSize - usage.spareBytes
             usage.freeBytes = freeBytes
-            usage.records = try number(Self.recordCount)
+            usage.records = try connection.integer(Self.recordCount)
             usage.oldest = try connection.first("SELECT received_at FROM records ORDER BY id LIMIT 1") {
                 $0.time(0)
             }
@@ -37,18 +37,13 @@ extension StoreReader {
         }
     }
 
-    private func number(_ sql: StaticString) throws -> Int64 {
-        try connection.first(sql) { $0.int64(0) } ?? 0
-    }
-
     /// Counts the records of the last day. Those of the open range are not in `counts`; they are no older than a day.
     private func addRate(to usage: inout RetentionUsage, now: IssueTimestamp) throws {
         let start = now.millisecondsSince1970 - Self.day
-        let closed =
-            try connection.first("SELECT coalesce(sum(records), 0) FROM counts WHERE minute >= ?1", start / 60_000) {
-                $0.int64(0)
-            } ?? 0
-        usage.recentRecords = closed + usage.records - (try number("SELECT coalesce(sum(records), 0) FROM ranges"))
+        let closed = try connection.integer(
+            "SELECT coalesce(sum(records), 0) FROM counts WHERE minute >= ?1", start / 60_000)
+        usage.recentRecords =
+            closed + usage.records - (try connection.integer("SELECT coalesce(sum(records), 0) FROM ranges"))
         let first = try connection.first("SELECT min(minute) FROM counts") { $0.optionalInt64(0) } ?? nil
         let begin = first.map { $0 * 60_000 } ?? usage.oldest?.millisecondsSince1970 ?? start
         usage.period = .milliseconds(min(Self.day, max(0, now.millisecondsSince1970 - begin)))

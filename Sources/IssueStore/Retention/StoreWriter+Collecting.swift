@@ -217,7 +217,7 @@ extension RecordRemoval {
         above series: SeriesID, limit: Int, open: OpenRange
     ) throws(SQLiteError) -> ExaminedSeries {
         var examined = ExaminedSeries()
-        try connection.withStatement(
+        try connection.forEach(
             """
             WITH RECURSIVE some (id, account, key_bytes) AS (
                 SELECT id, account, length(key) FROM series WHERE id > ?1 ORDER BY id LIMIT ?2),
@@ -233,15 +233,11 @@ extension RecordRemoval {
             )
             SELECT some.id, some.id IN (SELECT series FROM chain WHERE records > 0), uid, key_bytes
             FROM some JOIN accounts ON accounts.id = some.account ORDER BY some.id
-            """
-        ) { statement throws(SQLiteError) in
-            statement.bind(series, at: 1)
-            statement.bind(limit, at: 2)
-            try statement.forEach { row in
-                examined.last = row.id(0)
-                guard row.int64(1) == 0 else { return }
-                examined.recordless.append((row.id(0), UInt32(clamping: row.int64(2)), row.int64(3)))
-            }
+            """, series, limit
+        ) { row in
+            examined.last = row.id(0)
+            guard row.int64(1) == 0 else { return }
+            examined.recordless.append((row.id(0), UInt32(clamping: row.int64(2)), row.int64(3)))
         }
         let stillOpen = open.series(among: Set(examined.recordless.map(\.id)))
         examined.recordless.removeAll { stillOpen.contains($0.id) }
@@ -277,26 +273,24 @@ extension RecordRemoval {
             """, group
         ) { $0.id(0, as: GroupID.self) }
         for redirect in redirects { try collect(group: redirect) }
-        let isLeft =
-            try connection.first(
-                """
-                SELECT 1 FROM groups WHERE id = ?1 AND state = 0
-                    AND (merged_by IS NULL OR merged_by IN (
-                        SELECT corrections.id FROM corrections
-                        WHERE corrections.account = groups.account AND kind = 3))
-                    AND id < (SELECT max(id) FROM groups)
-                    AND NOT EXISTS (
-                        SELECT 1 FROM corrections
-                        WHERE corrections.account = groups.account AND (source = ?1 OR target = ?1))
-                    AND NOT EXISTS (SELECT 1 FROM series WHERE home = ?1)
-                    AND NOT EXISTS (SELECT 1 FROM moves WHERE "group" = ?1)
-                    AND NOT EXISTS (SELECT 1 FROM series WHERE "group" = ?1)
-                    AND NOT EXISTS (SELECT 1 FROM groups AS other WHERE other.merged_into = ?1)
-                    AND NOT EXISTS (SELECT 1 FROM limits WHERE kind = 2 AND key >> 3 = ?1)
-                    AND NOT EXISTS (SELECT 1 FROM summaries WHERE ("group" = ?1 OR other = ?1) AND state = 0)
-                    AND NOT EXISTS (SELECT 1 FROM correction_events WHERE source = ?1 OR target = ?1)
-                """, group
-            ) { _ in true } ?? false
+        let isLeft = try connection.exists(
+            """
+            SELECT 1 FROM groups WHERE id = ?1 AND state = 0
+                AND (merged_by IS NULL OR merged_by IN (
+                    SELECT corrections.id FROM corrections
+                    WHERE corrections.account = groups.account AND kind = 3))
+                AND id < (SELECT max(id) FROM groups)
+                AND NOT EXISTS (
+                    SELECT 1 FROM corrections
+                    WHERE corrections.account = groups.account AND (source = ?1 OR target = ?1))
+                AND NOT EXISTS (SELECT 1 FROM series WHERE home = ?1)
+                AND NOT EXISTS (SELECT 1 FROM moves WHERE "group" = ?1)
+                AND NOT EXISTS (SELECT 1 FROM series WHERE "group" = ?1)
+                AND NOT EXISTS (SELECT 1 FROM groups AS other WHERE other.merged_into = ?1)
+                AND NOT EXISTS (SELECT 1 FROM limits WHERE kind = 2 AND key >> 3 = ?1)
+                AND NOT EXISTS (SELECT 1 FROM summaries WHERE ("group" = ?1 OR other = ?1) AND state = 0)
+                AND NOT EXISTS (SELECT 1 FROM correction_events WHERE source = ?1 OR target = ?1)
+            """, group)
         guard isLeft else { return }
         try delete("DELETE FROM limits WHERE kind = 1 AND key IN (SELECT value FROM json_each(?1))", [group])
         try delete(#"DELETE FROM mutes WHERE "group" IN (SELECT value FROM json_each(?1))"#, [group])
@@ -325,8 +319,7 @@ extension StoreWriter {
         -> IssueTimestamp
     {
         do throws(SQLiteError) {
-            let offset =
-                try connection.first("SELECT offset FROM clock ORDER BY first_id DESC LIMIT 1") { $0.int64(0) } ?? 0
+            let offset = try connection.integer("SELECT offset FROM clock ORDER BY first_id DESC LIMIT 1")
             let moment = logTime(wall: wall, monotonic: monotonic).advanced(by: .zero - retention.maxAge)
             return IssueTimestamp(millisecondsSince1970: moment.milliseconds - offset)
         } catch {
@@ -389,23 +382,21 @@ extension StoreReader {
         var found = references
         var count: Int64 = 0
         try snapshot {
-            try connection.withStatement("SELECT id, series, process FROM records WHERE id > ?1 ORDER BY id LIMIT ?2") {
-                statement in
-                statement.bind(references.edge, at: 1)
-                statement.bind(Self.maxReferences, at: 2)
-                // Consecutive records mostly have the same series and process.
-                var (series, process): (SeriesID, ProcessRowID) = (0, 0)
-                try statement.forEach { row in
-                    count += 1
-                    found.edge = row.id(0)
-                    if row.id(1) != series {
-                        series = row.id(1)
-                        found.series.insert(series)
-                    }
-                    if row.id(2) != process {
-                        process = row.id(2)
-                        found.processes.insert(process)
-                    }
+            // Consecutive records mostly have the same series and process.
+            var (series, process): (SeriesID, ProcessRowID) = (0, 0)
+            try connection.forEach(
+                "SELECT id, series, process FROM records WHERE id > ?1 ORDER BY id LIMIT ?2", references.edge,
+                Self.maxReferences
+            ) { row in
+                count += 1
+                found.edge = row.id(0)
+                if row.id(1) != series {
+                    series = row.id(1)
+                    found.series.insert(series)
+                }
+                if row.id(2) != process {
+                    process = row.id(2)
+                    found.processes.insert(process)
                 }
             }
         }

@@ -217,7 +217,7 @@ extension StoreWriter {
         ) { (id: $0.id(0, as: RowID.self), at: $0.int64(1)) }
         if let record { return try logTime(ofRow: record.id, receivedAt: record.at) }
         // A range without a stored age counts as old.
-        let age = try connection.first("SELECT at FROM ages WHERE range = ?1", range) { $0.int64(0) } ?? 0
+        let age = try connection.integer("SELECT at FROM ages WHERE range = ?1", range)
         return RecordLogInstant(milliseconds: age)
     }
 
@@ -264,10 +264,9 @@ extension StoreWriter {
     }
 
     func isUnderWay(_ first: RowID, _ last: RowID) throws(SQLiteError) -> Bool {
-        try connection.first(
+        try connection.exists(
             "SELECT 1 FROM batches WHERE state = 0 AND kind <> 1 AND first_id <= ?2 AND last_id >= ?1 LIMIT 1", first,
-            last
-        ) { _ in true } ?? false
+            last)
     }
 }
 

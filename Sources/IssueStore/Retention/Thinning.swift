@@ -221,11 +221,10 @@ extension RecordRemoval {
     }
 
     private func occurs(_ group: GroupID, above range: Int64) throws(SQLiteError) -> Bool {
-        try connection.first(
+        try connection.exists(
             """
             SELECT 1 FROM totals WHERE last_range > ?2 AND series IN (SELECT id FROM series WHERE "group" = ?1) LIMIT 1
-            """, group, range
-        ) { _ in true } ?? false
+            """, group, range)
     }
 
     private func rows(of series: SeriesID, in range: RetentionSnapshot.ClosedRange) throws(SQLiteError) -> [RowID] {

@@ -249,10 +249,7 @@ package final class QuarantinedStore {
             "SELECT sum(records) FROM ledger WHERE destination = 0 AND fate = 7",
         ] {
             do throws(SQLiteError) {
-                rows.append(
-                    try connection.withStatement(sql) { (statement) throws(SQLiteError) in
-                        try statement.first { $0.id(0) } ?? 0
-                    })
+                rows.append(RowID(try connection.integer(sql)))
             } catch {
                 failure = error
             }

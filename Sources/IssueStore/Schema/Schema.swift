@@ -32,7 +32,7 @@ package enum Schema {
     /// Rejects a file of another program or a newer version before anything in it is changed.
     static func recognize(_ connection: DatabaseConnection) throws(StoreFailure) {
         let found = try StoreWriter.failing { () throws(SQLiteError) in
-            let tables = try connection.first("SELECT count(*) FROM sqlite_schema") { $0.int64(0) } ?? 0
+            let tables = try connection.integer("SELECT count(*) FROM sqlite_schema")
             return (
                 id: Int32(truncatingIfNeeded: try connection.pragma("application_id")),
                 version: Int(try connection.pragma("user_version")), tables: tables

@@ -251,12 +251,11 @@ struct DeploymentTable {
     }
 
     func contains(_ deployment: IssueDeployment) throws(SQLiteError) -> Bool {
-        try connection.first(
+        try connection.exists(
             """
             SELECT 1 FROM deployments
             WHERE app = ?1 AND uid IS ?2 AND version = ?3 AND (at = ?4 OR ?5 = 1) AND observed <= ?5
-            """, deployment.app, deployment.user, deployment.version, deployment.deployedAt, deployment.isObserved
-        ) { _ in true } ?? false
+            """, deployment.app, deployment.user, deployment.version, deployment.deployedAt, deployment.isObserved)
     }
 
     func insert(_ deployment: IssueDeployment) throws(SQLiteError) {

@@ -85,13 +85,11 @@ extension StoreReader {
             let history = try DeploymentTable(connection: connection).history(of: subject.account)
             if let newest = history.newestDeclared { return newest }
             var newest = ApplicationVersion()
-            try connection.withStatement(
-                "SELECT version, build FROM series WHERE account = ?1 GROUP BY version, build ORDER BY min(id)"
-            ) { statement in
-                statement.bind(subject.account, at: 1)
-                try statement.forEach { row in
-                    newest.raise(to: ApplicationVersion(name: row.optionalText(0), build: row.optionalInt64(1)))
-                }
+            try connection.forEach(
+                "SELECT version, build FROM series WHERE account = ?1 GROUP BY version, build ORDER BY min(id)",
+                subject.account
+            ) { row in
+                newest.raise(to: ApplicationVersion(name: row.optionalText(0), build: row.optionalInt64(1)))
             }
             return newest
         }
@@ -100,12 +98,11 @@ extension StoreReader {
     /// Returns whether this record caused the last regression of its group.
     package func isRegression(row: RowID) throws -> Bool {
         try snapshot {
-            try connection.first(
+            try connection.exists(
                 """
                 SELECT 1 FROM records JOIN series ON series.id = records.series JOIN groups ON groups.id = series."group"
                 WHERE records.id = ?1 AND groups.regression = ?1
-                """, row
-            ) { _ in true } ?? false
+                """, row)
         }
     }
 
@@ -343,21 +340,17 @@ extension StoreWriter {
     }
 
     private func activities(of groups: [GroupID]) throws(SQLiteError) -> [GroupID: [QuietPeriod.Activity]] {
-        try connection.withStatement(
+        var activities: [GroupID: [QuietPeriod.Activity]] = [:]
+        try connection.forEach(
             """
             SELECT series."group", series.id, totals.last_range FROM series
             LEFT JOIN totals ON totals.series = series.id
             WHERE series."group" IN (SELECT value FROM json_each(?1))
-            """
-        ) { statement throws(SQLiteError) in
-            statement.bind(Self.list(groups), at: 1)
-            var activities: [GroupID: [QuietPeriod.Activity]] = [:]
-            try statement.forEach { row in
-                activities[row.id(0), default: []].append(
-                    QuietPeriod.Activity(
-                        lastRange: row.optionalInt64(2), mayBeOpen: memory.open.mayContain(row.id(1))))
-            }
-            return activities
+            """, Self.list(groups)
+        ) { row in
+            activities[row.id(0), default: []].append(
+                QuietPeriod.Activity(lastRange: row.optionalInt64(2), mayBeOpen: memory.open.mayContain(row.id(1))))
         }
+        return activities
     }
 }

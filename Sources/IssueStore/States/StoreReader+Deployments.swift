@@ -26,11 +26,7 @@ extension StoreReader {
                 ORDER BY at DESC, id DESC LIMIT ?5
                 """
             let statement = try Statement(composedSQL: sql, on: connection)
-            viewer.bind(to: statement, at: 1)
-            statement.bind(app, at: 2)
-            statement.bind(cursor?.value, at: 3)
-            statement.bind(cursor?.row, at: 4)
-            statement.bind(limit + 1, at: 5)
+            statement.bind(viewer, app, cursor?.value, cursor?.row, limit + 1)
             let rows = try statement.all { row in
                 (deployment: viewer.shown(DeploymentTable.deployment(row)), id: row.int64(8))
             }
@@ -62,9 +58,7 @@ extension StoreReader {
                 ORDER BY at DESC, id DESC
                 """
             let statement = try Statement(composedSQL: sql, on: connection)
-            viewer.bind(to: statement, at: 1)
-            statement.bind(frame.times.lowerBound, at: 2)
-            statement.bind(frame.times.upperBound, at: 3)
+            statement.bind(viewer, frame.times.lowerBound, frame.times.upperBound)
             let found = try statement.all { viewer.shown(DeploymentTable.deployment($0)) }.filter { deployment in
                 (filter.apps?.contains(deployment.app) ?? true)
                     && (deployment.user.flatMap { filter.users?.contains($0) } ?? true)
@@ -100,9 +94,7 @@ extension StoreReader {
             GROUP BY 1
             """
         let statement = try Statement(composedSQL: sql, on: connection)
-        selection.bind(to: statement)
-        statement.bind(StoreWriter.list(windows.keys), at: 14)
-        statement.bind(try lastClosedID(), at: 15)
+        selection.bind(to: statement, StoreWriter.list(windows.keys), try lastClosedID())
         var groups: [GroupID] = []
         try statement.forEach { row in
             let found = windows[row.id(1)]?.change(

@@ -176,8 +176,7 @@ struct ProducerTable {
         maxPerUser: Int64 = ProducerTable.maxPerUser, maxTotal: Int64 = ProducerTable.maxTotal,
         on connection: DatabaseConnection
     ) throws(SQLiteError) {
-        let total =
-            try connection.first("SELECT count(*) FROM producers INDEXED BY producers_by_use") { $0.int64(0) } ?? 0
+        let total = try connection.integer("SELECT count(*) FROM producers INDEXED BY producers_by_use")
         guard total > min(maxPerUser, maxTotal) else { return }
         let largest = try connection.first(
             """

@@ -152,7 +152,7 @@ extension RecordCommit {
     private func stored(_ key: [UInt8], sender: Int64) throws(SQLiteError) -> SeriesLocation? {
         let hash = Self.storedHash(key, sender: sender)
         // Most series that are looked up are new. For those, this query reads only the index.
-        let isKnown = try connection.first("SELECT 1 FROM series WHERE hash = ?1", hash) { _ in true } ?? false
+        let isKnown = try connection.exists("SELECT 1 FROM series WHERE hash = ?1", hash)
         guard isKnown else { return nil }
         return try connection.all(
             """

@@ -39,10 +39,8 @@ extension StoreWriter {
     /// Returns the user id of a series, which never changes.
     private func user(ofSeries series: SeriesID) throws(SQLiteError) -> Int64 {
         if let known = memory.caches.users[series] { return known }
-        let user =
-            try connection.first(
-                "SELECT uid FROM series JOIN accounts ON accounts.id = account WHERE series.id = ?1", series
-            ) { $0.int64(0) } ?? 0
+        let user = try connection.integer(
+            "SELECT uid FROM series JOIN accounts ON accounts.id = account WHERE series.id = ?1", series)
         memory.caches.users.insert(user, for: series)
         return user
     }

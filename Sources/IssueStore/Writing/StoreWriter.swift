@@ -384,7 +384,7 @@ extension StoreWriter {
     static func assignCopyCode(_ connection: DatabaseConnection, _ settings: StoreWriterSettings, nextID: RowID)
         throws(SQLiteError)
     {
-        let isCopy = try connection.first("SELECT 1 FROM copies LIMIT 1") { _ in true } ?? false
+        let isCopy = try connection.exists("SELECT 1 FROM copies LIMIT 1")
         guard isCopy else { return }
         let code = settings.randomBits() & RecordID.storeBits
         try connection.transaction { () throws(SQLiteError) in
