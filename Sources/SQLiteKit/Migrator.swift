@@ -24,17 +24,6 @@ package struct Migrator: Sendable {
     /// The version of a file after all steps.
     package var newestVersion: Int { obsoleteVersion + migrations.count }
 
-    /// Throws unless a file with this version can be used, after an upgrade if needed.
-    package func check(version: Int) throws(MigrationError) {
-        guard version <= 0 || version > obsoleteVersion else {
-            throw .obsoleteVersion(found: version, oldest: obsoleteVersion + 1)
-        }
-        // The steps never write a negative version.
-        guard (0...newestVersion).contains(version) else {
-            throw .newerVersion(found: version, known: newestVersion)
-        }
-    }
-
     /// Runs the steps that the file lacks, and returns its previous version.
     @discardableResult
     package func migrate(_ connection: DatabaseConnection) throws(MigrationError) -> Int {
@@ -49,22 +38,29 @@ package struct Migrator: Sendable {
         return version
     }
 
-    /// Returns the version of a file that is new or belongs to this program.
-    private func recognize(_ connection: DatabaseConnection) throws(MigrationError) -> Int {
+    /// Returns the version of a file that is new or belongs to this program. Changes nothing.
+    ///
+    /// - Throws: An error if the file belongs to another program, cannot be upgraded, or is unreadable.
+    package func recognize(_ connection: DatabaseConnection) throws(MigrationError) -> Int {
         let id: Int32
         let version: Int
         let isEmpty: Bool
         do throws(SQLiteError) {
             id = Int32(truncatingIfNeeded: try connection.pragma("application_id"))
             version = Int(try connection.pragma("user_version"))
-            let query = try Statement("SELECT 1 FROM sqlite_schema LIMIT 1", on: connection)
-            isEmpty = try query.first { _ in true } == nil
+            isEmpty = try !connection.exists("SELECT 1 FROM sqlite_schema LIMIT 1")
         } catch {
             throw .unreadable(error)
         }
         let isNew = id == 0 && version == 0 && isEmpty
         guard id == applicationID || isNew else { throw .foreignApplication(id: id) }
-        try check(version: version)
+        guard version <= 0 || version > obsoleteVersion else {
+            throw .obsoleteVersion(found: version, oldest: obsoleteVersion + 1)
+        }
+        // The steps never write a negative version.
+        guard (0...newestVersion).contains(version) else {
+            throw .newerVersion(found: version, known: newestVersion)
+        }
         return version
     }
 

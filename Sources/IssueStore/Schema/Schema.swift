@@ -31,22 +31,7 @@ package enum Schema {
 
     /// Rejects a file of another program or a newer version before anything in it is changed.
     static func recognize(_ connection: DatabaseConnection) throws(StoreFailure) {
-        let found = try StoreWriter.failing { () throws(SQLiteError) in
-            let tables = try connection.integer("SELECT count(*) FROM sqlite_schema")
-            return (
-                id: Int32(truncatingIfNeeded: try connection.pragma("application_id")),
-                version: Int(try connection.pragma("user_version")), tables: tables
-            )
-        }
-        let isNew = found.id == 0 && found.version == 0 && found.tables == 0
-        guard found.id == applicationID || isNew else {
-            throw .foreign(MigrationError.foreignApplication(id: found.id).description)
-        }
-        do throws(MigrationError) {
-            try migrator.check(version: found.version)
-        } catch {
-            throw .foreign(error.description)
-        }
+        do throws(MigrationError) { _ = try migrator.recognize(connection) } catch { throw StoreFailure(error) }
     }
 
     /// Rejects a file whose tables and views differ from what the migrations create. Every commit to it would fail.
