@@ -103,7 +103,7 @@ struct SalvageTests {
             try store.store(
                 [IssueRecord(message: "muted", app: Application(name: "shop"))], from: .of(uid: 7), to: writer)
             _ = try importSalvaged(old, into: writer, of: store)
-            try writer.importSalvaged(QuarantinedStore(path: old, randomBits: 42).notes()?.notes ?? [])
+            try writer.importSalvaged(QuarantinedStore(path: old, randomBits: 42).notes()?.items ?? [])
             let query = """
                 SELECT uid, title, state, muted_until, muted_version, regressed, fixed_version, changed_at, change_note
                 FROM groups JOIN accounts ON accounts.id = account ORDER BY title, uid

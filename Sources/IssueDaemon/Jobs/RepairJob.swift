@@ -44,26 +44,10 @@ struct RepairJob {
             reply.unreadable += portion.unreadable
             try run.progress(reply)
         }
-        try importParts(after: 0 as GroupID, run) {
-            store.notes(above: $0).map { ($0.notes, $0.last) }
-        } store: {
-            try $0.importSalvaged($1)
-        }
-        try importParts(after: 0 as Int64, run) {
-            store.deployments(above: $0).map { ($0.deployments, $0.last) }
-        } store: {
-            try $0.importSalvaged($1)
-        }
-        try importParts(after: 0 as GroupID, run) {
-            store.ids(above: $0).map { ($0.notes, $0.last) }
-        } store: {
-            try $0.importSalvaged($1)
-        }
-        try importParts(after: 0 as Int64, run) {
-            store.corrections(above: $0).map { ($0.notes, $0.last) }
-        } store: {
-            try $0.importSalvaged($1)
-        }
+        try importParts(after: 0, run, read: store.notes) { try $0.importSalvaged($1) }
+        try importParts(after: 0, run, read: store.deployments) { try $0.importSalvaged($1) }
+        try importParts(after: 0, run, read: store.ids) { try $0.importSalvaged($1) }
+        try importParts(after: 0, run, read: store.corrections) { try $0.importSalvaged($1) }
         let (records, unreadable) = (
             "\(reply.recovered - before.recovered)", "\(reply.unreadable - before.unreadable)"
         )
@@ -84,7 +68,7 @@ struct RepairJob {
     ///   - read: Returns the part after a position, and the next position; nil at the end.
     ///   - store: Stores a part, on the writer thread.
     private func importParts<Position, Part: Sendable>(
-        after start: Position, _ run: JobRun, read: (Position) -> (Part, Position)?,
+        after start: Position, _ run: JobRun, read: (Position) -> (items: Part, last: Position)?,
         store: @escaping @Sendable (StoreWriter, Part) throws -> Void
     ) throws {
         var position = start

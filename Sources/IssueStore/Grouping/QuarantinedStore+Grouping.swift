@@ -37,7 +37,7 @@ extension QuarantinedStore {
     /// Reads ids and redirects of groups above a row.
     ///
     /// - Returns: Some notes, and the last row; nil if there are none left or they cannot be read.
-    package func ids(above row: GroupID) -> (notes: [GroupingNote], last: GroupID)? {
+    package func ids(above row: GroupID) -> (items: [GroupingNote], last: GroupID)? {
         bounded { () throws(SQLiteError) in
             let found = try Statement(
                 composedSQL: """
@@ -69,7 +69,7 @@ extension QuarantinedStore {
     /// Reads the corrections above a number, in the order in which they were made.
     ///
     /// - Returns: Some notes, and the last number; nil if there are none left or they cannot be read.
-    package func corrections(above number: Int64) -> (notes: [GroupingNote], last: Int64)? {
+    package func corrections(above number: Int64) -> (items: [GroupingNote], last: Int64)? {
         bounded { () throws(SQLiteError) in
             let found = try Statement(
                 composedSQL: """

@@ -144,7 +144,7 @@ package final class QuarantinedStore {
     ///
     /// - Returns: Some notes in the order of their rows, and the last row; nil if there are none or they cannot be
     ///   read.
-    package func notes(above row: GroupID = 0) -> (notes: [GroupNote], last: GroupID)? {
+    package func notes(above row: GroupID = 0) -> (items: [GroupNote], last: GroupID)? {
         reader.connection.setDeadline(.after(Self.stepTimeout))
         defer { reader.connection.setDeadline(nil) }
         // Files of earlier versions lack the newer columns. A constant for `changed_by` needs its name, because of
@@ -200,7 +200,7 @@ package final class QuarantinedStore {
     ///
     /// - Returns: Some deployments in the order of their rows, and the last row; nil if there are none or they cannot
     ///   be read.
-    package func deployments(above row: Int64 = 0) -> (deployments: [IssueDeployment], last: Int64)? {
+    package func deployments(above row: Int64 = 0) -> (items: [IssueDeployment], last: Int64)? {
         reader.connection.setDeadline(.after(Self.stepTimeout))
         defer { reader.connection.setDeadline(nil) }
         var last = row

@@ -393,9 +393,9 @@ struct CorrectionTests {
             }
             for _ in 0..<2 {
                 let found = try #require(file.ids(above: 0))
-                try writer.importSalvaged(found.notes)
+                try writer.importSalvaged(found.items)
                 #expect(file.ids(above: found.last) == nil)
-                try writer.importSalvaged(try #require(file.corrections(above: 0)).notes)
+                try writer.importSalvaged(try #require(file.corrections(above: 0)).items)
             }
             #expect(try corrections(store) == before)
             // The rule now merges the group that existed before it.

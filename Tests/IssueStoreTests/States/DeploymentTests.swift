@@ -210,7 +210,7 @@ struct DeploymentTests {
             let writer = try store.writer()
             let old = try QuarantinedStore(path: store.path + ".copy", randomBits: 1)
             for _ in 0..<2 {
-                try writer.importSalvaged(old.deployments()?.deployments ?? [])
+                try writer.importSalvaged(old.deployments()?.items ?? [])
                 let found = try StoreReader(path: store.settings.path).deployments(
                     app: nil, limit: 9, after: nil, viewer: .everything
                 ).deployments
@@ -233,7 +233,7 @@ struct DeploymentTests {
             }
             try store.downgrade()
             let old = try QuarantinedStore(path: store.path, randomBits: 1)
-            #expect(old.notes()?.notes.map(\.standing) == [TriageState(.resolved)])
+            #expect(old.notes()?.items.map(\.standing) == [TriageState(.resolved)])
         }
     }
 
